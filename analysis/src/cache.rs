@@ -1,0 +1,85 @@
+//! Each report is computed once, whoever asks.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use trace_model::{GroupId, GroupKind, TraceModel};
+
+use crate::report::Report;
+use crate::{Analysis, AnalysisError, Options, Scope};
+
+type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
+
+/// Reports of one trace, by analysis and scope. Two threads that ask for the
+/// same report at once share one computation. Analyses may ask for each other's
+/// reports as long as no two ask for each other.
+#[derive(Debug, Default)]
+pub struct ReportCache {
+    slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
+}
+
+impl ReportCache {
+    fn get<A: Analysis>(&self, cx: &Context<'_>) -> Result<Arc<A::Report>, AnalysisError> {
+        let slot = {
+            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(slots.entry((A::ID, cx.scope)).or_default())
+        };
+        let stored = slot.get_or_init(|| A::run(cx).map(|report| Arc::new(report) as _)).clone()?;
+        // The key holds the analysis' id: only a duplicate id could fail here.
+        stored
+            .downcast()
+            .map_err(|_report| AnalysisError::NotApplicable(format!("two analyses are called {:?}", A::ID)))
+    }
+}
+
+/// What an analysis sees.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The trace.
+    pub model: &'a TraceModel,
+    /// Which part of it.
+    pub scope: Scope,
+    /// Under which assumptions.
+    pub options: &'a Options,
+    /// Reports computed so far.
+    pub reports: &'a ReportCache,
+}
+
+impl<'a> Context<'a> {
+    /// The report of another analysis in the same scope.
+    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        self.reports.get::<A>(self)
+    }
+
+    /// The same context with another scope.
+    pub fn scoped(&self, scope: Scope) -> Context<'a> {
+        Context { scope, ..*self }
+    }
+
+    /// The `TensorCore` devices that the options ask for.
+    pub fn tensor_cores(&self) -> Vec<GroupId> {
+        let wanted = &self.options.devices;
+        let mut cores = self.model.tensor_cores();
+        cores.retain(|&core| match self.model.group(core).kind {
+            GroupKind::TensorCore { ordinal } => wanted.is_empty() || wanted.contains(&ordinal),
+            _ => false,
+        });
+        cores
+    }
+}
+
+/// An analysis without its types, for lists.
+pub struct AnalysisEntry {
+    /// Stable name.
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Computes the report, or takes it from the cache.
+    pub run: fn(&Context<'_>) -> Result<Arc<dyn Report>, AnalysisError>,
+}
+
+/// The entry of one analysis.
+pub const fn entry<A: Analysis>() -> AnalysisEntry {
+    AnalysisEntry { id: A::ID, title: A::TITLE, run: |cx| cx.report::<A>().map(|report| report as _) }
+}

@@ -1,0 +1,38 @@
+//! From the common timeline model to numbers with provenance.
+//!
+//! Every question is one [`Analysis`] in the list [`ANALYSES`]; its answer is a
+//! plain struct that serialises and shows itself as tables. A number that cannot
+//! be known is `None`, never 0; every percentage says of what. To add an
+//! analysis: one file in `src`, one line in the list.
+
+mod cache;
+mod report;
+mod scope;
+
+pub use cache::{AnalysisEntry, Context, ReportCache, entry};
+pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
+pub use scope::{Options, Scope};
+
+/// Answers one question about a trace.
+pub trait Analysis {
+    /// The answer.
+    type Report: report::Tabular + serde::Serialize + Send + Sync + 'static;
+    /// Stable name, used on the command line and in JSON.
+    const ID: &'static str;
+    /// Name for people.
+    const TITLE: &'static str;
+    /// Computes the answer within the scope of `cx`.
+    fn run(cx: &Context<'_>) -> Result<Self::Report, AnalysisError>;
+}
+
+/// Why an analysis has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// The trace lacks what the question is about.
+    #[error("{0}")]
+    NotApplicable(String),
+}
+
+/// Every analysis.
+pub static ANALYSES: &[AnalysisEntry] = &[];

@@ -1,0 +1,154 @@
+//! What every report can do: be serialised, and be shown as tables.
+
+use std::any::Any;
+
+use serde::Serialize;
+use trace_model::Picos;
+
+/// Where a number comes from. Printed wherever the number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provenance {
+    /// Timed by the hardware or the host.
+    Measured,
+    /// Said by the profiler as such (plane statistic, hardware counter).
+    Profile,
+    /// By the compiler's cost model.
+    StaticCost,
+    /// Computed from measured times and compiler costs.
+    Derived,
+    /// Concluded by a rule that can be wrong.
+    Inferred,
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Text, or a number without unit.
+    None,
+    /// How many.
+    Count,
+    /// Picoseconds.
+    Picoseconds,
+    /// Bytes.
+    Bytes,
+    /// 0 to 100.
+    Percent,
+    /// Operations.
+    Flop,
+    /// Operations per second.
+    FlopPerSecond,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Operations per byte.
+    FlopPerByte,
+}
+
+/// A number with everything that is needed to believe it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// Stable name, snake case with its unit (`mxu_util_on_mxu_ops_percent`).
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// The number; `None` where it cannot be known from this capture.
+    pub value: Option<f64>,
+    /// Of the value.
+    pub unit: Unit,
+    /// What 100 % is, or over what it was taken: `window × 4 cores × 918 TFLOP/s`.
+    pub of: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Why it is missing, or what to beware of.
+    pub note: Option<String>,
+}
+
+/// One column of a [`Table`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Stable name, snake case, unit as suffix (`self_time_ps`).
+    pub id: &'static str,
+    /// Heading for people.
+    pub title: &'static str,
+    /// Of every cell.
+    pub unit: Unit,
+    /// Where the numbers come from.
+    pub provenance: Provenance,
+}
+
+/// One cell of a [`Table`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// Cannot be known; never shown as 0.
+    Missing,
+    /// Text.
+    Text(String),
+    /// A whole number in the column's unit.
+    Int(i64),
+    /// A number in the column's unit.
+    Float(f64),
+}
+
+impl Cell {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+    /// A length of time.
+    pub fn time(time: Picos) -> Self {
+        Self::Int(time.ps())
+    }
+    /// A count.
+    pub fn count(count: u64) -> Self {
+        Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+    /// A number, or [`Cell::Missing`].
+    pub fn maybe(value: Option<f64>) -> Self {
+        value.map_or(Self::Missing, Self::Float)
+    }
+}
+
+/// Rows of a report, ready to be printed, exported or shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    /// Stable name.
+    pub id: &'static str,
+    /// Heading for people.
+    pub title: String,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows, best first; each as long as `columns`.
+    pub rows: Vec<Vec<Cell>>,
+    /// What to know when reading it (denominators, exclusions).
+    pub notes: Vec<String>,
+}
+
+/// A report as tables.
+pub trait Tabular {
+    /// The tables, most important first.
+    fn tables(&self) -> Vec<Table>;
+}
+
+/// Any report, for code that treats all alike.
+pub trait Report: Send + Sync {
+    /// The tables, most important first.
+    fn tables(&self) -> Vec<Table>;
+    /// All fields as JSON.
+    fn json(&self) -> serde_json::Value;
+    /// The concrete report.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<T: Tabular + Serialize + Send + Sync + 'static> Report for T {
+    fn tables(&self) -> Vec<Table> {
+        Tabular::tables(self)
+    }
+    fn json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or(serde_json::Value::Null)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

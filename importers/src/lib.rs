@@ -1,0 +1,53 @@
+//! From the bytes of a profile to the common timeline model.
+//!
+//! Every format is one [`Importer`] in the list [`IMPORTERS`]. Bytes decide what
+//! a file is; its name never does. To add a format: write `src/<format>.rs`, add
+//! one line to the list, add fixtures.
+
+mod error;
+mod progress;
+mod source;
+
+use trace_model::TraceBuilder;
+
+pub use error::ImportError;
+pub use progress::Progress;
+pub use source::Source;
+
+/// What a format is called and which files usually hold it.
+#[derive(Debug)]
+pub struct Format {
+    /// Stable name, used in reports and on the command line.
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Usual endings, for file dialogs only.
+    pub extensions: &'static [&'static str],
+    /// One sentence: who writes it, what is read.
+    pub about: &'static str,
+}
+
+/// How sure an importer is that it can read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It is something else.
+    No,
+    /// It could be.
+    Possible,
+    /// It is.
+    Certain,
+}
+
+/// Reads one format.
+pub trait Importer: Sync {
+    /// What it reads.
+    fn format(&self) -> &'static Format;
+    /// Whether `head`, the first bytes of the unpacked content (at most 4 KiB;
+    /// shorter only where the file is), begin such a file.
+    fn detect(&self, head: &[u8]) -> Confidence;
+    /// Adds the content to `out`. Everything survivable goes to its import log.
+    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError>;
+}
+
+/// Every format, best guess first where two are equally sure.
+pub static IMPORTERS: &[&dyn Importer] = &[];

@@ -1,0 +1,93 @@
+//! Arguments of slices: kept in the file, read when somebody looks.
+
+use std::fmt;
+
+/// A value as recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgValue {
+    /// A signed number.
+    Int(i64),
+    /// An unsigned number.
+    Uint(u64),
+    /// A floating point number.
+    Float(f64),
+    /// Yes or no.
+    Bool(bool),
+    /// Text.
+    Text(String),
+    /// Bytes that are not text; only their number is kept.
+    Opaque(usize),
+    /// JSON `null`.
+    Null,
+}
+
+impl ArgValue {
+    /// The number behind any numeric form, numeric text included.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Int(v) => Some(*v as f64),
+            Self::Uint(v) => Some(*v as f64),
+            Self::Float(v) => Some(*v),
+            Self::Bool(v) => Some(f64::from(u8::from(*v))),
+            Self::Text(text) => text.trim().parse().ok(),
+            Self::Opaque(_) | Self::Null => None,
+        }
+    }
+
+    /// The whole number behind any numeric form; an unsigned number above
+    /// `i64::MAX` comes back with the same bits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(v) => Some(*v),
+            Self::Uint(v) => Some(*v as i64),
+            Self::Float(v) => (v.fract() == 0.0 && v.abs() < 9.2e18).then_some(*v as i64),
+            Self::Bool(v) => Some(i64::from(*v)),
+            Self::Text(text) => {
+                let text = text.trim();
+                text.parse().ok().or_else(|| text.parse::<u64>().ok().map(|v| v as i64))
+            }
+            Self::Opaque(_) | Self::Null => None,
+        }
+    }
+
+    /// The text, where it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+impl fmt::Display for ArgValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(v) => v.fmt(f),
+            Self::Uint(v) => v.fmt(f),
+            Self::Float(v) => v.fmt(f),
+            Self::Bool(v) => v.fmt(f),
+            Self::Text(text) => text.fmt(f),
+            Self::Opaque(len) => write!(f, "<{len} bytes>"),
+            Self::Null => f.write_str("null"),
+        }
+    }
+}
+
+/// A named value; nested JSON is flattened to `outer.inner`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    /// Name as recorded.
+    pub name: String,
+    /// Value as recorded.
+    pub value: ArgValue,
+}
+
+/// Reads the arguments of a slice back from where it was imported.
+///
+/// `handle` is what the importer passed with the slice, typically an offset into
+/// the file. The error is a sentence for the user (the file has changed, say).
+pub trait ArgSource: Send + Sync {
+    /// The arguments behind `handle`, in file order.
+    fn args(&self, handle: u64) -> Result<Vec<Arg>, String>;
+}
+
+/// An [`ArgSource`] of the builder that registered it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArgSourceId(pub(crate) u16);

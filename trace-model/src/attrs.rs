@@ -1,0 +1,64 @@
+//! Facts that few slices carry, as sparse columns.
+
+/// A per-execution fact that an analysis needs without reading the arguments of
+/// every slice. Everything else stays in the file (see [`crate::ArgSource`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SliceAttr {
+    /// Runtime id of a program execution.
+    RunId,
+    /// Step that the profiler assigned.
+    GroupId,
+    /// Step number that the program passed.
+    StepNum,
+    /// The slice marks a step (`_r`).
+    StepRoot,
+    /// Instance of a collective, equal on all its participants.
+    CollectiveInstance,
+    /// Operations of this execution at the bf16 rate, where they vary (custom calls).
+    Flops,
+    /// Operations of the algorithm of this execution, where they vary.
+    ModelFlops,
+    /// Bytes of this execution, where they vary.
+    Bytes,
+    /// Picoseconds stalled on DMA.
+    DmaStallPs,
+    /// Clock scaling of this execution, as `f64` bits.
+    TimeScaleBits,
+    /// Occurrences of an aggregated event.
+    Occurrences,
+    /// Events that the hardware dropped here.
+    DroppedTraces,
+    /// Device that a host event concerns.
+    DeviceOrdinal,
+    /// Bytes that a transfer moves.
+    TransferBytes,
+    /// Begin without end: the slice runs to the end of its track.
+    Unterminated,
+    /// A point in time, not a span.
+    Instant,
+    /// `StringId` index of the `-done` op that ends an asynchronous span.
+    DoneOp,
+    /// Made by an importer from start/done pairs, not recorded.
+    Reconstructed,
+    /// Queue of a program execution.
+    QueueId,
+    /// `SparseCore` that a `TensorCore` op hands work to.
+    OffloadCore,
+}
+
+/// One sparse column: rows sorted, values beside.
+#[derive(Debug, Default)]
+pub(crate) struct SparseColumn {
+    pub(crate) rows: Vec<u32>,
+    pub(crate) values: Vec<i64>,
+}
+
+impl SparseColumn {
+    pub(crate) fn get(&self, row: u32) -> Option<i64> {
+        self.rows.binary_search(&row).ok().map(|i| self.values[i])
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.rows.capacity() * 4 + self.values.capacity() * 8
+    }
+}

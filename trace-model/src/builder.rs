@@ -1,0 +1,357 @@
+//! The only way to make a [`TraceModel`].
+//!
+//! Importers add groups, tracks, ops and slices in any order;
+//! [`TraceBuilder::finish`] sorts, nests and links them (see `finish.rs`), and
+//! what it cannot place goes to the import log. Finishing cannot fail.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::args::{ArgSource, ArgSourceId, ArgValue};
+use crate::attrs::SliceAttr;
+use crate::batch::{SliceBatch, SliceSpec};
+use crate::device::DeviceInfo;
+use crate::import_log::{ImportLog, IssueKind};
+use crate::model::{Aggregate, Source, TraceModel};
+use crate::op::{Blob, Label, LabelId, Op, OpId, Program, ProgramId};
+use crate::strings::{StringId, StringTable};
+use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
+
+/// A slice that a builder holds; meaningless in another builder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SliceKey {
+    pub(crate) track: TrackId,
+    pub(crate) index: u32,
+}
+
+impl SliceKey {
+    /// The slice at `index` of `track`, for indices that
+    /// [`TraceBuilder::append`] returned.
+    pub fn new(track: TrackId, index: u32) -> Self {
+        Self { track, index }
+    }
+}
+
+/// One end of an arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowEnd {
+    /// This slice.
+    Slice(SliceKey),
+    /// The deepest slice of the track around this instant.
+    Enclosing(TrackId, Timestamp),
+    /// The first slice of the track that begins at or after this instant.
+    NextAfter(TrackId, Timestamp),
+}
+
+pub(crate) struct OpenSlice {
+    pub(crate) index: u32,
+    pub(crate) label: LabelId,
+}
+
+#[derive(Default)]
+pub(crate) struct TrackBuilder {
+    pub(crate) batch: SliceBatch,
+    pub(crate) open: Vec<OpenSlice>,
+    /// `(index, duration)` of slices closed by an end event.
+    pub(crate) closed: Vec<(u32, i64)>,
+    pub(crate) arg_source: Option<u16>,
+}
+
+pub(crate) struct CounterBuilder {
+    pub(crate) track: TrackId,
+    pub(crate) unit: Option<StringId>,
+    /// Start, recorded length if any, value.
+    pub(crate) samples: Vec<(i64, Option<i64>, f64)>,
+}
+
+/// Collects a trace.
+#[derive(Default)]
+pub struct TraceBuilder {
+    pub(crate) strings: StringTable,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) track_builders: Vec<TrackBuilder>,
+    pub(crate) labels: Vec<Label>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) programs: Vec<Program>,
+    pub(crate) counters: Vec<CounterBuilder>,
+    pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) flows: Vec<(FlowEnd, FlowEnd, u64)>,
+    pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
+    pub(crate) log: ImportLog,
+    pub(crate) origin_ps: i128,
+    group_index: HashMap<(SourceId, Option<GroupId>, StringId), GroupId>,
+    track_index: HashMap<(GroupId, i64, StringId), TrackId>,
+    label_index: HashMap<Label, LabelId>,
+    op_index: HashMap<(Option<ProgramId>, StringId), OpId>,
+    program_index: HashMap<(StringId, Option<u64>), ProgramId>,
+    counter_index: HashMap<TrackId, usize>,
+}
+
+/// Sources, groups and tracks.
+impl TraceBuilder {
+    /// An empty trace.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts a file: groups added from now on belong to it.
+    pub fn begin_source(&mut self, source: Source) -> SourceId {
+        self.sources.push(source);
+        SourceId((self.sources.len() - 1) as u16)
+    }
+
+    /// The file that groups are being added to, to be filled in as it is read.
+    pub fn source_mut(&mut self) -> &mut Source {
+        if self.sources.is_empty() {
+            self.sources.push(Source::default());
+        }
+        let last = self.sources.len() - 1;
+        &mut self.sources[last]
+    }
+
+    /// Says what time [`Timestamp::ZERO`] is in the file's own terms.
+    pub fn set_origin_ps(&mut self, origin: i128) {
+        self.origin_ps = origin;
+    }
+
+    /// The group `name` below `parent` in the current file, adding it when new.
+    pub fn group(&mut self, parent: Option<GroupId>, kind: GroupKind, name: &str) -> GroupId {
+        self.source_mut();
+        let source = SourceId((self.sources.len() - 1) as u16);
+        let name = self.strings.intern(name);
+        *self.group_index.entry((source, parent, name)).or_insert_with(|| {
+            let sort = 0;
+            self.groups.push(Group { parent, kind, name, source, sort, facts: Vec::new(), device: None });
+            GroupId((self.groups.len() - 1) as u32)
+        })
+    }
+
+    /// The group as collected so far, to be named, sorted and described.
+    pub fn group_mut(&mut self, group: GroupId) -> &mut Group {
+        &mut self.groups[group.index()]
+    }
+
+    /// Records a fact about a group; a repeated name replaces the value.
+    pub fn set_group_fact(&mut self, group: GroupId, name: &str, value: ArgValue) {
+        let name = self.strings.intern(name);
+        let facts = &mut self.groups[group.index()].facts;
+        match facts.iter_mut().find(|(key, _)| *key == name) {
+            Some((_, slot)) => *slot = value,
+            None => facts.push((name, value)),
+        }
+    }
+
+    /// Records type and peaks of a device.
+    pub fn set_device(&mut self, group: GroupId, device: DeviceInfo) {
+        self.groups[group.index()].device = Some(device);
+    }
+
+    /// The track of `group` with this id and name, adding it when new.
+    pub fn track(&mut self, group: GroupId, kind: TrackKind, external_id: i64, name: &str) -> TrackId {
+        let name = self.strings.intern(name);
+        *self.track_index.entry((group, external_id, name)).or_insert_with(|| {
+            self.tracks.push(Track { group, name, kind, external_id, sort: 0 });
+            self.track_builders.push(TrackBuilder::default());
+            TrackId((self.tracks.len() - 1) as u32)
+        })
+    }
+
+    /// The track as collected so far, to be named and sorted.
+    pub fn track_mut(&mut self, track: TrackId) -> &mut Track {
+        &mut self.tracks[track.index()]
+    }
+
+    /// Groups added so far.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Tracks added so far, with their ids.
+    pub fn tracks(&self) -> impl Iterator<Item = (TrackId, &Track)> {
+        self.tracks.iter().enumerate().map(|(i, track)| (TrackId(i as u32), track))
+    }
+}
+
+/// Names, ops and programs.
+impl TraceBuilder {
+    /// The id of a text.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        self.strings.intern(text)
+    }
+
+    /// The text of an id.
+    pub fn str(&self, id: StringId) -> &str {
+        self.strings.get(id)
+    }
+
+    /// The program `name` with this id, adding it when new.
+    pub fn program(&mut self, name: &str, id: Option<u64>) -> ProgramId {
+        let name = self.strings.intern(name);
+        *self.program_index.entry((name, id)).or_insert_with(|| {
+            self.programs.push(Program { name, id, hlo: None });
+            ProgramId((self.programs.len() - 1) as u32)
+        })
+    }
+
+    /// Keeps the serialized HLO of a program; the first one wins.
+    pub fn set_program_hlo(&mut self, program: ProgramId, hlo: Blob) {
+        self.programs[program.index()].hlo.get_or_insert(hlo);
+    }
+
+    /// Programs added so far.
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    /// The op of this name and program, adding it when new; what an op seen
+    /// before did not know is filled in.
+    pub fn op(&mut self, op: Op) -> OpId {
+        match self.op_index.entry((op.program, op.name)) {
+            hashbrown::hash_map::Entry::Occupied(entry) => {
+                self.ops[entry.get().index()].fill_from(&op);
+                *entry.get()
+            }
+            hashbrown::hash_map::Entry::Vacant(entry) => {
+                self.ops.push(op);
+                *entry.insert(OpId((self.ops.len() - 1) as u32))
+            }
+        }
+    }
+
+    /// An op added before.
+    pub fn op_ref(&self, op: OpId) -> &Op {
+        &self.ops[op.index()]
+    }
+
+    /// The label of this name and op, adding it when new.
+    pub fn label(&mut self, name: &str, op: Option<OpId>) -> LabelId {
+        let name = self.strings.intern(name);
+        self.label_of(Label { name, op })
+    }
+
+    /// The id of a label, adding it when new.
+    pub fn label_of(&mut self, label: Label) -> LabelId {
+        *self.label_index.entry(label).or_insert_with(|| {
+            self.labels.push(label);
+            LabelId((self.labels.len() - 1) as u32)
+        })
+    }
+
+    /// A label added before.
+    pub fn label_ref(&self, label: LabelId) -> Label {
+        self.labels[label.index()]
+    }
+}
+
+/// Slices, counters and arrows.
+impl TraceBuilder {
+    /// Adds a slice whose end is known.
+    pub fn add_slice(&mut self, track: TrackId, spec: SliceSpec) -> SliceKey {
+        let index = self.track_builders[track.index()].batch.push(spec);
+        SliceKey { track, index }
+    }
+
+    /// Adds all slices of a batch and returns the index that its first one got.
+    pub fn append(&mut self, track: TrackId, batch: SliceBatch) -> u32 {
+        self.track_builders[track.index()].batch.append(batch)
+    }
+
+    /// The slices of a track as collected so far.
+    pub fn batch(&self, track: TrackId) -> &SliceBatch {
+        &self.track_builders[track.index()].batch
+    }
+
+    /// The slices of a track as collected so far, to be relabelled or annotated.
+    pub fn batch_mut(&mut self, track: TrackId) -> &mut SliceBatch {
+        &mut self.track_builders[track.index()].batch
+    }
+
+    /// Opens a slice. Opens and closes of one track must come in time order.
+    pub fn begin_slice(&mut self, track: TrackId, at: Timestamp, label: LabelId, args: Option<u64>) -> SliceKey {
+        let spec = SliceSpec { args, ..SliceSpec::new(TimeRange::new(at, at), label) };
+        let key = self.add_slice(track, spec);
+        self.track_builders[track.index()].open.push(OpenSlice { index: key.index, label });
+        key
+    }
+
+    /// Closes the innermost open slice, or the innermost of that name. `None`,
+    /// and an entry in the log, where none is open.
+    pub fn end_slice(&mut self, track: TrackId, at: Timestamp, name: Option<&str>) -> Option<SliceKey> {
+        let Self { track_builders, labels, strings, log, .. } = self;
+        let builder = &mut track_builders[track.index()];
+        let position = match name {
+            None => builder.open.len().checked_sub(1),
+            Some(name) => builder.open.iter().rposition(|open| strings.get(labels[open.label.index()].name) == name),
+        };
+        let Some(position) = position else {
+            log.add(IssueKind::EndWithoutBegin, || format!("{:?} at {} ps", name.unwrap_or("(no name)"), at.ps()));
+            return None;
+        };
+        let open = builder.open.remove(position);
+        let start = builder.batch.range(open.index).start;
+        builder.closed.push((open.index, (at - start).clamped().ps()));
+        Some(SliceKey { track, index: open.index })
+    }
+
+    /// Attaches a sparse fact; the last value wins.
+    pub fn set_attr(&mut self, slice: SliceKey, attr: SliceAttr, value: i64) {
+        self.track_builders[slice.track.index()].batch.set_attr(slice.index, attr, value);
+    }
+
+    /// Registers where arguments are read from.
+    pub fn add_arg_source(&mut self, source: Arc<dyn ArgSource>) -> ArgSourceId {
+        self.arg_sources.push(source);
+        ArgSourceId((self.arg_sources.len() - 1) as u16)
+    }
+
+    /// Says where the arguments of a track's slices are read from.
+    pub fn set_arg_source(&mut self, track: TrackId, source: ArgSourceId) {
+        self.track_builders[track.index()].arg_source = Some(source.0);
+    }
+
+    /// Adds a sample to a counter track. Without `dur` it holds until the next.
+    pub fn add_counter_sample(&mut self, track: TrackId, at: Timestamp, dur: Option<Picos>, value: f64) {
+        let index = *self.counter_index.entry(track).or_insert_with(|| {
+            self.counters.push(CounterBuilder { track, unit: None, samples: Vec::new() });
+            self.counters.len() - 1
+        });
+        self.counters[index].samples.push((at.ps(), dur.map(Picos::ps), value));
+    }
+
+    /// Names the unit of a counter track that has samples.
+    pub fn set_counter_unit(&mut self, track: TrackId, unit: &str) {
+        let unit = self.strings.intern(unit);
+        if let Some(&index) = self.counter_index.get(&track) {
+            self.counters[index].unit = Some(unit);
+        }
+    }
+
+    /// Adds the sums of an op that was aggregated before export.
+    pub fn add_aggregate(&mut self, aggregate: Aggregate) {
+        self.aggregates.push(aggregate);
+    }
+
+    /// Adds an arrow.
+    pub fn add_flow(&mut self, from: FlowEnd, to: FlowEnd, id: u64) {
+        self.flows.push((from, to, id));
+    }
+
+    /// Counts an issue; `example` is called only while examples are kept.
+    pub fn log(&mut self, kind: IssueKind, example: impl FnOnce() -> String) {
+        self.log.add(kind, example);
+    }
+
+    /// The import log, for workers' logs to be merged into.
+    pub fn log_mut(&mut self) -> &mut ImportLog {
+        &mut self.log
+    }
+
+    /// Sorts, nests and links everything. Problems are in the import log.
+    pub fn finish(self) -> TraceModel {
+        crate::finish::finish(self)
+    }
+}

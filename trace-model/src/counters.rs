@@ -1,0 +1,65 @@
+//! Values over time.
+
+use crate::strings::StringId;
+use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::TrackId;
+
+/// The samples of one counter track, sorted by time. A sample holds from its
+/// start to its end; ends never reach past the next sample.
+#[derive(Clone, Debug)]
+pub struct CounterSeries {
+    pub(crate) track: TrackId,
+    pub(crate) unit: Option<StringId>,
+    pub(crate) starts: Vec<Timestamp>,
+    pub(crate) ends: Vec<Timestamp>,
+    pub(crate) values: Vec<f64>,
+}
+
+impl CounterSeries {
+    /// The track that shows it.
+    pub fn track(&self) -> TrackId {
+        self.track
+    }
+    /// Unit as recorded (`% util`, `bytes`).
+    pub fn unit(&self) -> Option<StringId> {
+        self.unit
+    }
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+    /// Every sample: where it holds, and its value.
+    pub fn samples(&self) -> impl Iterator<Item = (TimeRange, f64)> {
+        self.starts
+            .iter()
+            .zip(&self.ends)
+            .zip(&self.values)
+            .map(|((&start, &end), &value)| (TimeRange::new(start, end), value))
+    }
+    /// Index of the first sample that holds at or after `at`.
+    pub fn first_after(&self, at: Timestamp) -> usize {
+        self.ends.partition_point(|&end| end <= at)
+    }
+    /// The value that holds at `at`.
+    pub fn value_at(&self, at: Timestamp) -> Option<f64> {
+        let i = self.starts.partition_point(|&start| start <= at).checked_sub(1)?;
+        (at < self.ends[i] || self.starts[i] == at).then(|| self.values[i])
+    }
+    /// Mean over `range`, weighted by how long each value holds; `None` where no
+    /// sample holds.
+    pub fn mean(&self, range: TimeRange) -> Option<f64> {
+        let mut held = Picos::ZERO;
+        let mut sum = 0.0;
+        for (at, value) in self.samples() {
+            if let Some(part) = at.intersect(range) {
+                held += part.dur();
+                sum += value * part.dur().ps() as f64;
+            }
+        }
+        (held > Picos::ZERO).then(|| sum / held.ps() as f64)
+    }
+}

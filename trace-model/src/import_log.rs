@@ -1,0 +1,201 @@
+//! What an import lost, mended or noticed: declared kinds, counted, with the
+//! first few examples of each.
+
+use serde::Serialize;
+
+/// How much an issue matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing is missing.
+    Info,
+    /// Mended by a rule; the picture may differ a little from the file.
+    Warning,
+    /// Data is missing from the model.
+    Loss,
+}
+
+macro_rules! issue_kinds {
+    ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $severity:ident;)+) => {
+        /// Everything that can be wrong with a trace that still opens.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        pub enum IssueKind { $($(#[doc = $doc])+ #[serde(rename = $id)] $name,)+ }
+
+        impl IssueKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+            /// Stable name.
+            pub fn id(self) -> &'static str { match self { $(Self::$name => $id),+ } }
+            /// How much it matters.
+            pub fn severity(self) -> Severity { match self { $(Self::$name => Severity::$severity),+ } }
+            /// A sentence for the user.
+            pub fn explain(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc,)+).trim_ascii()),+ }
+            }
+        }
+    };
+}
+
+issue_kinds! {
+    /// The file ends in the middle of an event; what came before was read.
+    TruncatedFile = "truncated-file", Loss;
+    /// An event could not be read and was skipped.
+    MalformedEvent = "malformed-event", Loss;
+    /// An event has no timestamp, or one that is not a number, and was skipped.
+    BadTimestamp = "bad-timestamp", Loss;
+    /// A duration is negative or not a number; it was read as zero.
+    BadDuration = "bad-duration", Warning;
+    /// A time lies outside of what 64-bit picoseconds can hold and was clipped.
+    TimeOutOfRange = "time-out-of-range", Warning;
+    /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
+    OverlapSpilled = "overlap-spilled", Info;
+    /// An end event has no begin.
+    EndWithoutBegin = "end-without-begin", Loss;
+    /// A begin event has no end; the slice runs to the end of its track.
+    BeginWithoutEnd = "begin-without-end", Warning;
+    /// An event refers to metadata that the file lacks.
+    UnknownMetadata = "unknown-metadata", Warning;
+    /// An event's phase is not one that this importer knows; it was skipped.
+    UnknownPhase = "unknown-phase", Loss;
+    /// A text is not valid UTF-8; the bad bytes were replaced.
+    InvalidUtf8 = "invalid-utf8", Warning;
+    /// A counter sample holds far past its neighbours and was clipped to the next one.
+    CounterClipped = "counter-clipped", Warning;
+    /// An arrow has only one end in this trace.
+    FlowWithoutEnd = "flow-without-end", Info;
+    /// An asynchronous op starts but never ends; its span closes with its program.
+    AsyncUnterminated = "async-unterminated", Warning;
+    /// An asynchronous op ends but its start is not in the trace.
+    AsyncWithoutStart = "async-without-start", Warning;
+    /// The same plane or line came in several parts, which were joined.
+    ChunksMerged = "chunks-merged", Info;
+    /// The profiler wrote an error of its own into the trace.
+    ProfilerError = "profiler-error", Warning;
+    /// The profiler wrote a warning of its own into the trace.
+    ProfilerWarning = "profiler-warning", Info;
+    /// The hardware or the runtime dropped events.
+    DroppedTraces = "dropped-traces", Loss;
+    /// The exporter stopped at its event limit: the end of the session is missing.
+    ExportLimit = "export-limit", Loss;
+    /// A file of the run could not be read and was left out.
+    SourceSkipped = "source-skipped", Loss;
+    /// Hosts could not be aligned: a file does not say when its session began.
+    HostsNotAligned = "hosts-not-aligned", Warning;
+    /// The same thing is recorded twice; the second was left out.
+    Duplicate = "duplicate", Info;
+    /// The viewer that wrote the file left out events that were too small to see.
+    Downsampled = "downsampled", Loss;
+}
+
+/// One thing noticed, with the place where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issue {
+    /// What.
+    pub kind: IssueKind,
+    /// Where and with which value: `event 512 at byte 90,117: "dur": -3`.
+    pub example: String,
+}
+
+/// All issues of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IssueCount {
+    /// What.
+    pub kind: IssueKind,
+    /// How often.
+    pub count: u64,
+    /// The first few.
+    pub examples: Vec<String>,
+}
+
+/// What an import lost, mended or noticed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct ImportLog {
+    counts: Vec<IssueCount>,
+}
+
+impl ImportLog {
+    /// How many examples are kept of each kind.
+    pub const MAX_EXAMPLES: usize = 5;
+
+    /// Counts one issue. `example` is only called while examples are still kept.
+    pub fn add(&mut self, kind: IssueKind, example: impl FnOnce() -> String) {
+        self.add_many(kind, 1, example);
+    }
+
+    /// Counts `count` issues of which one is shown.
+    pub fn add_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
+        if count == 0 {
+            return;
+        }
+        let at = match self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
+            Ok(at) => at,
+            Err(at) => {
+                self.counts.insert(at, IssueCount { kind, count: 0, examples: Vec::new() });
+                at
+            }
+        };
+        let entry = &mut self.counts[at];
+        entry.count += count;
+        if entry.examples.len() < Self::MAX_EXAMPLES {
+            entry.examples.push(example());
+        }
+    }
+
+    /// Adds all of `other`, for logs kept by worker threads.
+    pub fn merge(&mut self, other: Self) {
+        for IssueCount { kind, count, examples } in other.counts {
+            let mut examples = examples.into_iter();
+            self.add_many(kind, count, || examples.next().unwrap_or_default());
+            if let Ok(at) = self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
+                let room = Self::MAX_EXAMPLES.saturating_sub(self.counts[at].examples.len());
+                self.counts[at].examples.extend(examples.take(room));
+            }
+        }
+    }
+
+    /// Every kind that occurred, in the order of [`IssueKind::ALL`].
+    pub fn counts(&self) -> &[IssueCount] {
+        &self.counts
+    }
+
+    /// How often `kind` occurred.
+    pub fn count(&self, kind: IssueKind) -> u64 {
+        self.counts.iter().find(|entry| entry.kind == kind).map_or(0, |entry| entry.count)
+    }
+
+    /// How many events are missing from the model.
+    pub fn lost(&self) -> u64 {
+        self.counts.iter().filter(|e| e.kind.severity() == Severity::Loss).map(|e| e.count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_examples_are_kept_but_all_are_counted() {
+        let mut log = ImportLog::default();
+        for i in 0..100 {
+            log.add(IssueKind::BadTimestamp, || format!("event {i}"));
+        }
+        let mut other = ImportLog::default();
+        other.add(IssueKind::OverlapSpilled, || "op".into());
+        other.add_many(IssueKind::BadTimestamp, 7, || "late".into());
+        log.merge(other);
+        assert_eq!(log.count(IssueKind::BadTimestamp), 107);
+        assert_eq!(log.counts().len(), 2);
+        assert_eq!(log.counts()[0].examples.len(), ImportLog::MAX_EXAMPLES);
+        assert_eq!(log.lost(), 107);
+    }
+
+    #[test]
+    fn every_kind_has_its_own_id_and_a_sentence() {
+        let mut ids: Vec<_> = IssueKind::ALL.iter().map(|kind| kind.id()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), IssueKind::ALL.len());
+        assert!(IssueKind::ALL.iter().all(|kind| kind.explain().ends_with('.')));
+    }
+}

@@ -1,0 +1,66 @@
+//! The timeline that every importer fills and every analysis reads.
+//!
+//! A [`TraceModel`] is immutable and column-oriented: a tree of [`Group`]s (host →
+//! device → core) holds [`Track`]s, a track holds [`Lane`]s, a lane holds slices.
+//! **The one invariant: rows are sorted by (track, depth, start), and slices of
+//! one lane never overlap.** Starts and ends are therefore both sorted, so range
+//! queries, hit tests and neighbours are binary searches.
+//!
+//! The only way to make a model is [`TraceBuilder`]:
+//!
+//! ```
+//! use trace_model::*;
+//!
+//! let mut builder = TraceBuilder::new();
+//! let host = builder.group(None, GroupKind::Host, "host");
+//! let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+//! let ops = builder.track(core, TrackKind::Ops, 3, "XLA Ops");
+//! let (fusion, copy) = (builder.label("fusion.1", None), builder.label("copy.2", None));
+//! let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+//! builder.add_slice(ops, SliceSpec::new(range(0, 100), fusion));
+//! builder.add_slice(ops, SliceSpec::new(range(10, 40), copy));
+//!
+//! let model = builder.finish();
+//! let outer = model.slices_of(&model.lanes(ops)[0]).next().unwrap();
+//! assert_eq!(outer.name(), "fusion.1");
+//! assert_eq!(outer.self_dur(), Picos::from_ps(70));
+//! assert_eq!(outer.children().next().unwrap().name(), "copy.2");
+//! ```
+//!
+//! This crate knows no file formats, no colours and no policy: what a category
+//! means, which peak to believe and what counts as a step are for the analyses.
+
+mod args;
+mod attrs;
+mod batch;
+mod builder;
+mod compact;
+mod counters;
+mod device;
+mod finish;
+mod flow;
+mod import_log;
+mod lod;
+mod model;
+mod nesting;
+mod op;
+mod slices;
+mod strings;
+pub mod time;
+mod track;
+
+pub use args::{Arg, ArgSource, ArgSourceId, ArgValue};
+pub use attrs::SliceAttr;
+pub use batch::{SliceBatch, SliceSpec};
+pub use builder::{FlowEnd, SliceKey, TraceBuilder};
+pub use counters::CounterSeries;
+pub use device::DeviceInfo;
+pub use flow::Flow;
+pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
+pub use lod::{LaneMipmap, LodIndex, LodSlice};
+pub use model::{Aggregate, Lane, MemoryUse, Source, TraceModel};
+pub use op::{Access, Blob, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId};
+pub use slices::{SliceId, SliceRef};
+pub use strings::{StringId, StringTable};
+pub use time::{Picos, TimeRange, Timestamp};
+pub use track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};

@@ -1,0 +1,384 @@
+//! The finished, immutable trace.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::args::{Arg, ArgSource};
+use crate::counters::CounterSeries;
+use crate::flow::Flow;
+use crate::import_log::ImportLog;
+use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
+use crate::slices::{NO_ARGS, SliceId, SliceRef, SliceTable};
+use crate::strings::{StringId, StringTable};
+use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
+
+/// Slices of one depth of one track: sorted by start, and none overlaps another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// The track.
+    pub track: TrackId,
+    /// Nesting level, 0 at the top.
+    pub depth: u32,
+    pub(crate) rows: Range<u32>,
+}
+
+impl Lane {
+    /// Number of slices.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+    /// Whether there is no slice.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// One imported file.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// File name, without directories.
+    pub name: String,
+    /// Id of the format that it was read as.
+    pub format: &'static str,
+    /// Host that wrote it, where known.
+    pub host: Option<String>,
+    /// When the session began, nanoseconds of the Unix epoch.
+    pub started_unix_ns: Option<i64>,
+    /// When the session ended, nanoseconds of the Unix epoch.
+    pub stopped_unix_ns: Option<i64>,
+    /// What this format cannot tell, as short noun phrases.
+    pub cannot_know: Vec<&'static str>,
+    /// Free facts about the session (`jax_version`), in file order.
+    pub facts: Vec<(String, String)>,
+    /// Shift applied so that several hosts share one timeline.
+    pub shift: Picos,
+}
+
+/// An op's executions as sums, from profiles that were aggregated before export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// Track it was recorded on.
+    pub track: TrackId,
+    /// What it is.
+    pub label: LabelId,
+    /// How many executions.
+    pub occurrences: u64,
+    /// Time of all of them.
+    pub total: Picos,
+    /// The same without children, where recorded.
+    pub self_time: Option<Picos>,
+    /// Shortest execution, where recorded.
+    pub min: Option<Picos>,
+}
+
+/// Where the memory of a model goes, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct MemoryUse {
+    /// Number of slices.
+    pub slices: usize,
+    /// Columns of the slice table, without arguments.
+    pub slice_bytes: usize,
+    /// Handles of arguments.
+    pub arg_bytes: usize,
+    /// Texts.
+    pub string_bytes: usize,
+    /// Counter samples.
+    pub counter_bytes: usize,
+}
+
+impl MemoryUse {
+    /// Bytes per slice, arguments excluded; `None` without slices.
+    pub fn bytes_per_slice(&self) -> Option<f64> {
+        (self.slices > 0).then(|| self.slice_bytes as f64 / self.slices as f64)
+    }
+}
+
+/// A trace. Made by [`TraceBuilder`](crate::TraceBuilder) and never changed.
+pub struct TraceModel {
+    pub(crate) strings: StringTable,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) labels: Vec<Label>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) programs: Vec<Program>,
+    pub(crate) slices: SliceTable,
+    pub(crate) lanes: Vec<Lane>,
+    /// Lanes of track `i`.
+    pub(crate) track_lanes: Vec<Range<u32>>,
+    pub(crate) counters: Vec<CounterSeries>,
+    pub(crate) aggregates: Vec<Aggregate>,
+    /// Sorted by `from`.
+    pub(crate) flows: Vec<Flow>,
+    /// Indices into `flows`, sorted by `to`.
+    pub(crate) flows_by_end: Vec<u32>,
+    pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
+    /// Argument source of track `i`.
+    pub(crate) track_args: Vec<Option<u16>>,
+    pub(crate) log: ImportLog,
+    pub(crate) extent: TimeRange,
+    pub(crate) origin_ps: i128,
+}
+
+impl TraceModel {
+    /// The text of `id`.
+    pub fn str(&self, id: StringId) -> &str {
+        self.strings.get(id)
+    }
+    /// All texts.
+    pub fn strings(&self) -> &StringTable {
+        &self.strings
+    }
+    /// The files it was read from.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+    /// One file.
+    pub fn source(&self, id: SourceId) -> &Source {
+        &self.sources[id.index()]
+    }
+    /// What the import lost, mended or noticed.
+    pub fn import_log(&self) -> &ImportLog {
+        &self.log
+    }
+    /// From the first slice to the end of the last; empty without slices.
+    pub fn extent(&self) -> TimeRange {
+        self.extent
+    }
+    /// Picoseconds to add to a [`Timestamp`] to get the time as recorded.
+    pub fn origin_ps(&self) -> i128 {
+        self.origin_ps
+    }
+
+    /// All hosts, devices, cores and processes.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+    /// One group.
+    pub fn group(&self, id: GroupId) -> &Group {
+        &self.groups[id.index()]
+    }
+    /// Ids of all groups.
+    pub fn group_ids(&self) -> impl Iterator<Item = GroupId> + use<> {
+        (0..self.groups.len() as u32).map(GroupId)
+    }
+    /// Groups directly below `parent` (or at the top), in the order to show them.
+    pub fn child_groups(&self, parent: Option<GroupId>) -> Vec<GroupId> {
+        let mut ids: Vec<_> = self.group_ids().filter(|&id| self.group(id).parent == parent).collect();
+        ids.sort_by_key(|&id| {
+            let group = self.group(id);
+            (group.sort, group.kind, self.str(group.name), id)
+        });
+        ids
+    }
+    /// The `TensorCore` devices, by host, then ordinal.
+    pub fn tensor_cores(&self) -> Vec<GroupId> {
+        let mut ids: Vec<_> =
+            self.group_ids().filter(|&id| matches!(self.group(id).kind, GroupKind::TensorCore { .. })).collect();
+        ids.sort_by_key(|&id| (self.group(id).source, self.group(id).kind, id));
+        ids
+    }
+    /// The fact `name` recorded about a group.
+    pub fn group_fact(&self, group: GroupId, name: &str) -> Option<&crate::ArgValue> {
+        let name = self.strings.find(name)?;
+        self.group(group).facts.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// All tracks.
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+    /// One track.
+    pub fn track(&self, id: TrackId) -> &Track {
+        &self.tracks[id.index()]
+    }
+    /// Ids of all tracks.
+    pub fn track_ids(&self) -> impl Iterator<Item = TrackId> + use<> {
+        (0..self.tracks.len() as u32).map(TrackId)
+    }
+    /// Tracks of a group, in the order to show them.
+    pub fn tracks_of(&self, group: GroupId) -> Vec<TrackId> {
+        let mut ids: Vec<_> = self.track_ids().filter(|&id| self.track(id).group == group).collect();
+        ids.sort_by_key(|&id| {
+            let track = self.track(id);
+            (track.sort, self.str(track.name), id)
+        });
+        ids
+    }
+    /// The first track of `kind` in a group.
+    pub fn track_of_kind(&self, group: GroupId, kind: TrackKind) -> Option<TrackId> {
+        self.track_ids().find(|&id| self.track(id).group == group && self.track(id).kind == kind)
+    }
+
+    /// All labels, by [`LabelId::index`].
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+    /// One label.
+    pub fn label(&self, id: LabelId) -> Label {
+        self.labels[id.index()]
+    }
+    /// All distinct ops, by [`OpId::index`].
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+    /// One op.
+    pub fn op(&self, id: OpId) -> &Op {
+        &self.ops[id.index()]
+    }
+    /// All programs, by [`ProgramId::index`].
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+    /// One program.
+    pub fn program(&self, id: ProgramId) -> &Program {
+        &self.programs[id.index()]
+    }
+    /// Sums of profiles that were aggregated before export.
+    pub fn aggregates(&self) -> &[Aggregate] {
+        &self.aggregates
+    }
+
+    /// Number of slices.
+    pub fn slice_count(&self) -> usize {
+        self.slices.starts.len()
+    }
+    /// One slice.
+    pub fn slice(&self, id: SliceId) -> SliceRef<'_> {
+        SliceRef { model: self, id }
+    }
+    /// Every slice, track by track, lane by lane, in time order.
+    pub fn all_slices(&self) -> impl Iterator<Item = SliceRef<'_>> {
+        (0..self.slice_count() as u32).map(|row| self.slice(SliceId(row)))
+    }
+
+    /// Every lane, by track then depth.
+    pub fn all_lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+    /// Index of the first lane of a track in [`Self::all_lanes`].
+    pub fn first_lane_index(&self, track: TrackId) -> usize {
+        self.track_lanes[track.index()].start as usize
+    }
+    /// Lanes of a track, from the top.
+    pub fn lanes(&self, track: TrackId) -> &[Lane] {
+        let range = &self.track_lanes[track.index()];
+        &self.lanes[range.start as usize..range.end as usize]
+    }
+    /// The lane that a slice lies in.
+    pub fn lane_of(&self, slice: SliceId) -> &Lane {
+        &self.lanes[self.lanes.partition_point(|lane| lane.rows.end <= slice.0)]
+    }
+    /// Slices of a lane.
+    pub fn slices_of(
+        &self,
+        lane: &Lane,
+    ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + ExactSizeIterator + use<'_> {
+        lane.rows.clone().map(|row| self.slice(SliceId(row)))
+    }
+    /// Slices of a track, lane by lane.
+    pub fn slices_on(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
+        let lanes = self.lanes(track);
+        let rows = match (lanes.first(), lanes.last()) {
+            (Some(first), Some(last)) => first.rows.start..last.rows.end,
+            _ => 0..0,
+        };
+        rows.map(|row| self.slice(SliceId(row)))
+    }
+    /// Slices of a lane that overlap `range`, instants at its start included.
+    pub fn slices_in(&self, lane: &Lane, range: TimeRange) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + use<'_> {
+        self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
+    }
+    /// Slices of a lane that begin in `range`, which is closed for empty ranges.
+    pub(crate) fn slices_starting_in(
+        &self,
+        lane: &Lane,
+        range: TimeRange,
+    ) -> impl Iterator<Item = SliceRef<'_>> + use<'_> {
+        let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
+        let from = starts.partition_point(|&start| start < range.start.ps());
+        let to = starts.partition_point(|&start| start < range.end.ps()).max(from);
+        let base = lane.rows.start;
+        (base + from as u32..base + to as u32).map(|row| self.slice(SliceId(row)))
+    }
+    pub(crate) fn rows_overlapping(&self, lane: &Lane, range: TimeRange) -> Range<u32> {
+        let base = lane.rows.start as usize;
+        let starts = &self.slices.starts[base..lane.rows.end as usize];
+        let end = starts.partition_point(|&start| start < range.end.ps());
+        // Only the last slice that begins before the range can reach into it.
+        let mut begin = starts.partition_point(|&start| start < range.start.ps()).min(end);
+        if begin > 0 {
+            let row = base + begin - 1;
+            if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps() {
+                begin -= 1;
+            }
+        }
+        (base + begin) as u32..(base + end) as u32
+    }
+    /// The deepest slice of a track at an instant.
+    pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
+        self.lanes(track).iter().rev().find_map(|lane| {
+            let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
+            let before = starts.partition_point(|&start| start <= at.ps()).checked_sub(1)?;
+            let slice = self.slice(SliceId(lane.rows.start + before as u32));
+            (slice.range().contains(at) || slice.start() == at).then_some(slice)
+        })
+    }
+
+    /// All counter series.
+    pub fn counters(&self) -> &[CounterSeries] {
+        &self.counters
+    }
+    /// The samples of a counter track.
+    pub fn counter(&self, track: TrackId) -> Option<&CounterSeries> {
+        self.counters.iter().find(|series| series.track == track)
+    }
+
+    /// All arrows, by where they leave.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+    /// Arrows that leave a slice.
+    pub fn flows_from(&self, slice: SliceId) -> &[Flow] {
+        let from = self.flows.partition_point(|flow| flow.from < slice);
+        let to = self.flows.partition_point(|flow| flow.from <= slice);
+        &self.flows[from..to]
+    }
+    /// Arrows that arrive at a slice.
+    pub fn flows_to(&self, slice: SliceId) -> impl Iterator<Item = Flow> {
+        let from = self.flows_by_end.partition_point(|&i| self.flows[i as usize].to < slice);
+        self.flows_by_end[from..].iter().map(|&i| self.flows[i as usize]).take_while(move |flow| flow.to == slice)
+    }
+
+    /// Where the memory goes.
+    pub fn memory_use(&self) -> MemoryUse {
+        MemoryUse {
+            slices: self.slice_count(),
+            slice_bytes: self.slices.heap_bytes(),
+            arg_bytes: self.slices.args.capacity() * 8,
+            string_bytes: self.strings.heap_bytes(),
+            counter_bytes: self.counters.iter().map(|series| series.values.capacity() * 24).sum(),
+        }
+    }
+
+    pub(crate) fn args_of(&self, slice: SliceRef<'_>) -> Result<Vec<Arg>, String> {
+        let handle = self.slices.args.get(slice.id.index()).copied().unwrap_or(NO_ARGS);
+        match self.track_args[slice.track().index()] {
+            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)].args(handle),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl std::fmt::Debug for TraceModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TraceModel")
+            .field("sources", &self.sources)
+            .field("groups", &self.groups.len())
+            .field("tracks", &self.tracks.len())
+            .field("slices", &self.slice_count())
+            .field("extent", &self.extent)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,183 @@
+//! Which lane a slice goes to, and which slice it is inside of.
+//!
+//! ```text
+//! in :  A [0,100)   B [10,40)   C [30,60)   D [50,55)
+//! out:  lane 0  AAAAAAAAAAAAAAAAAAAA
+//!       lane 1    BBBBBB                  parent A
+//!       lane 2        CCCCCC              overlaps B without nesting: no parent
+//!       lane 3            D               parent C
+//! ```
+//!
+//! Slices arrive ordered by start, longer first. A stack of open slices gives
+//! the parent; a slice that outlives the top of the stack is *spilled*: it takes
+//! the first deeper lane that is free. No slice is dropped or shortened, and no
+//! two slices of a lane overlap. Zero-length slices at one instant are siblings:
+//! nesting them would make the depth of a track depend on how many there are.
+
+/// Row number that means "no parent".
+pub(crate) const NO_PARENT: u32 = u32::MAX;
+
+/// Lane and parent of every slice, in the order of the input.
+#[derive(Debug, Default)]
+pub(crate) struct Nesting {
+    pub(crate) depths: Vec<u32>,
+    /// Position of the parent in the input, or [`NO_PARENT`].
+    pub(crate) parents: Vec<u32>,
+    /// Positions of slices that overlapped without nesting.
+    pub(crate) spilled: Vec<u32>,
+}
+
+/// Places `(start, end)` pairs, ordered by start ascending then end descending.
+/// With `free` overlap is expected: lanes are filled first-fit, without parents.
+pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool) -> Nesting {
+    let mut out = Nesting {
+        depths: Vec::with_capacity(spans.len()),
+        parents: Vec::with_capacity(spans.len()),
+        spilled: Vec::new(),
+    };
+    let mut lanes = FreeLanes::default();
+    let mut open: Vec<(i64, u32)> = Vec::new();
+    for (position, (start, end)) in spans.enumerate() {
+        let position = position as u32;
+        let (depth, parent) = if free {
+            (lanes.first_free(0, start), NO_PARENT)
+        } else {
+            while open.last().is_some_and(|&(open_end, _)| open_end <= start) {
+                open.pop();
+            }
+            let inner = open.last().map(|&(open_end, inner)| (open_end, inner, out.depths[inner as usize] + 1));
+            open.push((end, position));
+            match inner {
+                None => (lanes.first_free(0, start), NO_PARENT),
+                Some((open_end, inner, below)) if end <= open_end => (lanes.first_free(below, start), inner),
+                Some((_, _, below)) => {
+                    out.spilled.push(position);
+                    (lanes.first_free(below, start), NO_PARENT)
+                }
+            }
+        };
+        lanes.occupy(depth, end);
+        out.depths.push(depth);
+        out.parents.push(parent);
+    }
+    out
+}
+
+/// Until when each lane is taken: a tree of minima, so that hostile input (a
+/// million slices that all overlap) costs a logarithm and not a scan.
+#[derive(Default)]
+struct FreeLanes {
+    /// Heap order; leaves in the second half. A lane never used is free for ever.
+    taken_until: Vec<i64>,
+    leaves: u32,
+}
+
+impl FreeLanes {
+    /// The first lane at or below `from` that is free at `start`.
+    fn first_free(&self, from: u32, start: i64) -> u32 {
+        if from >= self.leaves {
+            return from;
+        }
+        let leaf = from + self.leaves;
+        if self.taken_until[leaf as usize] <= start {
+            return from;
+        }
+        let mut node = leaf;
+        // Climb until a right sibling holds a free lane, then descend to its first.
+        loop {
+            if node == 1 {
+                return self.leaves;
+            }
+            if node.is_multiple_of(2) && self.taken_until[node as usize + 1] <= start {
+                node += 1;
+                break;
+            }
+            node /= 2;
+        }
+        while node < self.leaves {
+            node *= 2;
+            if self.taken_until[node as usize] > start {
+                node += 1;
+            }
+        }
+        node - self.leaves
+    }
+
+    fn occupy(&mut self, lane: u32, until: i64) {
+        if lane >= self.leaves {
+            self.grow(lane);
+        }
+        let mut node = (lane + self.leaves) as usize;
+        self.taken_until[node] = until;
+        while node > 1 {
+            node /= 2;
+            let least = self.taken_until[2 * node].min(self.taken_until[2 * node + 1]);
+            if self.taken_until[node] == least {
+                break;
+            }
+            self.taken_until[node] = least;
+        }
+    }
+
+    fn grow(&mut self, lane: u32) {
+        let leaves = (lane + 1).next_power_of_two();
+        let mut tree = vec![i64::MIN; 2 * leaves as usize];
+        let old = self.leaves as usize;
+        if old > 0 {
+            tree[leaves as usize..leaves as usize + old].copy_from_slice(&self.taken_until[old..]);
+        }
+        for node in (1..leaves as usize).rev() {
+            tree[node] = tree[2 * node].min(tree[2 * node + 1]);
+        }
+        (self.taken_until, self.leaves) = (tree, leaves);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn depths(spans: &[(i64, i64)], free: bool) -> Vec<u32> {
+        nest(spans.iter().copied(), free).depths
+    }
+
+    #[test]
+    fn nested_slices_go_one_lane_deeper() {
+        let nesting = nest([(0, 100), (10, 40), (50, 90), (55, 60)].into_iter(), false);
+        assert_eq!(nesting.depths, [0, 1, 1, 2]);
+        assert_eq!(nesting.parents, [NO_PARENT, 0, 0, 2]);
+        assert!(nesting.spilled.is_empty());
+    }
+
+    #[test]
+    fn partial_overlap_spills_without_a_parent_and_keeps_its_own_children() {
+        let nesting = nest([(0, 100), (10, 40), (30, 60), (50, 55)].into_iter(), false);
+        assert_eq!(nesting.depths, [0, 1, 2, 3]);
+        assert_eq!(nesting.parents, [NO_PARENT, 0, NO_PARENT, 2]);
+        let nesting = nest([(0, 50), (30, 60), (52, 55)].into_iter(), false);
+        assert_eq!(nesting.depths, [0, 1, 2]);
+        assert_eq!(nesting.parents, [NO_PARENT, NO_PARENT, 1]);
+        assert_eq!(nesting.spilled, [1]);
+    }
+
+    #[test]
+    fn touching_slices_are_siblings_and_so_are_instants() {
+        assert_eq!(depths(&[(0, 10), (10, 20)], false), [0, 0]);
+        assert_eq!(depths(&[(5, 5), (5, 5), (5, 5)], false), [0, 0, 0]);
+        assert_eq!(depths(&[(0, 5), (5, 5)], false), [0, 0]);
+        assert_eq!(depths(&[(0, 5), (0, 0)], false), [0, 1]);
+    }
+
+    #[test]
+    fn async_spans_fill_the_first_free_lane() {
+        assert_eq!(depths(&[(0, 10), (2, 8), (4, 20), (8, 9), (10, 12)], true), [0, 1, 2, 1, 0]);
+    }
+
+    #[test]
+    fn ten_thousand_overlapping_slices_take_ten_thousand_lanes_quickly() {
+        let spans: Vec<_> = (0..10_000).map(|i| (i, 100_000 + i)).collect();
+        let nesting = nest(spans.iter().copied(), false);
+        assert_eq!(nesting.depths.last(), Some(&9_999));
+        assert_eq!(nesting.spilled.len(), 9_999);
+    }
+}

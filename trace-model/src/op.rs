@@ -1,0 +1,186 @@
+//! What slices are occurrences of: [`Label`]s, and for device ops the static
+//! facts ([`Op`]) that the compiler attached, stored once per distinct op.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::strings::StringId;
+
+/// A label of the model that made it; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelId(pub(crate) u32);
+
+/// An op of the model that made it; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub(crate) u32);
+
+/// A program of the model that made it; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProgramId(pub(crate) u32);
+
+impl LabelId {
+    /// Row number in [`TraceModel::labels`](crate::TraceModel::labels).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl OpId {
+    /// Row number in [`TraceModel::ops`](crate::TraceModel::ops).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ProgramId {
+    /// Row number in [`TraceModel::programs`](crate::TraceModel::programs).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Name of a slice and, where the slice is a device op, the op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label {
+    /// Shown on the slice.
+    pub name: StringId,
+    /// The op that it executes.
+    pub op: Option<OpId>,
+}
+
+/// Which memory an access goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemorySpace {
+    /// Off-chip memory.
+    Hbm,
+    /// Common memory (v4).
+    Cmem,
+    /// Vector memory.
+    Vmem,
+    /// Any other on-chip memory, by its number.
+    Other(u64),
+}
+
+/// Direction of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Not said.
+    Unknown,
+}
+
+/// Bytes that one execution moves to or from one memory, by the compiler's account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryAccess {
+    /// Which memory.
+    pub space: MemorySpace,
+    /// Which way.
+    pub access: Access,
+    /// Bytes per execution.
+    pub bytes: u64,
+}
+
+/// Static facts of one HLO op of one program: everything is *per execution* and
+/// by the compiler's account. `None` is "the capture does not say", never zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Op {
+    /// Instruction name without `%`; unique in its program.
+    pub name: StringId,
+    /// The program that contains it.
+    pub program: Option<ProgramId>,
+    /// Identity in the program; `0` marks the program's root.
+    pub symbol_id: Option<u64>,
+    /// `hlo_category` as recorded.
+    pub category: Option<StringId>,
+    /// The instruction as HLO text.
+    pub hlo_text: Option<StringId>,
+    /// Operations, scaled to the chip's bf16 rate.
+    pub flops: Option<u64>,
+    /// Operations of the algorithm.
+    pub model_flops: Option<u64>,
+    /// Bytes to and from all memories.
+    pub bytes_accessed: Option<u64>,
+    /// Bytes by the cost analysis before adjustment.
+    pub raw_bytes_accessed: Option<u64>,
+    /// The same bytes by memory; empty where not recorded.
+    pub memory: Vec<MemoryAccess>,
+    /// Output shape with layout and memory space.
+    pub shape: Option<StringId>,
+    /// Provenance in the framework (`jit(f)/dot_general:`).
+    pub framework_name: Option<StringId>,
+    /// `file:line`.
+    pub source: Option<StringId>,
+    /// The Python stack, a line a frame.
+    pub source_stack: Option<StringId>,
+    /// Representative among identical ops.
+    pub deduplicated_name: Option<StringId>,
+    /// Which collective of the program it is.
+    pub all_reduce_id: Option<i64>,
+}
+
+impl Op {
+    /// Takes over from `other` what this one does not know.
+    pub(crate) fn fill_from(&mut self, other: &Self) {
+        fn fill<T: Clone>(slot: &mut Option<T>, from: Option<&T>) {
+            if slot.is_none() {
+                *slot = from.cloned();
+            }
+        }
+        fill(&mut self.symbol_id, other.symbol_id.as_ref());
+        fill(&mut self.category, other.category.as_ref());
+        fill(&mut self.hlo_text, other.hlo_text.as_ref());
+        fill(&mut self.flops, other.flops.as_ref());
+        fill(&mut self.model_flops, other.model_flops.as_ref());
+        fill(&mut self.bytes_accessed, other.bytes_accessed.as_ref());
+        fill(&mut self.raw_bytes_accessed, other.raw_bytes_accessed.as_ref());
+        fill(&mut self.shape, other.shape.as_ref());
+        fill(&mut self.framework_name, other.framework_name.as_ref());
+        fill(&mut self.source, other.source.as_ref());
+        fill(&mut self.source_stack, other.source_stack.as_ref());
+        fill(&mut self.deduplicated_name, other.deduplicated_name.as_ref());
+        fill(&mut self.all_reduce_id, other.all_reduce_id.as_ref());
+        if self.memory.is_empty() {
+            self.memory.clone_from(&other.memory);
+        }
+    }
+}
+
+/// A compiled program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Name without the id (`jit_matmul`).
+    pub name: StringId,
+    /// The id in parentheses of `jit_matmul(123)`, any 64-bit value.
+    pub id: Option<u64>,
+    /// Its `xla.HloProto`, serialized, to be parsed on demand.
+    pub hlo: Option<Blob>,
+}
+
+/// Bytes inside a file that stays open (or mapped), not copied.
+#[derive(Clone)]
+pub struct Blob {
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    range: Range<usize>,
+}
+
+impl Blob {
+    /// The bytes `range` of `owner`; empty where the range lies outside.
+    pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Self {
+        let range = if (*owner).as_ref().get(range.clone()).is_some() { range } else { 0..0 };
+        Self { owner, range }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        (*self.owner).as_ref().get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Blob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Blob({} bytes)", self.range.len())
+    }
+}

@@ -1,0 +1,210 @@
+//! The slice table: one row a slice, sorted by (track, depth, start).
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::attrs::{SliceAttr, SparseColumn};
+use crate::compact::CompactColumn;
+use crate::model::TraceModel;
+use crate::nesting::NO_PARENT;
+use crate::op::{Label, LabelId, OpId};
+use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::TrackId;
+
+/// A slice of the model that made it, by its row; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SliceId(pub(crate) u32);
+
+impl SliceId {
+    /// Row number.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+    /// The slice in row `row`, for ids that were stored as numbers.
+    pub fn from_index(row: usize) -> Self {
+        Self(row as u32)
+    }
+}
+
+/// Handle that means "no arguments".
+pub(crate) const NO_ARGS: u64 = u64::MAX;
+
+/// Columns of all slices. At most 32 bytes a row before `args` and device clocks.
+#[derive(Debug, Default)]
+pub(crate) struct SliceTable {
+    pub(crate) starts: Vec<i64>,
+    pub(crate) durs: CompactColumn,
+    pub(crate) self_durs: CompactColumn,
+    pub(crate) labels: Vec<u32>,
+    pub(crate) parents: Vec<u32>,
+    /// Empty where no slice has arguments.
+    pub(crate) args: Vec<u64>,
+    /// Sorted by rows.
+    pub(crate) device_clocks: Vec<DeviceClock>,
+    pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
+}
+
+/// The device's own clock for the rows of one track, as differences from the
+/// timeline: both are usually constant but for rounding.
+#[derive(Debug)]
+pub(crate) struct DeviceClock {
+    pub(crate) rows: Range<u32>,
+    pub(crate) base: i64,
+    pub(crate) start_minus_base: CompactColumn,
+    pub(crate) dur_minus_timeline: CompactColumn,
+}
+
+impl SliceTable {
+    fn device_clock(&self, row: u32) -> Option<&DeviceClock> {
+        let at = self.device_clocks.partition_point(|clock| clock.rows.end <= row);
+        self.device_clocks.get(at).filter(|clock| clock.rows.contains(&row))
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.starts.capacity() * 8
+            + self.durs.heap_bytes()
+            + self.self_durs.heap_bytes()
+            + (self.labels.capacity() + self.parents.capacity()) * 4
+            + self
+                .device_clocks
+                .iter()
+                .map(|c| c.start_minus_base.heap_bytes() + c.dur_minus_timeline.heap_bytes())
+                .sum::<usize>()
+            + self.attrs.values().map(SparseColumn::heap_bytes).sum::<usize>()
+    }
+}
+
+/// One slice of a model.
+#[derive(Clone, Copy)]
+pub struct SliceRef<'a> {
+    pub(crate) model: &'a TraceModel,
+    pub(crate) id: SliceId,
+}
+
+impl<'a> SliceRef<'a> {
+    fn row(self) -> usize {
+        self.id.index()
+    }
+
+    /// Which slice.
+    pub fn id(self) -> SliceId {
+        self.id
+    }
+
+    /// First instant, on the timeline that hosts and devices share.
+    pub fn start(self) -> Timestamp {
+        Timestamp::from_ps(self.model.slices.starts[self.row()])
+    }
+
+    /// Length on the timeline.
+    pub fn dur(self) -> Picos {
+        Picos::from_ps(self.model.slices.durs.get(self.row()))
+    }
+
+    /// Span on the timeline: for drawing, and for comparing devices with hosts.
+    pub fn range(self) -> TimeRange {
+        TimeRange::at(self.start(), self.dur())
+    }
+
+    /// Span by the device's own clock where the device recorded one. Never mix
+    /// the two clocks in one computation: they can differ by hundreds of
+    /// milliseconds.
+    pub fn device_range(self) -> Option<TimeRange> {
+        let clock = self.model.slices.device_clock(self.id.0)?;
+        let i = (self.id.0 - clock.rows.start) as usize;
+        let start = self.start().ps().saturating_add(clock.base).saturating_add(clock.start_minus_base.get(i));
+        let dur = self.dur().ps().saturating_add(clock.dur_minus_timeline.get(i));
+        Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur)))
+    }
+
+    /// The most exact span: by the device's clock where there is one, else on the
+    /// timeline. For durations, and for overlap within one track.
+    pub fn measured_range(self) -> TimeRange {
+        self.device_range().unwrap_or_else(|| self.range())
+    }
+
+    /// Length of [`Self::measured_range`].
+    pub fn measured_dur(self) -> Picos {
+        self.measured_range().dur()
+    }
+
+    /// [`Self::measured_dur`] less that of the direct children; never negative.
+    pub fn self_dur(self) -> Picos {
+        Picos::from_ps(self.model.slices.self_durs.get(self.row()))
+    }
+
+    /// What it is an occurrence of, for grouping.
+    pub fn label_id(self) -> LabelId {
+        LabelId(self.model.slices.labels[self.row()])
+    }
+
+    /// What it is an occurrence of.
+    pub fn label(self) -> Label {
+        self.model.label(self.label_id())
+    }
+
+    /// Name shown.
+    pub fn name(self) -> &'a str {
+        self.model.str(self.label().name)
+    }
+
+    /// The op that it executes.
+    pub fn op(self) -> Option<OpId> {
+        self.label().op
+    }
+
+    /// The slice around it.
+    pub fn parent(self) -> Option<SliceRef<'a>> {
+        let parent = self.model.slices.parents[self.row()];
+        (parent != NO_PARENT).then_some(SliceRef { model: self.model, id: SliceId(parent) })
+    }
+
+    /// Whether any slice has this one as its parent.
+    pub fn has_children(self) -> bool {
+        self.children().next().is_some()
+    }
+
+    /// Direct children in time order.
+    pub fn children(self) -> impl Iterator<Item = SliceRef<'a>> {
+        // A child usually lies one lane deeper, but a spilled neighbour can push it further down.
+        let lane = self.model.lane_of(self.id);
+        let range = self.range();
+        self.model
+            .lanes(lane.track)
+            .iter()
+            .filter(move |deeper| deeper.depth > lane.depth)
+            .flat_map(move |deeper| self.model.slices_starting_in(deeper, range))
+            .filter(move |child| self.model.slices.parents[child.row()] == self.id.0)
+    }
+
+    /// The track it lies on.
+    pub fn track(self) -> TrackId {
+        self.model.lane_of(self.id).track
+    }
+
+    /// Lane within its track.
+    pub fn depth(self) -> u32 {
+        self.model.lane_of(self.id).depth
+    }
+
+    /// A sparse fact.
+    pub fn attr(self, attr: SliceAttr) -> Option<i64> {
+        self.model.slices.attrs.get(&attr)?.get(self.id.0)
+    }
+
+    /// A sparse fact that is a floating point number.
+    pub fn attr_f64(self, attr: SliceAttr) -> Option<f64> {
+        self.attr(attr).map(|bits| f64::from_bits(bits as u64))
+    }
+
+    /// Its arguments, read from the file now; empty where it has none.
+    pub fn args(self) -> Result<Vec<crate::Arg>, String> {
+        self.model.args_of(self)
+    }
+}
+
+impl std::fmt::Debug for SliceRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {} +{}", self.name(), self.start().ps(), self.dur().ps())
+    }
+}

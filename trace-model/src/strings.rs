@@ -1,0 +1,123 @@
+//! Interned strings: each distinct text is stored once, in one arena.
+
+use hashbrown::DefaultHashBuilder;
+use hashbrown::HashTable;
+use std::hash::BuildHasher as _;
+
+/// A text in the [`StringTable`] of the model that made it; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StringId(u32);
+
+impl StringId {
+    /// The empty text, which every table holds.
+    pub const EMPTY: Self = Self(0);
+
+    /// Row number, for side tables indexed by string.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// All texts of a model.
+#[derive(Debug)]
+pub struct StringTable {
+    arena: String,
+    /// End of text `i` in the arena; it begins where `i - 1` ends.
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Default for StringTable {
+    fn default() -> Self {
+        let mut table = Self {
+            arena: String::new(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+        };
+        table.intern("");
+        table
+    }
+}
+
+impl StringTable {
+    /// The id of `text`, adding it when it is new.
+    pub fn intern(&mut self, text: &str) -> StringId {
+        let hash = self.hasher.hash_one(text);
+        let (arena, ends) = (&self.arena, &self.ends);
+        if let Some(&id) = self.index.find(hash, |&id| text_at(arena, ends, id) == text) {
+            return StringId(id);
+        }
+        let id = u32::try_from(self.ends.len()).unwrap_or(0);
+        self.arena.push_str(text);
+        self.ends.push(self.arena.len());
+        let (arena, ends, hasher) = (&self.arena, &self.ends, &self.hasher);
+        self.index.insert_unique(hash, id, |&id| hasher.hash_one(text_at(arena, ends, id)));
+        StringId(id)
+    }
+
+    /// The id of `text` where the table holds it.
+    pub fn find(&self, text: &str) -> Option<StringId> {
+        let hash = self.hasher.hash_one(text);
+        self.index.find(hash, |&id| text_at(&self.arena, &self.ends, id) == text).map(|&id| StringId(id))
+    }
+
+    /// The text of `id`; empty where the id is of another table.
+    pub fn get(&self, id: StringId) -> &str {
+        if id.index() < self.ends.len() { text_at(&self.arena, &self.ends, id.0) } else { "" }
+    }
+
+    /// Number of distinct texts.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether only the empty text is stored.
+    pub fn is_empty(&self) -> bool {
+        self.ends.len() <= 1
+    }
+
+    /// Every text with its id, in the order of their first appearance.
+    pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
+        (0..self.ends.len() as u32).map(|id| (StringId(id), text_at(&self.arena, &self.ends, id)))
+    }
+
+    /// Bytes held.
+    pub fn heap_bytes(&self) -> usize {
+        self.arena.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
+    }
+}
+
+fn text_at<'a>(arena: &'a str, ends: &[usize], id: u32) -> &'a str {
+    let id = id as usize;
+    let start = if id == 0 { 0 } else { ends[id - 1] };
+    &arena[start..ends[id]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_share_an_id() {
+        let mut table = StringTable::default();
+        let a = table.intern("fusion.12");
+        let b = table.intern("copy-done");
+        assert_eq!(table.intern("fusion.12"), a);
+        assert_ne!(a, b);
+        assert_eq!(table.get(b), "copy-done");
+        assert_eq!(table.intern(""), StringId::EMPTY);
+        assert_eq!(table.find("missing"), None);
+        assert_eq!(table.len(), 3);
+    }
+
+    #[test]
+    fn ids_survive_growth() {
+        let mut table = StringTable::default();
+        let ids: Vec<_> = (0..10_000).map(|i| table.intern(&format!("op.{i}"))).collect();
+        for (i, id) in ids.into_iter().enumerate() {
+            assert_eq!(table.get(id), format!("op.{i}"));
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Time in picoseconds: points ([`Timestamp`]), lengths ([`Picos`]), half-open
+//! ranges ([`TimeRange`]).
+//!
+//! Points and lengths are different types so that adding two points does not
+//! compile. `i64` picoseconds reach 106 days to either side of the origin; the
+//! origin itself (often an epoch time) is stored once, in
+//! [`TraceModel::origin_ps`](crate::TraceModel::origin_ps).
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Picoseconds in a nanosecond.
+pub const PS_PER_NS: i64 = 1_000;
+/// Picoseconds in a microsecond, the unit of Chrome's `ts` and `dur`.
+pub const PS_PER_US: i64 = 1_000_000;
+/// Picoseconds in a millisecond.
+pub const PS_PER_MS: i64 = 1_000_000_000;
+/// Picoseconds in a second.
+pub const PS_PER_S: i64 = 1_000_000_000_000;
+
+/// A point in time, in picoseconds after the origin of the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+/// A length of time in picoseconds; negative only as a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Picos(i64);
+
+/// `start..end`, half-open: a range that ends where another starts does not
+/// overlap it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TimeRange {
+    /// First instant inside.
+    pub start: Timestamp,
+    /// First instant after.
+    pub end: Timestamp,
+}
+
+impl Timestamp {
+    /// The origin of the trace.
+    pub const ZERO: Self = Self(0);
+    /// The earliest point that can be named.
+    pub const MIN: Self = Self(i64::MIN);
+    /// The latest point that can be named.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// The point `ps` picoseconds after the origin.
+    pub const fn from_ps(ps: i64) -> Self {
+        Self(ps)
+    }
+    /// Picoseconds after the origin.
+    pub const fn ps(self) -> i64 {
+        self.0
+    }
+    /// The length from the origin to here.
+    pub const fn since_origin(self) -> Picos {
+        Picos(self.0)
+    }
+}
+
+impl Picos {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// A length of `ps` picoseconds.
+    pub const fn from_ps(ps: i64) -> Self {
+        Self(ps)
+    }
+    /// The length in picoseconds.
+    pub const fn ps(self) -> i64 {
+        self.0
+    }
+    /// The length in seconds; exact to 1 ps up to 2.5 hours.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_S as f64
+    }
+    /// The length in microseconds.
+    pub fn as_us_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_US as f64
+    }
+    /// The length in milliseconds.
+    pub fn as_ms_f64(self) -> f64 {
+        self.0 as f64 / PS_PER_MS as f64
+    }
+    /// This length, or zero where it is negative.
+    pub const fn clamped(self) -> Self {
+        if self.0 < 0 { Self(0) } else { self }
+    }
+    /// This length as a fraction of `whole`; `None` where `whole` is not positive.
+    pub fn fraction_of(self, whole: Self) -> Option<f64> {
+        (whole.0 > 0).then(|| self.0 as f64 / whole.0 as f64)
+    }
+}
+
+impl TimeRange {
+    /// The range from `start` to `end`; empty where `end` precedes `start`.
+    pub fn new(start: Timestamp, end: Timestamp) -> Self {
+        Self { start, end: end.max(start) }
+    }
+    /// The range of length `dur` that begins at `start`.
+    pub fn at(start: Timestamp, dur: Picos) -> Self {
+        Self::new(start, start + dur)
+    }
+    /// Length of the range.
+    pub fn dur(self) -> Picos {
+        self.end - self.start
+    }
+    /// Whether nothing lies inside.
+    pub fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+    /// Whether `at` lies inside.
+    pub fn contains(self, at: Timestamp) -> bool {
+        self.start <= at && at < self.end
+    }
+    /// Whether all of `other` lies inside.
+    pub fn encloses(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+    /// Whether the two share at least one instant; touching does not count.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+    /// What the two share; `None` where they only touch or lie apart.
+    pub fn intersect(self, other: Self) -> Option<Self> {
+        self.overlaps(other).then(|| Self { start: self.start.max(other.start), end: self.end.min(other.end) })
+    }
+    /// The smallest range around both.
+    pub fn hull(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+// Saturating: a hostile file can name any 64-bit number, and a clipped slice at
+// the edge of 106 days is better than a panic or a wrapped one.
+impl Add<Picos> for Timestamp {
+    type Output = Self;
+    fn add(self, d: Picos) -> Self {
+        Self(self.0.saturating_add(d.0))
+    }
+}
+impl Sub<Picos> for Timestamp {
+    type Output = Self;
+    fn sub(self, d: Picos) -> Self {
+        Self(self.0.saturating_sub(d.0))
+    }
+}
+impl Sub for Timestamp {
+    type Output = Picos;
+    fn sub(self, earlier: Self) -> Picos {
+        Picos(self.0.saturating_sub(earlier.0))
+    }
+}
+impl Add for Picos {
+    type Output = Self;
+    fn add(self, o: Self) -> Self {
+        Self(self.0.saturating_add(o.0))
+    }
+}
+impl Sub for Picos {
+    type Output = Self;
+    fn sub(self, o: Self) -> Self {
+        Self(self.0.saturating_sub(o.0))
+    }
+}
+impl AddAssign for Picos {
+    fn add_assign(&mut self, o: Self) {
+        *self = *self + o;
+    }
+}
+impl SubAssign for Picos {
+    fn sub_assign(&mut self, o: Self) {
+        *self = *self - o;
+    }
+}
+impl Neg for Picos {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+impl std::iter::Sum for Picos {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// Four significant digits and a unit: `1.234 ms`, `78 ps`. Use
+/// [`Picos::ps`] where the exact number is wanted.
+impl fmt::Display for Picos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(i64, &str); 5] =
+            [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "µs"), (PS_PER_NS, "ns"), (1, "ps")];
+        if self.0 == 0 {
+            return f.pad("0 s");
+        }
+        let magnitude = self.0.unsigned_abs();
+        // 999.96 µs rounds to 1000 µs at four digits: it belongs to the next unit.
+        let (unit, name) =
+            UNITS.into_iter().find(|&(unit, _)| magnitude as f64 >= unit as f64 * 0.99995).unwrap_or((1, "ps"));
+        let value = self.0 as f64 / unit as f64;
+        let whole_digits = if value.abs() >= 999.95 { 4 } else { (value.abs().max(1.0).log10() as usize) + 1 };
+        let decimals = if unit == 1 { 0 } else { 4usize.saturating_sub(whole_digits) };
+        f.pad(&format!("{value:.decimals$} {name}"))
+    }
+}
+
+/// `12.5ms`, `3 s`, `7us`, `7µs`, `40ns`, `100` (picoseconds).
+impl FromStr for Picos {
+    type Err = ParsePicosError;
+    fn from_str(text: &str) -> Result<Self, ParsePicosError> {
+        let bad = || ParsePicosError(text.to_owned());
+        let trimmed = text.trim();
+        let split =
+            trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let unit = match unit.trim() {
+            "" | "ps" => 1,
+            "ns" => PS_PER_NS,
+            "us" | "µs" | "μs" => PS_PER_US,
+            "ms" => PS_PER_MS,
+            "s" => PS_PER_S,
+            _ => return Err(bad()),
+        };
+        let value: f64 = number.parse().map_err(|_: std::num::ParseFloatError| bad())?;
+        let ps = (value * unit as f64).round();
+        if ps.is_finite() && ps.abs() < i64::MAX as f64 { Ok(Self(ps as i64)) } else { Err(bad()) }
+    }
+}
+
+/// The text was not a length of time such as `12.5ms`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsePicosError(String);
+
+impl fmt::Display for ParsePicosError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not a length of time; write for example 12.5ms, 40us or 3s", self.0)
+    }
+}
+impl std::error::Error for ParsePicosError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_print_with_four_digits_and_the_unit_that_fits() {
+        let shown = |ps: i64| Picos::from_ps(ps).to_string();
+        assert_eq!(shown(0), "0 s");
+        assert_eq!(shown(78), "78 ps");
+        assert_eq!(shown(13_750), "13.75 ns");
+        assert_eq!(shown(3_430_000), "3.430 µs");
+        assert_eq!(shown(999_960_000), "1.000 ms");
+        assert_eq!(shown(999_940_000), "999.9 µs");
+        assert_eq!(shown(1_234_500_000_000), "1.234 s");
+        assert_eq!(shown(-2_000_000), "-2.000 µs");
+        assert_eq!(shown(3_600 * PS_PER_S), "3600 s");
+    }
+
+    #[test]
+    fn lengths_parse_in_every_unit() {
+        assert_eq!("12.5ms".parse(), Ok(Picos::from_ps(12_500_000_000)));
+        assert_eq!(" 3 s ".parse(), Ok(Picos::from_ps(3 * PS_PER_S)));
+        assert_eq!("40".parse(), Ok(Picos::from_ps(40)));
+        assert_eq!("1µs".parse::<Picos>(), "1us".parse());
+        assert!("fast".parse::<Picos>().is_err());
+        assert!("1e400s".parse::<Picos>().is_err());
+    }
+
+    #[test]
+    fn ranges_that_touch_do_not_overlap() {
+        let range = |a, b| TimeRange::new(Timestamp::from_ps(a), Timestamp::from_ps(b));
+        assert!(!range(0, 10).overlaps(range(10, 20)));
+        assert_eq!(range(0, 10).intersect(range(5, 20)), Some(range(5, 10)));
+        assert_eq!(range(0, 10).intersect(range(10, 20)), None);
+        assert!(range(7, 3).is_empty());
+    }
+
+    #[test]
+    fn arithmetic_saturates_instead_of_wrapping() {
+        assert_eq!(Timestamp::MAX + Picos::from_ps(1), Timestamp::MAX);
+        assert_eq!(Timestamp::MIN - Timestamp::MAX, Picos::from_ps(i64::MIN));
+    }
+}

@@ -1,0 +1,142 @@
+//! Where slices live: a tree of [`Group`]s (host → device → core) whose leaves
+//! are [`Track`]s.
+
+use crate::args::ArgValue;
+use crate::device::DeviceInfo;
+use crate::strings::StringId;
+
+/// A group of the model that made it; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub(crate) u32);
+
+/// A track of the model that made it; meaningless elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrackId(pub(crate) u32);
+
+/// One imported file of a trace that may consist of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(pub(crate) u16);
+
+impl GroupId {
+    /// Row number in [`TraceModel::groups`](crate::TraceModel::groups).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl TrackId {
+    /// Row number in [`TraceModel::tracks`](crate::TraceModel::tracks).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl SourceId {
+    /// Row number in [`TraceModel::sources`](crate::TraceModel::sources).
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// What a group stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GroupKind {
+    /// A machine.
+    Host,
+    /// The threads of a machine's CPU side.
+    HostProcess,
+    /// One logical TPU device: a `TensorCore`, or a whole chip with megacore.
+    TensorCore {
+        /// The `N` of `/device:TPU:N`.
+        ordinal: u32,
+    },
+    /// A `SparseCore`, child of its `TensorCore`'s group.
+    SparseCore {
+        /// Number within the device.
+        ordinal: u32,
+    },
+    /// A GPU.
+    Gpu {
+        /// The `N` of `/device:GPU:N`.
+        ordinal: u32,
+    },
+    /// Chip-level counters (HBM, ICI router, host interface).
+    Chip,
+    /// A plug-in's plane.
+    Custom,
+    /// A process of a foreign Chrome trace.
+    Process {
+        /// Process id as recorded.
+        pid: i64,
+    },
+}
+
+/// A host, device, core or process.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The group around this one.
+    pub parent: Option<GroupId>,
+    /// What it stands for.
+    pub kind: GroupKind,
+    /// Name as recorded (`/device:TPU:0`, `/host:CPU`).
+    pub name: StringId,
+    /// The file it came from.
+    pub source: SourceId,
+    /// Order among siblings, then name.
+    pub sort: i64,
+    /// Facts recorded about the group as a whole (plane stats), in file order.
+    pub facts: Vec<(StringId, ArgValue)>,
+    /// Device type and peaks, for devices that recorded them.
+    pub device: Option<DeviceInfo>,
+}
+
+/// What a track records. Analyses choose their input by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrackKind {
+    /// On-device steps.
+    Steps,
+    /// Program executions.
+    Modules,
+    /// The serial HLO op timeline of a core: the ground truth of device metrics.
+    Ops,
+    /// In-flight spans of asynchronous ops, overlapping freely.
+    AsyncOps,
+    /// Runtime events and kernel scopes on a device (`XLA TraceMe`).
+    DeviceScopes,
+    /// Made from other tracks after the fact; never counted.
+    Derived,
+    /// Instruction-level markers, sync flags, overlays.
+    LowLevel,
+    /// A thread of a host.
+    HostThread,
+    /// A stream of a GPU.
+    Stream,
+    /// Asynchronous spans of a foreign trace.
+    Async,
+    /// Samples over time; see [`TraceModel::counter`](crate::TraceModel::counter).
+    Counter,
+    /// Anything else.
+    Other,
+}
+
+impl TrackKind {
+    /// Whether slices may overlap without being nested.
+    pub fn overlaps_freely(self) -> bool {
+        matches!(self, Self::AsyncOps | Self::Async)
+    }
+}
+
+/// A line of the timeline.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// The host, device, core or process it belongs to.
+    pub group: GroupId,
+    /// Name as recorded.
+    pub name: StringId,
+    /// What it records.
+    pub kind: TrackKind,
+    /// Id as recorded (line id, tid), any 64-bit value.
+    pub external_id: i64,
+    /// Order among siblings, then name.
+    pub sort: i64,
+}
