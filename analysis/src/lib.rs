@@ -16,7 +16,7 @@ pub use scope::{Options, Scope};
 /// Answers one question about a trace.
 pub trait Analysis {
     /// The answer.
-    type Report: report::Tabular + serde::Serialize + Send + Sync + 'static;
+    type Report: Tabular + serde::Serialize + Send + Sync + 'static;
     /// Stable name, used on the command line and in JSON.
     const ID: &'static str;
     /// Name for people.

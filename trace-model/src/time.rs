@@ -227,7 +227,7 @@ impl FromStr for Picos {
             "s" => PS_PER_S,
             _ => return Err(bad()),
         };
-        let value: f64 = number.parse().map_err(|_: std::num::ParseFloatError| bad())?;
+        let value: f64 = number.parse().map_err(|_not_a_number: std::num::ParseFloatError| bad())?;
         let ps = (value * unit as f64).round();
         if ps.is_finite() && ps.abs() < i64::MAX as f64 { Ok(Self(ps as i64)) } else { Err(bad()) }
     }
