@@ -6,10 +6,13 @@
 //! analysis: one file in `src`, one line in the list.
 
 mod cache;
+pub mod category;
+pub mod hlo_text;
 mod report;
 mod scope;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};
+pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};
 

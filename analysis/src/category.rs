@@ -1,0 +1,525 @@
+//! What kind of work an op is.
+//!
+//! XLA's categories are many and differ by version; everything here reduces them
+//! to eleven [`OpGroup`]s and a few facts that the analyses need: whether an op is
+//! communication, which half of an asynchronous pair it is, whether it contains
+//! other ops. [`OpClasses`] computes this once per distinct op of a trace, so that
+//! loops over millions of slices only index an array.
+//!
+//! The first of these that decides wins: the recorded category, the opcode in the
+//! HLO text (with the kind of a fusion), the op's name up to its number.
+//!
+//! A `-done` of a collective belongs to [`OpGroup::Collective`], that of a copy or
+//! slice to [`OpGroup::AsyncWait`]: both are waiting, [`OpClass::role`] says so.
+
+use serde::Serialize;
+use trace_model::{Op, OpId, TraceModel};
+
+use crate::hlo_text::HloText;
+
+/// Groups of categories, coarse enough for a legend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpGroup {
+    /// Matrix multiplications and convolutions, also fused with what follows them.
+    #[serde(rename = "matmul")]
+    MatMul,
+    /// Communication between devices, started, awaited or synchronous.
+    Collective,
+    /// Waiting for an asynchronous op that is no collective.
+    AsyncWait,
+    /// Copies, layout changes, slices, gathers, scatters.
+    DataMovement,
+    /// Elementwise work and reductions, fused or not.
+    Vector,
+    /// Kernels that XLA did not write (Pallas, Mosaic).
+    CustomKernel,
+    /// Infeed, outfeed, transfers to and from the host.
+    HostIo,
+    /// Loops, branches, calls: they contain other ops.
+    Control,
+    /// Work of or for a `SparseCore`.
+    SparseCore,
+    /// None of these, or not known.
+    #[default]
+    Other,
+    /// Nothing runs; no op has this group.
+    Idle,
+}
+
+impl OpGroup {
+    /// Every group, in the order of a legend.
+    pub const ALL: [Self; 11] = [
+        Self::MatMul,
+        Self::Vector,
+        Self::DataMovement,
+        Self::CustomKernel,
+        Self::Collective,
+        Self::AsyncWait,
+        Self::HostIo,
+        Self::SparseCore,
+        Self::Control,
+        Self::Other,
+        Self::Idle,
+    ];
+
+    /// Name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::MatMul => "Matmul / convolution",
+            Self::Collective => "Collective",
+            Self::AsyncWait => "Waiting for async op",
+            Self::DataMovement => "Data movement",
+            Self::Vector => "Vector / elementwise",
+            Self::CustomKernel => "Custom kernel",
+            Self::HostIo => "Host I/O",
+            Self::Control => "Control flow",
+            Self::SparseCore => "SparseCore",
+            Self::Other => "Other",
+            Self::Idle => "Idle",
+        }
+    }
+}
+
+/// Which communication pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollectiveKind {
+    /// Everybody gets the reduction of all.
+    AllReduce,
+    /// Everybody gets everything.
+    AllGather,
+    /// Everybody gets one part of the reduction.
+    ReduceScatter,
+    /// Everybody sends a part to everybody.
+    AllToAll,
+    /// The same with parts of different sizes.
+    RaggedAllToAll,
+    /// Pairs of devices exchange.
+    CollectivePermute,
+    /// One sends to all.
+    CollectiveBroadcast,
+    /// To one other device.
+    Send,
+    /// From one other device.
+    Recv,
+    /// Fused so that its pattern does not show.
+    Unknown,
+}
+
+impl CollectiveKind {
+    /// The HLO opcode (`all-reduce`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::RaggedAllToAll => "ragged-all-to-all",
+            Self::CollectivePermute => "collective-permute",
+            Self::CollectiveBroadcast => "collective-broadcast",
+            Self::Send => "send",
+            Self::Recv => "recv",
+            Self::Unknown => "collective",
+        }
+    }
+
+    /// The kind of an opcode without `-start` or `-done`.
+    pub fn from_opcode(opcode: &str) -> Option<Self> {
+        Some(match opcode {
+            "all-reduce" => Self::AllReduce,
+            "all-gather" => Self::AllGather,
+            // XLA names the fusion of an all-reduce with the slice of its result so.
+            "reduce-scatter" | "all-reduce-scatter" => Self::ReduceScatter,
+            "all-to-all" => Self::AllToAll,
+            "ragged-all-to-all" => Self::RaggedAllToAll,
+            "collective-permute" => Self::CollectivePermute,
+            "collective-broadcast" => Self::CollectiveBroadcast,
+            "send" => Self::Send,
+            "recv" => Self::Recv,
+            _ => return None,
+        })
+    }
+
+    /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) begins with.
+    fn from_name(name: &str) -> Option<Self> {
+        // Longest first: "all-reduce-scatter" also begins with "all-reduce".
+        const OPCODES: [&str; 10] = [
+            "collective-broadcast",
+            "collective-permute",
+            "all-reduce-scatter",
+            "ragged-all-to-all",
+            "reduce-scatter",
+            "all-reduce",
+            "all-gather",
+            "all-to-all",
+            "send",
+            "recv",
+        ];
+        let name = name.trim_start_matches('%');
+        OPCODES.into_iter().find_map(|opcode| {
+            let (head, rest) = (name.get(..opcode.len())?, name.get(opcode.len()..)?);
+            let same = head.bytes().zip(opcode.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'));
+            let ends = rest.bytes().next().is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            (same && ends).then(|| Self::from_opcode(opcode)).flatten()
+        })
+    }
+}
+
+/// Which part of an asynchronous op an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AsyncRole {
+    /// Issues the work and returns.
+    Start,
+    /// Passes it on.
+    Update,
+    /// Waits until it is finished.
+    Done,
+}
+
+/// Everything that the analyses ask about the kind of an op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpClass {
+    /// Coarse group.
+    pub group: OpGroup,
+    /// The pattern, for communication between devices.
+    pub collective: Option<CollectiveKind>,
+    /// Which half of an asynchronous pair, if any. `None` is synchronous.
+    pub role: Option<AsyncRole>,
+    /// A collective fused with other work, so that the two cannot be told apart.
+    pub is_fused_collective: bool,
+    /// The core does not work for the program meanwhile, by `XProf`'s list: infeed,
+    /// outfeed, host transfers, `async-done`, megacore fusion.
+    pub is_off_duty: bool,
+    /// Its time and its costs include those of other ops on the same track
+    /// (`while`, `conditional`, `call`, megacore fusion).
+    pub may_have_inner_ops: bool,
+    /// Computed a second time to save memory.
+    pub is_remat: bool,
+    /// Category exactly `custom-call`: costs are per execution.
+    pub is_custom_call: bool,
+    /// The category was recorded rather than concluded from text or name.
+    pub category_recorded: bool,
+}
+
+impl OpClass {
+    /// Begins an asynchronous op.
+    pub fn is_start(&self) -> bool {
+        self.role == Some(AsyncRole::Start)
+    }
+    /// Awaits an asynchronous op.
+    pub fn is_done(&self) -> bool {
+        self.role == Some(AsyncRole::Done)
+    }
+    /// Part of an asynchronous op: its time on the op track is not that of the work.
+    pub fn is_async(&self) -> bool {
+        self.role.is_some()
+    }
+    /// Communication between devices.
+    pub fn is_collective(&self) -> bool {
+        self.collective.is_some()
+    }
+    /// Useful work of the core itself: no communication, no half of an
+    /// asynchronous pair, no host transfer, no container.
+    pub fn is_compute(&self) -> bool {
+        !self.is_collective() && !self.is_async() && !self.may_have_inner_ops && self.group != OpGroup::HostIo
+    }
+}
+
+/// The class of every op of a model, and the category under which to list it.
+#[derive(Clone, Debug, Default)]
+pub struct OpClasses {
+    classes: Vec<OpClass>,
+    categories: Vec<String>,
+}
+
+impl OpClasses {
+    /// Classifies every op of `model`.
+    pub fn new(model: &TraceModel) -> Self {
+        let (classes, categories) = model.ops().iter().map(|op| classify(model, op)).unzip();
+        Self { classes, categories }
+    }
+
+    /// The class of an op.
+    pub fn class(&self, op: OpId) -> OpClass {
+        self.classes.get(op.index()).copied().unwrap_or_default()
+    }
+
+    /// The class of a slice's op; the default for slices without one.
+    pub fn class_of(&self, op: Option<OpId>) -> OpClass {
+        op.map(|op| self.class(op)).unwrap_or_default()
+    }
+
+    /// The recorded category, or the one concluded in its place.
+    pub fn category(&self, op: OpId) -> &str {
+        self.categories.get(op.index()).map_or("", String::as_str)
+    }
+}
+
+/// Classifies one op; the second value is its category, recorded or concluded.
+fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
+    let name = model.str(op.name);
+    let text = op.hlo_text.map(|text| model.str(text)).unwrap_or_default();
+    let recorded = op.category.map(|category| model.str(category)).filter(|category| !category.is_empty());
+    let framework = op.framework_name.map(|name| model.str(name)).unwrap_or_default();
+    let (mut class, category) = classify_texts(recorded, text, name);
+    class.is_remat |= framework.contains("rematted_computation");
+    (class, category)
+}
+
+/// Classifies by category, HLO text (may be empty) and name.
+pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClass, String) {
+    let hlo = HloText::parse(text).unwrap_or_default();
+    let concluded = || conclude_category(&hlo, name);
+    let category_text = category.map_or_else(concluded, str::to_owned);
+    let (base, role) = split_role(&category_text);
+    let is_host_transfer =
+        base.starts_with("host ") || hlo.attribute("is_host_transfer").is_some_and(|value| value == "true");
+    let (collective, is_fused_collective) =
+        if is_host_transfer { (None, false) } else { find_collective(base, &hlo, name) };
+    let may_have_inner_ops = matches!(base, "while" | "conditional" | "call" | "megacore fusion");
+    let is_off_duty = matches!(base, "infeed" | "outfeed" | "host send" | "host recv" | "megacore fusion")
+        || category_text == "async-done";
+    let group = if collective.is_some() {
+        OpGroup::Collective
+    } else if is_host_transfer {
+        OpGroup::HostIo
+    } else if role == Some(AsyncRole::Done) {
+        OpGroup::AsyncWait
+    } else {
+        group_of(base)
+    };
+    let class = OpClass {
+        group,
+        collective,
+        role,
+        is_fused_collective,
+        is_off_duty,
+        may_have_inner_ops,
+        is_remat: text.split('=').next().is_some_and(|head| head.contains(".remat")) || name.contains(".remat"),
+        is_custom_call: category_text == "custom-call",
+        category_recorded: category.is_some(),
+    };
+    (class, category_text)
+}
+
+/// Takes `-start`, `-update` or `-done` off.
+fn split_role(category: &str) -> (&str, Option<AsyncRole>) {
+    [("-start", AsyncRole::Start), ("-update", AsyncRole::Update), ("-done", AsyncRole::Done)]
+        .into_iter()
+        .find_map(|(suffix, role)| Some((category.strip_suffix(suffix)?, Some(role))))
+        // A plain `send` or `recv` is the start of a pair that ends with its `-done`.
+        .unwrap_or(match category {
+            "send" | "recv" | "host send" | "host recv" => (category, Some(AsyncRole::Start)),
+            _ => (category, None),
+        })
+}
+
+/// The communication pattern, and whether it is fused with other work.
+fn find_collective(base: &str, hlo: &HloText<'_>, name: &str) -> (Option<CollectiveKind>, bool) {
+    if let Some(kind) = base.strip_suffix(" fusion").and_then(CollectiveKind::from_opcode) {
+        return (Some(kind), true);
+    }
+    if let Some(kind) = CollectiveKind::from_opcode(base) {
+        return (Some(kind), false);
+    }
+    let calls = hlo.attribute("calls").unwrap_or_default();
+    let spells_fusion =
+        |text: &str| text.contains("async-collective-fusion") || text.contains("async_collective_fusion");
+    match base {
+        // What an async wrapper wraps shows in the computation that it calls, else in its name.
+        "async" => (CollectiveKind::from_name(calls).or_else(|| CollectiveKind::from_name(name)), false),
+        "custom fusion" | "fusion" => match CollectiveKind::from_name(calls) {
+            Some(kind) => (Some(kind), true),
+            None if spells_fusion(name) || spells_fusion(calls) => (Some(CollectiveKind::Unknown), true),
+            None => (None, false),
+        },
+        _ if spells_fusion(name) => (Some(CollectiveKind::Unknown), true),
+        _ => (None, false),
+    }
+}
+
+/// The category that an op without one would have been given.
+fn conclude_category(hlo: &HloText<'_>, name: &str) -> String {
+    let opcode = if hlo.opcode.is_empty() { opcode_in_name(name) } else { hlo.opcode };
+    let category = match opcode {
+        "fusion" => match hlo.attribute("kind") {
+            Some("kLoop") => "loop fusion",
+            Some("kInput") => "input fusion",
+            Some("kOutput") => "output fusion",
+            Some("kCustom") => "custom fusion",
+            _ => "fusion",
+        },
+        "copy" | "transpose" | "reshape" => "data formatting",
+        "convert" | "add" | "subtract" | "multiply" | "divide" | "maximum" | "minimum" | "negate" | "exponential"
+        | "tanh" | "compare" | "and" | "or" | "not" | "xor" | "power" | "rsqrt" | "sqrt" | "log" | "abs" | "clamp" => {
+            "non-fusion elementwise"
+        }
+        "send-done" | "recv-done" | "send" | "recv" if hlo.attribute("is_host_transfer") == Some("true") => {
+            return format!("host {opcode}");
+        }
+        other => other,
+    };
+    category.to_owned()
+}
+
+/// `fusion` of `fusion.12`, `loop_add_fusion.3.remat` and `%fusion`: the name up to
+/// its number, where names that end in `fusion` are fusions of unknown kind.
+fn opcode_in_name(name: &str) -> &str {
+    let name = name.trim_start_matches('%');
+    let number = name.match_indices('.').find(|(at, _)| {
+        name.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit) || name.get(at + 1..).is_some_and(|r| r == "remat")
+    });
+    let stem = number.and_then(|(at, _)| name.get(..at)).unwrap_or(name);
+    if stem.ends_with("_fusion") { "fusion" } else { stem }
+}
+
+/// The group of a category without its asynchronous suffix.
+fn group_of(base: &str) -> OpGroup {
+    match base {
+        "dot" | "ragged-dot" | "output fusion" => OpGroup::MatMul,
+        _ if base.starts_with("convolution") => OpGroup::MatMul,
+        "data formatting"
+        | "copy"
+        | "reshape"
+        | "transpose"
+        | "pad"
+        | "slice"
+        | "dynamic-slice"
+        | "dynamic-update-slice"
+        | "concatenate"
+        | "gather"
+        | "gather fusion"
+        | "scatter"
+        | "scatter fusion"
+        | "broadcast"
+        | "reverse"
+        | "async"
+        | "bitcast" => OpGroup::DataMovement,
+        "loop fusion"
+        | "input fusion"
+        | "non-fusion elementwise"
+        | "reduce"
+        | "reduce-window"
+        | "select"
+        | "select-and-scatter"
+        | "iota"
+        | "sort"
+        | "map" => OpGroup::Vector,
+        _ if base.starts_with("rng") => OpGroup::Vector,
+        "custom-call" | "custom fusion" => OpGroup::CustomKernel,
+        "infeed" | "outfeed" | "host send" | "host recv" => OpGroup::HostIo,
+        "while" | "conditional" | "call" | "megacore fusion" => OpGroup::Control,
+        _ if base.starts_with("sparsecore") => OpGroup::SparseCore,
+        _ => OpGroup::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(category: &str, text: &str, name: &str) -> OpClass {
+        classify_texts((!category.is_empty()).then_some(category), text, name).0
+    }
+
+    #[test]
+    fn recorded_categories_map_to_groups() {
+        let cases = [
+            ("convolution fusion", OpGroup::MatMul),
+            ("output fusion", OpGroup::MatMul),
+            ("convolution base-dilated", OpGroup::MatMul),
+            ("loop fusion", OpGroup::Vector),
+            ("reduce", OpGroup::Vector),
+            ("rng-bit-generator", OpGroup::Vector),
+            ("data formatting", OpGroup::DataMovement),
+            ("copy-start", OpGroup::DataMovement),
+            ("copy-done", OpGroup::AsyncWait),
+            ("all-reduce", OpGroup::Collective),
+            ("all-gather-done", OpGroup::Collective),
+            ("custom-call", OpGroup::CustomKernel),
+            ("infeed", OpGroup::HostIo),
+            ("host send-done", OpGroup::HostIo),
+            ("while", OpGroup::Control),
+            ("megacore fusion", OpGroup::Control),
+            ("sparsecorev0 infeed wait", OpGroup::SparseCore),
+            ("something new", OpGroup::Other),
+        ];
+        for (category, group) in cases {
+            assert_eq!(class(category, "", "x").group, group, "{category}");
+        }
+    }
+
+    #[test]
+    fn a_category_outranks_text_and_name() {
+        // JAX names the op after `psum`; a fusion may be called after a collective.
+        let psum = class("all-reduce", "", "psum.3");
+        assert_eq!(psum.collective, Some(CollectiveKind::AllReduce));
+        assert!(!class("loop fusion", "", "all-reduce_add_fusion").is_collective());
+    }
+
+    #[test]
+    fn asynchronous_pairs_know_their_role_and_what_they_wrap() {
+        let text =
+            "%slice-start = (s8[8]{0}, s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[8]{0} %p), calls=%async_computation";
+        let slice = class("async-start", text, "slice-start");
+        assert!(slice.is_start() && !slice.is_collective());
+        assert_eq!(slice.group, OpGroup::DataMovement);
+        assert_eq!(class("async-done", "", "slice-done.1").group, OpGroup::AsyncWait);
+        let scatter = class("async-done", "", "reduce-scatter-done.2");
+        assert_eq!((scatter.collective, scatter.role), (Some(CollectiveKind::ReduceScatter), Some(AsyncRole::Done)));
+        assert_eq!(scatter.group, OpGroup::Collective);
+        let called = "%as.1 = bf16[8]{0} async-start(bf16[8]{0} %p), calls=%all_to_all_computation";
+        assert_eq!(class("async-start", called, "as.1").collective, Some(CollectiveKind::AllToAll));
+        assert!(class("send", "", "send.1").is_start());
+    }
+
+    #[test]
+    fn host_transfers_are_no_communication_between_devices() {
+        assert!(!class("host recv-done", "", "recv-done.1").is_collective());
+        let text = "%send.1 = (f32[2]{0}, u32[]) send(f32[2]{0} %p, token[] %t), channel_id=1, is_host_transfer=true";
+        assert_eq!(class("", text, "send.1").group, OpGroup::HostIo);
+        assert!(class("recv-done", "", "recv-done").is_collective());
+    }
+
+    #[test]
+    fn fused_collectives_are_marked() {
+        let fused = class("all-reduce fusion", "", "fusion.1");
+        assert!(fused.is_fused_collective && fused.collective == Some(CollectiveKind::AllReduce));
+        let text = "%f = f32[8]{0} fusion(f32[16]{0} %p), kind=kCustom, calls=%all-reduce-scatter.1";
+        assert_eq!(class("", text, "f").collective, Some(CollectiveKind::ReduceScatter));
+        let hidden = class("custom fusion", "", "async_collective_fusion.7");
+        assert_eq!((hidden.collective, hidden.is_fused_collective), (Some(CollectiveKind::Unknown), true));
+    }
+
+    #[test]
+    fn without_a_category_the_text_decides_then_the_name() {
+        let fusion = |kind: &str| format!("%fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind={kind}, calls=%c");
+        let category = |text: &str, name: &str| classify_texts(None, text, name).1;
+        assert_eq!(category(&fusion("kOutput"), "fusion.1"), "output fusion");
+        assert_eq!(category(&fusion("kLoop"), "fusion.1"), "loop fusion");
+        assert_eq!(category("%t = f32[8]{0} transpose(f32[8]{0} %p)", "t"), "data formatting");
+        assert_eq!(category("", "all-gather-start.12"), "all-gather-start");
+        assert_eq!(category("", "broadcast_add_fusion.1"), "fusion");
+        assert_eq!(category("", "copy-done"), "copy-done");
+        assert!(class("", "", "while.2").may_have_inner_ops);
+        assert!(!class("", "", "while.2").category_recorded);
+    }
+
+    #[test]
+    fn off_duty_is_xprofs_list() {
+        for category in ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"] {
+            assert!(class(category, "", "x").is_off_duty, "{category}");
+        }
+        for category in ["copy-done", "all-reduce-done", "while", "recv-done"] {
+            assert!(!class(category, "", "x").is_off_duty, "{category}");
+        }
+    }
+
+    #[test]
+    fn rematerialisation_shows_in_the_name() {
+        assert!(class("loop fusion", "%fusion.3.remat2 = f32[] fusion()", "fusion.3.remat2").is_remat);
+        assert!(!class("loop fusion", "%fusion.3 = f32[] fusion(f32[] %a.remat)", "fusion.3").is_remat);
+    }
+}
