@@ -266,6 +266,10 @@ impl TraceModel {
         let range = &self.track_lanes[track.index()];
         &self.lanes[range.start as usize..range.end as usize]
     }
+    /// Row numbers of the slices of a lane.
+    pub fn lane_rows(&self, lane: &Lane) -> Range<usize> {
+        lane.rows.start as usize..lane.rows.end as usize
+    }
     /// The lane that a slice lies in.
     pub fn lane_of(&self, slice: SliceId) -> &Lane {
         &self.lanes[self.lanes.partition_point(|lane| lane.rows.end <= slice.0)]

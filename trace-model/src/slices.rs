@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::attrs::{SliceAttr, SparseColumn};
 use crate::compact::CompactColumn;
 use crate::model::TraceModel;
@@ -12,7 +14,8 @@ use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::TrackId;
 
 /// A slice of the model that made it, by its row; meaningless elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct SliceId(pub(crate) u32);
 
 impl SliceId {

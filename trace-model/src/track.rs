@@ -1,16 +1,20 @@
 //! Where slices live: a tree of [`Group`]s (host → device → core) whose leaves
 //! are [`Track`]s.
 
+use serde::{Deserialize, Serialize};
+
 use crate::args::ArgValue;
 use crate::device::DeviceInfo;
 use crate::strings::StringId;
 
 /// A group of the model that made it; meaningless elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct GroupId(pub(crate) u32);
 
 /// A track of the model that made it; meaningless elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct TrackId(pub(crate) u32);
 
 /// One imported file of a trace that may consist of several.
