@@ -14,7 +14,7 @@ use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::{Lane, Source, TraceModel};
-use crate::nesting::{NO_PARENT, nest};
+use crate::nesting::{NO_PARENT, nest, parents_by};
 use crate::slices::{DeviceClock, NO_ARGS, SliceId, SliceTable};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
@@ -181,8 +181,13 @@ fn finish_track(mut track: TrackBuilder, free: bool, shift: i64, keep_rows: bool
 
     let has_device = !device_starts.is_empty() && device_starts.len() == n;
     let measured = |i: usize| if has_device { device_durs.get(i) } else { durs.get(i) };
+    let parents = if has_device && !free {
+        parents_by(&order, |i| (device_starts[i], device_starts[i].saturating_add(device_durs.get(i))))
+    } else {
+        nesting.parents
+    };
     let mut children = vec![0_i64; n];
-    for (position, &parent) in nesting.parents.iter().enumerate() {
+    for (position, &parent) in parents.iter().enumerate() {
         if parent != NO_PARENT {
             let sum = &mut children[parent as usize];
             *sum = sum.saturating_add(measured(order[position] as usize));
@@ -210,7 +215,7 @@ fn finish_track(mut track: TrackBuilder, free: bool, shift: i64, keep_rows: bool
         out.durs.push(durs.get(i));
         out.self_durs.push((measured(i) - children[position as usize]).max(0));
         out.labels.push(labels[i]);
-        let parent = nesting.parents[position as usize];
+        let parent = parents[position as usize];
         out.parents.push(if parent == NO_PARENT { NO_PARENT } else { row_of[parent as usize] });
         if !args.is_empty() {
             out.args.push(args.get(i).copied().unwrap_or(NO_ARGS));

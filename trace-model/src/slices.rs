@@ -156,7 +156,7 @@ impl<'a> SliceRef<'a> {
         self.label().op
     }
 
-    /// The slice around it.
+    /// The slice around it, by the clock of [`Self::measured_range`].
     pub fn parent(self) -> Option<SliceRef<'a>> {
         let parent = self.model.slices.parents[self.row()];
         (parent != NO_PARENT).then_some(SliceRef { model: self.model, id: SliceId(parent) })
