@@ -8,13 +8,16 @@
 mod cache;
 pub mod category;
 pub mod hlo_text;
+pub mod intervals;
 mod report;
 mod scope;
+mod window;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};
+pub use window::Window;
 
 /// Answers one question about a trace.
 pub trait Analysis {

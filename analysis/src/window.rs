@@ -1,0 +1,159 @@
+//! The part of a trace that a report is about, as times.
+//!
+//! A [`Window`] has two clocks: the timeline decides *which* slices belong to it
+//! (those that begin inside), the device's own clock says how long it *was*. The
+//! two differ by rounding at best and by hundreds of milliseconds at worst.
+
+use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TrackKind};
+
+use crate::{AnalysisError, Context, Scope};
+
+/// A span of one core, or of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// On the timeline.
+    pub range: TimeRange,
+    /// By the clock that timed the ops; the same where there is only the timeline.
+    pub measured: TimeRange,
+}
+
+impl Window {
+    /// A window of one clock.
+    pub fn of(range: TimeRange) -> Self {
+        Self { range, measured: range }
+    }
+
+    /// Length: the denominator of every share.
+    pub fn dur(&self) -> Picos {
+        self.measured.dur()
+    }
+
+    /// Whether the slice belongs to it.
+    pub fn contains(&self, slice: SliceRef<'_>) -> bool {
+        self.range.contains(slice.start())
+    }
+}
+
+/// Tracks whose slices say from when to when a core was recorded.
+const CORE_TRACKS: [TrackKind; 3] = [TrackKind::Steps, TrackKind::Modules, TrackKind::Ops];
+
+impl Context<'_> {
+    /// The scope of this context on `core`; `None` where the core recorded nothing in it.
+    ///
+    /// - whole trace: from the core's first step, program or op to the end of its last;
+    /// - range: as given, cut to the former;
+    /// - steps: from the begin of the first to the end of the last, as the core ran them.
+    pub fn window(&self, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+        let Some(whole) = self.core_extent(core) else { return Ok(None) };
+        let range = match self.scope {
+            Scope::WholeTrace => return Ok(Some(whole)),
+            Scope::Range(range) => range,
+            Scope::Steps { first, last } => {
+                return Err(no_steps(first, last));
+            }
+        };
+        Ok(range.intersect(whole.range).map(|range| self.on_device_clock(core, range, whole)))
+    }
+
+    /// The scope of this context on the timeline as a whole, for hosts.
+    pub fn timeline_window(&self) -> Result<TimeRange, AnalysisError> {
+        let extent = self.model.extent();
+        match self.scope {
+            Scope::WholeTrace => Ok(extent),
+            Scope::Range(range) => Ok(range.intersect(extent).unwrap_or_default()),
+            Scope::Steps { first, last } => Err(no_steps(first, last)),
+        }
+    }
+
+    fn core_extent(&self, core: GroupId) -> Option<Window> {
+        let tracks = self.model.tracks_of(core).into_iter();
+        let is_core =
+            matches!(self.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
+        let counted = tracks.filter(|&track| !is_core || CORE_TRACKS.contains(&self.model.track(track).kind));
+        let tops = counted.flat_map(|track| self.model.lanes(track)).flat_map(|lane| self.model.slices_of(lane));
+        tops.fold(None, |sum: Option<Window>, slice| {
+            let (range, measured) = (slice.range(), slice.measured_range());
+            Some(sum.map_or(Window { range, measured }, |sum| Window {
+                range: sum.range.hull(range),
+                measured: sum.measured.hull(measured),
+            }))
+        })
+    }
+
+    /// `range` by the clock of the ops: shifted as its ops are in the median. The
+    /// length stays, because over a window the two clocks run equally fast; only
+    /// single slices are misplaced, and a median ignores those.
+    fn on_device_clock(&self, core: GroupId, range: TimeRange, whole: Window) -> Window {
+        if range == whole.range {
+            return whole;
+        }
+        let ops = self.model.track_of_kind(core, TrackKind::Ops);
+        let lane = ops.and_then(|track| self.model.lanes(track).first());
+        let inside = lane.into_iter().flat_map(|lane| self.model.slices_in(lane, range));
+        let mut shifts: Vec<Picos> =
+            inside.filter_map(|op| Some(op.device_range()?.start - op.start())).take(SHIFT_SAMPLES).collect();
+        let middle = shifts.len() / 2;
+        let shift = if shifts.is_empty() { Picos::ZERO } else { *shifts.select_nth_unstable(middle).1 };
+        Window { range, measured: TimeRange::new(range.start + shift, range.end + shift) }
+    }
+}
+
+/// Enough for a median that a handful of misplaced slices cannot move.
+const SHIFT_SAMPLES: usize = 101;
+
+fn no_steps(first: u32, last: u32) -> AnalysisError {
+    AnalysisError::NotApplicable(format!("there is no step from {first} to {last} in this trace"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, ReportCache};
+    use trace_model::{SliceSpec, Timestamp, TraceBuilder, TraceModel};
+
+    fn range(start: i64, end: i64) -> TimeRange {
+        TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+    }
+
+    /// Ops at 100..200 and 300..400, 1000 ps later by the device's own clock; a host slice around.
+    fn two_ops() -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
+        let op = builder.label("op", None);
+        for start in [100, 300] {
+            let device = Some(range(start + 1000, start + 1100));
+            builder.add_slice(ops, SliceSpec { device, ..SliceSpec::new(range(start, start + 100), op) });
+        }
+        let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+        let thread = builder.track(cpu, TrackKind::HostThread, 1, "main");
+        builder.add_slice(thread, SliceSpec::new(range(0, 10_000), op));
+        builder.finish()
+    }
+
+    fn window_of(model: &TraceModel, scope: Scope) -> Result<Option<Window>, AnalysisError> {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model, scope, options: &options, reports: &reports };
+        cx.window(model.tensor_cores()[0])
+    }
+
+    #[test]
+    fn the_whole_trace_of_a_core_is_what_it_recorded() {
+        let window = window_of(&two_ops(), Scope::WholeTrace);
+        assert_eq!(window, Ok(Some(Window { range: range(100, 400), measured: range(1100, 1400) })));
+    }
+
+    #[test]
+    fn ranges_are_cut_to_the_core_and_shifted_to_its_clock() {
+        let model = two_ops();
+        let window = window_of(&model, Scope::Range(range(250, 9_000)));
+        assert_eq!(window, Ok(Some(Window { range: range(250, 400), measured: range(1250, 1400) })));
+        assert_eq!(window_of(&model, Scope::Range(range(5_000, 9_000))), Ok(None));
+    }
+
+    #[test]
+    fn steps_that_do_not_exist_are_an_error() {
+        assert!(window_of(&two_ops(), Scope::Steps { first: 7, last: 9 }).is_err());
+    }
+}
