@@ -179,6 +179,7 @@ pub enum AsyncRole {
 }
 
 /// Everything that the analyses ask about the kind of an op.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each asked for by name")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpClass {
     /// Coarse group.

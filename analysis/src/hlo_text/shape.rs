@@ -1,0 +1,186 @@
+//! Shapes as HLO writes them: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, tuples of them.
+
+use super::{after_brackets, split_commas};
+
+/// Deepest nesting of tuples that is read; deeper text is not a real shape.
+const MAX_DEPTH: usize = 32;
+
+/// The shape of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape<'a> {
+    /// One array; also `token[]`.
+    Array(ArrayShape<'a>),
+    /// Several values.
+    Tuple(Vec<Self>),
+}
+
+/// The shape of an array.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArrayShape<'a> {
+    /// `bf16`, `f8e4m3fn`, `pred` …
+    pub dtype: &'a str,
+    /// Sizes, as written.
+    pub dims: Vec<u64>,
+    /// Dimension numbers from the fastest to the slowest varying.
+    pub minor_to_major: Vec<u64>,
+    /// `T(8,128)(2,1)`: tiles, outermost first.
+    pub tiles: Vec<Vec<u64>>,
+    /// `S(n)`: 0 is HBM, 1 VMEM, 5 host memory.
+    pub memory_space: u64,
+    /// `E(n)`, where elements are packed.
+    pub packed_bits: Option<u64>,
+}
+
+/// Bits of one element of a type; `None` for types without data and unknown ones.
+pub fn element_bits(dtype: &str) -> Option<u64> {
+    Some(match dtype {
+        "s1" | "u1" => 1,
+        "s2" | "u2" => 2,
+        "s4" | "u4" | "f4e2m1fn" => 4,
+        "pred" | "s8" | "u8" | "f8e8m0fnu" => 8,
+        "s16" | "u16" | "f16" | "bf16" => 16,
+        "s32" | "u32" | "f32" => 32,
+        "s64" | "u64" | "f64" | "c64" => 64,
+        "c128" => 128,
+        _ if dtype.starts_with("f8e") => 8,
+        _ => return None,
+    })
+}
+
+impl<'a> Shape<'a> {
+    /// Reads a shape; `None` for anything else.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        Self::parse_nested(text.trim(), 0)
+    }
+
+    fn parse_nested(text: &'a str, depth: usize) -> Option<Self> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match text.strip_prefix('(') {
+            Some(inner) => {
+                let inner = inner.strip_suffix(')')?;
+                let parts = split_commas(inner).map(|part| Self::parse_nested(part.trim(), depth + 1));
+                parts.collect::<Option<Vec<_>>>().map(Self::Tuple)
+            }
+            None => ArrayShape::parse(text).map(Self::Array),
+        }
+    }
+
+    /// All arrays of it, in order.
+    pub fn arrays(&self) -> Vec<&ArrayShape<'a>> {
+        match self {
+            Self::Array(array) => vec![array],
+            Self::Tuple(parts) => parts.iter().flat_map(Self::arrays).collect(),
+        }
+    }
+
+    /// Bytes of all arrays without padding; `None` where a type is unknown.
+    pub fn bytes(&self) -> Option<u64> {
+        self.arrays().into_iter().try_fold(0u64, |sum, array| sum.checked_add(array.bytes()?))
+    }
+
+    /// The parts of a tuple; the array itself where it is none.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Array(_) => std::slice::from_ref(self),
+            Self::Tuple(parts) => parts,
+        }
+    }
+}
+
+impl<'a> ArrayShape<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let open = text.find('[')?;
+        let dtype = text.get(..open)?;
+        if dtype.is_empty() || !dtype.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return None;
+        }
+        let close = after_brackets(text, open);
+        let dims = text.get(open + 1..close)?.strip_suffix(']')?;
+        // `<=8` is a bounded dynamic dimension: its bound is what is allocated.
+        let dims = numbers(dims)?;
+        let mut shape = Self { dtype, dims, ..Self::default() };
+        if let Some(layout) = text.get(close..)?.strip_prefix('{') {
+            shape.read_layout(layout.strip_suffix('}').unwrap_or(layout));
+        }
+        Some(shape)
+    }
+
+    /// Reads `1,0:T(8,128)(2,1)S(1)E(4)`; what it does not understand it skips.
+    fn read_layout(&mut self, layout: &'a str) {
+        let (order, mut rest) = layout.split_once(':').unwrap_or((layout, ""));
+        self.minor_to_major = numbers(order).unwrap_or_default();
+        let mut letter = "";
+        while let Some(open) = rest.find('(') {
+            let close = after_brackets(rest, open);
+            let before = rest.get(..open).unwrap_or_default();
+            // A group without a letter continues the one before: T(8,128)(2,1).
+            letter = if before.is_empty() { letter } else { before };
+            let inside = rest.get(open + 1..close).unwrap_or_default().trim_end_matches(')');
+            match (letter, numbers(inside)) {
+                ("T", Some(tile)) => self.tiles.push(tile),
+                ("S", Some(space)) => self.memory_space = space.first().copied().unwrap_or(0),
+                ("E", Some(bits)) => self.packed_bits = bits.first().copied(),
+                _ => {}
+            }
+            rest = rest.get(close..).unwrap_or_default();
+        }
+    }
+
+    /// Number of elements; `None` where it overflows.
+    pub fn elements(&self) -> Option<u64> {
+        self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
+    }
+
+    /// Bytes without padding; `None` where the type is unknown. Tokens have none.
+    pub fn bytes(&self) -> Option<u64> {
+        if matches!(self.dtype, "token" | "opaque") {
+            return Some(0);
+        }
+        let bits = self.packed_bits.or_else(|| element_bits(self.dtype))?;
+        self.elements()?.checked_mul(bits).map(|bits| bits.div_ceil(8))
+    }
+}
+
+/// Comma-separated numbers; `None` where one is none.
+fn numbers(text: &str) -> Option<Vec<u64>> {
+    let number = |part: &str| part.trim().trim_start_matches("<=").parse().ok();
+    if text.trim().is_empty() { Some(Vec::new()) } else { text.split(',').map(number).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_layout_tiles_and_memory_space() {
+        let Some(Shape::Array(shape)) = Shape::parse("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}") else { panic!("an array") };
+        assert_eq!((shape.dtype, shape.dims.as_slice(), shape.memory_space), ("bf16", [8, 128].as_slice(), 1));
+        assert_eq!(shape.minor_to_major, [1, 0]);
+        assert_eq!(shape.tiles, [vec![8, 128], vec![2, 1]]);
+        assert_eq!(shape.bytes(), Some(2048));
+    }
+
+    #[test]
+    fn sub_byte_types_are_packed() {
+        let bytes = |text: &str| Shape::parse(text).unwrap().bytes();
+        assert_eq!(bytes("f4e2m1fn[5120,4096]{1,0:T(64,128)(8,1)E(4)}"), Some(5120 * 4096 / 2));
+        assert_eq!(bytes("s4[3]"), Some(2));
+        assert_eq!(bytes("pred[3]"), Some(3));
+        assert_eq!(bytes("f8e4m3fn[3]"), Some(3));
+        assert_eq!(bytes("f32[]"), Some(4));
+        assert_eq!(bytes("token[]"), Some(0));
+        assert_eq!(bytes("mystery[3]"), None);
+        assert_eq!(bytes("(f32[2]{0}, (s8[3]{0}, u32[]{:S(2)}))"), Some(8 + 3 + 4));
+    }
+
+    #[test]
+    fn hostile_sizes_do_not_overflow() {
+        assert_eq!(Shape::parse("f32[18446744073709551615,4]").unwrap().bytes(), None);
+        assert_eq!(Shape::parse("f32[18446744073709551616]"), None);
+        assert_eq!(Shape::parse(&"(".repeat(100_000)), None);
+        let deep = format!("{}f32[]{}", "(".repeat(10_000), ")".repeat(10_000));
+        assert_eq!(Shape::parse(&deep), None);
+    }
+}
