@@ -12,7 +12,7 @@ use trace_model::TraceBuilder;
 
 pub use error::ImportError;
 pub use progress::Progress;
-pub use source::Source;
+pub use source::{Content, Fed, SharedBytes, Source};
 
 /// What a format is called and which files usually hold it.
 #[derive(Debug)]
