@@ -5,12 +5,18 @@
 //! one line to the list, add fixtures.
 
 mod error;
+mod glob;
+mod import;
+mod locate;
+mod looks_like;
 mod progress;
 mod source;
 
 use trace_model::TraceBuilder;
 
 pub use error::ImportError;
+pub use import::{detect, import, import_path};
+pub use locate::{HostFiles, ImportOptions, Located, locate};
 pub use progress::Progress;
 pub use source::{Content, Fed, SharedBytes, Source};
 

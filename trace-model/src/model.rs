@@ -39,6 +39,10 @@ impl Lane {
 pub struct Source {
     /// File name, without directories.
     pub name: String,
+    /// Where it lies on disk, for files.
+    pub path: Option<std::path::PathBuf>,
+    /// Bytes on disk, still packed.
+    pub packed_bytes: u64,
     /// Id of the format that it was read as.
     pub format: &'static str,
     /// Host that wrote it, where known.

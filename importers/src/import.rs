@@ -1,0 +1,150 @@
+//! From a path, or bytes, to a model: recognise, import, merge.
+
+use std::path::{Path, PathBuf};
+
+use trace_model::{IssueKind, TraceBuilder, TraceModel};
+
+use crate::locate::{ImportOptions, Located, locate};
+use crate::looks_like::looks_like;
+use crate::{Confidence, IMPORTERS, ImportError, Importer, Progress, Source};
+
+/// Imports what `path` names: a file, a run directory, a log directory, or a
+/// pattern (see [`locate`]). Hosts of one run share one model. A file of several
+/// that cannot be read is left out and logged; an error is only returned where
+/// none can be.
+pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+    import_located(&locate(path, options)?, IMPORTERS, progress)
+}
+
+/// Imports one source.
+pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, ImportError> {
+    let importer = detect(source.head(), IMPORTERS)?;
+    progress.add_total(source.packed_len());
+    let mut builder = TraceBuilder::new();
+    import_into(&mut builder, importer, source, None, progress)?;
+    Ok(builder.finish())
+}
+
+/// The importer that is surest about `head`, the first bytes of the unpacked
+/// content; of equally sure ones, the first.
+pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
+    let sure = importers.iter().map(|&importer| (importer.detect(head), importer));
+    // `max_by_key` takes the last of equals, hence the reverse.
+    let best = sure.filter(|(confidence, _)| *confidence > Confidence::No).rev().max_by_key(|(sure, _)| *sure);
+    best.map(|(_, importer)| importer).ok_or_else(|| {
+        let titles: Vec<_> = importers.iter().map(|importer| importer.format().title).collect();
+        ImportError::UnknownFormat { found: looks_like(head), readable: titles.join(", ") }
+    })
+}
+
+/// A file that an importer claims.
+struct Opened<'a> {
+    host: Option<&'a str>,
+    source: Source,
+    importer: &'a dyn Importer,
+    /// The same events in other formats, tried where this file fails.
+    others: &'a [PathBuf],
+}
+
+fn import_located(
+    located: &Located,
+    importers: &[&dyn Importer],
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
+    let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
+    let mut skipped = Vec::new();
+    let mut opened = Vec::new();
+    for host in &located.hosts {
+        match open_first(host.host.as_deref(), &host.files, importers, &mut skipped) {
+            Ok(open) => opened.push(open),
+            Err(error) if single => return Err(error),
+            Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
+            Err(_) => {}
+        }
+    }
+    progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
+
+    // A builder cannot forget half a file: begin again without the bad one.
+    while !opened.is_empty() {
+        let mut builder = TraceBuilder::new();
+        let failed = opened.iter().enumerate().find_map(|(index, open)| {
+            let result = import_into(&mut builder, open.importer, &open.source, open.host, progress);
+            result.err().map(|error| (index, error))
+        });
+        let Some((index, error)) = failed else {
+            note_what_was_left_out(&mut builder, &opened, &skipped);
+            return Ok(builder.finish());
+        };
+        if single || matches!(error, ImportError::Cancelled) {
+            return Err(error);
+        }
+        let bad = opened.remove(index);
+        skipped.push(format!("{}: {error}", bad.source.name()));
+        if let Ok(open) = open_first(bad.host, bad.others, importers, &mut skipped) {
+            progress.add_total(open.source.packed_len());
+            opened.insert(index, open);
+        }
+    }
+    Err(ImportError::NothingFound { what: format!("no file could be read: {}", skipped.join("; ")) })
+}
+
+/// Opens the first of `files` that an importer claims. Where none is, all
+/// reasons are in `skipped`, and the first is returned.
+fn open_first<'a>(
+    host: Option<&'a str>,
+    files: &'a [PathBuf],
+    importers: &[&'a dyn Importer],
+    skipped: &mut Vec<String>,
+) -> Result<Opened<'a>, ImportError> {
+    let mut first_error = None;
+    for (index, path) in files.iter().enumerate() {
+        let result =
+            Source::open(path).and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
+        match result {
+            Ok((source, importer)) => {
+                return Ok(Opened { host, source, importer, others: &files[index + 1..] });
+            }
+            Err(error) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                skipped.push(format!("{name}: {error}"));
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    Err(first_error.unwrap_or(ImportError::NothingFound { what: "no file".to_owned() }))
+}
+
+fn import_into(
+    builder: &mut TraceBuilder,
+    importer: &dyn Importer,
+    source: &Source,
+    host: Option<&str>,
+    progress: &Progress,
+) -> Result<(), ImportError> {
+    progress.check()?;
+    builder.begin_source(trace_model::Source {
+        name: source.name().to_owned(),
+        path: source.path().map(Path::to_owned),
+        packed_bytes: source.packed_len(),
+        format: importer.format().id,
+        host: host.map(str::to_owned),
+        ..trace_model::Source::default()
+    });
+    importer.import(source, progress, builder)
+}
+
+fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[Opened<'_>], skipped: &[String]) {
+    for why in skipped {
+        builder.log(IssueKind::SourceSkipped, || why.clone());
+    }
+    for open in opened {
+        for other in open.others {
+            let name = other.file_name().unwrap_or_default().to_string_lossy();
+            builder.log(IssueKind::Duplicate, || format!("{name} holds the same session as {}", open.source.name()));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "import_tests.rs"]
+mod tests;

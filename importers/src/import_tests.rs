@@ -1,0 +1,137 @@
+use std::fs;
+
+use tempfile::TempDir;
+use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
+
+use super::*;
+use crate::Format;
+
+/// Reads `<prefix><digits>`: one slice that long. `<prefix>!` fails half-way.
+struct Toy {
+    format: Format,
+    prefix: &'static [u8],
+    sure: Confidence,
+}
+
+impl Importer for Toy {
+    fn format(&self) -> &'static Format {
+        // Two constants instead of a borrow: the trait asks for 'static.
+        if self.format.id == "toy" { &TOY_FORMAT } else { &OTHER_FORMAT }
+    }
+    fn detect(&self, head: &[u8]) -> Confidence {
+        if head.starts_with(self.prefix) { self.sure } else { Confidence::No }
+    }
+    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        let group = out.group(None, GroupKind::Host, source.name());
+        let track = out.track(group, TrackKind::Other, 0, self.format.id);
+        let label = out.label("slice", None);
+        let bytes = source.bytes(progress)?;
+        let text = String::from_utf8_lossy(&(*bytes).as_ref()[self.prefix.len()..]).into_owned();
+        let range = TimeRange::new(Timestamp::ZERO, Timestamp::from_ps(text.trim_end_matches('!').parse().unwrap()));
+        out.add_slice(track, SliceSpec::new(range, label));
+        if text.ends_with('!') {
+            return Err(ImportError::Malformed { format: "toy", offset: 3, what: "on purpose".to_owned() });
+        }
+        Ok(())
+    }
+}
+
+const fn format(id: &'static str, title: &'static str) -> Format {
+    Format { id, title, extensions: &[], about: "" }
+}
+static TOY_FORMAT: Format = format("toy", "Toy traces");
+static OTHER_FORMAT: Format = format("other", "Other traces");
+static TOY: Toy = Toy { format: format("toy", ""), prefix: b"toy", sure: Confidence::Certain };
+static OTHER: Toy = Toy { format: format("other", ""), prefix: b"to", sure: Confidence::Possible };
+static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: Confidence::Certain };
+
+fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
+    let located = locate(dir.path(), &ImportOptions::default())?;
+    import_located(&located, &[&OTHER, &TOY], &Progress::new())
+}
+
+fn dir(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).unwrap();
+    }
+    dir
+}
+
+fn read_files(model: &TraceModel) -> Vec<(String, &'static str)> {
+    model.sources().iter().map(|source| (source.name.clone(), source.format)).collect()
+}
+
+#[test]
+fn the_surest_importer_wins_then_the_first() {
+    assert_eq!(detect(b"toy1", &[&OTHER, &TOY]).unwrap().format().id, "toy");
+    assert_eq!(detect(b"toy1", &[&TOY, &SECOND]).unwrap().format().id, "toy");
+    assert_eq!(detect(b"toy1", &[&SECOND, &TOY]).unwrap().format().id, "other");
+    assert_eq!(detect(b"tomato", &[&TOY, &OTHER]).unwrap().format().id, "other");
+}
+
+#[test]
+fn an_unknown_format_names_what_it_looks_like_and_what_is_readable() {
+    let error = detect(b"\x7fELF", &[&TOY, &OTHER]).err().unwrap().to_string();
+    assert!(error.contains("ELF") && error.contains("Toy traces, Other traces"), "{error}");
+}
+
+#[test]
+fn every_host_becomes_a_source_of_one_model() {
+    let dir = dir(&[("b.xplane.pb", "toy5"), ("a.xplane.pb", "toy7")]);
+    let model = import_dir(&dir).unwrap();
+    assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("b.xplane.pb".to_owned(), "toy")]);
+    assert_eq!(model.slice_count(), 2);
+    assert_eq!(model.sources()[0].host.as_deref(), Some("a"));
+    assert_eq!(model.sources()[0].packed_bytes, 4);
+    assert_eq!(model.sources()[0].path, Some(dir.path().join("a.xplane.pb")));
+}
+
+#[test]
+fn a_file_that_fails_half_way_leaves_nothing_behind() {
+    for bad in ["toy9!", "\x7fELF"] {
+        let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", bad), ("c.xplane.pb", "toy6")]);
+        let model = import_dir(&dir).unwrap();
+        assert_eq!(model.slice_count(), 2, "{bad:?}");
+        assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 1);
+        assert!(model.import_log().counts()[0].examples[0].starts_with("b.xplane.pb: "));
+    }
+}
+
+#[test]
+fn the_other_format_of_a_host_steps_in_and_is_otherwise_a_duplicate() {
+    let mended = dir(&[("a.xplane.pb", "toy5!"), ("a.trace.json", "toy8")]);
+    let model = import_dir(&mended).unwrap();
+    assert_eq!(read_files(&model), [("a.trace.json".to_owned(), "toy")]);
+    assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 1);
+    assert_eq!(model.extent().end.ps(), 8);
+
+    let both = dir(&[("a.xplane.pb", "toy5"), ("a.trace.json", "toy8")]);
+    let model = import_dir(&both).unwrap();
+    assert_eq!(model.import_log().count(IssueKind::Duplicate), 1);
+    assert_eq!(model.extent().end.ps(), 5);
+}
+
+#[test]
+fn where_all_files_are_bad_each_reason_is_given() {
+    let several = dir(&[("a.xplane.pb", "toy5!"), ("b.xplane.pb", "%PDF")]);
+    let error = import_dir(&several).unwrap_err().to_string();
+    assert!(error.contains("on purpose") && error.contains("PDF"), "{error}");
+    let one = dir(&[("a.xplane.pb", "toy5!")]);
+    assert!(matches!(import_dir(&one), Err(ImportError::Malformed { .. })));
+}
+
+#[test]
+fn a_cancelled_import_of_several_files_is_cancelled() {
+    let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy6")]);
+    let located = locate(dir.path(), &ImportOptions::default()).unwrap();
+    let progress = Progress::new();
+    progress.cancel();
+    assert!(matches!(import_located(&located, &[&TOY], &progress), Err(ImportError::Cancelled)));
+}
+
+#[test]
+fn a_missing_path_is_an_io_error() {
+    let error = import_path(&PathBuf::from("/no/such/path"), &ImportOptions::default(), &Progress::new());
+    assert!(matches!(error, Err(ImportError::Io(_))));
+}

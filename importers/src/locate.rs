@@ -1,0 +1,269 @@
+//! From what the user names to the files to import.
+//!
+//! Profilers write one directory per session, `<logdir>/plugins/profile/<run>/`,
+//! with one file per host and format. A user may name the file, the run, the log
+//! directory (or anything around it), or a pattern. Names matter only here, to
+//! choose among the files of a directory; what a chosen file is, its bytes say.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::{ImportError, glob};
+
+/// What to import of all that a path names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The run of a log directory; the newest where `None`.
+    pub run: Option<String>,
+}
+
+/// The files of one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Located {
+    /// One entry per host, in the order of their names.
+    pub hosts: Vec<HostFiles>,
+    /// Name of the run, where the path led to a run of a log directory.
+    pub run: Option<String>,
+    /// Other runs of the log directory, newest first.
+    pub other_runs: Vec<String>,
+}
+
+/// The same events of one host in one or several formats.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFiles {
+    /// Name of the host by the convention of run directories; `None` for a file
+    /// that was named directly.
+    pub host: Option<String>,
+    /// Richest format first. One is imported; the next only where it cannot be.
+    pub files: Vec<PathBuf>,
+}
+
+/// Endings of profiles in a run directory, richest first.
+const ENDINGS: &[&str] = &[
+    ".xplane.pb",
+    ".xspace.pb",
+    ".xplane.pb.gz",
+    ".xspace.pb.gz",
+    ".trace.json.gz",
+    ".trace.json",
+    "perfetto_trace.json.gz",
+    "perfetto_trace.json",
+];
+
+/// How deep below the named directory log directories are looked for.
+const MAX_DEPTH: usize = 8;
+
+/// Finds the files that `path` names.
+pub fn locate(path: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
+    // A file may be called `a*b`: what exists is no pattern.
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(_) if glob::is_pattern(path) => return locate_pattern(path, options),
+        Err(error) => return Err(error.into()),
+    };
+    if metadata.is_dir() {
+        fs::read_dir(path)?; // Not permitted is another message than not found.
+        return locate_in(&[path.to_owned()], options);
+    }
+    if let Some(run) = &options.run {
+        return nothing(format!("run {run:?} was asked for, but this is one file, not a log directory"));
+    }
+    Ok(Located { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..Located::default() })
+}
+
+fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
+    let (directories, files): (Vec<_>, Vec<_>) = glob::expand(pattern).into_iter().partition(|path| path.is_dir());
+    let hosts = match files.len() {
+        0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
+        0 => return locate_in(&directories, options),
+        // What the pattern names is meant, whatever it is called.
+        1 => vec![HostFiles { host: None, files }],
+        _ => hosts_of(files),
+    };
+    if hosts.is_empty() {
+        return nothing(format!("no match of the pattern ends in {}", endings()));
+    }
+    Ok(Located { hosts, ..Located::default() })
+}
+
+fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located, ImportError> {
+    let mut runs: Vec<Run> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
+    if runs.is_empty() && options.run.is_none() {
+        // Not a log directory: the files themselves, as of a run copied elsewhere.
+        for directory in directories {
+            let hosts = hosts_of(files_of(directory));
+            if !hosts.is_empty() {
+                return Ok(Located { hosts, ..Located::default() });
+            }
+        }
+    }
+    if runs.is_empty() {
+        return nothing(format!(
+            "looked for plugins/profile/<run>/ up to {MAX_DEPTH} levels down, and for files that end in {}",
+            endings()
+        ));
+    }
+    sort_newest_first(&mut runs);
+    let chosen = match &options.run {
+        None => 0,
+        Some(wanted) => match runs.iter().position(|run| run.name == *wanted || run.is_called(wanted)) {
+            Some(chosen) => chosen,
+            None => return nothing(format!("no run is called {wanted:?}; there are {}", names(&runs))),
+        },
+    };
+    let run = runs.remove(chosen);
+    let other_runs = runs.into_iter().map(|run| run.name).collect();
+    Ok(Located { hosts: hosts_of(run.files), run: Some(run.name), other_runs })
+}
+
+fn nothing<T>(what: String) -> Result<T, ImportError> {
+    Err(ImportError::NothingFound { what })
+}
+
+fn endings() -> String {
+    ENDINGS[..6].join(", ")
+}
+
+fn names(runs: &[Run]) -> String {
+    const SHOWN: usize = 8;
+    let mut names: Vec<_> = runs.iter().take(SHOWN).map(|run| run.name.as_str()).collect();
+    let more = format!("{} more", runs.len().saturating_sub(SHOWN));
+    if runs.len() > SHOWN {
+        names.push(&more);
+    }
+    names.join(", ")
+}
+
+struct Run {
+    /// Below the named directory, without `plugins/profile`: `train/2026_01_31_12_00_00`.
+    name: String,
+    files: Vec<PathBuf>,
+    modified: SystemTime,
+}
+
+impl Run {
+    fn is_called(&self, wanted: &str) -> bool {
+        self.name.rsplit('/').next() == Some(wanted)
+    }
+
+    /// `2026_01_31_12_00_00`, as profilers name runs.
+    fn date(&self) -> Option<&str> {
+        let last = self.name.rsplit('/').next()?;
+        glob::matches("????_??_??_??_??_??", last.get(..19)?).then_some(last)
+    }
+}
+
+/// The date in the name decides, since copying changes the dates of files; where
+/// a run has no such name, the dates of the files decide for all.
+fn sort_newest_first(runs: &mut [Run]) {
+    if runs.iter().all(|run| run.date().is_some()) {
+        runs.sort_by(|a, b| b.date().cmp(&a.date()).then_with(|| a.name.cmp(&b.name)));
+    } else {
+        runs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.name.cmp(&a.name)));
+    }
+}
+
+/// Runs in or below a directory, which may itself be `plugins` or `profile`.
+fn runs_in(directory: &Path) -> Vec<Run> {
+    let named = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let mut runs = Vec::new();
+    if named.ends_with("plugins/profile") {
+        add_runs(directory, "", &mut runs);
+    } else if named.ends_with("plugins") {
+        add_runs(&directory.join("profile"), "", &mut runs);
+    } else {
+        walk(directory, "", 0, &mut runs);
+    }
+    runs
+}
+
+fn walk(directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<Run>) {
+    let profile = directory.join("plugins/profile");
+    if profile.is_dir() {
+        add_runs(&profile, prefix, runs);
+    }
+    if depth == MAX_DEPTH {
+        return;
+    }
+    for (name, path) in subdirectories(directory) {
+        walk(&path, &format!("{prefix}{name}/"), depth + 1, runs);
+    }
+}
+
+fn add_runs(profile: &Path, prefix: &str, runs: &mut Vec<Run>) {
+    for (name, path) in subdirectories(profile) {
+        let files = files_of(&path);
+        if !files.is_empty() {
+            let dates = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
+            let modified = dates.max().unwrap_or(SystemTime::UNIX_EPOCH);
+            runs.push(Run { name: format!("{prefix}{name}"), files, modified });
+        }
+    }
+}
+
+/// Visible subdirectories by name. Links are not followed: they can form rings.
+fn subdirectories(directory: &Path) -> Vec<(String, PathBuf)> {
+    let mut found: Vec<_> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        .filter(|(name, _)| !name.starts_with('.') && name != "plugins")
+        .collect();
+    found.sort();
+    found
+}
+
+/// Files directly in a directory that are called like profiles.
+fn files_of(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.retain(|path| host_and_rank(path).is_some());
+    files.sort();
+    files
+}
+
+/// The host in a file's name, and how rich its format is (less is richer).
+/// `None` for other files and for the caches that XProf writes beside profiles.
+fn host_and_rank(path: &Path) -> Option<(String, usize)> {
+    let name = path.file_name()?.to_string_lossy();
+    if name.starts_with('.') || name.starts_with("ALL_HOSTS.") || name.contains("SSTABLE") {
+        return None;
+    }
+    let rank = ENDINGS.iter().position(|ending| name.ends_with(ending))?;
+    // `perfetto_trace.json.gz` names no host: the importing host wrote it.
+    let host = if rank >= 6 { "" } else { name.strip_suffix(ENDINGS[rank])? };
+    Some((host.to_owned(), rank))
+}
+
+/// Groups files by host. A file without a host holds the events of one of the
+/// others, so it counts only where it is alone.
+fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
+    let mut hosts: BTreeMap<String, Vec<(usize, PathBuf)>> = BTreeMap::new();
+    for file in files {
+        if let Some((host, rank)) = host_and_rank(&file) {
+            hosts.entry(host).or_default().push((rank, file));
+        }
+    }
+    if hosts.len() > 1
+        && let Some(nameless) = hosts.remove("")
+        && let Some(mut first) = hosts.first_entry()
+    {
+        first.get_mut().extend(nameless);
+    }
+    hosts
+        .into_iter()
+        .map(|(host, mut files)| {
+            files.sort();
+            let host = (!host.is_empty()).then_some(host);
+            HostFiles { host, files: files.into_iter().map(|(_, file)| file).collect() }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "locate_tests.rs"]
+mod tests;
