@@ -4,6 +4,7 @@
 //! a file is; its name never does. To add a format: write `src/<format>.rs`, add
 //! one line to the list, add fixtures.
 
+mod async_spans;
 mod error;
 mod glob;
 mod import;

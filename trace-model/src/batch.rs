@@ -76,6 +76,24 @@ impl SliceBatch {
         self.attrs.push((attr, index, value));
     }
 
+    /// Slice `index` as it was pushed, for copies of it on another track.
+    pub fn spec(&self, index: u32) -> SliceSpec {
+        let args = self.args.get(index as usize).copied().filter(|&handle| handle != NO_ARGS);
+        SliceSpec { range: self.range(index), label: self.label(index), args, device: self.device_range(index) }
+    }
+
+    /// Records the device's clock of every slice, for clocks that become known
+    /// after the slices; `spans` must be as many.
+    pub fn set_device_clock(&mut self, spans: &[TimeRange]) {
+        if spans.len() == self.len() {
+            self.device_starts = spans.iter().map(|span| span.start.ps()).collect();
+            self.device_durs = CompactColumn::default();
+            for span in spans {
+                self.device_durs.push(span.dur().ps());
+            }
+        }
+    }
+
     /// Span on the timeline of slice `index`.
     pub fn range(&self, index: u32) -> TimeRange {
         TimeRange::at(Timestamp::from_ps(self.starts[index as usize]), Picos::from_ps(self.durs.get(index as usize)))

@@ -113,6 +113,12 @@ impl TraceBuilder {
         &mut self.sources[last]
     }
 
+    /// The file that groups are being added to.
+    pub fn current_source(&mut self) -> SourceId {
+        self.source_mut();
+        SourceId((self.sources.len() - 1) as u16)
+    }
+
     /// Says what time [`Timestamp::ZERO`] is in the file's own terms.
     pub fn set_origin_ps(&mut self, origin: i128) {
         self.origin_ps = origin;
@@ -120,8 +126,7 @@ impl TraceBuilder {
 
     /// The group `name` below `parent` in the current file, adding it when new.
     pub fn group(&mut self, parent: Option<GroupId>, kind: GroupKind, name: &str) -> GroupId {
-        self.source_mut();
-        let source = SourceId((self.sources.len() - 1) as u16);
+        let source = self.current_source();
         let name = self.strings.intern(name);
         *self.group_index.entry((source, parent, name)).or_insert_with(|| {
             let sort = 0;
@@ -311,6 +316,11 @@ impl TraceBuilder {
     /// Says where the arguments of a track's slices are read from.
     pub fn set_arg_source(&mut self, track: TrackId, source: ArgSourceId) {
         self.track_builders[track.index()].arg_source = Some(source.0);
+    }
+
+    /// Reads the arguments of `to` from where those of `from` are read.
+    pub fn share_arg_source(&mut self, from: TrackId, to: TrackId) {
+        self.track_builders[to.index()].arg_source = self.track_builders[from.index()].arg_source;
     }
 
     /// Adds a sample to a counter track. Without `dur` it holds until the next.
