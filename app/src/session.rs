@@ -1,0 +1,105 @@
+//! One open trace and the reports about it, shared by both front ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, Report, ReportCache, Scope};
+use importers::{ImportError, ImportOptions, Progress};
+use trace_model::TraceModel;
+
+/// An open trace. Cheap to clone: clones share the model and the reports.
+#[derive(Clone, Debug)]
+pub struct Session {
+    path: Option<PathBuf>,
+    model: Arc<TraceModel>,
+    options: Arc<Options>,
+    reports: Arc<ReportCache>,
+}
+
+impl Session {
+    /// Imports what `path` names (see [`importers::locate`]).
+    pub fn open(
+        path: &Path,
+        import: &ImportOptions,
+        options: Options,
+        progress: &Progress,
+    ) -> Result<Self, ImportError> {
+        let model = importers::import_path(path, import, progress)?;
+        Ok(Self { path: Some(path.to_owned()), ..Self::from_model(model, options) })
+    }
+
+    /// A session about a model that was made otherwise.
+    pub fn from_model(model: TraceModel, options: Options) -> Self {
+        Self { path: None, model: Arc::new(model), options: Arc::new(options), reports: Arc::default() }
+    }
+
+    /// The same trace under other assumptions; no report is taken over.
+    pub fn with_options(&self, options: Options) -> Self {
+        let (path, model) = (self.path.clone(), Arc::clone(&self.model));
+        Self { path, model, options: Arc::new(options), reports: Arc::default() }
+    }
+
+    /// What the user asked to open.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The trace.
+    pub fn model(&self) -> &Arc<TraceModel> {
+        &self.model
+    }
+
+    /// The assumptions that all reports share.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// What analyses see.
+    pub fn context(&self, scope: Scope) -> Context<'_> {
+        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }
+    }
+
+    /// One report by its type; computed on first use.
+    pub fn report<A: Analysis>(&self, scope: Scope) -> Result<Arc<A::Report>, AnalysisError> {
+        self.context(scope).report::<A>()
+    }
+
+    /// One report by its name; computed on first use.
+    pub fn report_by_id(&self, id: &str, scope: Scope) -> Result<Arc<dyn Report>, AnalysisError> {
+        let entry = ANALYSES.iter().find(|entry| entry.id == id);
+        let entry = entry.ok_or_else(|| AnalysisError::NotApplicable(format!("no analysis is called {id:?}")))?;
+        (entry.run)(&self.context(scope))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_model::TraceBuilder;
+
+    use super::*;
+
+    #[test]
+    fn sessions_cross_threads_and_share_the_model() {
+        fn shared<T: Send + Sync + 'static>(_: &T) {}
+        let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
+        shared(&session);
+        let other = session.clone().with_options(Options { warmup_steps: 3, ..Options::default() });
+        assert!(Arc::ptr_eq(session.model(), other.model()));
+        assert_eq!(other.options().warmup_steps, 3);
+    }
+
+    #[test]
+    fn an_unknown_report_is_an_error() {
+        let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
+        assert!(session.report_by_id("no-such", Scope::WholeTrace).is_err());
+    }
+
+    #[test]
+    fn no_analysis_fails_badly_on_an_empty_trace() {
+        let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
+        for entry in ANALYSES {
+            // Err is fine, panicking or hanging is not.
+            let _ = session.report_by_id(entry.id, Scope::WholeTrace).map(|report| (report.json(), report.tables()));
+        }
+    }
+}
