@@ -7,8 +7,12 @@
 
 mod cache;
 pub mod category;
+pub mod chips;
+pub mod collective_bytes;
 pub mod hlo_text;
 pub mod intervals;
+pub mod padding;
+pub mod peaks;
 mod report;
 mod scope;
 mod window;

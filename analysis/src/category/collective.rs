@@ -1,0 +1,114 @@
+//! Which ops are communication between devices.
+
+use serde::Serialize;
+
+use crate::hlo_text::HloText;
+
+/// Which communication pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CollectiveKind {
+    /// Everybody gets the reduction of all.
+    AllReduce,
+    /// Everybody gets everything.
+    AllGather,
+    /// Everybody gets one part of the reduction.
+    ReduceScatter,
+    /// Everybody sends a part to everybody.
+    AllToAll,
+    /// The same with parts of different sizes.
+    RaggedAllToAll,
+    /// Pairs of devices exchange.
+    CollectivePermute,
+    /// One sends to all.
+    CollectiveBroadcast,
+    /// To one other device.
+    Send,
+    /// From one other device.
+    Recv,
+    /// Fused so that its pattern does not show.
+    Unknown,
+}
+
+impl CollectiveKind {
+    /// The HLO opcode (`all-reduce`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllToAll => "all-to-all",
+            Self::RaggedAllToAll => "ragged-all-to-all",
+            Self::CollectivePermute => "collective-permute",
+            Self::CollectiveBroadcast => "collective-broadcast",
+            Self::Send => "send",
+            Self::Recv => "recv",
+            Self::Unknown => "collective",
+        }
+    }
+
+    /// The kind of an opcode without `-start` or `-done`.
+    pub fn from_opcode(opcode: &str) -> Option<Self> {
+        Some(match opcode {
+            "all-reduce" => Self::AllReduce,
+            "all-gather" => Self::AllGather,
+            // XLA names the fusion of an all-reduce with the slice of its result so.
+            "reduce-scatter" | "all-reduce-scatter" => Self::ReduceScatter,
+            "all-to-all" => Self::AllToAll,
+            "ragged-all-to-all" => Self::RaggedAllToAll,
+            "collective-permute" => Self::CollectivePermute,
+            "collective-broadcast" => Self::CollectiveBroadcast,
+            "send" => Self::Send,
+            "recv" => Self::Recv,
+            _ => return None,
+        })
+    }
+
+    /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) begins with.
+    fn from_name(name: &str) -> Option<Self> {
+        // Longest first: "all-reduce-scatter" also begins with "all-reduce".
+        const OPCODES: [&str; 10] = [
+            "collective-broadcast",
+            "collective-permute",
+            "all-reduce-scatter",
+            "ragged-all-to-all",
+            "reduce-scatter",
+            "all-reduce",
+            "all-gather",
+            "all-to-all",
+            "send",
+            "recv",
+        ];
+        let name = name.trim_start_matches('%');
+        OPCODES.into_iter().find_map(|opcode| {
+            let (head, rest) = (name.get(..opcode.len())?, name.get(opcode.len()..)?);
+            let same = head.bytes().zip(opcode.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'));
+            let ends = rest.bytes().next().is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            (same && ends).then(|| Self::from_opcode(opcode)).flatten()
+        })
+    }
+}
+
+/// The communication pattern, and whether it is fused with other work.
+pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> (Option<CollectiveKind>, bool) {
+    if let Some(kind) = base.strip_suffix(" fusion").and_then(CollectiveKind::from_opcode) {
+        return (Some(kind), true);
+    }
+    if let Some(kind) = CollectiveKind::from_opcode(base) {
+        return (Some(kind), false);
+    }
+    let calls = hlo.attribute("calls").unwrap_or_default();
+    let spells_fusion =
+        |text: &str| text.contains("async-collective-fusion") || text.contains("async_collective_fusion");
+    match base {
+        // What an async wrapper wraps shows in the computation that it calls, else in its name.
+        "async" => (CollectiveKind::from_name(calls).or_else(|| CollectiveKind::from_name(name)), false),
+        "custom fusion" | "fusion" => match CollectiveKind::from_name(calls) {
+            Some(kind) => (Some(kind), true),
+            None if spells_fusion(name) || spells_fusion(calls) => (Some(CollectiveKind::Unknown), true),
+            None => (None, false),
+        },
+        _ if spells_fusion(name) => (Some(CollectiveKind::Unknown), true),
+        _ => (None, false),
+    }
+}
