@@ -1,7 +1,18 @@
-//! Traces for tests, examples and benchmarks, none of them measured.
+//! Traces for tests, examples and benchmarks.
 //!
 //! - [`text_trace`]: a trace drawn as text, so that a test shows what it expects.
+//! - [`synthetic`]: training runs that never happened, as sessions of a profiler,
+//!   with the answers that analyses must give about them.
+//! - [`sample_files`]: the files under `assets/samples`.
+//! - [`big`]: as many slices as a benchmark needs.
+//! - [`session`] and [`write`]: such a session, and the files that hold it.
 
+pub mod big;
+mod samples;
+pub mod session;
+pub mod synthetic;
 mod text;
+pub mod write;
 
+pub use samples::{SampleFile, sample_files, sample_specs};
 pub use text::{text_builder, text_trace};

@@ -1,0 +1,59 @@
+//! Writes sample files.
+//!
+//! ```text
+//! cargo run -p sample-traces --bin write_samples                     the checked-in samples
+//! cargo run -p sample-traces --bin write_samples -- DIRECTORY        the same, elsewhere
+//! cargo run --release -p sample-traces --bin write_samples -- --big SLICES TRACKS FILE.xplane.pb
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs, io};
+
+use sample_traces::big::{BigSpec, big_xspace};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let outcome = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => write_samples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples")),
+        [directory] if !directory.starts_with('-') => write_samples(Path::new(directory)),
+        ["--big", slices, tracks, file] => write_big(slices, tracks, file),
+        _ => Err(io::Error::other("usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE.xplane.pb]")),
+    };
+    match outcome {
+        Ok(written) => {
+            for (path, bytes) in written {
+                print(&format!("{bytes:>9}  {}", path.display()));
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            print(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write_samples(directory: &Path) -> io::Result<Vec<(PathBuf, usize)>> {
+    fs::create_dir_all(directory)?;
+    let mut written = Vec::new();
+    for file in sample_traces::sample_files() {
+        let path = directory.join(&file.name);
+        fs::write(&path, &file.bytes)?;
+        written.push((path, file.bytes.len()));
+    }
+    Ok(written)
+}
+
+fn write_big(slices: &str, tracks: &str, file: &str) -> io::Result<Vec<(PathBuf, usize)>> {
+    let slices = slices.parse().map_err(io::Error::other)?;
+    let tracks = tracks.parse().map_err(io::Error::other)?;
+    let bytes = big_xspace(BigSpec { slices, tracks });
+    fs::write(file, &bytes)?;
+    Ok(vec![(PathBuf::from(file), bytes.len())])
+}
+
+#[expect(clippy::print_stdout, reason = "a command-line tool talks to its user")]
+fn print(line: &str) {
+    println!("{line}");
+}

@@ -1,0 +1,165 @@
+//! A profiler session, described without a file format: what [`crate::write`]
+//! turns into protobuf or JSON.
+//!
+//! The shape is that of the profiler's own data: planes (devices, hosts) hold
+//! lines, lines hold events, and what is constant for an op is written once as
+//! metadata of its events.
+
+/// One capture of one host.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// Host that pretends to have written it.
+    pub host: String,
+    /// What it is; goes wherever the format has room for a remark.
+    pub remark: String,
+    /// All planes.
+    pub planes: Vec<Plane>,
+}
+
+/// A device, a host, or a collection of facts.
+#[derive(Clone, Debug, Default)]
+pub struct Plane {
+    /// Number of the plane.
+    pub id: i64,
+    /// Name that says what it is (`/device:TPU:0`).
+    pub name: String,
+    /// Facts about the plane.
+    pub stats: Vec<Stat>,
+    /// What its events are occurrences of.
+    pub metadata: Vec<EventMetadata>,
+    /// Its timelines.
+    pub lines: Vec<Line>,
+}
+
+/// One timeline of a plane.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// Any 64-bit number, unique in its plane.
+    pub id: i64,
+    /// Name.
+    pub name: String,
+    /// Origin of the offsets of its events, ns after the session began.
+    pub timestamp_ns: i64,
+    /// In the order of their offsets.
+    pub events: Vec<Event>,
+}
+
+/// What many events have in common.
+#[derive(Clone, Debug, Default)]
+pub struct EventMetadata {
+    /// Key, where it means something (program ids); else the writer numbers them.
+    pub id: Option<i64>,
+    /// Name; of a device op the instruction as text.
+    pub name: String,
+    /// Name to show, where it differs.
+    pub display_name: String,
+    /// Facts.
+    pub stats: Vec<Stat>,
+}
+
+/// One event.
+#[derive(Clone, Debug, Default)]
+pub struct Event {
+    /// Index into [`Plane::metadata`].
+    pub metadata: usize,
+    /// Start, ps after the origin of the line.
+    pub offset_ps: i64,
+    /// Length.
+    pub duration_ps: i64,
+    /// Facts about this occurrence.
+    pub stats: Vec<Stat>,
+}
+
+/// A named value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stat {
+    /// Name.
+    pub name: String,
+    /// Value.
+    pub value: Value,
+}
+
+/// The value of a [`Stat`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A signed number.
+    Int(i64),
+    /// An unsigned number.
+    Uint(u64),
+    /// A floating point number.
+    Double(f64),
+    /// Text, stored in place.
+    Text(String),
+    /// Text, stored once for the plane and referred to.
+    Ref(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Stat {
+    /// A stat of any kind.
+    pub fn new(name: &str, value: Value) -> Self {
+        Self { name: name.to_owned(), value }
+    }
+    /// A signed number.
+    pub fn int(name: &str, value: i64) -> Self {
+        Self::new(name, Value::Int(value))
+    }
+    /// An unsigned number.
+    pub fn uint(name: &str, value: u64) -> Self {
+        Self::new(name, Value::Uint(value))
+    }
+    /// A floating point number.
+    pub fn double(name: &str, value: f64) -> Self {
+        Self::new(name, Value::Double(value))
+    }
+    /// Text in place.
+    pub fn text(name: &str, value: impl Into<String>) -> Self {
+        Self::new(name, Value::Text(value.into()))
+    }
+    /// Shared text.
+    pub fn shared(name: &str, value: impl Into<String>) -> Self {
+        Self::new(name, Value::Ref(value.into()))
+    }
+    /// Bytes.
+    pub fn bytes(name: &str, value: Vec<u8>) -> Self {
+        Self::new(name, Value::Bytes(value))
+    }
+}
+
+impl Plane {
+    /// Index of the metadata called `name`, adding it when new.
+    pub fn named(&mut self, name: &str) -> usize {
+        match self.metadata.iter().position(|metadata| metadata.name == name) {
+            Some(index) => index,
+            None => {
+                self.metadata.push(EventMetadata { name: name.to_owned(), ..EventMetadata::default() });
+                self.metadata.len() - 1
+            }
+        }
+    }
+
+    /// Index of the line called `name`, adding it when new.
+    pub fn line(&mut self, id: i64, name: &str) -> usize {
+        match self.lines.iter().position(|line| line.id == id) {
+            Some(index) => index,
+            None => {
+                self.lines.push(Line { id, name: name.to_owned(), ..Line::default() });
+                self.lines.len() - 1
+            }
+        }
+    }
+
+    /// Adds an event called `name` to the line at index `line`.
+    pub fn event(&mut self, line: usize, name: &str, offset_ps: i64, duration_ps: i64, stats: Vec<Stat>) {
+        let metadata = self.named(name);
+        self.lines[line].events.push(Event { metadata, offset_ps, duration_ps, stats });
+    }
+
+    /// Orders the events of each line by start, enclosing ones first.
+    pub fn sort(&mut self) {
+        for line in &mut self.lines {
+            line.events.sort_by_key(|event| (event.offset_ps, -event.duration_ps));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! When each step of the run happens, on the host and on the devices.
+//!
+//! ```text
+//! python   |input|put|PjitFunction      |block_until_ready         |
+//! enqueue                         |0|1|2…
+//! device                            |program                   |
+//! complete                                                      |0|1|2…
+//! ```
+//!
+//! The host waits for each step before it begins the next, so each step takes the
+//! same fixed overhead, plus the program, plus what the specification adds.
+
+use super::program::Program;
+use super::spec::TrainingSpec;
+
+/// Before the first step.
+const START_PS: i64 = 2_000_000_000;
+const INPUT_PS: i64 = 40_000_000;
+const PUT_PS: i64 = 20_000_000;
+const DISPATCH_PS: i64 = 60_000_000;
+/// From the first enqueue to the begin of the program.
+pub(super) const LAUNCH_PS: i64 = 25_000_000;
+/// Between the enqueues (and the completions) of two devices.
+pub(super) const PER_DEVICE_PS: i64 = 1_000_000;
+/// From the end of the program to its first completion.
+pub(super) const COMPLETE_PS: i64 = 12_000_000;
+/// From the first completion to the end of the step on the host.
+const WAKE_PS: i64 = 18_000_000;
+/// Phases of a compilation.
+pub(super) const TRACE_PS: i64 = 3_000_000_000;
+pub(super) const LOWER_PS: i64 = 2_000_000_000;
+pub(super) const BACKEND_PS: i64 = 45_000_000_000;
+/// Around each phase.
+pub(super) const PHASE_GAP_PS: i64 = 10_000_000;
+
+/// When one step happens, ps after the session began, by the host's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct StepTimes {
+    /// Number.
+    pub step: u32,
+    /// Index of the program that it runs.
+    pub program: usize,
+    /// The host begins with it.
+    pub begin: i64,
+    /// The input is there.
+    pub input_end: i64,
+    /// The call into the program.
+    pub call: (i64, i64),
+    /// Begin of the compilation, where there is one.
+    pub compile: Option<i64>,
+    /// First enqueue.
+    pub enqueue: i64,
+    /// The program on the devices.
+    pub device: (i64, i64),
+    /// The host is done with it.
+    pub end: i64,
+}
+
+impl StepTimes {
+    /// From the end of the step before to the end of this one, on the devices.
+    pub fn device_step(&self) -> (i64, i64) {
+        (self.begin - COMPLETE_PS - WAKE_PS, self.device.1)
+    }
+}
+
+/// Lays out all steps.
+pub fn step_times(spec: &TrainingSpec, programs: &[Program]) -> Vec<StepTimes> {
+    let mut jitter = spec.jitter_seed.map(Jitter);
+    let mut begin = START_PS;
+    let mut steps = Vec::new();
+    for step in 0..spec.steps {
+        let tokens = spec.tokens_in(step);
+        let program = programs.iter().position(|program| program.tokens == tokens).unwrap_or(0);
+        let stall = spec.stall.filter(|&(at, _)| at == step).map_or(0, |(_, stall)| stall.ps());
+        let dawdle = jitter.as_mut().map_or(0, Jitter::next_ps);
+        let input_end = begin + INPUT_PS + stall + dawdle;
+        let called = input_end + PUT_PS;
+        let compile = (spec.recompile_at == Some(step)).then_some(called + PHASE_GAP_PS);
+        let compiling = compile.map_or(0, |_| TRACE_PS + LOWER_PS + BACKEND_PS + 4 * PHASE_GAP_PS);
+        let returned = called + compiling + DISPATCH_PS;
+        let enqueue = returned - PHASE_GAP_PS;
+        let running = enqueue + LAUNCH_PS;
+        let ended = running + programs[program].schedule.dur_ps;
+        let end = ended + COMPLETE_PS + WAKE_PS;
+        let call = (called, returned);
+        let device = (running, ended);
+        steps.push(StepTimes { step, program, begin, input_end, call, compile, enqueue, device, end });
+        begin = end;
+    }
+    steps
+}
+
+/// Pauses of the host, the same for the same seed.
+struct Jitter(u64);
+
+impl Jitter {
+    fn next_ps(&mut self) -> i64 {
+        const LONGEST_PS: u64 = 200_000_000;
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) % LONGEST_PS) as i64
+    }
+}

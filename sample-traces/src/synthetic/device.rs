@@ -1,0 +1,216 @@
+//! The planes of the synthetic devices.
+
+use super::clock::StepTimes;
+use super::op::{Role, SyntheticOp};
+use super::program::Program;
+use super::spec::{AsyncLine, TrainingSpec};
+use super::{REMARK, Run};
+use crate::session::{Event, EventMetadata, Plane, Stat};
+use crate::write::wire::Message;
+
+const STEPS: i64 = 1;
+const MODULES: i64 = 2;
+const OPS: i64 = 3;
+const ASYNC: i64 = 4;
+const SCOPES: i64 = 6;
+/// Origin of the offsets of all lines.
+const LINE_ORIGIN_NS: i64 = 1_000_000;
+
+/// The plane of device `ordinal`.
+pub(super) fn device_plane(run: &Run, ordinal: u32) -> Plane {
+    let mut plane = Plane {
+        id: 2 + i64::from(ordinal),
+        name: format!("/device:TPU:{ordinal}"),
+        stats: facts(&run.spec, ordinal),
+        ..Plane::default()
+    };
+    if run.spec.steps_line {
+        plane.line(STEPS, "Steps");
+    }
+    for (id, name) in [(MODULES, "XLA Modules"), (OPS, "XLA Ops"), (ASYNC, "Async XLA Ops"), (SCOPES, "XLA TraceMe")] {
+        plane.line(id, name);
+    }
+    let first_op: Vec<usize> = run.programs.iter().map(|program| add_op_metadata(&mut plane, program)).collect();
+    let mut writer = DeviceWriter { run, plane, flow: 0 };
+    for step in &run.steps {
+        writer.step(step, ordinal, first_op[step.program]);
+    }
+    for line in &mut writer.plane.lines {
+        line.timestamp_ns = LINE_ORIGIN_NS;
+    }
+    writer.plane.sort();
+    writer.plane
+}
+
+fn facts(spec: &TrainingSpec, ordinal: u32) -> Vec<Stat> {
+    let chip = &spec.chip;
+    let mut core = Message::default();
+    for field in [2, 4, 5, 6] {
+        core.uint(field, u64::from(ordinal));
+    }
+    let mut facts = vec![
+        Stat::bytes("core_details", core.into_bytes()),
+        Stat::text("device_type_string", chip.type_name),
+        Stat::double("peak_teraflops_per_second", chip.peak_teraflops),
+        Stat::double("peak_hbm_bw_gigabytes_per_second", chip.hbm_gigabytes),
+    ];
+    for memory in ["cmem", "vmem", "sram"] {
+        let (read, write) = if memory == "cmem" { (0.0, 0.0) } else { chip.vmem_gigabytes };
+        facts.push(Stat::double(&format!("peak_{memory}_rd_bw_gigabytes_per_second"), read));
+        facts.push(Stat::double(&format!("peak_{memory}_wr_bw_gigabytes_per_second"), write));
+    }
+    facts.push(Stat::int("has_megacore", i64::from(chip.megacore)));
+    facts.push(Stat::int("has_merged_vmem", 1));
+    facts.push(Stat::text("synthetic", REMARK));
+    facts
+}
+
+/// Adds what is constant for each op of a program; returns the index of the first.
+fn add_op_metadata(plane: &mut Plane, program: &Program) -> usize {
+    let first = plane.metadata.len();
+    for (index, op) in program.schedule.ops.iter().enumerate() {
+        plane.metadata.push(EventMetadata {
+            id: None,
+            name: op.text(),
+            display_name: op.name.clone(),
+            stats: op_stats(op, program, index as u64 + 1),
+        });
+    }
+    first
+}
+
+fn op_stats(op: &SyntheticOp, program: &Program, symbol: u64) -> Vec<Stat> {
+    let mut stats = vec![
+        Stat::shared("hlo_category", op.category),
+        Stat::uint("program_id", program.id),
+        Stat::uint("symbol_id", symbol),
+        Stat::uint("flops", op.flops),
+        Stat::uint("model_flops", op.flops),
+        Stat::uint("bytes_accessed", op.all_bytes()),
+        Stat::uint("raw_bytes_accessed", op.all_bytes()),
+        Stat::bytes("memory_access_breakdown", memory_breakdown(op)),
+        Stat::shared("shape_with_layout", op.shape.clone()),
+    ];
+    if !op.framework_name.is_empty() {
+        stats.push(Stat::shared("tf_op", op.framework_name.clone()));
+        stats.push(Stat::shared("source", format!("train.py:{}", op.source_line)));
+        stats.push(Stat::text("source_stack", format!("train.py:80:0\ntrain.py:{}:0\n", op.source_line)));
+    }
+    if op.role == Role::SyncCollective {
+        stats.push(Stat::int("all_reduce_id", symbol as i64));
+    }
+    stats
+}
+
+/// Bytes by memory, as the message that the profiler embeds.
+fn memory_breakdown(op: &SyntheticOp) -> Vec<u8> {
+    const READ: u64 = 1;
+    const WRITE: u64 = 2;
+    const HBM: u64 = 1;
+    const VMEM: u64 = 3;
+    let mut out = Message::default();
+    for ((access, space), bytes) in [(READ, HBM), (WRITE, HBM), (READ, VMEM)].into_iter().zip(op.bytes) {
+        if bytes > 0 {
+            out.message(1, |out| {
+                out.uint(1, access);
+                out.uint(2, space);
+                out.uint(3, bytes);
+            });
+        }
+    }
+    out.into_bytes()
+}
+
+struct DeviceWriter<'a> {
+    run: &'a Run,
+    plane: Plane,
+    flow: i64,
+}
+
+impl DeviceWriter<'_> {
+    fn step(&mut self, step: &StepTimes, ordinal: u32, first_op: usize) {
+        let program = &self.run.programs[step.program];
+        let (begin, end) = step.device;
+        if self.run.spec.steps_line {
+            let (from, to) = step.device_step();
+            let stats = vec![Stat::int("group_id", i64::from(step.step))];
+            self.event(STEPS, &step.step.to_string(), from, to - from, stats);
+        }
+        let run_id = i64::from(step.step) + 100;
+        let stats = vec![
+            Stat::int("run_id", run_id),
+            Stat::int("replica_id", 0),
+            Stat::int("queue_id", 0),
+            Stat::int("core_type", 0),
+            Stat::int("_ct", 12),
+            Stat::int("_c", run_id),
+        ];
+        self.event(MODULES, &program.full_name(), begin, end - begin, stats);
+        self.event(SCOPES, "barrier-cores", begin + 1_250, 1_250, Vec::new());
+
+        for execution in &program.schedule.executions {
+            let op = &program.schedule.ops[execution.op];
+            let (offset_ps, device_ps) = self.clocks(begin + execution.start_ps);
+            let mut stats =
+                vec![Stat::int("device_offset_ps", device_ps), Stat::int("device_duration_ps", execution.dur_ps)];
+            if op.role == Role::SyncCollective {
+                let instance = i64::from(step.step) * 1000 + execution.op as i64;
+                stats.push(Stat::int("all_reduce_unique_id", instance));
+            }
+            let metadata = first_op + execution.op;
+            self.push(OPS, Event { metadata, offset_ps, duration_ps: execution.dur_ps, stats });
+        }
+        if self.run.spec.async_line == AsyncLine::All || ordinal == 0 {
+            self.in_flight(step, program);
+        }
+    }
+
+    fn in_flight(&mut self, step: &StepTimes, program: &Program) {
+        for span in &program.schedule.in_flight {
+            let (start, done) = (&program.schedule.ops[span.start_op], &program.schedule.ops[span.done_op]);
+            let text = start.text();
+            let shown = if start.role == Role::CopyStart { "async-copy" } else { &start.name };
+            let metadata = match self
+                .plane
+                .metadata
+                .iter()
+                .position(|known| known.name == text && known.display_name == shown && known.stats.is_empty())
+            {
+                Some(index) => index,
+                None => {
+                    let display_name = shown.to_owned();
+                    self.plane.metadata.push(EventMetadata { name: text, display_name, ..EventMetadata::default() });
+                    self.plane.metadata.len() - 1
+                }
+            };
+            let stats = vec![
+                Stat::shared("hlo_op", done.name.clone()),
+                Stat::int("_a", 1),
+                // Direction in and out, then the id of the flow.
+                Stat::int("flow", 3 | self.flow << 2),
+                Stat::int("id", 0),
+            ];
+            self.flow += 1;
+            let (offset_ps, _) = self.clocks(step.device.0 + span.start_ps);
+            self.push(ASYNC, Event { metadata, offset_ps, duration_ps: span.dur_ps, stats });
+        }
+    }
+
+    fn event(&mut self, line: i64, name: &str, at: i64, duration_ps: i64, stats: Vec<Stat>) {
+        let metadata = self.plane.named(name);
+        let (offset_ps, _) = self.clocks(at);
+        self.push(line, Event { metadata, offset_ps, duration_ps, stats });
+    }
+
+    fn push(&mut self, line: i64, event: Event) {
+        if let Some(line) = self.plane.lines.iter_mut().find(|known| known.id == line) {
+            line.events.push(event);
+        }
+    }
+
+    /// An instant of the host's clock as offset in a line and by the device's clock.
+    fn clocks(&self, at: i64) -> (i64, i64) {
+        let recorded = at - self.run.spec.device_skew.ps();
+        (recorded - LINE_ORIGIN_NS * 1000, recorded + self.run.spec.device_clock_ahead.ps())
+    }
+}

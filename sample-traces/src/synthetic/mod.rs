@@ -1,0 +1,74 @@
+//! Training runs that never happened, with known answers.
+//!
+//! A [`TrainingSpec`] says what to pretend; [`Run::new`] lays it out with times
+//! that follow the chip's peaks and a stated efficiency; the result is a
+//! [`Session`] to be written as protobuf or JSON, and the [`Expected`] answers.
+
+mod chip;
+mod clock;
+mod device;
+mod expected;
+mod hlo;
+mod host;
+mod op;
+mod program;
+mod schedule;
+mod spec;
+
+pub use chip::Chip;
+pub use clock::StepTimes;
+pub use expected::{Expected, ExpectedCompile, ExpectedOp, ExpectedStep};
+pub use op::{Role, SyntheticOp};
+pub use program::Program;
+pub use schedule::{Execution, InFlight, Schedule, Sums};
+pub use spec::{AsyncLine, TrainingSpec};
+
+use crate::session::Session;
+
+/// Said in every place that has room for it.
+const REMARK: &str = "synthetic: computed by sample-traces, not measured";
+/// After the last step.
+const TAIL_PS: i64 = 3_000_000_000;
+
+/// A synthetic run.
+#[derive(Debug)]
+pub struct Run {
+    /// What was asked for.
+    pub spec: TrainingSpec,
+    /// Compiled programs; the first is the usual one.
+    pub programs: Vec<Program>,
+    /// When each step happens.
+    pub steps: Vec<StepTimes>,
+    /// What the analyses must answer.
+    pub expected: Expected,
+}
+
+impl Run {
+    /// Lays out the run of `spec`.
+    pub fn new(spec: TrainingSpec) -> Self {
+        let mut tokens: Vec<u64> = vec![spec.tokens];
+        for step in 0..spec.steps {
+            if !tokens.contains(&spec.tokens_in(step)) {
+                tokens.push(spec.tokens_in(step));
+            }
+        }
+        let programs: Vec<_> = tokens.into_iter().map(|tokens| Program::compile(&spec, tokens)).collect();
+        let steps = clock::step_times(&spec, &programs);
+        let expected = Expected::new(&spec, &programs, &steps);
+        Self { spec, programs, steps, expected }
+    }
+
+    /// Length of the session, ps.
+    pub fn session_ps(&self) -> i64 {
+        self.steps.last().map_or(0, |last| last.end) + TAIL_PS
+    }
+
+    /// The capture of the run.
+    pub fn session(&self) -> Session {
+        let mut planes: Vec<_> = (0..self.spec.devices()).map(|ordinal| device::device_plane(self, ordinal)).collect();
+        planes.push(host::metadata_plane(self));
+        planes.push(host::host_plane(self));
+        planes.push(host::environment_plane(self));
+        Session { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+    }
+}

@@ -1,0 +1,114 @@
+//! Ops of a synthetic program, and how long they take.
+
+use super::spec::TrainingSpec;
+
+/// What an op is to the analyses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Uses the matrix unit.
+    Matmul,
+    /// Any other compute.
+    Vector,
+    /// A collective that the core waits for.
+    SyncCollective,
+    /// Begins a collective.
+    CollectiveStart,
+    /// Waits for the rest of a collective.
+    CollectiveDone,
+    /// Begins a copy.
+    CopyStart,
+    /// Waits for the rest of a copy.
+    CopyDone,
+    /// Contains other ops.
+    Loop,
+}
+
+impl Role {
+    /// Whether it computes, as opposed to moving data and waiting.
+    pub fn is_compute(self) -> bool {
+        matches!(self, Self::Matmul | Self::Vector)
+    }
+}
+
+/// One instruction of a program.
+#[derive(Clone, Debug)]
+pub struct SyntheticOp {
+    /// Instruction name.
+    pub name: String,
+    /// `hlo_category`.
+    pub category: &'static str,
+    /// What it is to the analyses.
+    pub role: Role,
+    /// Operation in HLO.
+    pub opcode: &'static str,
+    /// Result, with layout.
+    pub shape: String,
+    /// Operands: shape and name.
+    pub operands: Vec<(String, String)>,
+    /// What follows the operands in HLO text.
+    pub attributes: String,
+    /// Provenance in the framework.
+    pub framework_name: String,
+    /// Line of the imaginary `train.py`.
+    pub source_line: u32,
+    /// How long one execution takes, ps.
+    pub dur_ps: i64,
+    /// Operations of one execution.
+    pub flops: u64,
+    /// Bytes of one execution from HBM, to HBM, and from VMEM.
+    pub bytes: [u64; 3],
+    /// Communicating devices and the size of the whole buffer, of collectives.
+    pub collective: Option<(u32, u64)>,
+}
+
+impl SyntheticOp {
+    /// The instruction as HLO text.
+    pub fn text(&self) -> String {
+        let operands: Vec<_> = self.operands.iter().map(|(shape, name)| format!("{shape} %{name}")).collect();
+        let Self { name, shape, opcode, attributes, .. } = self;
+        format!("%{name} = {shape} {opcode}({}){attributes}", operands.join(", "))
+    }
+
+    /// Bytes to and from HBM of one execution.
+    pub fn hbm_bytes(&self) -> u64 {
+        self.bytes[0] + self.bytes[1]
+    }
+
+    /// Bytes to and from all memories of one execution.
+    pub fn all_bytes(&self) -> u64 {
+        self.bytes.iter().sum()
+    }
+}
+
+/// How long things take: the roofline, with an efficiency for each resource.
+pub struct Pace<'a> {
+    pub(super) spec: &'a TrainingSpec,
+}
+
+impl Pace<'_> {
+    /// The longer of computing and moving, ps. `fill` is the share of the MXU's
+    /// tiles that is not padding.
+    pub fn op_ps(&self, flops: u64, fill: f64, hbm_bytes: u64) -> i64 {
+        let compute = flops as f64 / (self.spec.chip.peak_flops() * self.spec.mxu_efficiency * fill);
+        (compute.max(self.hbm_seconds(hbm_bytes)) * 1e12).round() as i64
+    }
+
+    /// Moving alone, ps.
+    pub fn hbm_ps(&self, bytes: u64) -> i64 {
+        (self.hbm_seconds(bytes) * 1e12).round() as i64
+    }
+
+    /// A collective over an axis of `devices` with a buffer of `bytes`, which
+    /// passes the ring `rounds` times, ps.
+    pub fn ring_ps(&self, devices: u32, bytes: u64, rounds: u32) -> i64 {
+        const HOP_SECONDS: f64 = 1e-6;
+        let chip = &self.spec.chip;
+        let moving = bytes as f64 / (chip.ring_bytes(devices) * self.spec.link_efficiency);
+        let latency = f64::from(chip.hops(devices)) * HOP_SECONDS;
+        (f64::from(rounds) * moving.max(latency) * 1e12).round() as i64
+    }
+
+    fn hbm_seconds(&self, bytes: u64) -> f64 {
+        bytes as f64 / (self.spec.chip.hbm_bytes() * self.spec.hbm_efficiency)
+    }
+}

@@ -1,0 +1,369 @@
+//! The program of one training step.
+
+use super::op::{Pace, Role, SyntheticOp};
+use super::schedule::Schedule;
+use super::spec::TrainingSpec;
+
+const BF16: u64 = 2;
+const F32: u64 = 4;
+/// Operations per element that are charged to an activation function.
+const ACTIVATION_FLOPS: u64 = 10;
+/// Operations per weight that are charged to the optimizer.
+const OPTIMIZER_FLOPS: u64 = 12;
+/// Own time of a loop, per iteration.
+const LOOP_OVERHEAD_PS: i64 = 150_000;
+/// What is prefetched to VMEM beside the optimizer.
+const PREFETCH_ROWS: u64 = 4096;
+
+/// A compiled program.
+#[derive(Debug)]
+pub struct Program {
+    /// Name without the id.
+    pub name: &'static str,
+    /// Fingerprint.
+    pub id: u64,
+    /// Tokens of its input.
+    pub tokens: u64,
+    /// One execution.
+    pub schedule: Schedule,
+}
+
+impl Program {
+    /// Compiles the step of `spec` for so many tokens.
+    pub fn compile(spec: &TrainingSpec, tokens: u64) -> Self {
+        let mut compiler =
+            Compiler { spec, tokens, hidden: spec.hidden / u64::from(spec.model), number: 0, out: Schedule::new() };
+        compiler.forward();
+        compiler.backward();
+        compiler.update();
+        let name = "jit_train_step";
+        let id = fingerprint(&format!("{name} {} {} {tokens} {} {}", spec.name, spec.chip.id, spec.width, spec.hidden));
+        Self { name, id, tokens, schedule: compiler.out.close() }
+    }
+
+    /// Name with the id, as on the timeline.
+    pub fn full_name(&self) -> String {
+        format!("{}({})", self.name, self.id)
+    }
+}
+
+/// FNV-1a: any 64-bit number, the same on every machine.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+struct Compiler<'a> {
+    spec: &'a TrainingSpec,
+    tokens: u64,
+    /// Hidden units of one model shard.
+    hidden: u64,
+    number: u32,
+    out: Schedule,
+}
+
+/// A collective, before it is known whether it waits.
+struct Collective {
+    opcode: &'static str,
+    devices: u32,
+    /// Result and operand.
+    shapes: (String, String),
+    /// The whole buffer.
+    buffer: u64,
+    /// Bytes from and to HBM.
+    bytes: (u64, u64),
+    takes_ps: i64,
+    attributes: String,
+    place: String,
+}
+
+impl Compiler<'_> {
+    fn forward(&mut self) {
+        let (tokens, width, hidden) = (self.tokens, self.spec.width, self.hidden);
+        if self.spec.data > 1 {
+            let gather = self.gather(0);
+            self.wait_for(&gather);
+        }
+        for layer in 0..self.spec.layers {
+            let next = (self.spec.data > 1 && layer + 1 < self.spec.layers).then(|| self.gather(layer + 1));
+            let place = format!("layer_{layer}/mlp");
+            let started = next.as_ref().filter(|_| self.spec.overlap).map(|gather| self.start(gather));
+            self.matmul([tokens, width, hidden], &format!("jvp({place})/up/dot_general"), 41);
+            self.activation(&format!("jvp({place})/gelu"), 42);
+            self.matmul([tokens, hidden, width], &format!("jvp({place})/down/dot_general"), 43);
+            match (next, started) {
+                (Some(gather), Some(pending)) => self.finish(&gather, &pending),
+                (Some(gather), None) => self.wait_for(&gather),
+                (None, _) => {}
+            }
+            if self.spec.model > 1 {
+                let reduce = self.reduce(&format!("jvp({place})/psum"));
+                self.wait_for(&reduce);
+            }
+        }
+    }
+
+    fn backward(&mut self) {
+        let (tokens, width, hidden) = (self.tokens, self.spec.width, self.hidden);
+        for layer in (0..self.spec.layers).rev() {
+            let place = format!("transpose(jvp(layer_{layer}/mlp))");
+            self.matmul([tokens, width, hidden], &format!("{place}/down/dot_general"), 43);
+            self.activation(&format!("{place}/gelu"), 42);
+            self.matmul([tokens, hidden, width], &format!("{place}/up/dot_general"), 41);
+            let reduce = (self.spec.model > 1).then(|| self.reduce(&format!("{place}/psum")));
+            let started = reduce.as_ref().filter(|_| self.spec.overlap).map(|reduce| self.start(reduce));
+            if let (Some(reduce), None) = (&reduce, &started) {
+                self.wait_for(reduce);
+            }
+            self.matmul([width, tokens, hidden], &format!("{place}/up/weights/dot_general"), 41);
+            self.matmul([hidden, tokens, width], &format!("{place}/down/weights/dot_general"), 43);
+            if let (Some(reduce), Some(pending)) = (&reduce, &started) {
+                self.finish(reduce, pending);
+            }
+            if self.spec.data > 1 {
+                let scatter = self.scatter(layer);
+                self.wait_for(&scatter);
+            }
+        }
+    }
+
+    /// Prefetches beside a loop over the layers that updates the weights.
+    fn update(&mut self) {
+        let bytes = PREFETCH_ROWS * self.spec.width * BF16;
+        let in_hbm = shape("bf16", &[PREFETCH_ROWS, self.spec.width]);
+        let in_vmem = in_hbm.replace(")}", ")S(1)}");
+        let number = self.next_number();
+        let start = SyntheticOp {
+            shape: format!("({in_vmem}, {in_hbm}, u32[]{{:S(2)}})"),
+            operands: vec![(in_hbm, "param.0".to_owned())],
+            bytes: [bytes, 0, 0],
+            ..op(&format!("copy-start.{number}"), "copy-start", Role::CopyStart)
+        };
+        let done = SyntheticOp {
+            shape: in_vmem,
+            operands: vec![(start.shape.clone(), start.name.clone())],
+            ..op(&format!("copy-done.{number}"), "copy-done", Role::CopyDone)
+        };
+        let pending = self.out.start(start, self.pace().hbm_ps(bytes));
+
+        let weights = 2 * self.spec.width * self.hidden / u64::from(self.spec.data);
+        let shard = shape("f32", &[weights]);
+        let (read, write) = (weights * (BF16 + 3 * F32), weights * (BF16 + 2 * F32));
+        let number = self.next_number();
+        let flops = weights * OPTIMIZER_FLOPS;
+        let body = SyntheticOp {
+            shape: shard.clone(),
+            operands: vec![(shard.clone(), "arg.1".to_owned())],
+            attributes: format!(", kind=kLoop, calls=%fused_computation.{number}"),
+            framework_name: "jit(train_step)/jit(main)/while/body/adam:".to_owned(),
+            source_line: 57,
+            dur_ps: self.pace().op_ps(flops, 1.0, read + write),
+            flops,
+            bytes: [read, write, 0],
+            ..op(&format!("fusion.{number}"), "loop fusion", Role::Vector)
+        };
+        let layers = u64::from(self.spec.layers);
+        let outer = SyntheticOp {
+            shape: format!("(s32[]{{:T(128)}}, {shard})"),
+            operands: vec![(format!("(s32[]{{:T(128)}}, {shard})"), "tuple.1".to_owned())],
+            attributes: format!(", condition=%condition.{number}, body=%body.{number}"),
+            framework_name: "jit(train_step)/jit(main)/while:".to_owned(),
+            source_line: 55,
+            flops: flops * layers,
+            bytes: [read * layers, write * layers, 0],
+            ..op(&format!("while.{number}"), "while", Role::Loop)
+        };
+        self.out.repeat(outer, body, self.spec.layers, LOOP_OVERHEAD_PS);
+        self.out.finish(&pending, done);
+    }
+
+    /// A product of `[rows, inner]` and `[inner, columns]`.
+    fn matmul(&mut self, [rows, inner, columns]: [u64; 3], framework_name: &str, source_line: u32) {
+        let number = self.next_number();
+        let flops = 2 * rows * inner * columns;
+        let (read, write) = (BF16 * (rows * inner + inner * columns), BF16 * rows * columns);
+        let fill = self.spec.chip.padding_efficiency(rows, inner, columns);
+        self.out.run(SyntheticOp {
+            shape: shape("bf16", &[rows, columns]),
+            operands: vec![
+                (shape("bf16", &[rows, inner]), format!("lhs.{number}")),
+                (shape("bf16", &[inner, columns]), format!("rhs.{number}")),
+            ],
+            attributes: format!(", kind=kOutput, calls=%fused_computation.{number}"),
+            framework_name: format!("jit(train_step)/jit(main)/{framework_name}:"),
+            source_line,
+            dur_ps: self.pace().op_ps(flops, fill, read + write),
+            flops,
+            bytes: [read, write, write],
+            ..op(&format!("fusion.{number}"), "convolution fusion", Role::Matmul)
+        });
+    }
+
+    fn activation(&mut self, framework_name: &str, source_line: u32) {
+        let number = self.next_number();
+        let elements = self.tokens * self.hidden;
+        let shape = shape("bf16", &[self.tokens, self.hidden]);
+        let flops = ACTIVATION_FLOPS * elements;
+        self.out.run(SyntheticOp {
+            operands: vec![(shape.clone(), format!("fusion.{}", number - 1))],
+            shape,
+            attributes: format!(", kind=kLoop, calls=%fused_computation.{number}"),
+            framework_name: format!("jit(train_step)/jit(main)/{framework_name}:"),
+            source_line,
+            dur_ps: self.pace().op_ps(flops, 1.0, 2 * BF16 * elements),
+            flops,
+            bytes: [BF16 * elements, BF16 * elements, 0],
+            ..op(&format!("fusion.{number}"), "loop fusion", Role::Vector)
+        });
+    }
+
+    /// Gathers the weights of a layer over the data axis.
+    fn gather(&mut self, layer: u32) -> Collective {
+        let (devices, width) = (self.spec.data, self.spec.width);
+        let buffer = 2 * width * self.hidden * BF16;
+        Collective {
+            opcode: "all-gather",
+            devices,
+            shapes: (
+                shape("bf16", &[2, width, self.hidden]),
+                shape("bf16", &[2, width / u64::from(devices), self.hidden]),
+            ),
+            buffer,
+            bytes: (buffer / u64::from(devices), buffer),
+            takes_ps: self.pace().ring_ps(devices, buffer, 1),
+            attributes: format!("{}, dimensions={{1}}, use_global_device_ids=true", self.groups_over_data()),
+            place: format!("layer_{layer}/all_gather"),
+        }
+    }
+
+    /// Adds up gradients of a layer, leaving each device its part.
+    fn scatter(&mut self, layer: u32) -> Collective {
+        let gather = self.gather(layer);
+        Collective {
+            opcode: "reduce-scatter",
+            shapes: (gather.shapes.1, gather.shapes.0),
+            bytes: (gather.bytes.1, gather.bytes.0),
+            attributes: format!("{}, to_apply=%add", gather.attributes),
+            place: format!("transpose(layer_{layer})/reduce_scatter"),
+            ..gather
+        }
+    }
+
+    /// Adds up activations over the model axis.
+    fn reduce(&mut self, place: &str) -> Collective {
+        let devices = self.spec.model;
+        let shape = shape("bf16", &[self.tokens, self.spec.width]);
+        let buffer = self.tokens * self.spec.width * BF16;
+        let (groups, total) = (self.spec.data, self.spec.devices());
+        Collective {
+            opcode: "all-reduce",
+            devices,
+            shapes: (shape.clone(), shape),
+            buffer,
+            bytes: (buffer, buffer),
+            takes_ps: self.pace().ring_ps(devices, buffer, 2),
+            attributes: format!(
+                ", replica_groups=[{groups},{devices}]<=[{total}], use_global_device_ids=true, to_apply=%add"
+            ),
+            place: place.to_owned(),
+        }
+    }
+
+    fn groups_over_data(&self) -> String {
+        let (data, model) = (self.spec.data, self.spec.model);
+        format!(", replica_groups=[{model},{data}]<=[{data},{model}]T(1,0)")
+    }
+
+    fn wait_for(&mut self, collective: &Collective) {
+        let number = self.next_number();
+        let name = format!("{}.{number}", collective.opcode);
+        let elements = collective.buffer / BF16;
+        let flops = if collective.opcode == "all-gather" { 0 } else { elements };
+        self.out.run(SyntheticOp {
+            dur_ps: collective.takes_ps,
+            flops,
+            bytes: [collective.bytes.0, collective.bytes.1, 0],
+            shape: collective.shapes.0.clone(),
+            ..self.half(collective, &name, collective.opcode, Role::SyncCollective)
+        });
+    }
+
+    fn start(&mut self, collective: &Collective) -> super::schedule::Pending {
+        let opcode = if collective.opcode == "all-gather" { "all-gather-start" } else { "all-reduce-start" };
+        let number = self.next_number();
+        let op = SyntheticOp {
+            bytes: [collective.bytes.0, 0, 0],
+            shape: match opcode {
+                "all-gather-start" => format!("({}, {})", collective.shapes.1, collective.shapes.0),
+                _ => collective.shapes.0.clone(),
+            },
+            ..self.half(collective, &format!("{opcode}.{number}"), opcode, Role::CollectiveStart)
+        };
+        self.out.start(op, collective.takes_ps)
+    }
+
+    fn finish(&mut self, collective: &Collective, pending: &super::schedule::Pending) {
+        let opcode = if collective.opcode == "all-gather" { "all-gather-done" } else { "all-reduce-done" };
+        let start = self.out.op_of(pending);
+        let name = start.name.replace("-start", "-done");
+        let operands = vec![(start.shape.clone(), start.name.clone())];
+        let op = SyntheticOp {
+            bytes: [0, collective.bytes.1, 0],
+            shape: collective.shapes.0.clone(),
+            operands,
+            attributes: String::new(),
+            ..self.half(collective, &name, opcode, Role::CollectiveDone)
+        };
+        self.out.finish(pending, op);
+    }
+
+    fn half(&self, collective: &Collective, name: &str, opcode: &'static str, role: Role) -> SyntheticOp {
+        SyntheticOp {
+            operands: vec![(collective.shapes.1.clone(), format!("operand.{}", self.number))],
+            attributes: format!(", channel_id={}{}", self.number, collective.attributes),
+            framework_name: format!("jit(train_step)/jit(main)/{}:", collective.place),
+            source_line: 38,
+            collective: Some((collective.devices, collective.buffer)),
+            opcode,
+            ..op(name, opcode, role)
+        }
+    }
+
+    fn next_number(&mut self) -> u32 {
+        self.number += 1;
+        self.number
+    }
+
+    fn pace(&self) -> Pace<'_> {
+        Pace { spec: self.spec }
+    }
+}
+
+fn op(name: &str, category: &'static str, role: Role) -> SyntheticOp {
+    SyntheticOp {
+        name: name.to_owned(),
+        category,
+        role,
+        opcode: if category.ends_with(" fusion") { "fusion" } else { category },
+        shape: String::new(),
+        operands: Vec::new(),
+        attributes: String::new(),
+        framework_name: String::new(),
+        source_line: 0,
+        dur_ps: 0,
+        flops: 0,
+        bytes: [0; 3],
+        collective: None,
+    }
+}
+
+/// A shape with the usual layout: last dimension fastest, tiled for its type.
+fn shape(element: &str, dimensions: &[u64]) -> String {
+    let list = |values: Vec<u64>| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let order = list((0..dimensions.len() as u64).rev().collect());
+    let tiles = match (element, dimensions.len()) {
+        (_, 1) => "T(1024)",
+        ("bf16", _) => "T(8,128)(2,1)",
+        _ => "T(8,128)",
+    };
+    format!("{element}[{}]{{{order}:{tiles}}}", list(dimensions.to_vec()))
+}

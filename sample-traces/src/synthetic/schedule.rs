@@ -1,0 +1,201 @@
+//! One execution of a program on one device: which op runs when.
+//!
+//! ```text
+//! XLA Ops     s mm1 gelu mm2 dddd ar ...   s = start, d = done: the rest of the wait
+//! Async       =================            from the begin of s to the end of d
+//! ```
+//!
+//! The sums that tests expect are added up here while ops are placed, from the
+//! lengths of ops and not from intervals, so that they are an independent account
+//! of what the interval arithmetic of the analyses must find.
+
+use super::op::{Role, SyntheticOp};
+
+/// From the begin of a program to its first op.
+const LEAD_IN_PS: i64 = 5_000;
+/// Between two ops.
+const OP_GAP_PS: i64 = 1_250;
+/// From the last op to the end of the program.
+const LEAD_OUT_PS: i64 = 2_500;
+/// An op that starts something only issues it.
+const ISSUE_PS: i64 = 13_750;
+/// A done op of something that is already finished.
+const LEAST_WAIT_PS: i64 = 1_250;
+
+/// An op at its time, relative to the begin of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution {
+    /// Index into [`Schedule::ops`].
+    pub op: usize,
+    /// Begin.
+    pub start_ps: i64,
+    /// Length.
+    pub dur_ps: i64,
+}
+
+/// Something in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct InFlight {
+    /// The op that starts it.
+    pub start_op: usize,
+    /// The op that waits for it.
+    pub done_op: usize,
+    /// Begin of the start.
+    pub start_ps: i64,
+    /// To the end of the done.
+    pub dur_ps: i64,
+}
+
+/// Sums over one execution of the program on one device, ps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Ops that compute.
+    pub compute: i64,
+    /// Of these, matmuls.
+    pub matmul: i64,
+    /// Collectives: those in flight and those that the core waits for.
+    pub comm: i64,
+    /// The part of it beside which the core computes.
+    pub comm_hidden: i64,
+    /// Collective ops on the core: synchronous ones, starts and dones.
+    pub comm_blocking: i64,
+    /// Starts and dones of copies.
+    pub copy_wait: i64,
+    /// Loops without what they contain.
+    pub loop_self: i64,
+    /// Ops at the top level: everything between gaps.
+    pub busy: i64,
+}
+
+impl Sums {
+    /// Communication beside which nothing is computed.
+    pub fn comm_exposed(&self) -> i64 {
+        self.comm - self.comm_hidden
+    }
+}
+
+impl std::ops::Add for Sums {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            compute: self.compute + other.compute,
+            matmul: self.matmul + other.matmul,
+            comm: self.comm + other.comm,
+            comm_hidden: self.comm_hidden + other.comm_hidden,
+            comm_blocking: self.comm_blocking + other.comm_blocking,
+            copy_wait: self.copy_wait + other.copy_wait,
+            loop_self: self.loop_self + other.loop_self,
+            busy: self.busy + other.busy,
+        }
+    }
+}
+
+/// One execution of a program.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    /// Distinct ops.
+    pub ops: Vec<SyntheticOp>,
+    /// Executions in time order, a loop before what it contains.
+    pub executions: Vec<Execution>,
+    /// What is in flight.
+    pub in_flight: Vec<InFlight>,
+    /// Length of the program.
+    pub dur_ps: i64,
+    /// What tests expect.
+    pub sums: Sums,
+    cursor: i64,
+}
+
+/// Something started and not yet done.
+pub struct Pending {
+    start_op: usize,
+    start_ps: i64,
+    takes_ps: i64,
+    computed_before: i64,
+}
+
+impl Schedule {
+    pub(super) fn new() -> Self {
+        Self { cursor: LEAD_IN_PS, ..Self::default() }
+    }
+
+    fn place(&mut self, op: usize, dur_ps: i64) {
+        self.executions.push(Execution { op, start_ps: self.cursor, dur_ps });
+        self.cursor += dur_ps;
+        let sums = &mut self.sums;
+        match self.ops[op].role {
+            Role::Matmul => (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps),
+            Role::Vector => sums.compute += dur_ps,
+            Role::SyncCollective => {
+                sums.comm += dur_ps;
+                sums.comm_blocking += dur_ps;
+            }
+            Role::CollectiveStart | Role::CollectiveDone => sums.comm_blocking += dur_ps,
+            Role::CopyStart | Role::CopyDone => sums.copy_wait += dur_ps,
+            Role::Loop => {}
+        }
+    }
+
+    fn place_at_top(&mut self, op: usize, dur_ps: i64) {
+        self.place(op, dur_ps);
+        self.sums.busy += dur_ps;
+        self.cursor += OP_GAP_PS;
+    }
+
+    /// Runs an op.
+    pub(super) fn run(&mut self, op: SyntheticOp) {
+        let dur_ps = op.dur_ps;
+        self.ops.push(op);
+        self.place_at_top(self.ops.len() - 1, dur_ps);
+    }
+
+    /// Starts something that takes `takes_ps`.
+    pub(super) fn start(&mut self, op: SyntheticOp, takes_ps: i64) -> Pending {
+        let start_ps = self.cursor;
+        self.run(SyntheticOp { dur_ps: ISSUE_PS, ..op });
+        Pending { start_op: self.ops.len() - 1, start_ps, takes_ps, computed_before: self.sums.compute }
+    }
+
+    pub(super) fn op_of(&self, pending: &Pending) -> &SyntheticOp {
+        &self.ops[pending.start_op]
+    }
+
+    /// Waits for what is left of it.
+    pub(super) fn finish(&mut self, pending: &Pending, op: SyntheticOp) {
+        let elapsed = self.cursor - pending.start_ps;
+        let wait = (pending.takes_ps - elapsed).max(LEAST_WAIT_PS);
+        self.run(SyntheticOp { dur_ps: wait, ..op });
+        let done_op = self.ops.len() - 1;
+        let dur_ps = elapsed + wait;
+        if self.ops[done_op].role == Role::CollectiveDone {
+            self.sums.comm += dur_ps;
+            self.sums.comm_hidden += self.sums.compute - pending.computed_before;
+        }
+        self.in_flight.push(InFlight { start_op: pending.start_op, done_op, start_ps: pending.start_ps, dur_ps });
+    }
+
+    /// Runs `body` so many times inside of `outer`, with some time of the loop's
+    /// own before each.
+    pub(super) fn repeat(&mut self, outer: SyntheticOp, body: SyntheticOp, times: u32, own_ps: i64) {
+        let total = i64::from(times) * (own_ps + body.dur_ps);
+        self.ops.push(SyntheticOp { dur_ps: total, ..outer });
+        let (outer, inner) = (self.ops.len() - 1, self.ops.len());
+        let start = self.cursor;
+        self.place(outer, total);
+        let body_ps = body.dur_ps;
+        self.ops.push(body);
+        self.cursor = start;
+        for _ in 0..times {
+            self.cursor += own_ps;
+            self.place(inner, body_ps);
+        }
+        self.cursor += OP_GAP_PS;
+        self.sums.busy += total;
+        self.sums.loop_self += i64::from(times) * own_ps;
+    }
+
+    pub(super) fn close(mut self) -> Self {
+        self.dur_ps = self.cursor - OP_GAP_PS + LEAD_OUT_PS;
+        self
+    }
+}

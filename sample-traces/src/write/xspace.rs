@@ -1,0 +1,103 @@
+//! A [`Session`] as `XSpace` protobuf (`*.xplane.pb`).
+//!
+//! Field numbers are those of `tsl/profiler/protobuf/xplane.proto`:
+//! <https://github.com/google/tsl/blob/main/tsl/profiler/protobuf/xplane.proto>.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::wire::Message;
+use crate::session::{Line, Plane, Session, Stat, Value};
+
+/// The bytes of an `*.xplane.pb` file.
+pub fn xspace_bytes(session: &Session) -> Vec<u8> {
+    let mut space = Message::default();
+    for plane in &session.planes {
+        space.message(1, |out| write_plane(plane, out));
+    }
+    space.text(4, &session.host);
+    space.into_bytes()
+}
+
+/// Numbers of the stat names (and shared texts) of one plane.
+type StatIds<'a> = BTreeMap<&'a str, u64>;
+
+fn write_plane(plane: &Plane, out: &mut Message) {
+    let ids = stat_ids(plane);
+    out.int(1, plane.id);
+    out.text(2, &plane.name);
+    for line in &plane.lines {
+        out.message(3, |out| write_line(line, plane, &ids, out));
+    }
+    for (index, metadata) in plane.metadata.iter().enumerate() {
+        let id = metadata_id(plane, index);
+        write_map_entry(4, id, out, |out| {
+            out.int(1, id);
+            out.text(2, &metadata.name);
+            out.text(4, &metadata.display_name);
+            write_stats(5, &metadata.stats, &ids, out);
+        });
+    }
+    for (name, &id) in &ids {
+        write_map_entry(5, id as i64, out, |out| {
+            out.uint(1, id);
+            out.text(2, name);
+        });
+    }
+    write_stats(6, &plane.stats, &ids, out);
+}
+
+fn write_line(line: &Line, plane: &Plane, ids: &StatIds<'_>, out: &mut Message) {
+    out.int(1, line.id);
+    out.text(2, &line.name);
+    out.int(3, line.timestamp_ns);
+    for event in &line.events {
+        out.message(4, |out| {
+            out.int(1, metadata_id(plane, event.metadata));
+            out.present(2, event.offset_ps as u64);
+            out.int(3, event.duration_ps);
+            write_stats(4, &event.stats, ids, out);
+        });
+    }
+    let end = line.events.iter().map(|event| event.offset_ps + event.duration_ps).max();
+    out.int(9, end.unwrap_or(0));
+}
+
+fn metadata_id(plane: &Plane, index: usize) -> i64 {
+    plane.metadata[index].id.unwrap_or(index as i64 + 1)
+}
+
+fn write_map_entry(field: u32, key: i64, out: &mut Message, value: impl FnOnce(&mut Message)) {
+    out.message(field, |out| {
+        out.int(1, key);
+        out.message(2, value);
+    });
+}
+
+fn write_stats(field: u32, stats: &[Stat], ids: &StatIds<'_>, out: &mut Message) {
+    for stat in stats {
+        out.message(field, |out| {
+            out.uint(1, ids[stat.name.as_str()]);
+            match &stat.value {
+                Value::Double(value) => out.double(2, *value),
+                Value::Uint(value) => out.present(3, *value),
+                Value::Int(value) => out.present(4, *value as u64),
+                Value::Text(value) => out.bytes(5, value.as_bytes()),
+                Value::Bytes(value) => out.bytes(6, value),
+                Value::Ref(value) => out.present(7, ids[value.as_str()]),
+            }
+        });
+    }
+}
+
+fn stat_ids(plane: &Plane) -> StatIds<'_> {
+    let on_metadata = plane.metadata.iter().flat_map(|metadata| &metadata.stats);
+    let on_events = plane.lines.iter().flat_map(|line| &line.events).flat_map(|event| &event.stats);
+    let mut names = BTreeSet::new();
+    for stat in plane.stats.iter().chain(on_metadata).chain(on_events) {
+        names.insert(stat.name.as_str());
+        if let Value::Ref(text) = &stat.value {
+            names.insert(text);
+        }
+    }
+    names.into_iter().zip(1..).collect()
+}
