@@ -130,24 +130,18 @@ impl Stat {
 impl Plane {
     /// Index of the metadata called `name`, adding it when new.
     pub fn named(&mut self, name: &str) -> usize {
-        match self.metadata.iter().position(|metadata| metadata.name == name) {
-            Some(index) => index,
-            None => {
-                self.metadata.push(EventMetadata { name: name.to_owned(), ..EventMetadata::default() });
-                self.metadata.len() - 1
-            }
-        }
+        self.metadata.iter().position(|metadata| metadata.name == name).unwrap_or_else(|| {
+            self.metadata.push(EventMetadata { name: name.to_owned(), ..EventMetadata::default() });
+            self.metadata.len() - 1
+        })
     }
 
     /// Index of the line called `name`, adding it when new.
     pub fn line(&mut self, id: i64, name: &str) -> usize {
-        match self.lines.iter().position(|line| line.id == id) {
-            Some(index) => index,
-            None => {
-                self.lines.push(Line { id, name: name.to_owned(), ..Line::default() });
-                self.lines.len() - 1
-            }
-        }
+        self.lines.iter().position(|line| line.id == id).unwrap_or_else(|| {
+            self.lines.push(Line { id, name: name.to_owned(), ..Line::default() });
+            self.lines.len() - 1
+        })
     }
 
     /// Adds an event called `name` to the line at index `line`.

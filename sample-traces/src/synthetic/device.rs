@@ -170,19 +170,13 @@ impl DeviceWriter<'_> {
             let (start, done) = (&program.schedule.ops[span.start_op], &program.schedule.ops[span.done_op]);
             let text = start.text();
             let shown = if start.role == Role::CopyStart { "async-copy" } else { &start.name };
-            let metadata = match self
-                .plane
-                .metadata
-                .iter()
-                .position(|known| known.name == text && known.display_name == shown && known.stats.is_empty())
-            {
-                Some(index) => index,
-                None => {
-                    let display_name = shown.to_owned();
-                    self.plane.metadata.push(EventMetadata { name: text, display_name, ..EventMetadata::default() });
-                    self.plane.metadata.len() - 1
-                }
-            };
+            let known =
+                |known: &EventMetadata| known.name == text && known.display_name == shown && known.stats.is_empty();
+            let metadata = self.plane.metadata.iter().position(known).unwrap_or_else(|| {
+                let (name, display_name) = (text.clone(), shown.to_owned());
+                self.plane.metadata.push(EventMetadata { name, display_name, ..EventMetadata::default() });
+                self.plane.metadata.len() - 1
+            });
             let stats = vec![
                 Stat::shared("hlo_op", done.name.clone()),
                 Stat::int("_a", 1),

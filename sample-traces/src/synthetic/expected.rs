@@ -81,7 +81,7 @@ pub struct ExpectedCompile {
     pub step: u32,
     /// Python to jaxpr, ps.
     pub trace_ps: i64,
-    /// Jaxpr to StableHLO, ps.
+    /// Jaxpr to `StableHLO`, ps.
     pub lower_ps: i64,
     /// Compiler, ps.
     pub backend_ps: i64,

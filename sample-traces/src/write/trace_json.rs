@@ -130,9 +130,9 @@ fn seventeen_digits(value: f64) -> String {
     let scientific = format!("{value:.16e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let trim = |text: &str| match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text.to_owned(),
+    let trim = |text: &str| {
+        let kept = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
+        kept.to_owned()
     };
     if (-4..17).contains(&exponent) {
         trim(&format!("{value:.*}", (16 - exponent).max(0) as usize))
