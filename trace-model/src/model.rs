@@ -227,6 +227,14 @@ impl TraceModel {
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
+    /// Ids of all labels.
+    pub fn label_ids(&self) -> impl Iterator<Item = LabelId> + use<> {
+        (0..self.labels.len() as u32).map(LabelId)
+    }
+    /// Ids of all ops.
+    pub fn op_ids(&self) -> impl Iterator<Item = OpId> + use<> {
+        (0..self.ops.len() as u32).map(OpId)
+    }
     /// One op.
     pub fn op(&self, id: OpId) -> &Op {
         &self.ops[id.index()]
@@ -238,6 +246,12 @@ impl TraceModel {
     /// One program.
     pub fn program(&self, id: ProgramId) -> &Program {
         &self.programs[id.index()]
+    }
+    /// A program with its id, `jit_matmul(123)`: names alone are not unique.
+    pub fn program_title(&self, id: ProgramId) -> String {
+        let program = self.program(id);
+        let name = self.str(program.name);
+        program.id.map_or_else(|| name.to_owned(), |id| format!("{name}({id})"))
     }
     /// Sums of profiles that were aggregated before export.
     pub fn aggregates(&self) -> &[Aggregate] {
