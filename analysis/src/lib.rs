@@ -5,12 +5,14 @@
 //! be known is `None`, never 0; every percentage says of what. To add an
 //! analysis: one file in `src`, one line in the list.
 
+pub mod bound;
 mod cache;
 pub mod category;
 pub mod chips;
 pub mod collective_bytes;
 pub mod hlo_text;
 pub mod intervals;
+pub mod ops;
 pub mod padding;
 pub mod peaks;
 mod report;
@@ -45,4 +47,4 @@ pub enum AnalysisError {
 }
 
 /// Every analysis.
-pub static ANALYSES: &[AnalysisEntry] = &[];
+pub static ANALYSES: &[AnalysisEntry] = &[entry::<ops::Ops>()];

@@ -1,0 +1,322 @@
+//! Op statistics: for every HLO op how often it ran, how long, how much work the
+//! compiler says it does, and how near that comes to the limits of the device.
+//!
+//! - Self time is total time less that of the ops directly inside. Rates divide by
+//!   **total** time, because costs of a container include those of its contents.
+//! - Costs are the compiler's, per execution × executions; times are measured. A
+//!   rate can therefore exceed the peak; for halves of asynchronous ops (`-start`,
+//!   `-done`) it would mean nothing, so they have none: their time on the core's
+//!   track is issue or wait, the work happens meanwhile.
+//! - Idle time is the window (first op to the end of the last) less all self time.
+//!   Summed over cores, denominators are core-seconds.
+//! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
+//!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
+
+mod row;
+mod sums;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+use serde::Serialize;
+use trace_model::{GroupId, GroupKind, Picos};
+
+use crate::bound::Work;
+use crate::category::{OpClasses, OpGroup};
+use crate::peaks::Peaks;
+use crate::{Analysis, AnalysisError, Context};
+pub use row::{CoreOpTime, MemoryBytes, OpRow};
+use sums::{CoreSums, MemoryRule, OpSums, Subject, is_leaf};
+
+/// The analysis `ops`.
+pub struct Ops;
+
+/// Every op, and what they add up to.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpsReport {
+    /// By self time, the largest first; ties by name, then program. Idle time is
+    /// not among them.
+    pub rows: Vec<OpRow>,
+    /// The same by group, the largest first; groups without time are left out.
+    pub groups: Vec<GroupRow>,
+    /// Each core by itself, in the order of the trace.
+    pub cores: Vec<CoreOps>,
+    /// Windows of all cores, added up: the denominator of `…_of_total_percent`.
+    pub total_time_ps: i64,
+    /// Self time of all ops of all cores: the denominator of `…_of_op_time_percent`.
+    pub op_time_ps: i64,
+    /// The rest of the windows.
+    pub idle_ps: i64,
+    /// Peaks of the first core, which rows are measured against.
+    pub peaks: Peaks,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One group of ops.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupRow {
+    /// Which.
+    pub group: OpGroup,
+    /// Distinct ops.
+    pub ops: u64,
+    /// Executions.
+    pub occurrences: u64,
+    /// Self time.
+    pub self_time_ps: i64,
+    /// Of all self time.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Of the windows of all cores.
+    pub self_of_total_percent: Option<f64>,
+}
+
+/// One core: what its ops add up to. Work is that of leaf ops only (spec D.5.1),
+/// so that nothing inside a loop counts twice.
+#[derive(Clone, Debug, Serialize)]
+pub struct CoreOps {
+    /// The core.
+    #[serde(skip)]
+    pub core: GroupId,
+    /// Its name (`/device:TPU:0`).
+    pub name: String,
+    /// The `N` of it.
+    pub ordinal: u32,
+    /// Chip on its host, where recorded.
+    pub chip: Option<i64>,
+    /// The window.
+    pub total_time_ps: i64,
+    /// Self time of all ops.
+    pub op_time_ps: i64,
+    /// The rest of the window.
+    pub idle_ps: i64,
+    /// Union of leaf ops that keep the core on duty.
+    pub busy_ps: i64,
+    /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
+    pub on_duty_ps: i64,
+    /// From the first op or program to the end of the last, on the shared timeline (as `XProf`).
+    pub duty_span_ps: i64,
+    /// Work of the leaf ops.
+    pub work: Work,
+    /// Operations of the algorithm.
+    pub model_flops: Option<f64>,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// Time and work of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
+    pub mxu_time_ps: i64,
+    /// Their operations.
+    pub mxu_flops: Option<f64>,
+    /// Self time by group, in the order of [`OpGroup::ALL`].
+    pub group_self_ps: Vec<i64>,
+    /// Self time of ops that only wait: `-done` halves, of collectives too.
+    pub wait_ps: i64,
+    /// What its numbers are measured against.
+    pub peaks: Peaks,
+}
+
+impl CoreOps {
+    /// Self time of one group.
+    pub fn group_self(&self, group: OpGroup) -> Picos {
+        let at = OpGroup::ALL.iter().position(|&g| g == group);
+        Picos::from_ps(at.and_then(|at| self.group_self_ps.get(at)).copied().unwrap_or(0))
+    }
+}
+
+impl OpsReport {
+    /// Self time of one group on all cores.
+    pub fn group_self(&self, group: OpGroup) -> Picos {
+        self.cores.iter().map(|core| core.group_self(group)).sum()
+    }
+}
+
+impl Analysis for Ops {
+    type Report = OpsReport;
+    const ID: &'static str = "ops";
+    const TITLE: &'static str = "Op statistics";
+
+    fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
+        let classes = OpClasses::new(cx.model);
+        let cores = cx.tensor_cores();
+        let sums =
+            cores.par_iter().map(|&core| CoreSums::collect(cx, core, &classes)).collect::<Result<Vec<_>, _>>()?;
+        let sums: Vec<CoreSums> = sums.into_iter().flatten().collect();
+        if sums.iter().all(|core| core.subjects(cx.model).next().is_none()) {
+            return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
+        }
+        Ok(report(cx, &classes, &sums))
+    }
+}
+
+/// What is in the trace instead of TPU ops.
+fn why_no_ops(cx: &Context<'_>) -> String {
+    let has = |wanted: fn(GroupKind) -> bool| cx.model.groups().iter().any(|group| wanted(group.kind));
+    let reason = if has(|kind| matches!(kind, GroupKind::TensorCore { .. })) {
+        if cx.tensor_cores().is_empty() {
+            "none of the chosen devices is in this trace"
+        } else {
+            "the TPU cores recorded no ops in this part of the trace"
+        }
+    } else if has(|kind| matches!(kind, GroupKind::Gpu { .. })) {
+        "this trace has GPUs but no TPU: op statistics read the \"XLA Ops\" track of TPU cores"
+    } else {
+        "this trace has no TPU device: it was recorded on hosts only, or by another profiler"
+    };
+    reason.to_owned()
+}
+
+fn report(cx: &Context<'_>, classes: &OpClasses, sums: &[CoreSums]) -> OpsReport {
+    let rule = MemoryRule::of(cx.model);
+    let cores: Vec<CoreOps> = sums.iter().map(|core| core_report(cx, classes, core, rule)).collect();
+    let total_time_ps: i64 = cores.iter().map(|core| core.total_time_ps).sum();
+    let op_time_ps: i64 = cores.iter().map(|core| core.op_time_ps).sum();
+    let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
+    let idle_ps = cores.iter().map(|core| core.idle_ps).sum();
+    let frame = row::Frame { cx, classes, rule, peaks: &peaks, total_time_ps, op_time_ps };
+    let mut rows = rows(&frame, sums);
+    rows.sort_by(|a, b| {
+        b.self_time_ps.cmp(&a.self_time_ps).then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
+    });
+    let groups = group_rows(&rows, total_time_ps, op_time_ps);
+    let mut notes = notes(&rows, rule);
+    if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
+        notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
+    }
+    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, notes }
+}
+
+/// One row an op, its executions on all cores together.
+fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
+    let model = frame.cx.model;
+    let count = model.ops().len() + model.labels().len();
+    let mut merged: Vec<(OpSums, Vec<CoreOpTime>)> = vec![Default::default(); count];
+    for core in cores {
+        let name = model.str(model.group(core.core).name);
+        for (slot, sums) in merged.iter_mut().zip(&core.sums).filter(|(_, sums)| sums.occurrences > 0) {
+            slot.0.merge(sums);
+            slot.1.push(CoreOpTime {
+                core: name.to_owned(),
+                occurrences: sums.occurrences,
+                total_time_ps: sums.total.ps(),
+                self_time_ps: sums.self_time.ps(),
+            });
+        }
+    }
+    let subjects = model.op_ids().map(Subject::Op).chain(model.label_ids().map(Subject::Label));
+    let ran = subjects.zip(merged).filter(|(_, (sums, _))| sums.occurrences > 0);
+    ran.map(|(subject, (sums, per_core))| frame.row(subject, &sums, per_core)).collect()
+}
+
+fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: MemoryRule) -> CoreOps {
+    let group = cx.model.group(core.core);
+    let mut out = CoreOps {
+        core: core.core,
+        name: cx.model.str(group.name).to_owned(),
+        ordinal: if let GroupKind::TensorCore { ordinal } = group.kind { ordinal } else { 0 },
+        chip: group.device.as_ref().and_then(|device| device.local_chip_id),
+        total_time_ps: core.window.dur().ps(),
+        op_time_ps: 0,
+        idle_ps: 0,
+        busy_ps: core.busy.measure().ps(),
+        on_duty_ps: core.on_duty.measure().ps(),
+        duty_span_ps: core.duty_span.map_or(0, |span| span.dur().ps()),
+        work: Work::default(),
+        model_flops: None,
+        bytes: None,
+        mxu_time_ps: 0,
+        mxu_flops: None,
+        group_self_ps: vec![0; OpGroup::ALL.len()],
+        wait_ps: 0,
+        peaks: Peaks::of(cx, core.core),
+    };
+    for (subject, sums) in core.subjects(cx.model) {
+        let (op, class) = match subject {
+            Subject::Op(op) => (Some(cx.model.op(op)), classes.class(op)),
+            Subject::Label(_) => (None, crate::category::OpClass::default()),
+        };
+        let self_ps = sums.self_time.ps();
+        out.op_time_ps += self_ps;
+        if let Some(at) = OpGroup::ALL.iter().position(|&group| group == class.group) {
+            out.group_self_ps[at] += self_ps;
+        }
+        if class.is_done() {
+            out.wait_ps += self_ps;
+        }
+        if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
+            let costs = sums.costs(op, class, rule);
+            let is_mxu = class.group == OpGroup::MatMul || class.is_custom_call && costs.flops.is_some();
+            if is_mxu {
+                out.mxu_time_ps += sums.total.ps();
+                add(&mut out.mxu_flops, costs.flops);
+            }
+            add(&mut out.model_flops, costs.model_flops);
+            add(&mut out.bytes, costs.bytes);
+            add_work(&mut out.work, &costs);
+        }
+    }
+    // An op that begins inside a range may end beyond it.
+    out.idle_ps = (out.total_time_ps - out.op_time_ps).max(0);
+    out
+}
+
+fn add(sum: &mut Option<f64>, value: Option<u64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0.0) + value as f64);
+    }
+}
+
+fn add_work(work: &mut Work, costs: &sums::Costs) {
+    add(&mut work.flops, costs.flops);
+    let memory = costs.memory;
+    add(&mut work.hbm_bytes, memory.map(|memory| memory.hbm_bytes));
+    add(&mut work.cmem_read_bytes, memory.map(|memory| memory.cmem_read_bytes));
+    add(&mut work.cmem_write_bytes, memory.map(|memory| memory.cmem_write_bytes));
+    add(&mut work.vmem_read_bytes, memory.map(|memory| memory.vmem_read_bytes));
+    add(&mut work.vmem_write_bytes, memory.map(|memory| memory.vmem_write_bytes));
+}
+
+fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
+    let mut groups: Vec<GroupRow> = OpGroup::ALL
+        .into_iter()
+        .map(|group| {
+            let members = || rows.iter().filter(move |row| row.group == group);
+            let self_time_ps = members().map(|row| row.self_time_ps).sum();
+            GroupRow {
+                group,
+                ops: members().count() as u64,
+                occurrences: members().map(|row| row.occurrences).sum(),
+                self_time_ps,
+                self_of_op_time_percent: percent(self_time_ps, op_time_ps),
+                self_of_total_percent: percent(self_time_ps, total_time_ps),
+            }
+        })
+        .filter(|row| row.ops > 0)
+        .collect();
+    groups.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.group));
+    groups
+}
+
+/// `part` of `whole` in percent; `None` of nothing.
+pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
+    let mut notes = Vec::new();
+    let leaves = || rows.iter().filter(|row| row.is_leaf && !row.is_async);
+    if leaves().all(|row| row.flops.is_none()) && leaves().any(|row| row.model_flops.is_some()) {
+        notes.push(
+            "this capture does not record operations at the bf16 rate: compute utilization is from model FLOPs"
+                .to_owned(),
+        );
+    }
+    if rule == MemoryRule::AllIsHbm {
+        notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
+    } else if rows.iter().all(|row| row.memory.is_none()) {
+        notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
+    }
+    let silent = rows.iter().filter(|row| row.is_custom_call && row.flops.is_none()).count();
+    if silent > 0 {
+        notes.push(format!("{silent} custom calls declare no operations: their utilization is unknown"));
+    }
+    notes
+}

@@ -1,0 +1,200 @@
+//! The op report as tables.
+
+use super::{GroupRow, OpRow, OpsReport};
+use crate::{Cell, Column, Provenance, Table, Tabular, Unit};
+
+impl Tabular for OpsReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.group_table(), self.time_table(), self.work_table()];
+        if self.cores.len() > 1 {
+            tables.push(self.core_table());
+        }
+        tables
+    }
+}
+
+fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
+    Column { id, title, unit, provenance }
+}
+
+/// Columns of text and measured time.
+fn measured(id: &'static str, title: &'static str, unit: Unit) -> Column {
+    column(id, title, unit, Provenance::Measured)
+}
+
+fn count(value: Option<u64>) -> Cell {
+    value.map_or(Cell::Missing, Cell::count)
+}
+
+fn text(value: Option<&str>) -> Cell {
+    value.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::text)
+}
+
+impl OpsReport {
+    /// Time by group, idle time last.
+    fn group_table(&self) -> Table {
+        let columns = vec![
+            measured("group", "Group", Unit::None),
+            measured("ops", "Ops", Unit::Count),
+            measured("occurrences", "Executions", Unit::Count),
+            measured("self_time_ps", "Self time", Unit::Picoseconds),
+            measured("self_of_op_time_percent", "of op time", Unit::Percent),
+            measured("self_of_total_percent", "of window", Unit::Percent),
+        ];
+        let row = |row: &GroupRow| {
+            vec![
+                Cell::text(row.group.title()),
+                Cell::count(row.ops),
+                Cell::count(row.occurrences),
+                Cell::Int(row.self_time_ps),
+                Cell::maybe(row.self_of_op_time_percent),
+                Cell::maybe(row.self_of_total_percent),
+            ]
+        };
+        let mut rows: Vec<_> = self.groups.iter().map(row).collect();
+        rows.push(vec![
+            Cell::text("Idle"),
+            Cell::Missing,
+            Cell::Missing,
+            Cell::Int(self.idle_ps),
+            Cell::Missing,
+            Cell::maybe(super::percent(self.idle_ps, self.total_time_ps)),
+        ]);
+        let notes = vec![format!(
+            "op time: self time of all ops of {} device(s); window: from the first op of each device to the end of its last",
+            self.cores.len()
+        )];
+        Table { id: "op_groups", title: "Time by kind of op".to_owned(), columns, rows, notes }
+    }
+
+    /// Times, rates and verdict of each op; idle time in its place among them.
+    fn time_table(&self) -> Table {
+        let rate_provenance = crate::peaks::Peaks::provenance(self.peaks.flops);
+        let columns = vec![
+            measured("name", "Op", Unit::None),
+            measured("program", "Program", Unit::None),
+            measured("category", "Category", Unit::None),
+            measured("occurrences", "Executions", Unit::Count),
+            measured("self_time_ps", "Self time", Unit::Picoseconds),
+            measured("self_of_op_time_percent", "of op time", Unit::Percent),
+            measured("self_of_total_percent", "of window", Unit::Percent),
+            measured("total_time_ps", "Total time", Unit::Picoseconds),
+            measured("mean_time_ps", "Mean", Unit::Picoseconds),
+            measured("min_time_ps", "Least", Unit::Picoseconds),
+            column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
+            column("flops_percent", "of peak FLOP/s", Unit::Percent, rate_provenance),
+            column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, Provenance::Derived),
+            column("hbm_percent", "of peak HBM", Unit::Percent, rate_provenance),
+            column("bound_by", "Bound by", Unit::None, rate_provenance),
+            column("efficiency_percent", "of roofline", Unit::Percent, rate_provenance),
+            column("source", "Source", Unit::None, Provenance::Profile),
+            column("framework_name", "Framework op", Unit::None, Provenance::Profile),
+        ];
+        let mut rows: Vec<_> = self.rows.iter().map(time_row).collect();
+        let idle_at = self.rows.partition_point(|row| row.self_time_ps >= self.idle_ps);
+        let mut idle = vec![Cell::Missing; columns.len()];
+        idle[0] = Cell::text("IDLE");
+        idle[2] = Cell::text("IDLE");
+        idle[3] = Cell::Int(0);
+        idle[4] = Cell::Int(self.idle_ps);
+        idle[6] = Cell::maybe(super::percent(self.idle_ps, self.total_time_ps));
+        idle[7] = Cell::Int(self.idle_ps);
+        rows.insert(idle_at, idle);
+        let mut notes = vec![
+            format!("of peak: {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()),
+            "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
+        ];
+        notes.extend(self.notes.iter().cloned());
+        Table { id: "ops", title: "Ops by self time".to_owned(), columns, rows, notes }
+    }
+
+    /// What the compiler says each op does.
+    fn work_table(&self) -> Table {
+        let cost = |id, title, unit| column(id, title, unit, Provenance::StaticCost);
+        let columns = vec![
+            measured("name", "Op", Unit::None),
+            measured("program", "Program", Unit::None),
+            cost("flops", "Operations", Unit::Flop),
+            cost("model_flops", "Model operations", Unit::Flop),
+            cost("bytes", "Bytes", Unit::Bytes),
+            cost("hbm_read_bytes", "HBM read", Unit::Bytes),
+            cost("hbm_write_bytes", "HBM written", Unit::Bytes),
+            cost("vmem_read_bytes", "VMEM read", Unit::Bytes),
+            cost("vmem_write_bytes", "VMEM written", Unit::Bytes),
+            cost("cmem_read_bytes", "CMEM read", Unit::Bytes),
+            cost("cmem_write_bytes", "CMEM written", Unit::Bytes),
+            cost("flops_per_byte", "Intensity", Unit::FlopPerByte),
+            cost("flops_per_hbm_byte", "HBM intensity", Unit::FlopPerByte),
+            column("bytes_per_second", "Bandwidth", Unit::BytesPerSecond, Provenance::Derived),
+            column("vmem_read_percent", "of peak VMEM read", Unit::Percent, Provenance::Derived),
+            column("vmem_write_percent", "of peak VMEM write", Unit::Percent, Provenance::Derived),
+            measured("dma_stall_ps", "DMA stall", Unit::Picoseconds),
+        ];
+        let rows = self.rows.iter().map(work_row).collect();
+        Table { id: "op_costs", title: "Work of each op, all executions".to_owned(), columns, rows, notes: Vec::new() }
+    }
+
+    fn core_table(&self) -> Table {
+        let columns = vec![
+            measured("device", "Device", Unit::None),
+            measured("total_time_ps", "Window", Unit::Picoseconds),
+            measured("op_time_ps", "Op time", Unit::Picoseconds),
+            measured("idle_ps", "Idle", Unit::Picoseconds),
+            measured("busy_ps", "Busy", Unit::Picoseconds),
+            measured("wait_ps", "Waiting", Unit::Picoseconds),
+        ];
+        let times = |times: [i64; 5]| times.map(Cell::Int);
+        let rows = self.cores.iter().map(|core| {
+            let times = times([core.total_time_ps, core.op_time_ps, core.idle_ps, core.busy_ps, core.wait_ps]);
+            std::iter::once(Cell::text(&core.name)).chain(times).collect()
+        });
+        let rows = rows.collect();
+        Table { id: "op_devices", title: "Time by device".to_owned(), columns, rows, notes: Vec::new() }
+    }
+}
+
+fn time_row(row: &OpRow) -> Vec<Cell> {
+    vec![
+        Cell::text(&row.name),
+        text(Some(&row.program)),
+        text(Some(&row.category)),
+        Cell::count(row.occurrences),
+        Cell::Int(row.self_time_ps),
+        Cell::maybe(row.self_of_op_time_percent),
+        Cell::maybe(row.self_of_total_percent),
+        Cell::Int(row.total_time_ps),
+        Cell::Float(row.mean_time_ps),
+        row.min_time_ps.map_or(Cell::Missing, Cell::Int),
+        Cell::maybe(row.flops_per_second),
+        Cell::maybe(row.flops_percent),
+        Cell::maybe(row.hbm_bytes_per_second),
+        Cell::maybe(row.hbm_percent),
+        row.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
+        Cell::maybe(row.efficiency_percent),
+        text(row.source.as_deref()),
+        text(row.framework_name.as_deref()),
+    ]
+}
+
+fn work_row(row: &OpRow) -> Vec<Cell> {
+    let memory = |get: fn(&super::MemoryBytes) -> u64| count(row.memory.as_ref().map(get));
+    vec![
+        Cell::text(&row.name),
+        text(Some(&row.program)),
+        count(row.flops),
+        count(row.model_flops),
+        count(row.bytes),
+        memory(|memory| memory.hbm_read_bytes),
+        memory(|memory| memory.hbm_write_bytes),
+        memory(|memory| memory.vmem_read_bytes),
+        memory(|memory| memory.vmem_write_bytes),
+        memory(|memory| memory.cmem_read_bytes),
+        memory(|memory| memory.cmem_write_bytes),
+        Cell::maybe(row.flops_per_byte),
+        Cell::maybe(row.flops_per_hbm_byte),
+        Cell::maybe(row.bytes_per_second),
+        Cell::maybe(row.vmem_read_percent),
+        Cell::maybe(row.vmem_write_percent),
+        row.dma_stall_ps.map_or(Cell::Missing, Cell::Int),
+    ]
+}
