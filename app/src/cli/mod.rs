@@ -1,10 +1,116 @@
-//! The command line.
+//! The command line: data on stdout, talk on stderr, exit codes that scripts can
+//! rely on.
+
+mod analyze;
+mod args;
+mod doctor;
+mod failure;
+mod formats;
+mod loading;
+mod open;
+mod output;
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-/// Runs the program with these arguments.
+use clap::Parser as _;
+
+use args::{Cli, Command, TalkArgs};
+use failure::{Failure, Outcome};
+
+/// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let _ = args.into_iter().count();
-    ExitCode::SUCCESS
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come here too, with code 0. Nobody reads a failure to print them.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let talk = Talk::new(&cli.talk);
+    if let Some(jobs) = cli.talk.jobs
+        && let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()
+    {
+        talk.warn(&format!("--jobs had no effect: {error}"));
+    }
+    let result = match cli.command {
+        Command::Analyze(args) => analyze::run(&args, &talk),
+        Command::Doctor(args) => doctor::run(&args, &talk),
+        Command::Formats(args) => formats::run(&args),
+        Command::Open(args) => open::run(args),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Inconclusive(why)) => {
+            talk.error(&format!("inconclusive: {why}"));
+            ExitCode::from(11)
+        }
+        Err(failure) => {
+            talk.error(&failure.to_string());
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// What is said on stderr.
+pub(crate) struct Talk {
+    level: Level,
+    /// Colour on stderr.
+    color: bool,
+    /// Colour on stdout.
+    color_out: bool,
+}
+
+impl Talk {
+    fn new(args: &TalkArgs) -> Self {
+        let wanted = !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted = wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let level = match (args.quiet, args.verbose) {
+            (true, _) => Level::Quiet,
+            (_, true) => Level::Verbose,
+            _ => Level::Normal,
+        };
+        Self {
+            level,
+            color: wanted && std::io::stderr().is_terminal(),
+            color_out: wanted && std::io::stdout().is_terminal(),
+        }
+    }
+
+    /// Whether anything but errors is said.
+    pub fn warns(&self) -> bool {
+        self.level > Level::Quiet
+    }
+
+    /// Something that the user asked to hear with `-v`.
+    pub fn detail(&self, text: &str) {
+        if self.level == Level::Verbose {
+            self.say("", "2", text);
+        }
+    }
+
+    /// Something that the user should hear.
+    pub fn warn(&self, text: &str) {
+        if self.warns() {
+            self.say("warning: ", "33", text);
+        }
+    }
+
+    fn error(&self, text: &str) {
+        self.say("error: ", "31", text);
+    }
+
+    #[expect(clippy::print_stderr, reason = "the one place that talks")]
+    fn say(&self, kind: &str, color: &str, text: &str) {
+        if self.color { eprintln!("\x1b[{color}m{kind}\x1b[0m{text}") } else { eprintln!("{kind}{text}") }
+    }
 }

@@ -1,1 +1,26 @@
-//! Reports as text, JSON, CSV and Markdown.
+//! Reports as text, JSON, CSV and Markdown. Everything here works on
+//! [`analysis::Report`] and [`analysis::Table`]; only the summary screen knows
+//! particular analyses.
+
+pub mod csv;
+mod document;
+pub mod json;
+pub mod md;
+pub mod number;
+mod style;
+mod table;
+pub mod text;
+
+pub use document::{Document, InputFile, Section, View};
+pub use style::Style;
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Rows of each table; 0 for all.
+    pub top: usize,
+    /// Colours, or none.
+    pub style: Style,
+}

@@ -1,0 +1,261 @@
+//! Arguments as typed, and what they mean.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use analysis::{Options, Scope};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use importers::ImportOptions;
+use trace_model::{Picos, TimeRange, Timestamp};
+
+/// Profiler-trace analyzer and visualizer for TPUs.
+#[derive(Debug, Parser)]
+#[command(name = "systole", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub talk: TalkArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 path missing or unreadable, \
+4 input damaged or of unknown format, 11 inconclusive (only with --strict), 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
+    Analyze(AnalyzeArgs),
+    /// How far this trace can be trusted: what is missing, what was mended, where memory goes
+    Doctor(DoctorArgs),
+    /// The formats that can be read
+    Formats(FormatsArgs),
+    /// Show the timeline in a window
+    Open(OpenArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct TalkArgs {
+    /// Say nothing but errors on stderr
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr: files read, times taken, every import issue
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// No colour, also with the environment variable `NO_COLOR`
+    #[arg(long, global = true)]
+    pub no_color: bool,
+    /// Threads to use; all cores by default
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// A profile, a run or log directory, or a pattern in quotes
+    pub path: PathBuf,
+    /// Run of a log directory; the newest by default
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// Only these devices, by ordinal
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub device: Vec<u32>,
+    /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
+    #[arg(long, value_name = "CHIP")]
+    pub device_spec: Option<String>,
+    /// Leave out the first N steps, besides partial ones
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub warmup: u32,
+}
+
+impl InputArgs {
+    /// What to import.
+    pub fn import(&self) -> ImportOptions {
+        ImportOptions { run: self.run.clone() }
+    }
+
+    /// Assumptions of all reports.
+    pub fn options(&self) -> Options {
+        Options { device_spec: self.device_spec.clone(), devices: self.device.clone(), warmup_steps: self.warmup }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Also write this format to this file; may be repeated
+    #[arg(short, long, value_name = "FORMAT=PATH")]
+    pub output: Vec<OutputFile>,
+    /// Rows of each table in text and Markdown; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Exit with 11 where the trace is too incomplete for a conclusion
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AnalyzeArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Only steps A to B, both included, as numbered in the report
+    #[arg(long, value_name = "A..B", conflicts_with = "range")]
+    pub steps: Option<StepsArg>,
+    /// Only slices that begin in this part of the timeline: 1.5ms..2ms
+    #[arg(long, value_name = "FROM..TO")]
+    pub range: Option<RangeArg>,
+    /// Only these analyses, all tables in full (a wrong name lists them all)
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub only: Vec<String>,
+}
+
+impl AnalyzeArgs {
+    /// The part of the trace to analyze.
+    pub fn scope(&self) -> Scope {
+        match (self.steps, self.range) {
+            (Some(StepsArg { first, last }), _) => Scope::Steps { first, last },
+            (None, Some(RangeArg(range))) => Scope::Range(range),
+            (None, None) => Scope::WholeTrace,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct FormatsArgs {
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// A profile, a run or log directory, or a pattern in quotes
+    pub path: Option<PathBuf>,
+    /// Run of a log directory; the newest by default
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
+    #[arg(long, value_name = "CHIP")]
+    pub device_spec: Option<String>,
+}
+
+/// What a report is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For reading on a terminal.
+    Text,
+    /// Everything, for programs.
+    Json,
+    /// Tables, for spreadsheets.
+    Csv,
+    /// Tables, for pull requests.
+    Md,
+}
+
+/// `json=report.json`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    pub format: Format,
+    pub path: PathBuf,
+}
+
+impl FromStr for OutputFile {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("write FORMAT=PATH with one of the formats text, json, csv, md, not {text:?}");
+        let (format, path) = text.split_once('=').ok_or_else(wrong)?;
+        let format = <Format as ValueEnum>::from_str(format, false).map_err(|_unknown| wrong())?;
+        if path.is_empty() || Path::new(path).file_name().is_none() {
+            return Err(wrong());
+        }
+        Ok(Self { format, path: path.into() })
+    }
+}
+
+/// `3..7`, `3..`, `..7` or `3`, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepsArg {
+    pub first: u32,
+    pub last: u32,
+}
+
+impl FromStr for StepsArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str, open| if text.is_empty() { Ok(open) } else { text.trim().parse::<u32>() };
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        match (number(first, 0), number(last, u32::MAX)) {
+            (Ok(first), Ok(last)) if first <= last && !text.trim().is_empty() => Ok(Self { first, last }),
+            _ => Err("write two step numbers, the first not after the last: 3..7".to_owned()),
+        }
+    }
+}
+
+/// `1.5ms..2ms`, `1s..`, `..40us`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeArg(pub TimeRange);
+
+impl FromStr for RangeArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write two times, the first before the second: 1.5ms..2ms".to_owned();
+        let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+        let at = |text: &str, open: Timestamp| match text.trim() {
+            "" => Ok(open),
+            text => text.parse::<Picos>().map(|time| Timestamp::ZERO + time).map_err(|error| error.to_string()),
+        };
+        let (from, to) = (at(from, Timestamp::MIN)?, at(to, Timestamp::MAX)?);
+        if from < to { Ok(Self(TimeRange::new(from, to))) } else { Err(wrong()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn steps_are_one_number_or_two() {
+        assert_eq!("3..7".parse(), Ok(StepsArg { first: 3, last: 7 }));
+        assert_eq!("3".parse(), Ok(StepsArg { first: 3, last: 3 }));
+        assert_eq!("3..".parse(), Ok(StepsArg { first: 3, last: u32::MAX }));
+        for wrong in ["", "7..3", "a..b", "-1..2", "1...2"] {
+            assert!(wrong.parse::<StepsArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ranges_have_units() {
+        let range = |start, end| RangeArg(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)));
+        assert_eq!("1.5us..2us".parse(), Ok(range(1_500_000, 2_000_000)));
+        assert_eq!("..7".parse(), Ok(range(i64::MIN, 7)));
+        for wrong in ["2us..1us", "1us", "fast..slow", "1us..1us"] {
+            assert!(wrong.parse::<RangeArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn outputs_name_a_format_and_a_file() {
+        assert_eq!("json=a=b".parse(), Ok(OutputFile { format: Format::Json, path: "a=b".into() }));
+        for wrong in ["json", "xml=a", "json=", "=a", "json=dir/.."] {
+            assert!(wrong.parse::<OutputFile>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Why a command ends, as exit codes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use importers::ImportError;
+
+/// How a command that did its work ends.
+pub enum Outcome {
+    /// Done.
+    Done,
+    /// Done, but `--strict` asks for more than the trace can tell.
+    Inconclusive(String),
+}
+
+/// Why a command cannot do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The arguments contradict the trace or each other.
+    #[error("{0}")]
+    Usage(String),
+    /// The input cannot be opened.
+    #[error("{error}: {}", path.display())]
+    Import {
+        /// Why.
+        error: ImportError,
+        /// As the user named it.
+        path: PathBuf,
+    },
+    /// An output file cannot be written.
+    #[error("cannot write: {error}: {}", path.display())]
+    Write {
+        /// Why.
+        error: io::Error,
+        /// Which.
+        path: PathBuf,
+    },
+    /// Stdout is gone for another reason than a closed pipe.
+    #[error("cannot write to stdout: {0}")]
+    Stdout(io::Error),
+    /// A mistake of this program.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl Failure {
+    /// The input at `path` cannot be opened.
+    pub fn import(error: ImportError, path: &Path) -> Self {
+        Self::Import { error, path: path.to_owned() }
+    }
+
+    /// As documented in the help.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Write { .. } | Self::Stdout(_) => 3,
+            Self::Import { error, .. } => code_of_import(error),
+            Self::Internal(_) => 1,
+        }
+    }
+}
+
+fn code_of_import(error: &ImportError) -> u8 {
+    match error {
+        ImportError::Cancelled => 130,
+        ImportError::NothingFound { .. } => 3,
+        // Decompressors report damage as one of these; the path itself was fine.
+        ImportError::Io(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            4
+        }
+        ImportError::Io(_) => 3,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_tell_a_missing_path_from_a_damaged_file() {
+        let code = |error: ImportError| Failure::import(error, Path::new("x")).exit_code();
+        assert_eq!(code(io::Error::from(io::ErrorKind::NotFound).into()), 3);
+        assert_eq!(code(io::Error::from(io::ErrorKind::PermissionDenied).into()), 3);
+        assert_eq!(code(io::Error::from(io::ErrorKind::UnexpectedEof).into()), 4);
+        assert_eq!(code(ImportError::NothingFound { what: String::new() }), 3);
+        assert_eq!(code(ImportError::TooLarge { what: String::new() }), 4);
+        assert_eq!(code(ImportError::Cancelled), 130);
+        assert_eq!(Failure::Usage(String::new()).exit_code(), 2);
+    }
+}

@@ -1,0 +1,51 @@
+//! `systole formats`: what can be read.
+
+use std::fmt::Write as _;
+
+use importers::IMPORTERS;
+use serde_json::json;
+
+use super::args::{Format, FormatsArgs};
+use super::failure::{Failure, Outcome};
+use super::output;
+
+/// Runs the command.
+pub fn run(args: &FormatsArgs) -> Result<Outcome, Failure> {
+    output::print(&formats_text(args.format))?;
+    Ok(Outcome::Done)
+}
+
+fn formats_text(format: Format) -> String {
+    let formats = IMPORTERS.iter().map(|importer| importer.format());
+    let mut text = String::new();
+    match format {
+        Format::Json => {
+            let list: Vec<_> = formats
+                .map(|f| json!({"id": f.id, "title": f.title, "extensions": f.extensions, "about": f.about}))
+                .collect();
+            text = format!("{:#}\n", json!({"schema": "systole.formats/1", "formats": list}));
+        }
+        Format::Csv => {
+            text.push_str("id,title,extensions,about\n");
+            for f in formats {
+                let cells = [f.id, f.title, &f.extensions.join(" "), f.about].map(crate::render::csv::quoted);
+                let _ = writeln!(text, "{}", cells.join(","));
+            }
+        }
+        Format::Md => {
+            text.push_str("| id | format | endings | about |\n|---|---|---|---|\n");
+            for f in formats {
+                let _ = writeln!(text, "| {} | {} | {} | {} |", f.id, f.title, f.extensions.join(", "), f.about);
+            }
+        }
+        Format::Text => {
+            for f in formats {
+                let _ = writeln!(text, "{} — {}", f.id, f.title);
+                let _ = writeln!(text, "    {}", f.about);
+                let _ = writeln!(text, "    usually called *.{}", f.extensions.join(", *."));
+            }
+            text.push_str("\nGzip is unpacked on the way. The bytes decide what a file is, not its name.\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,105 @@
+//! Opens the input, with a bar on a terminal where it takes long.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use importers::Progress;
+use trace_model::Severity;
+
+use super::Talk;
+use super::args::InputArgs;
+use super::failure::Failure;
+use crate::session::Session;
+
+/// Short imports flash no bar.
+const BAR_AFTER: Duration = Duration::from_millis(500);
+const REDRAW_EVERY: Duration = Duration::from_millis(100);
+const BAR_CELLS: usize = 30;
+
+/// Opens what the user named and says on stderr what happened.
+pub fn open(input: &InputArgs, talk: &Talk) -> Result<Session, Failure> {
+    let started = Instant::now();
+    let progress = Arc::new(Progress::new());
+    let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
+    let opened = Session::open(&input.path, &input.import(), input.options(), &progress);
+    if let Some(bar) = bar {
+        bar.stop();
+    }
+    let session = opened.map_err(|error| Failure::import(error, &input.path))?;
+    say_what_was_read(&session, talk, started.elapsed());
+    Ok(session)
+}
+
+fn say_what_was_read(session: &Session, talk: &Talk, elapsed: Duration) {
+    let model = session.model();
+    for source in model.sources() {
+        talk.detail(&format!("read {} as {}, {} bytes", source.name, source.format, source.packed_bytes));
+    }
+    let count = model.slice_count();
+    talk.detail(&format!("{count} slices on {} tracks in {:.3} s", model.tracks().len(), elapsed.as_secs_f64()));
+    for issue in model.import_log().counts() {
+        let kind = issue.kind;
+        if kind.severity() == Severity::Loss {
+            let first = issue.examples.first().map_or(String::new(), |example| format!(" First: {example}"));
+            talk.warn(&format!("{} ({}×){first}", kind.explain(), issue.count));
+        }
+        for example in &issue.examples {
+            talk.detail(&format!("{}: {example}", kind.id()));
+        }
+    }
+}
+
+/// A thread that draws until told to stop.
+struct Bar {
+    stop: std::sync::mpsc::SyncSender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Bar {
+    /// `None` where the system has no thread left: then there is no bar.
+    fn start(progress: Arc<Progress>) -> Option<Self> {
+        let (stop, stopped) = sync_channel(1);
+        let draw = move || {
+            let mut wait = BAR_AFTER;
+            let mut drawn = false;
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                draw_bar(&progress);
+                drawn = true;
+                wait = REDRAW_EVERY;
+            }
+            if drawn {
+                write_stderr("\r\x1b[K");
+            }
+        };
+        let thread = thread::Builder::new().name("progress-bar".to_owned()).spawn(draw).ok()?;
+        Some(Self { stop, thread })
+    }
+
+    fn stop(self) {
+        drop(self.stop);
+        let _ = self.thread.join();
+    }
+}
+
+fn draw_bar(progress: &Progress) {
+    let (done, total) = progress.bytes();
+    let line = match progress.fraction() {
+        Some(fraction) => {
+            let full = ((fraction * BAR_CELLS as f32) as usize).min(BAR_CELLS);
+            let (bar, rest) = ("█".repeat(full), "░".repeat(BAR_CELLS - full));
+            let megabytes = |bytes: u64| bytes as f64 / 1e6;
+            format!("{bar}{rest} {:3.0} %  {:.0} of {:.0} MB", fraction * 100.0, megabytes(done), megabytes(total))
+        }
+        None => "reading …".to_owned(),
+    };
+    write_stderr(&format!("\r\x1b[K{line}"));
+}
+
+fn write_stderr(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // A bar that cannot be drawn is no reason to stop.
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}

@@ -1,0 +1,20 @@
+//! `systole open`: the desktop app.
+
+use super::args::OpenArgs;
+use super::failure::{Failure, Outcome};
+
+/// Runs the command.
+#[cfg(feature = "gui")]
+pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
+    let import = importers::ImportOptions { run: args.run };
+    let options = analysis::Options { device_spec: args.device_spec, ..analysis::Options::default() };
+    crate::gui::run(args.path, import, options).map_err(|error| Failure::Internal(format!("{error:#}")))?;
+    Ok(Outcome::Done)
+}
+
+/// Runs the command.
+#[cfg(not(feature = "gui"))]
+pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
+    let _ = args;
+    Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
+}

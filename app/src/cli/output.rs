@@ -1,0 +1,100 @@
+//! Writes documents to stdout and to files.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::Talk;
+use super::args::{Format, OutputArgs, OutputFile};
+use super::failure::Failure;
+use crate::render::{self, Document, Layout, Style};
+
+/// Width of text that does not go to a terminal.
+const FILE_WIDTH: usize = 100;
+/// Wider tables are harder to read, not easier.
+const MAX_WIDTH: usize = 140;
+
+/// Refuses output files that cannot be, before an hour of work.
+pub fn check(output: &OutputArgs) -> Result<(), Failure> {
+    for OutputFile { path, .. } in &output.output {
+        let directory = directory_of(path);
+        if !directory.is_dir() {
+            let error = io::Error::new(io::ErrorKind::NotFound, "the directory does not exist");
+            return Err(Failure::Write { error, path: path.clone() });
+        }
+        if path.is_dir() {
+            let error = io::Error::new(io::ErrorKind::IsADirectory, "this is a directory");
+            return Err(Failure::Write { error, path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Writes the files first, so that a closed pipe does not cost them.
+pub fn write(document: &Document, output: &OutputArgs, talk: &Talk) -> Result<(), Failure> {
+    for OutputFile { format, path } in &output.output {
+        let layout = Layout { width: FILE_WIDTH, top: output.top, style: Style::PLAIN };
+        let text = rendered(document, *format, &layout)?;
+        write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
+        talk.detail(&format!("wrote {}", path.display()));
+    }
+    let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
+    let width = terminal_size::terminal_size().map_or(FILE_WIDTH, |(width, _)| usize::from(width.0)).min(MAX_WIDTH);
+    let layout = Layout { width, top: output.top, style };
+    print(&rendered(document, output.format, &layout)?)
+}
+
+fn rendered(document: &Document, format: Format, layout: &Layout) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Text => render::text::document(document, layout),
+        Format::Json => render::json::document(document).map_err(|error| Failure::Internal(error.to_string()))?,
+        Format::Csv => render::csv::document(document),
+        Format::Md => render::md::document(document, layout),
+    })
+}
+
+/// Prints data. A reader that has seen enough (`| head`) is success.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes beside the target and renames, so that nobody ever reads half a file.
+fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".systole-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As for any new file: the umask takes away what it must.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory_of(path))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_replaced_as_a_whole_and_nothing_stays_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.json");
+        write_file(&path, "first, longer").unwrap();
+        write_file(&path, "second").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

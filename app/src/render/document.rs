@@ -1,0 +1,149 @@
+//! Everything that is known about one run of the program, before it is written
+//! in some format.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use analysis::{ANALYSES, AnalysisError, Report, Scope};
+use sha2::{Digest as _, Sha256};
+
+use crate::session::Session;
+
+/// Which text a document becomes; the other formats always hold everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// One screen.
+    Summary,
+    /// Every table of every section.
+    Tables,
+    /// Health, import log, memory.
+    Doctor,
+}
+
+/// The reports about one trace in one scope.
+pub struct Document {
+    /// The trace.
+    pub session: Session,
+    /// Which part of it.
+    pub scope: Scope,
+    /// The reports.
+    pub sections: Vec<Section>,
+    /// What its text shows.
+    pub view: View,
+}
+
+/// One report, or why there is none.
+pub struct Section {
+    /// Id of the analysis.
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// The report.
+    pub result: Result<Arc<dyn Report>, AnalysisError>,
+}
+
+/// One file that was read.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct InputFile {
+    /// Name without directories.
+    pub name: String,
+    /// What it was read as.
+    pub format: &'static str,
+    /// Who wrote it, where known.
+    pub host: Option<String>,
+    /// On disk.
+    pub bytes: u64,
+    /// Of the bytes on disk; `None` where the file can no longer be read.
+    pub sha256: Option<String>,
+    /// What this format cannot tell.
+    pub cannot_know: Vec<&'static str>,
+}
+
+impl Document {
+    /// Computes the reports `ids`.
+    pub fn new(session: &Session, scope: Scope, ids: &[&str], view: View) -> Self {
+        let wanted = ANALYSES.iter().filter(|entry| ids.contains(&entry.id));
+        let sections = wanted
+            .map(|entry| Section { id: entry.id, title: entry.title, result: session.report_by_id(entry.id, scope) })
+            .collect();
+        Self { session: session.clone(), scope, sections, view }
+    }
+
+    /// Why conclusions from this trace are doubtful, if they are.
+    pub fn doubt(&self) -> Option<String> {
+        let lost = self.session.model().import_log().lost();
+        if lost > 0 {
+            return Some(format!("{lost} events or files were lost on import"));
+        }
+        // The summary asks for everything there is; other views ask by name.
+        let asked = if self.view == View::Summary { &[] } else { &self.sections[..] };
+        asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
+    }
+
+    /// The files read, with fingerprints.
+    pub fn inputs(&self) -> Vec<InputFile> {
+        let sources = self.session.model().sources().iter();
+        sources
+            .map(|source| InputFile {
+                name: source.name.clone(),
+                format: source.format,
+                host: source.host.clone(),
+                bytes: source.packed_bytes,
+                sha256: source.path.as_deref().and_then(|path| fingerprint(path).ok()),
+                cannot_know: source.cannot_know.clone(),
+            })
+            .collect()
+    }
+}
+
+fn fingerprint(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            n => hash.update(&buffer[..n]),
+        }
+    }
+    let mut text = String::new();
+    for byte in hash.finalize() {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+/// A scope in words.
+pub fn scope_in_words(scope: Scope) -> String {
+    match scope {
+        Scope::WholeTrace => "whole trace".to_owned(),
+        Scope::Range(range) => {
+            let at = |time: trace_model::Timestamp, open: &str| match time.ps() {
+                i64::MIN | i64::MAX => open.to_owned(),
+                _ => time.since_origin().to_string(),
+            };
+            format!("{} to {}", at(range.start, "the beginning"), at(range.end, "the end"))
+        }
+        Scope::Steps { first, last: u32::MAX } => format!("steps from {first}"),
+        Scope::Steps { first, last } if first == last => format!("step {first}"),
+        Scope::Steps { first, last } => format!("steps {first} to {last}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_is_sha256() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("abc");
+        std::fs::write(&path, "abc").unwrap();
+        // From FIPS 180-2, appendix B.1.
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(fingerprint(&path).unwrap(), expected);
+    }
+}

@@ -1,0 +1,208 @@
+//! Tables as aligned text.
+
+use std::fmt::Write as _;
+
+use analysis::{Cell, Table, Unit};
+
+use super::{Layout, number};
+
+/// Between columns.
+const GAP: usize = 2;
+/// Shorter texts say nothing.
+const MIN_TEXT: usize = 16;
+
+/// A table, its notes below.
+pub fn table(table: &Table, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.style.bold(&table.title));
+    if table.rows.is_empty() {
+        text.push_str("  (no rows)\n");
+    } else {
+        text.push_str(&body(table, layout));
+    }
+    for note in &table.notes {
+        for line in wrapped(note, layout.width.saturating_sub(2)) {
+            let _ = writeln!(text, "  {}", layout.style.dim(&line));
+        }
+    }
+    text
+}
+
+/// Heading and rows without title and notes, indented by two.
+pub fn body(table: &Table, layout: &Layout) -> String {
+    let shown = if layout.top == 0 { table.rows.len() } else { table.rows.len().min(layout.top) };
+    let mut columns: Vec<Column> =
+        table.columns.iter().enumerate().map(|(index, _)| Column::new(table, index, shown)).collect();
+    let dropped = fit(&mut columns, layout.width.saturating_sub(2));
+    let mut text = String::new();
+    let heading: Vec<_> = columns.iter().map(|column| column.heading.clone()).collect();
+    let _ = writeln!(text, "  {}", layout.style.dim(line(&columns, &heading).trim_end()));
+    for row in 0..shown {
+        let cells: Vec<_> = columns.iter().map(|column| column.cells[row].clone()).collect();
+        let _ = writeln!(text, "  {}", line(&columns, &cells).trim_end());
+    }
+    let hidden = table.rows.len() - shown;
+    if hidden > 0 {
+        let more = format!("… {hidden} more rows; --top 0 shows all");
+        let _ = writeln!(text, "  {}", layout.style.dim(&more));
+    }
+    if !dropped.is_empty() {
+        let more = format!("columns that do not fit: {}; --format csv has all", dropped.join(", "));
+        for line in wrapped(&more, layout.width.saturating_sub(2)) {
+            let _ = writeln!(text, "  {}", layout.style.dim(&line));
+        }
+    }
+    text
+}
+
+struct Column {
+    heading: String,
+    cells: Vec<String>,
+    right: bool,
+    width: usize,
+    /// Not narrower than this.
+    min: usize,
+}
+
+impl Column {
+    fn new(table: &Table, index: usize, shown: usize) -> Self {
+        let spec = &table.columns[index];
+        let cell = |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| number::cell(cell, spec.unit));
+        let cells: Vec<_> = table.rows[..shown].iter().map(cell).collect();
+        let is_number = |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
+        let right = spec.unit != Unit::None || table.rows.iter().any(is_number);
+        let heading_width = spec.title.chars().count();
+        let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading_width);
+        let min = if right { width } else { MIN_TEXT.max(heading_width).min(width) };
+        Self { heading: spec.title.to_owned(), cells, right, width, min }
+    }
+}
+
+/// Shortens texts, widest first, then drops columns from the right, until all
+/// fit. Returns the headings of what was dropped.
+fn fit(columns: &mut Vec<Column>, width: usize) -> Vec<String> {
+    let mut dropped = Vec::new();
+    loop {
+        let total = columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP);
+        if total <= width {
+            break;
+        }
+        let widest = columns.iter_mut().filter(|column| column.width > column.min).max_by_key(|column| column.width);
+        if let Some(column) = widest {
+            column.width = column.width.saturating_sub(total - width).max(column.min);
+        } else if columns.len() > 2 {
+            dropped.extend(columns.pop().map(|column| column.heading));
+        } else {
+            break;
+        }
+    }
+    dropped.reverse();
+    dropped
+}
+
+fn line(columns: &[Column], cells: &[String]) -> String {
+    let mut text = String::new();
+    for (column, cell) in columns.iter().zip(cells) {
+        let cell = shortened(cell, column.width);
+        let pad = " ".repeat(column.width.saturating_sub(cell.chars().count()));
+        if column.right {
+            text.push_str(&pad);
+            text.push_str(&cell);
+        } else {
+            text.push_str(&cell);
+            text.push_str(&pad);
+        }
+        text.push_str(&" ".repeat(GAP));
+    }
+    text
+}
+
+/// At most `width` characters; names of ops differ at both ends, so the middle
+/// goes.
+pub fn shortened(text: &str, width: usize) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let len = text.chars().count();
+    if len <= width || width < 3 {
+        return text.chars().take(width.max(1)).collect();
+    }
+    let tail = (width - 1) / 3;
+    let head: String = text.chars().take(width - 1 - tail).collect();
+    let tail: String = text.chars().skip(len - tail).collect();
+    format!("{head}…{tail}")
+}
+
+/// Lines of at most `width` characters, broken at spaces.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::{Column as Spec, Provenance};
+
+    use super::*;
+    use crate::render::Style;
+
+    fn sample() -> Table {
+        let column = |id, title, unit| Spec { id, title, unit, provenance: Provenance::Measured };
+        let row = |name: &str, time: i64, util| vec![Cell::text(name), Cell::Int(time), util];
+        Table {
+            id: "t",
+            title: "Ops".to_owned(),
+            columns: vec![
+                column("op", "op", Unit::None),
+                column("time_ps", "time", Unit::Picoseconds),
+                column("util", "MXU", Unit::Percent),
+            ],
+            rows: vec![
+                row("fusion.1", 3_430_000, Cell::Float(38.61)),
+                row("a-name-that-is-much-too-long-for-its-column.17", 78, Cell::Missing),
+                row("c", 1, Cell::Float(0.0)),
+            ],
+            notes: vec!["MXU of the peak".to_owned()],
+        }
+    }
+
+    #[test]
+    fn numbers_align_right_and_long_names_lose_their_middle() {
+        let text = table(&sample(), &Layout { width: 44, top: 2, style: Style::PLAIN });
+        let expected = "\
+Ops
+  op                           time      MXU
+  fusion.1                 3.430 µs  38.61 %
+  a-name-that-is-…lumn.17     78 ps        –
+  … 1 more rows; --top 0 shows all
+  MXU of the peak
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_named() {
+        let text = table(&sample(), &Layout { width: 30, top: 0, style: Style::PLAIN });
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("columns that do not fit: MXU;"), "{text}");
+    }
+
+    #[test]
+    fn shortened_text_keeps_both_ends_and_has_no_control_characters() {
+        assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
+        assert_eq!(shortened("abc", 7), "abc");
+        assert_eq!(shortened("a\u{1b}[31mb\n", 20), "a [31mb ");
+    }
+
+    #[test]
+    fn words_wrap() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert!(wrapped("", 10).is_empty());
+    }
+}

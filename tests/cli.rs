@@ -1,0 +1,326 @@
+//! The built program, from outside: exit codes, streams, files.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Nothing here may take longer, on a busy machine with two cores.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// A trace of somebody's own: one process, one thread, nested slices.
+const CHROME_TRACE: &str = r#"{"traceEvents":[
+{"ph":"M","name":"process_name","pid":1,"args":{"name":"simulator"}},
+{"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
+{"ph":"X","name":"inner","pid":1,"tid":1,"ts":2,"dur":3}
+]}"#;
+
+fn systole() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.env_remove("NO_COLOR").stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    let started = Instant::now();
+    let output = systole().args(args).output().unwrap();
+    assert!(started.elapsed() < TIME_LIMIT, "{args:?} took {:?}", started.elapsed());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+    output
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("not killed by a signal")
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+/// A directory with one small trace, and the path of that.
+fn small_trace() -> (TempDir, String) {
+    file("small.json", CHROME_TRACE.as_bytes())
+}
+
+fn file(name: &str, bytes: &[u8]) -> (TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    (dir, path.to_str().unwrap().to_owned())
+}
+
+/// The command fails with this code, says why and about what on stderr, and
+/// prints no data.
+fn assert_refused(path: &str, expected_code: i32, expected_words: &[&str]) {
+    for command in ["analyze", "doctor"] {
+        let output = run(&[command, path]);
+        let said = stderr(&output);
+        assert_eq!(code(&output), expected_code, "{command} {path}: {said}");
+        assert!(stdout(&output).is_empty(), "{command} {path}");
+        assert!(said.starts_with("error: ") && said.contains(path), "{command} {path}: {said}");
+        for word in expected_words {
+            assert!(said.contains(word), "{command} {path}: no {word:?} in {said}");
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    for args in [&["analyse"][..], &["analyze"], &["analyze", "x", "--steps", "7..3"], &["analyze", "x", "-o", "xml=y"]]
+    {
+        assert_eq!(code(&run(args)), 2, "{args:?}");
+    }
+    let (_dir, path) = small_trace();
+    let output = run(&["analyze", &path, "--only", "no-such-analysis"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("there are "), "{}", stderr(&output));
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    for args in [&["--help"][..], &["--version"], &["analyze", "--help"]] {
+        let output = run(args);
+        assert_eq!(code(&output), 0);
+        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{args:?}");
+    }
+    assert!(stdout(&run(&["--help"])).contains("Exit codes"));
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_code_3() {
+    let dir = tempfile::tempdir().unwrap();
+    let below = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    assert_refused(&below("missing.xplane.pb"), 3, &["No such file"]);
+    assert_refused(&below("no*match"), 3, &["pattern"]);
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    assert_refused(&below("empty"), 3, &["plugins/profile/<run>/", ".xplane.pb"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_may_not_be_read_are_code_3() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_dir, path) = small_trace();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if File::open(&path).is_ok() {
+        println!("skipped: this user may read everything");
+        return;
+    }
+    assert_refused(&path, 3, &["ermission"]);
+}
+
+#[test]
+fn what_is_no_profile_is_code_4_and_named() {
+    for (name, bytes, word) in [
+        ("a.xplane.pb", &b""[..], "empty"),
+        ("b.json", b"<!DOCTYPE html><html>login</html>", "HTML"),
+        ("c.xplane.pb", b"\x7fELF\x02\x01\x01\0\0\0\0\0", "ELF"),
+        ("d.trace.json.gz", b"PK\x03\x04\0\0\0\0", "ZIP"),
+        ("e.pb", &[0; 100_000], "zeros"),
+        ("f.xplane.pb", b"hello there", "text"),
+    ] {
+        let (_dir, path) = file(name, bytes);
+        assert_refused(&path, 4, &[word]);
+    }
+}
+
+#[test]
+fn a_huge_sparse_file_is_refused_without_reading_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sparse.xplane.pb");
+    File::create(&path).unwrap().set_len(10 << 30).unwrap();
+    assert_refused(path.to_str().unwrap(), 4, &["zeros"]);
+}
+
+#[test]
+fn a_gzip_bomb_is_refused_and_memory_stays_bounded() {
+    // Begins like a trace, then 8 GB of spaces: 8 MB packed.
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(b"{\"traceEvents\":[").unwrap();
+    let spaces = vec![b' '; 1 << 20];
+    for _ in 0..(8 << 10) {
+        encoder.write_all(&spaces).unwrap();
+    }
+    let (_dir, path) = file("bomb.trace.json.gz", &encoder.finish().unwrap());
+    // 2 GB of address space: what would unpack everything dies there.
+    let script = "ulimit -v 2097152; exec \"$0\" analyze --jobs 2 \"$1\"";
+    let output = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_systole"), &path]).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn a_trace_cut_anywhere_never_panics() {
+    let dir = tempfile::tempdir().unwrap();
+    for len in 0..CHROME_TRACE.len() {
+        if len % 7 != 0 {
+            continue;
+        }
+        let path = dir.path().join(format!("cut-{len}.json"));
+        fs::write(&path, &CHROME_TRACE[..len]).unwrap();
+        let output = run(&["analyze", path.to_str().unwrap()]);
+        assert!([0, 4].contains(&code(&output)), "{len}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_trace_is_analyzed_in_every_format() {
+    let (_dir, path) = small_trace();
+    for format in ["text", "json", "csv", "md"] {
+        for command in ["analyze", "doctor"] {
+            let output = run(&[command, &path, "--format", format]);
+            assert_eq!(code(&output), 0, "{command} {format}: {}", stderr(&output));
+            assert!(!stdout(&output).contains('\x1b'), "no colour in a pipe");
+        }
+    }
+    let json: Value = serde_json::from_slice(&run(&["analyze", &path, "--format", "json"]).stdout).unwrap();
+    assert_eq!(json["schema"], "systole.report/1");
+    assert_eq!(json["tool"]["name"], "systole");
+    assert_eq!(json["input"][0]["name"], "small.json");
+    assert_eq!(json["input"][0]["bytes"], CHROME_TRACE.len());
+    assert_eq!(json["input"][0]["sha256"].as_str().map(str::len), Some(64));
+    assert_eq!(json["trace"]["slices"], 2);
+    assert_eq!(json["import"]["lost"], 0);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let (_dir, path) = small_trace();
+    for format in ["text", "json", "csv", "md"] {
+        let args = ["analyze", &path, "--format", format];
+        let one_thread = [&args[..], &["--jobs", "1"]].concat();
+        assert_eq!(run(&args).stdout, run(&one_thread).stdout, "{format}");
+    }
+}
+
+#[test]
+fn output_files_are_written_whole_beside_stdout() {
+    let (dir, path) = small_trace();
+    let out = |name: &str| dir.path().join(name);
+    fs::write(out("report.json"), "old").unwrap();
+    let json = format!("json={}", out("report.json").display());
+    let markdown = format!("md={}", out("report.md").display());
+    let output = run(&["analyze", &path, "-o", &json, "-o", &markdown, "--format", "csv"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&fs::read(out("report.json")).unwrap()).unwrap();
+    assert_eq!(report["schema"], "systole.report/1");
+    assert!(fs::read_to_string(out("report.md")).unwrap().starts_with("# small.json"));
+    let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["report.json", "report.md", "small.json"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_fails_before_the_work() {
+    let (dir, path) = small_trace();
+    let nowhere = dir.path().join("no/such/dir/x.json");
+    let output = run(&["analyze", &path, "-o", &format!("json={}", nowhere.display())]);
+    assert_eq!(code(&output), 3);
+    assert!(stdout(&output).is_empty());
+    assert!(stderr(&output).contains("x.json"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let (_dir, path) = small_trace();
+    let mut child = systole()
+        .args(["analyze", &path, "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
+    assert_eq!(said, "");
+}
+
+#[test]
+fn a_log_directory_opens_its_newest_run_or_the_one_named() {
+    let dir = tempfile::tempdir().unwrap();
+    for (run, name) in [("2026_01_01_00_00_00", "old"), ("2026_02_02_00_00_00", "new")] {
+        let run_dir = dir.path().join("plugins/profile").join(run);
+        fs::create_dir_all(&run_dir).unwrap();
+        fs::write(run_dir.join(format!("{name}.trace.json")), CHROME_TRACE).unwrap();
+    }
+    let path = dir.path().to_str().unwrap();
+    let input = |args: &[&str]| {
+        let output = run(&[&["analyze", path, "--format", "json"], args].concat());
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        json["input"][0]["name"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(input(&[]), "new.trace.json");
+    assert_eq!(input(&["--run", "2026_01_01_00_00_00"]), "old.trace.json");
+    let output = run(&["analyze", path, "--run", "nope"]);
+    assert_eq!(code(&output), 3);
+    assert!(stderr(&output).contains("2026_02_02_00_00_00"), "{}", stderr(&output));
+}
+
+#[test]
+fn strict_turns_lost_data_into_code_11() {
+    let whole = CHROME_TRACE.len() - 40;
+    let (_dir, path) = file("cut.json", &CHROME_TRACE.as_bytes()[..whole]);
+    assert_eq!(code(&run(&["analyze", &path])), 0);
+    let output = run(&["analyze", &path, "--strict"]);
+    assert_eq!(code(&output), 11, "{}", stderr(&output));
+    assert!(!output.stdout.is_empty(), "the report is printed all the same");
+}
+
+#[test]
+fn formats_lists_every_importer() {
+    let json: Value = serde_json::from_slice(&run(&["formats", "--format", "json"]).stdout).unwrap();
+    let listed: Vec<_> = json["formats"].as_array().unwrap().iter().map(|f| f["id"].as_str().unwrap()).collect();
+    let expected: Vec<_> = importers::IMPORTERS.iter().map(|importer| importer.format().id).collect();
+    assert_eq!(listed, expected);
+    for id in expected {
+        assert!(stdout(&run(&["formats"])).contains(id));
+    }
+}
+
+/// The directory of real traces, where there is one.
+fn corpus() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", path.display());
+    println!("skipped: no corpus at {}", path.display());
+    None
+}
+
+#[test]
+fn a_mangled_profile_is_refused_with_the_cure() {
+    let Some(corpus) = corpus() else { return };
+    assert_refused(corpus.join("damaged/utf8_mangled.xplane.pb").to_str().unwrap(), 4, &["UTF-8"]);
+}
+
+#[test]
+fn every_real_trace_is_analyzed() {
+    let Some(corpus) = corpus() else { return };
+    for folder in ["tpu", "host", "gpu", "big"] {
+        for entry in fs::read_dir(corpus.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.to_str().unwrap();
+            if !(name.ends_with(".pb") || name.ends_with(".gz")) {
+                continue;
+            }
+            let output = run(&["analyze", name, "--format", "json"]);
+            assert_eq!(code(&output), 0, "{name}: {}", stderr(&output));
+            let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(json["trace"]["slices"].as_u64().unwrap() > 1000, "{name}");
+        }
+    }
+}

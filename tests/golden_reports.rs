@@ -1,0 +1,103 @@
+//! Every analysis of every sample trace, as JSON under `tests/golden`. Changes of
+//! numbers show up in review; `UPDATE_GOLDEN=1` writes the files anew.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analysis::{ANALYSES, Options, Scope};
+use importers::{ImportOptions, Progress};
+use serde_json::{Value, json};
+use systole::session::Session;
+
+/// Floats may differ in their last bits between machines.
+const DIGITS: usize = 6;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Sample traces, smallest name first.
+fn samples() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join("assets/samples")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                folders.push(path);
+            } else if [".pb", ".pb.gz", ".json", ".json.gz"].iter().any(|ending| name.ends_with(ending)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap();
+            json!(format!("{exact:.*e}", DIGITS - 1).parse::<f64>().unwrap())
+        }
+        Value::Array(items) => items.into_iter().map(rounded).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, rounded(value))).collect(),
+        other => other,
+    }
+}
+
+#[test]
+fn every_report_of_every_sample_is_as_reviewed() {
+    let golden = root().join("tests/golden");
+    let update = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let mut expected_files = BTreeSet::new();
+    let mut differing = Vec::new();
+    for sample in samples() {
+        let name = sample.strip_prefix(root().join("assets/samples")).unwrap().to_str().unwrap().replace('/', "__");
+        let session = Session::open(&sample, &ImportOptions::default(), Options::default(), &Progress::new()).unwrap();
+        for entry in ANALYSES {
+            let report = match session.report_by_id(entry.id, Scope::WholeTrace) {
+                Ok(report) => rounded(report.json()),
+                Err(why) => json!({ "not_applicable": why.to_string() }),
+            };
+            let text = serde_json::to_string_pretty(&report).unwrap() + "\n";
+            let file = golden.join(&name).join(format!("{}.json", entry.id));
+            if update {
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(&file, &text).unwrap();
+            } else if fs::read_to_string(&file).ok().as_ref() != Some(&text) {
+                differing.push(format!("{}\n{}", file.display(), first_difference(&file, &text)));
+            }
+            expected_files.insert(file);
+        }
+    }
+    for folder in fs::read_dir(&golden).into_iter().flatten() {
+        for file in fs::read_dir(folder.unwrap().path()).into_iter().flatten() {
+            let file = file.unwrap().path();
+            if expected_files.contains(&file) {
+            } else if update {
+                fs::remove_file(file).unwrap();
+            } else {
+                differing.push(format!("{} belongs to no sample", file.display()));
+            }
+        }
+    }
+    assert!(differing.is_empty(), "UPDATE_GOLDEN=1 accepts:\n{}", differing.join("\n"));
+}
+
+fn first_difference(file: &Path, now: &str) -> String {
+    let before = fs::read_to_string(file).unwrap_or_default();
+    let pairs = before.lines().chain(std::iter::repeat("(end)")).zip(now.lines()).enumerate();
+    let differs = pairs
+        .filter(|(_, (before, now))| before != now)
+        .map(|(line, (before, now))| format!("  line {}: was {}, is {}", line + 1, before.trim(), now.trim()));
+    differs.take(3).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn rounding_keeps_six_digits_and_integers() {
+    let value = json!({"a": [0.123_456_789, 7, 1.0e300], "b": -2.5});
+    assert_eq!(rounded(value), json!({"a": [0.123_457, 7, 1.0e300], "b": -2.5}));
+}
