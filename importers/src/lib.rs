@@ -12,7 +12,6 @@ mod locate;
 mod looks_like;
 mod progress;
 mod source;
-mod xplane;
 
 use trace_model::TraceBuilder;
 
@@ -58,4 +57,4 @@ pub trait Importer: Sync {
 }
 
 /// Every format, best guess first where two are equally sure.
-pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane];
+pub static IMPORTERS: &[&dyn Importer] = &[];

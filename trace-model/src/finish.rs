@@ -14,8 +14,8 @@ use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::model::{Lane, Source, TraceModel};
-use crate::nesting::{NO_PARENT, nest, parents_by};
-use crate::slices::{DeviceClock, NO_ARGS, SliceId, SliceTable};
+use crate::nesting::{NO_PARENT, Rows, children_in_rows, nest, parents_by, rows_by_depth};
+use crate::slices::{DeviceClock, NO_ARGS, Reparented, SliceId, SliceTable};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
 
@@ -126,6 +126,8 @@ struct FinishedTrack {
     rows_of: Vec<u32>,
     /// Rows that overlapped without nesting.
     spilled: Vec<u32>,
+    /// `(parent, child)` rows, where parents do not follow the timeline.
+    reparented: Vec<(u32, u32)>,
     /// Labels of slices that never ended.
     unterminated: Vec<u32>,
     arg_source: Option<u16>,
@@ -151,38 +153,17 @@ fn finish_track(mut track: TrackBuilder, free: bool, shift: i64, keep_rows: bool
     }
     let nesting = nest(order.iter().map(|&i| (starts[i as usize], end(i as usize))), free);
 
-    // Rows: by depth, then in time order. `row_of[position]`.
-    let lanes = nesting.depths.iter().max().map_or(0, |&deepest| deepest as usize + 1);
-    let mut lane_lens = vec![0_u32; lanes];
-    for &depth in &nesting.depths {
-        lane_lens[depth as usize] += 1;
-    }
-    let mut next: Vec<u32> = lane_lens
-        .iter()
-        .scan(0, |sum, &len| {
-            let first = *sum;
-            *sum += len;
-            Some(first)
-        })
-        .collect();
-    let row_of: Vec<u32> = nesting
-        .depths
-        .iter()
-        .map(|&depth| {
-            let row = next[depth as usize];
-            next[depth as usize] += 1;
-            row
-        })
-        .collect();
-    let mut by_row = vec![0_u32; n];
-    for (position, &row) in row_of.iter().enumerate() {
-        by_row[row as usize] = position as u32;
-    }
+    let Rows { lane_lens, row_of, by_row } = rows_by_depth(&nesting.depths);
 
     let has_device = !device_starts.is_empty() && device_starts.len() == n;
     let measured = |i: usize| if has_device { device_durs.get(i) } else { durs.get(i) };
+    let mut reparented = Vec::new();
     let parents = if has_device && !free {
-        parents_by(&order, |i| (device_starts[i], device_starts[i].saturating_add(device_durs.get(i))))
+        let by_device = parents_by(&order, |i| (device_starts[i], device_starts[i].saturating_add(device_durs.get(i))));
+        if by_device != nesting.parents {
+            reparented = children_in_rows(&by_device, &row_of);
+        }
+        by_device
     } else {
         nesting.parents
     };
@@ -206,6 +187,7 @@ fn finish_track(mut track: TrackBuilder, free: bool, shift: i64, keep_rows: bool
         lane_lens,
         rows_of: Vec::new(),
         spilled: nesting.spilled.iter().map(|&position| row_of[position as usize]).collect(),
+        reparented,
         unterminated,
         arg_source,
     };
@@ -230,21 +212,28 @@ fn finish_track(mut track: TrackBuilder, free: bool, shift: i64, keep_rows: bool
         for (position, &i) in order.iter().enumerate() {
             rows_of[i as usize] = row_of[position];
         }
-        for (attr, i, value) in attrs {
-            out.attrs.entry(attr).or_default().push((rows_of[i as usize], value));
-        }
+        out.attrs = attrs_by_row(attrs, &rows_of);
         if keep_rows {
             out.rows_of = rows_of;
         }
     }
-    for column in out.attrs.values_mut() {
-        // Stable, and the last value of a row wins.
+    out
+}
+
+/// Facts by kind and row; the last value of a row wins.
+fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: &[u32]) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
+    let mut columns: BTreeMap<SliceAttr, Vec<(u32, i64)>> = BTreeMap::new();
+    for (attr, i, value) in attrs {
+        columns.entry(attr).or_default().push((rows_of[i as usize], value));
+    }
+    for column in columns.values_mut() {
+        // Stable: values of one row stay in the order in which they were set.
         column.sort_by_key(|&(row, _)| row);
         column.reverse();
         column.dedup_by_key(|&mut (row, _)| row);
         column.reverse();
     }
-    out
+    columns
 }
 
 /// Ends what an end event closed, and extends what none did to the end of the track.
@@ -353,6 +342,10 @@ impl Merged {
         if let Some((clock_base, start_minus_base, dur_minus_timeline)) = track.device {
             let rows = base..base + n as u32;
             table.device_clocks.push(DeviceClock { rows, base: clock_base, start_minus_base, dur_minus_timeline });
+        }
+        if !track.reparented.is_empty() {
+            let pairs = track.reparented.into_iter().map(|(parent, child)| (parent + base, child + base)).collect();
+            table.reparented.push(Reparented { rows: base..base + n as u32, pairs });
         }
         for (attr, column) in track.attrs {
             let into: &mut SparseColumn = table.attrs.entry(attr).or_default();

@@ -159,6 +159,52 @@ pub(crate) fn parents_by(order: &[u32], span: impl Fn(usize) -> (i64, i64)) -> V
     parents
 }
 
+/// Where the slices of a track go in the slice table.
+pub(crate) struct Rows {
+    /// Slices of each depth.
+    pub(crate) lane_lens: Vec<u32>,
+    /// Row of each position.
+    pub(crate) row_of: Vec<u32>,
+    /// Position of each row.
+    pub(crate) by_row: Vec<u32>,
+}
+
+/// Rows: by depth, then in the order of the positions, which is that of time.
+pub(crate) fn rows_by_depth(depths: &[u32]) -> Rows {
+    let lanes = depths.iter().max().map_or(0, |&deepest| deepest as usize + 1);
+    let mut lane_lens = vec![0_u32; lanes];
+    for &depth in depths {
+        lane_lens[depth as usize] += 1;
+    }
+    let mut next = Vec::with_capacity(lanes);
+    let mut first = 0;
+    for &len in &lane_lens {
+        next.push(first);
+        first += len;
+    }
+    let mut by_row = vec![0; depths.len()];
+    let row_of = depths.iter().enumerate().map(|(position, &depth)| {
+        let row = next[depth as usize];
+        next[depth as usize] += 1;
+        by_row[row as usize] = position as u32;
+        row
+    });
+    let row_of = row_of.collect();
+    Rows { lane_lens, row_of, by_row }
+}
+
+/// `(parent, child)` of every slice that has a parent, as sorted rows.
+pub(crate) fn children_in_rows(parents: &[u32], row_of: &[u32]) -> Vec<(u32, u32)> {
+    let mut pairs: Vec<_> = parents
+        .iter()
+        .zip(row_of)
+        .filter(|&(&parent, _)| parent != NO_PARENT)
+        .map(|(&parent, &row)| (row_of[parent as usize], row))
+        .collect();
+    pairs.sort_unstable();
+    pairs
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

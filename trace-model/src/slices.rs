@@ -45,6 +45,17 @@ pub(crate) struct SliceTable {
     /// Sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClock>,
     pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
+    /// Tracks whose parents do not follow the timeline, sorted by rows; elsewhere
+    /// children are found by time.
+    pub(crate) reparented: Vec<Reparented>,
+}
+
+/// Children of the rows of one track, where they cannot be found by time.
+#[derive(Debug)]
+pub(crate) struct Reparented {
+    pub(crate) rows: Range<u32>,
+    /// Parent and child, sorted.
+    pub(crate) pairs: Vec<(u32, u32)>,
 }
 
 /// The device's own clock for the rows of one track, as differences from the
@@ -63,6 +74,16 @@ impl SliceTable {
         self.device_clocks.get(at).filter(|clock| clock.rows.contains(&row))
     }
 
+    /// Children of `row` where they cannot be found by time, because the parents of
+    /// its track follow the device's clock and that disagrees with the timeline.
+    fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
+        let at = self.reparented.partition_point(|track| track.rows.end <= row);
+        let Reparented { pairs, .. } = self.reparented.get(at).filter(|track| track.rows.contains(&row))?;
+        let from = pairs.partition_point(|&(parent, _)| parent < row);
+        let to = pairs.partition_point(|&(parent, _)| parent <= row);
+        Some(&pairs[from..to])
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.starts.capacity() * 8
             + self.durs.heap_bytes()
@@ -74,6 +95,7 @@ impl SliceTable {
                 .map(|c| c.start_minus_base.heap_bytes() + c.dur_minus_timeline.heap_bytes())
                 .sum::<usize>()
             + self.attrs.values().map(SparseColumn::heap_bytes).sum::<usize>()
+            + self.reparented.iter().map(|track| track.pairs.capacity() * size_of::<(u32, u32)>()).sum::<usize>()
     }
 }
 
@@ -167,8 +189,15 @@ impl<'a> SliceRef<'a> {
         self.children().next().is_some()
     }
 
-    /// Direct children in time order.
+    /// Direct children, in time order within each lane.
     pub fn children(self) -> impl Iterator<Item = SliceRef<'a>> {
+        let by_clock = self.model.slices.reparented_children(self.id.0);
+        let by_time = by_clock.is_none().then(|| self.children_by_time());
+        let pairs = by_clock.unwrap_or_default().iter();
+        by_time.into_iter().flatten().chain(pairs.map(move |&(_, child)| self.model.slice(SliceId(child))))
+    }
+
+    fn children_by_time(self) -> impl Iterator<Item = SliceRef<'a>> {
         // A child usually lies one lane deeper, but a spilled neighbour can push it further down.
         let lane = self.model.lane_of(self.id);
         let range = self.range();

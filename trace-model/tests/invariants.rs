@@ -1,0 +1,268 @@
+//! What holds of every model, whatever went into the builder.
+
+mod common;
+
+use common::{add_all, any_spans, at, nested_spans, number, one_track, range, union};
+use proptest::prelude::*;
+use trace_model::{
+    IssueKind, LodIndex, Picos, SliceAttr, SliceBatch, SliceKey, SliceRef, SliceSpec, TimeRange, TraceBuilder,
+    TraceModel, TrackId, TrackKind,
+};
+
+fn spans_of(model: &TraceModel, track: TrackId) -> Vec<(usize, i64, i64)> {
+    let mut spans: Vec<_> =
+        model.slices_on(track).map(|s| (number(s), s.range().start.ps(), s.range().end.ps())).collect();
+    spans.sort_unstable();
+    spans
+}
+
+fn check_lanes(model: &TraceModel) -> Result<(), TestCaseError> {
+    let mut row = 0;
+    for track in model.track_ids() {
+        for (depth, lane) in model.lanes(track).iter().enumerate() {
+            prop_assert_eq!((lane.track, lane.depth as usize), (track, depth));
+            prop_assert!(!lane.is_empty());
+            let mut before = None;
+            for slice in model.slices_of(lane) {
+                prop_assert_eq!(slice.id().index(), row);
+                prop_assert_eq!((slice.track(), slice.depth() as usize), (track, depth));
+                if let Some(before) = before {
+                    prop_assert!(slice.start() >= before, "{slice:?} begins before its neighbour ends");
+                }
+                before = Some(slice.range().end);
+                row += 1;
+            }
+        }
+    }
+    prop_assert_eq!(row, model.slice_count());
+    Ok(())
+}
+
+fn check_parents(model: &TraceModel) -> Result<(), TestCaseError> {
+    for slice in model.all_slices() {
+        if let Some(parent) = slice.parent() {
+            prop_assert!(parent.measured_range().encloses(slice.measured_range()), "{parent:?} is around {slice:?}");
+            prop_assert_eq!(parent.track(), slice.track());
+        }
+        let children: Vec<_> = slice.children().map(SliceRef::id).collect();
+        let claimed: Vec<_> = model
+            .all_slices()
+            .filter(|child| child.parent().is_some_and(|parent| parent.id() == slice.id()))
+            .map(SliceRef::id)
+            .collect();
+        prop_assert_eq!(&children, &claimed);
+        prop_assert_eq!(slice.has_children(), !children.is_empty());
+        let inside: i64 = slice.children().map(|child| child.measured_dur().ps()).sum();
+        prop_assert_eq!(slice.self_dur().ps(), (slice.measured_dur().ps() - inside).max(0));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn lanes_are_sorted_and_no_slice_is_lost(spans in any_spans(), free in any::<bool>()) {
+        let kind = if free { TrackKind::AsyncOps } else { TrackKind::Ops };
+        let (mut builder, track) = one_track(kind);
+        add_all(&mut builder, track, &spans);
+        let model = builder.finish();
+        check_lanes(&model)?;
+        let expected: Vec<_> = spans.iter().enumerate().map(|(i, &(start, end))| (i, start, end)).collect();
+        prop_assert_eq!(spans_of(&model, track), expected);
+        let hull = (spans.iter().map(|s| s.0).min(), spans.iter().map(|s| s.1).max());
+        if let (Some(start), Some(end)) = hull {
+            prop_assert_eq!(model.extent(), range(start, end));
+        }
+    }
+
+    #[test]
+    fn parents_are_around_their_children(spans in any_spans()) {
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        add_all(&mut builder, track, &spans);
+        let model = builder.finish();
+        check_parents(&model)?;
+        prop_assert!(model.all_slices().all(|s| s.parent().is_none_or(|parent| parent.depth() < s.depth())));
+    }
+
+    #[test]
+    fn nothing_spills_where_spans_nest_and_self_times_add_up(spans in nested_spans()) {
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        add_all(&mut builder, track, &spans);
+        let model = builder.finish();
+        prop_assert_eq!(model.import_log().count(IssueKind::OverlapSpilled), 0);
+        let own: i64 = model.slices_on(track).map(|s| s.self_dur().ps()).sum();
+        prop_assert_eq!(own, union(spans));
+    }
+
+    #[test]
+    fn self_times_add_up_wherever_nothing_spilled(spans in any_spans()) {
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        add_all(&mut builder, track, &spans);
+        let model = builder.finish();
+        if model.import_log().count(IssueKind::OverlapSpilled) == 0 {
+            let own: i64 = model.slices_on(track).map(|s| s.self_dur().ps()).sum();
+            let top = model.slices_on(track).filter(|s| s.parent().is_none()).map(|s| (s.start().ps(), s.range().end.ps()));
+            prop_assert_eq!(own, union(top));
+        }
+    }
+
+    #[test]
+    fn batches_slice_by_slice_and_at_once_make_the_same_model(spans in any_spans(), cut in 0..60_usize) {
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        add_all(&mut builder, track, &spans);
+        let one_by_one = builder.finish();
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        let cut = cut.min(spans.len());
+        let mut number = 0;
+        for part in [&spans[..cut], &spans[cut..]] {
+            let mut batch = SliceBatch::default();
+            for &(start, end) in part {
+                let label = builder.label(&number.to_string(), None);
+                let index = batch.push(SliceSpec::new(range(start, end), label));
+                prop_assert_eq!(batch.range(index), range(start, end));
+                number += 1;
+            }
+            builder.append(track, batch);
+        }
+        let at_once = builder.finish();
+        let rows = |model: &TraceModel| model.all_slices().map(|s| format!("{s:?}")).collect::<Vec<_>>();
+        prop_assert_eq!(rows(&one_by_one), rows(&at_once));
+    }
+
+    #[test]
+    fn facts_and_device_times_follow_their_slice(spans in any_spans(), ahead in -1000..1000_i64, stretch in 0..3_i64) {
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        for (i, &(start, end)) in spans.iter().enumerate() {
+            let label = builder.label(&i.to_string(), None);
+            let device = Some(range(start + ahead, end + ahead + stretch * (i as i64 % 3)));
+            let key = builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(start, end), label) });
+            if i % 3 == 0 {
+                builder.set_attr(key, SliceAttr::RunId, -1);
+                builder.set_attr(key, SliceAttr::RunId, i as i64);
+            }
+            if i % 5 == 0 {
+                builder.set_attr(key, SliceAttr::TimeScaleBits, (i as f64).to_bits() as i64);
+            }
+        }
+        let model = builder.finish();
+        check_lanes(&model)?;
+        for slice in model.all_slices() {
+            let i = number(slice);
+            let (start, end) = spans[i];
+            prop_assert_eq!(slice.range(), range(start, end));
+            prop_assert_eq!(slice.device_range(), Some(range(start + ahead, end + ahead + stretch * (i as i64 % 3))));
+            prop_assert_eq!(slice.attr(SliceAttr::RunId), i.is_multiple_of(3).then_some(i as i64));
+            prop_assert_eq!(slice.attr_f64(SliceAttr::TimeScaleBits), i.is_multiple_of(5).then_some(i as f64));
+            prop_assert_eq!(slice.attr(SliceAttr::Flops), None);
+        }
+    }
+
+    #[test]
+    fn parents_follow_the_device_clock(spans in any_spans(), device in any_spans()) {
+        let n = spans.len().min(device.len());
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        for i in 0..n {
+            let label = builder.label(&i.to_string(), None);
+            let spec = SliceSpec::new(range(spans[i].0, spans[i].1), label);
+            builder.add_slice(track, SliceSpec { device: Some(range(device[i].0, device[i].1)), ..spec });
+        }
+        let model = builder.finish();
+        check_lanes(&model)?;
+        check_parents(&model)?;
+    }
+
+    #[test]
+    fn begins_and_ends_match_as_a_stack(events in prop::collection::vec((0..5_i64, 0..3_u8, any::<bool>()), 0..60)) {
+        let (mut builder, track) = one_track(TrackKind::HostThread);
+        let (expected, unmatched, open) = begin_and_end(&mut builder, track, &events)?;
+        let model = builder.finish();
+        check_lanes(&model)?;
+        prop_assert_eq!(model.import_log().count(IssueKind::EndWithoutBegin), unmatched);
+        prop_assert_eq!(model.import_log().count(IssueKind::BeginWithoutEnd), open.len() as u64);
+        let last = model.extent().end;
+        for slice in model.all_slices() {
+            let n = number(slice);
+            let unterminated = slice.attr(SliceAttr::Unterminated) == Some(1);
+            prop_assert_eq!(unterminated, open.contains(&n));
+            let closed = expected.iter().find(|&&(number, ..)| number == n);
+            let end = closed.map_or(last, |&(_, _, end)| at(end));
+            prop_assert_eq!(slice.range().end, end);
+            prop_assert!(closed.is_none_or(|&(_, start, _)| slice.start() == at(start)));
+        }
+        prop_assert_eq!(model.slice_count(), expected.len() + open.len());
+    }
+}
+
+/// Begins and ends with a stack kept beside it. Returns closed slices, ends that
+/// had no begin, and what is still open.
+#[expect(clippy::type_complexity, reason = "three results of one test helper")]
+fn begin_and_end(
+    builder: &mut TraceBuilder,
+    track: TrackId,
+    events: &[(i64, u8, bool)],
+) -> Result<(Vec<(usize, i64, i64)>, u64, Vec<usize>), TestCaseError> {
+    let mut open: Vec<(usize, i64, SliceKey)> = Vec::new();
+    let (mut closed, mut unmatched, mut now) = (Vec::new(), 0, 0);
+    for (i, &(gap, what, named)) in events.iter().enumerate() {
+        now += gap;
+        if what < 2 {
+            let label = builder.label(&i.to_string(), None);
+            open.push((i, now, builder.begin_slice(track, at(now), label, None)));
+            continue;
+        }
+        // A named end closes the oldest, a nameless one the innermost.
+        let position = if named { open.first().map(|_| 0) } else { open.len().checked_sub(1) };
+        let name = position.filter(|_| named).map(|position| open[position].0.to_string());
+        let ended = builder.end_slice(track, at(now), name.as_deref());
+        prop_assert_eq!(ended, position.map(|position| open[position].2));
+        if let Some(position) = position {
+            let (number, start, _) = open.remove(position);
+            closed.push((number, start, now));
+        } else {
+            unmatched += 1;
+        }
+    }
+    Ok((closed, unmatched, open.into_iter().map(|(number, ..)| number).collect()))
+}
+
+#[test]
+fn a_million_equal_instants_cost_one_lane() {
+    let (mut builder, track) = one_track(TrackKind::HostThread);
+    let label = builder.label("tick", None);
+    let mut batch = SliceBatch::default();
+    for _ in 0..1_000_000 {
+        batch.push(SliceSpec::new(range(5, 5), label));
+    }
+    builder.append(track, batch);
+    let model = builder.finish();
+    assert_eq!(model.lanes(track).len(), 1);
+    assert_eq!(model.slices_on(track).map(SliceRef::self_dur).sum::<Picos>(), Picos::ZERO);
+}
+
+#[test]
+fn times_at_the_edge_of_what_can_be_said_do_no_harm() {
+    const EDGES: [i64; 7] = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
+    let (mut builder, track) = one_track(TrackKind::Ops);
+    let label = builder.label("edge", None);
+    for start in EDGES {
+        for dur in [0, 1, i64::MAX - 1, i64::MAX] {
+            let edge = TimeRange::at(at(start), Picos::from_ps(dur));
+            let device = Some(TimeRange::at(at(-start.saturating_add(1)), Picos::from_ps(dur)));
+            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(edge, label) });
+        }
+    }
+    let model = builder.finish();
+    assert_eq!(model.slice_count(), EDGES.len() * 4);
+    assert!(check_lanes(&model).is_ok());
+    let index = LodIndex::build(&model);
+    for (i, lane) in model.all_lanes().iter().enumerate() {
+        for resolution in [1, 1 << 40, i64::MAX] {
+            let mut items = Vec::new();
+            index.lane(i).query(&model, lane, model.extent(), Picos::from_ps(resolution), &mut items);
+            let total: u32 = items.iter().map(|item| item.count).sum();
+            assert_eq!(total as usize, model.slices_in(lane, model.extent()).count());
+        }
+    }
+    assert!(model.all_slices().all(|slice| slice.children().count() <= model.slice_count()));
+}
