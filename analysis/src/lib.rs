@@ -10,13 +10,18 @@ mod cache;
 pub mod category;
 pub mod chips;
 pub mod collective_bytes;
+pub mod compile;
+pub mod core_time;
 pub mod hlo_text;
+pub mod host_class;
 pub mod intervals;
 pub mod ops;
 pub mod padding;
 pub mod peaks;
 mod report;
 mod scope;
+pub mod stats;
+pub mod steps;
 mod window;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};
@@ -47,4 +52,4 @@ pub enum AnalysisError {
 }
 
 /// Every analysis.
-pub static ANALYSES: &[AnalysisEntry] = &[entry::<ops::Ops>()];
+pub static ANALYSES: &[AnalysisEntry] = &[entry::<steps::Steps>(), entry::<ops::Ops>(), entry::<compile::Compile>()];

@@ -6,6 +6,7 @@
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TrackKind};
 
+use crate::steps::Steps;
 use crate::{AnalysisError, Context, Scope};
 
 /// A span of one core, or of everything.
@@ -49,7 +50,12 @@ impl Context<'_> {
             Scope::WholeTrace => return Ok(Some(whole)),
             Scope::Range(range) => range,
             Scope::Steps { first, last } => {
-                return Err(no_steps(first, last));
+                let steps = self.scoped(Scope::WholeTrace).report::<Steps>()?;
+                if steps.range_of(first, last).is_none() {
+                    return Err(no_steps(first, last));
+                }
+                let Some(range) = steps.range_on(self.model, core, first, last) else { return Ok(None) };
+                range
             }
         };
         Ok(range.intersect(whole.range).map(|range| self.on_device_clock(core, range, whole)))

@@ -75,7 +75,7 @@ struct Pair {
 }
 
 /// Whether an op begins or ends something asynchronous.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Half {
     Start,
     Done,
@@ -142,7 +142,12 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<Pair> {
     }
     let ops = builder.batch(core.ops);
     let mut order: Vec<u32> = (0..ops.len() as u32).filter(|&i| roles.contains_key(&ops.label(i))).collect();
-    order.sort_by_key(|&i| (ops.range(i).start, i));
+    // On the timeline a start and its done can begin at one instant.
+    let half = |i: u32| roles.get(&ops.label(i)).map(|role| role.half);
+    order.sort_by_key(|&i| {
+        let start = ops.range(i).start;
+        (ops.device_range(i).map_or(start, |device| device.start), start, half(i), i)
+    });
     let mut modules: Vec<TimeRange> = core.modules.map_or_else(Vec::new, |track| {
         let modules = builder.batch(track);
         (0..modules.len() as u32).map(|i| modules.range(i)).collect()

@@ -13,7 +13,30 @@ use crate::{Confidence, IMPORTERS, ImportError, Importer, Progress, Source};
 /// that cannot be read is left out and logged; an error is only returned where
 /// none can be.
 pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
-    import_located(&locate(path, options)?, IMPORTERS, progress)
+    let located = locate(path, options)?;
+    let model = import_located(&located, IMPORTERS, progress)?;
+    if located.run.is_none() {
+        refuse_different_sessions(&model)?;
+    }
+    Ok(model)
+}
+
+/// Hosts of one session begin within seconds of each other. Files in a directory
+/// of somebody's own may be anything; drawn on one timeline they would be nonsense.
+fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
+    const APART_NS: i64 = 10 * 60 * 1_000_000_000;
+    let starts = model.sources().iter().filter_map(|source| source.started_unix_ns);
+    let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
+    if last.saturating_sub(first) <= APART_NS {
+        return Ok(());
+    }
+    let names: Vec<_> = model.sources().iter().map(|source| source.name.as_str()).collect();
+    let minutes = last.saturating_sub(first) / 60_000_000_000;
+    let what = format!(
+        "these files are not hosts of one session, they began up to {minutes} minutes apart; name one of {}",
+        names.join(", ")
+    );
+    Err(ImportError::NothingFound { what })
 }
 
 /// Imports one source.

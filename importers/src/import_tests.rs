@@ -135,3 +135,19 @@ fn a_missing_path_is_an_io_error() {
     let error = import_path(&PathBuf::from("/no/such/path"), &ImportOptions::default(), &Progress::new());
     assert!(matches!(error, Err(ImportError::Io(_))));
 }
+
+#[test]
+fn files_of_different_sessions_are_not_merged() {
+    let model = |starts: &[Option<i64>]| {
+        let mut builder = TraceBuilder::new();
+        for &started_unix_ns in starts {
+            builder.begin_source(trace_model::Source { started_unix_ns, ..trace_model::Source::default() });
+        }
+        builder.finish()
+    };
+    let hour = 3_600 * 1_000_000_000;
+    assert!(refuse_different_sessions(&model(&[Some(5), Some(7), None])).is_ok());
+    assert!(refuse_different_sessions(&model(&[Some(5 * hour)])).is_ok());
+    let error = refuse_different_sessions(&model(&[Some(5 * hour), None, Some(6 * hour)])).unwrap_err().to_string();
+    assert!(error.contains("60 minutes apart"), "{error}");
+}

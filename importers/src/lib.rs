@@ -12,6 +12,7 @@ mod locate;
 mod looks_like;
 mod progress;
 mod source;
+mod xplane;
 
 use trace_model::TraceBuilder;
 
@@ -57,4 +58,4 @@ pub trait Importer: Sync {
 }
 
 /// Every format, best guess first where two are equally sure.
-pub static IMPORTERS: &[&dyn Importer] = &[];
+pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane];

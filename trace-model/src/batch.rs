@@ -42,6 +42,17 @@ pub struct SliceBatch {
 }
 
 impl SliceBatch {
+    /// An empty batch with room for `slices`, all `with_args` or none.
+    pub fn with_capacity(slices: usize, with_args: bool) -> Self {
+        Self {
+            starts: Vec::with_capacity(slices),
+            durs: CompactColumn::with_capacity(slices),
+            labels: Vec::with_capacity(slices),
+            args: Vec::with_capacity(if with_args { slices } else { 0 }),
+            ..Self::default()
+        }
+    }
+
     /// Number of slices.
     pub fn len(&self) -> usize {
         self.starts.len()

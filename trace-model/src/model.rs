@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::args::{Arg, ArgSource};
+use crate::attrs::SliceAttr;
 use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::ImportLog;
@@ -269,6 +270,15 @@ impl TraceModel {
     /// Every slice, track by track, lane by lane, in time order.
     pub fn all_slices(&self) -> impl Iterator<Item = SliceRef<'_>> {
         (0..self.slice_count() as u32).map(|row| self.slice(SliceId(row)))
+    }
+
+    /// Slices that carry a sparse fact, with its value, by row.
+    pub fn slices_with(&self, attr: SliceAttr) -> impl Iterator<Item = (SliceRef<'_>, i64)> {
+        let column = self.slices.attrs.get(&attr);
+        column
+            .into_iter()
+            .flat_map(|c| c.rows.iter().zip(&c.values))
+            .map(|(&row, &value)| (self.slice(SliceId(row)), value))
     }
 
     /// Every lane, by track then depth.

@@ -1,0 +1,185 @@
+//! What a core does at each instant.
+//!
+//! Ops nest (a `while` contains the ops of its body), so summing them counts time
+//! twice. Here every instant belongs to the innermost op that is running, and the
+//! time of an op is what is left of it after its children:
+//!
+//! ```text
+//! ops       WWWWWWWWWWWWWWWW....
+//!             AAAA   BBBB
+//! segments  WW AAAA WWW BBBB WW  idle
+//! ```
+//!
+//! Segments never overlap, so sums of any kinds of them and the idle time add up
+//! to the window exactly. Everything is by the clock that timed the ops.
+
+use std::cmp::Reverse;
+
+use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
+
+use crate::category::{OpClass, OpClasses};
+use crate::intervals::IntervalSet;
+use crate::{AnalysisError, Context, Window};
+
+/// A span in which one op is the innermost one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// When.
+    pub range: TimeRange,
+    /// The op execution.
+    pub slice: SliceId,
+    /// What kind of op it is.
+    pub class: OpClass,
+}
+
+/// The time of one core within a window.
+#[derive(Clone, Debug)]
+pub struct CoreTime {
+    /// Which core.
+    pub core: GroupId,
+    /// Which part of it was looked at.
+    pub window: Window,
+    /// In time order, disjoint, inside of `window.measured`.
+    pub segments: Vec<Segment>,
+}
+
+impl CoreTime {
+    /// The time of `core` in the scope of `cx`; `None` where it recorded nothing there.
+    pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
+        let Some(window) = cx.window(core)? else { return Ok(None) };
+        let mut spans: Vec<(TimeRange, Segment)> = Vec::new();
+        let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
+        for slice in tracks.flat_map(|track| cx.model.slices_on(track)) {
+            let (range, class) = (slice.measured_range(), classes.class_of(slice.op()));
+            if range.overlaps(window.measured) {
+                spans.push((range, Segment { range, slice: slice.id(), class }));
+            }
+        }
+        let mut segments = innermost(spans);
+        segments.retain_mut(|segment| match segment.range.intersect(window.measured) {
+            Some(range) => {
+                segment.range = range;
+                true
+            }
+            None => false,
+        });
+        Ok(Some(Self { core, window, segments }))
+    }
+
+    /// When an op of the wanted kind was the innermost one.
+    pub fn when(&self, wanted: impl Fn(&OpClass) -> bool) -> IntervalSet {
+        self.segments.iter().filter(|segment| wanted(&segment.class)).map(|segment| segment.range).collect()
+    }
+
+    /// For how long an op of the wanted kind was the innermost one.
+    pub fn time(&self, wanted: impl Fn(&OpClass) -> bool) -> Picos {
+        self.segments.iter().filter(|segment| wanted(&segment.class)).map(|segment| segment.range.dur()).sum()
+    }
+
+    /// When any op ran.
+    pub fn busy(&self) -> IntervalSet {
+        self.when(|_| true)
+    }
+
+    /// When none did.
+    pub fn idle(&self) -> IntervalSet {
+        self.busy().complement(self.window.measured)
+    }
+}
+
+/// Cuts nested spans into segments that do not overlap. Where spans overlap
+/// without being nested, the one that began later has the shared part.
+fn innermost(mut spans: Vec<(TimeRange, Segment)>) -> Vec<Segment> {
+    spans.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+    let mut out = Vec::with_capacity(spans.len());
+    let mut open: Vec<(Timestamp, Segment)> = Vec::new();
+    let mut now = Timestamp::MIN;
+    let mut emit = |segment: &Segment, from: Timestamp, to: Timestamp| {
+        if from < to {
+            out.push(Segment { range: TimeRange::new(from, to), ..*segment });
+        }
+        from.max(to)
+    };
+    for (range, segment) in spans {
+        while let Some((end, inner)) = open.pop_if(|(end, _)| *end <= range.start) {
+            now = emit(&inner, now, end);
+        }
+        if let Some((_, around)) = open.last() {
+            now = emit(around, now, range.start);
+        }
+        now = now.max(range.start);
+        open.push((range.end, segment));
+    }
+    while let Some((end, inner)) = open.pop() {
+        now = emit(&inner, now, end);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, ReportCache, Scope};
+    use proptest::prelude::*;
+    use sample_traces::text_trace;
+
+    fn segments_of(spans: &[(i64, i64)]) -> Vec<(usize, i64, i64)> {
+        let spans = spans.iter().enumerate().map(|(i, &(start, end))| {
+            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+            (range, Segment { range, slice: SliceId::from_index(i), class: OpClass::default() })
+        });
+        let cut = innermost(spans.collect());
+        cut.iter().map(|s| (s.slice.index(), s.range.start.ps(), s.range.end.ps())).collect()
+    }
+
+    /// Self time of the golden vector: parent 30, second child 35, grandchild 5, busy 100.
+    #[test]
+    fn self_time_is_what_children_leave() {
+        let segments = segments_of(&[(0, 100), (10, 40), (50, 90), (55, 60)]);
+        let own = |i: usize| segments.iter().filter(|s| s.0 == i).map(|s| s.2 - s.1).sum::<i64>();
+        assert_eq!([0, 1, 2, 3].map(own), [30, 30, 35, 5]);
+    }
+
+    #[test]
+    fn overlap_without_nesting_goes_to_the_later_one() {
+        assert_eq!(segments_of(&[(0, 10), (5, 20)]), [(0, 0, 5), (1, 5, 20)]);
+        assert_eq!(segments_of(&[(0, 10), (5, 20), (12, 15)]), [(0, 0, 5), (1, 5, 12), (2, 12, 15), (1, 15, 20)]);
+    }
+
+    #[test]
+    fn segments_and_idle_time_fill_the_window() {
+        let model = text_trace(
+            "
+            ops : WWWWWWWW..ccCC
+                : .ff.gg..
+            W = while.1 [while]
+            f = fusion.1 [loop fusion]
+            g = fusion.2 [loop fusion]
+            c = copy-done.1 [copy-done]
+            C = copy.1 [copy]
+            ",
+        );
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let classes = OpClasses::new(&model);
+        let time = CoreTime::of(&cx, &classes, model.tensor_cores()[0]).unwrap().unwrap();
+        assert_eq!(time.window.dur().ps(), 14_000);
+        assert_eq!(time.idle().measure().ps(), 2_000);
+        assert_eq!(time.time(|class| class.may_have_inner_ops).ps(), 4_000);
+        assert_eq!(time.time(OpClass::is_compute).ps(), 6_000);
+        assert_eq!(time.time(OpClass::is_done).ps(), 2_000);
+    }
+
+    proptest! {
+        #[test]
+        fn segments_are_disjoint_and_cover_the_union(spans in prop::collection::vec((0_i64..50, 0_i64..20), 0..20)) {
+            let spans: Vec<_> = spans.into_iter().map(|(start, len)| (start, start + len)).collect();
+            let segments = segments_of(&spans);
+            prop_assert!(segments.windows(2).all(|w| w[0].2 <= w[1].1));
+            let range = |a, b| TimeRange::new(Timestamp::from_ps(a), Timestamp::from_ps(b));
+            let union: IntervalSet = spans.iter().map(|&(a, b)| range(a, b)).collect();
+            let covered: IntervalSet = segments.iter().map(|&(_, a, b)| range(a, b)).collect();
+            prop_assert_eq!(union, covered);
+        }
+    }
+}

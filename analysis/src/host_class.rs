@@ -1,0 +1,305 @@
+//! What a host is doing, from the names that runtimes give to their events.
+//!
+//! The rules are data: the first that matches the stripped name wins. They are
+//! applied to labels, of which a trace has thousands, not to slices, of which it
+//! has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
+
+use serde::Serialize;
+use trace_model::{LabelId, TraceModel};
+
+/// Kinds of host work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostClass {
+    /// Python to jaxpr.
+    Trace,
+    /// Jaxpr to `StableHLO`.
+    Lower,
+    /// `StableHLO` to executable.
+    Compile,
+    /// Looking for a compiled program.
+    Cache,
+    /// Executable to device.
+    Load,
+    /// Handing work to a device.
+    Dispatch,
+    /// Host to device.
+    HostToDevice,
+    /// Device to host.
+    DeviceToHost,
+    /// Feeding input.
+    Infeed,
+    /// Taking output.
+    Outfeed,
+    /// Waiting for a device.
+    Wait,
+    /// Lazy-tensor bookkeeping.
+    Lazy,
+    /// Everything else.
+    User,
+}
+
+use HostClass::{
+    Cache, Compile, DeviceToHost, Dispatch, HostToDevice, Infeed, Lazy, Load, Lower, Outfeed, Trace, User, Wait,
+};
+
+/// How a rule compares.
+#[derive(Clone, Copy, Debug)]
+enum Is {
+    /// The whole name.
+    Exactly(&'static str),
+    /// Its beginning.
+    Begins(&'static str),
+    /// Any part of it.
+    Has(&'static str),
+    /// Its end.
+    Ends(&'static str),
+}
+
+use Is::{Begins, Ends, Exactly, Has};
+
+impl Is {
+    fn matches(self, name: &str) -> bool {
+        match self {
+            Exactly(text) => name == text,
+            Begins(text) => name.starts_with(text),
+            Has(text) => name.contains(text),
+            Ends(text) => name.ends_with(text),
+        }
+    }
+}
+
+/// First match wins. Single compiler passes are not listed: they count only while
+/// one of the events here runs, and so add nothing to the time it takes.
+const RULES: &[(HostClass, &[Is])] = &[
+    (Trace, &[Has("trace_to_jaxpr")]),
+    (Lower, &[Exactly("lower_sharding_computation"), Exactly("lower_jaxpr_to_module"), Has("jaxpr_to_mlir_module")]),
+    (
+        Compile,
+        &[
+            Begins("backend_compile"),
+            Has("Compiler::Compile"),
+            Has("Compiler::RunBackend"),
+            Has("Compiler::RunHloPasses"),
+            Has("Client::Compile"),
+            Begins("XLA::TPU "),
+            Begins("XLA::JF "),
+            Begins("XlaCompile"),
+            Begins("XlaPass"),
+            Begins("XlaAutotunerMeasurement"),
+            Exactly("XlaCreateGpuExecutable"),
+            Exactly("XlaBufferAssignment"),
+            Exactly("XlaEmitLlvmIr"),
+            Exactly("XLAGraphExecutor::Compile"),
+            Has("TpuCompile"),
+            Begins("CompileAndLoad"),
+        ],
+    ),
+    (
+        Cache,
+        &[
+            Has("compilation_cache"),
+            Has("compile_or_get_cached"),
+            Exactly("LoadProgramMaybeFromCache"),
+            Exactly("LoadProgramCacheMiss"),
+        ],
+    ),
+    (
+        Load,
+        &[
+            Exactly("LoadProgram"),
+            Exactly("LoadProgramAsync"),
+            Ends("Client::LoadInternal"),
+            Exactly("CopyProgramsToSharedMemory"),
+        ],
+    ),
+    (
+        Dispatch,
+        &[
+            Begins("PjitFunction("),
+            Exactly("ParseArguments"),
+            Exactly("shard_args"),
+            Exactly("cpp_pjit_shard_arg_fallback"),
+            Exactly("ExecuteReplicated.__call__"),
+            Has("LoadedExecutable::Execute"),
+            Begins("PJRT_LoadedExecutable_Execute"),
+            Has("ExecuteHelperOnSingleDevice"),
+            Has("ExecutePrepare"),
+            Has("ExecuteLaunch"),
+            Has("ExecuteSharded"),
+            Has("ExecutePortable"),
+            Has("CreateOutputs"),
+            Exactly("Handle input event recording"),
+            Begins("tpu::System::Execute"),
+            Exactly("DoEnqueueProgram"),
+            Exactly("EnqueueContinuationProgram"),
+            Exactly("EnqueueRequestLocked"),
+            Exactly("RunProgramRequest"),
+            Exactly("TpuExecuteOp"),
+            Begins("AllocateOutputBuffer"),
+            Exactly("AllocateRawBuffer"),
+            Exactly("DeferredTpuAllocator::Allocate"),
+            Exactly("Acquire semaphore"),
+            Exactly("Release semaphore"),
+            Exactly("Handle inputs"),
+            Begins("Handle outputs"),
+            Has("ComputationClient::Execute"),
+            Begins("ExecuteComputationWithBarrier"),
+        ],
+    ),
+    (
+        HostToDevice,
+        &[
+            Begins("DevicePut"),
+            Exactly("batched_device_put"),
+            Has("BufferFromHost"),
+            Exactly("batched_copy_array_to_devices_with_sharding"),
+            Begins("BatchedCopyToDeviceWithSharding"),
+            Begins("tpu::System::TransferToDevice"),
+            Exactly("TransferH2DRequest"),
+            Exactly("H2D Dispatch"),
+            Ends("::TransferToDevice"),
+            Ends("::TransferShardsToDevice"),
+            Has("TransferToServer"),
+            Exactly("WriteHbm"),
+            Has("LinearizeInto"),
+            Begins("Linearize"),
+            Begins("XlaLinearize"),
+            Exactly("MapDmaBuffer"),
+            Has("CopyToMemoryViaPcieOrMemcpy"),
+            Exactly("PCIe/Memcpy Dispatch"),
+        ],
+    ),
+    (
+        DeviceToHost,
+        &[
+            Begins("tpu::System::TransferFromDevice"),
+            Exactly("TransferD2HRequest"),
+            Exactly("D2H Dispatch"),
+            Begins("TransferBufferFromDevice"),
+            Has("ToLiteral"),
+            Exactly("np.asarray(jax.Array)"),
+            Ends("copy_to_host_async"),
+            Ends("::TransferFromDevice"),
+            Has("::GetDataShard"),
+            Exactly("ReadHbm"),
+            Begins("Delinearize"),
+            Begins("XlaDelinearize"),
+        ],
+    ),
+    (Infeed, &[Has("InfeedEnqueue"), Begins("Iterator"), Begins("EnqueueTPUEmbedding")]),
+    (Outfeed, &[Begins("OutfeedDequeue")]),
+    (
+        Wait,
+        &[
+            Begins("Wait for "),
+            Has("BlockUntilReady"),
+            Has("block_until_ready"),
+            Exactly("ReadSyncFlag"),
+            Exactly("DeviceBarrier"),
+            Exactly("TensorCollectionBarrier"),
+            Exactly("CompleteCallbacks"),
+        ],
+    ),
+    (
+        Lazy,
+        &[
+            Exactly("StepMarker"),
+            Begins("SyncTensorsGraph"),
+            Exactly("SyncLiveTensorsGraph"),
+            Exactly("ScheduleSyncTensorsGraph"),
+            Exactly("CollectSyncTensors"),
+            Exactly("RunPostOrder"),
+            Exactly("ReshardData"),
+        ],
+    ),
+];
+
+/// Takes off what surrounds the name: a leading `[3] `, a trailing `#k=v,k=v#`.
+pub fn stripped(name: &str) -> &str {
+    let name = match name.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        Some((ordinal, rest)) if ordinal.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => name,
+    };
+    match name.strip_suffix('#').and_then(|rest| rest.split_once('#')) {
+        Some((head, _)) => head.trim_end_matches(':'),
+        None => name,
+    }
+}
+
+/// What an event of this name does. Events of the Python tracer (`$file.py:12 f`)
+/// wrap the runtime's own and are always [`HostClass::User`]: counting both would
+/// count twice.
+pub fn classify(name: &str) -> HostClass {
+    let name = stripped(name);
+    if name.starts_with('$') {
+        return User;
+    }
+    RULES.iter().find(|(_, rules)| rules.iter().any(|rule| rule.matches(name))).map_or(User, |(class, _)| *class)
+}
+
+/// `f` of `PjitFunction(f)`.
+pub fn pjit_function(name: &str) -> Option<&str> {
+    stripped(name).strip_prefix("PjitFunction(")?.strip_suffix(')')
+}
+
+/// The class of every label of a trace.
+pub struct HostClasses {
+    classes: Vec<HostClass>,
+}
+
+impl HostClasses {
+    /// Classifies every label of `model`.
+    pub fn new(model: &TraceModel) -> Self {
+        Self { classes: model.labels().iter().map(|label| classify(model.str(label.name))).collect() }
+    }
+
+    /// The class of a label.
+    pub fn class(&self, label: LabelId) -> HostClass {
+        self.classes.get(label.index()).copied().unwrap_or(User)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_real_runtimes() {
+        let cases = [
+            ("backend_compile_and_load", Compile),
+            ("TfrtTpuCompiler::Compile", Compile),
+            ("PjRtCpuClient::Compile", Compile),
+            ("XLA::TPU run hlo passes", Compile),
+            ("XlaCompile:#module=jit_f,program_id=3#", Compile),
+            ("lower_sharding_computation", Lower),
+            ("trace_to_jaxpr_dynamic", Trace),
+            ("LoadProgramCacheMiss", Cache),
+            ("LoadProgram", Load),
+            ("TfrtTpuClient::LoadInternal", Load),
+            ("PjitFunction(train_step)", Dispatch),
+            ("[0] CommonPjRtLoadedExecutable::Execute (jit_f)", Dispatch),
+            ("Scheduled TfrtTpuLoadedExecutable::Execute", Dispatch),
+            ("tpu::System::TransferToDevice=>IssueEvent", HostToDevice),
+            ("np.asarray(jax.Array)", DeviceToHost),
+            ("ArrayImpl.copy_to_host_async", DeviceToHost),
+            ("block_until_ready", Wait),
+            ("IteratorGetNextOp", Infeed),
+            ("SyncLiveTensorsGraph", Lazy),
+            ("$compiler.py:419 compile_or_get_cached", User),
+            ("load_batch", User),
+        ];
+        for (name, class) in cases {
+            assert_eq!(classify(name), class, "{name}");
+        }
+    }
+
+    #[test]
+    fn decorations_come_off() {
+        assert_eq!(stripped("[12] f"), "f");
+        assert_eq!(stripped("[x] f"), "[x] f");
+        assert_eq!(stripped("XlaCompile:#module=jit_f#"), "XlaCompile");
+        assert_eq!(pjit_function("PjitFunction(train_step)"), Some("train_step"));
+        assert_eq!(pjit_function("train_step"), None);
+    }
+}

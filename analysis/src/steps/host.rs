@@ -1,0 +1,77 @@
+//! Steps from annotations on the host.
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+
+use super::ladder::{Mark, Marked, join, step_number};
+
+/// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps where
+/// no attribute does.
+fn is_step_name(name: &str) -> bool {
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+    matches!(word, "train" | "test" | "TraceContext" | "StepMarker")
+}
+
+/// Slices of host threads that say to be a step, else those that are called like one.
+fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
+    let is_host = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
+    let numbered = model.slices_with(SliceAttr::StepNum);
+    let roots = model.slices_with(SliceAttr::StepRoot).filter(|&(_, value)| value != 0);
+    let mut marked: Vec<SliceRef<'_>> = numbered.chain(roots).map(|(slice, _)| slice).filter(is_host).collect();
+    marked.sort_unstable_by_key(|slice| slice.id());
+    marked.dedup_by_key(|slice| slice.id());
+    let named: Vec<bool> = model.labels().iter().map(|label| is_step_name(model.str(label.name))).collect();
+    if marked.is_empty() && named.contains(&true) {
+        let is_named = |slice: &SliceRef<'_>| named.get(slice.label_id().index()).copied().unwrap_or(false);
+        marked = model.all_slices().filter(is_named).filter(is_host).collect();
+    }
+    marked
+}
+
+/// Steps from annotations on hosts.
+pub(super) fn find(model: &TraceModel) -> Result<Marked, String> {
+    let marked = candidates(model);
+    // Of several annotations (train, eval) and threads, the one that covers most time.
+    let mut totals: BTreeMap<(&str, GroupId, TrackId), Picos> = BTreeMap::new();
+    for slice in &marked {
+        let key = (annotation_of(slice.name()), model.track(slice.track()).group, slice.track());
+        *totals.entry(key).or_default() += slice.dur();
+    }
+    let Some((name, ..)) = totals.iter().max_by_key(|(_, total)| **total).map(|(key, _)| *key) else {
+        return Err("the host has no step annotations".to_owned());
+    };
+    let mut by_group: BTreeMap<GroupId, (Picos, TrackId)> = BTreeMap::new();
+    for (&(_, group, track), &total) in totals.iter().filter(|((n, ..), _)| *n == name) {
+        let best = by_group.entry(group).or_insert((total, track));
+        *best = (*best).max((total, track));
+    }
+    let marks = |track: TrackId| {
+        let mut slices: Vec<_> =
+            marked.iter().filter(|s| s.track() == track && annotation_of(s.name()) == name).copied().collect();
+        slices.sort_by_key(|slice| slice.start());
+        host_marks(&slices, name == "StepMarker")
+    };
+    let steps = join(by_group.into_iter().map(|(group, (_, track))| (group, marks(track))).collect());
+    let why = format!("the host annotates {} steps as {name}", steps.len());
+    Ok(Marked { marker: name.to_owned(), steps, why })
+}
+
+fn annotation_of(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
+}
+
+/// Annotations span their step; a `StepMarker` only begins one.
+fn host_marks(slices: &[SliceRef<'_>], begins_only: bool) -> Vec<Mark> {
+    let mark = |(k, slice): (usize, &SliceRef<'_>)| {
+        let next = slices.get(k + 1).filter(|_| begins_only).map(|next| next.start());
+        let end = next.unwrap_or(slice.range().end);
+        Mark {
+            number: step_number(*slice),
+            label: slice.name().to_owned(),
+            range: TimeRange::new(slice.start(), end),
+            is_partial: slice.attr(SliceAttr::Unterminated).is_some() || (begins_only && next.is_none()),
+        }
+    };
+    slices.iter().enumerate().map(mark).collect()
+}

@@ -1,0 +1,197 @@
+//! Finding steps: four kinds of evidence, the best available one wins.
+//!
+//! 1. **Steps line**: the runtime recorded steps on the device.
+//! 2. **Programs**: every execution of the function that takes most device time
+//!    begins a step, which lasts until the next one begins.
+//! 3. **Host annotations**: `StepTraceAnnotation` and its like.
+//! 4. **Whole capture**: one pseudo-step.
+//!
+//! Executions are grouped by *function* (`jit_train_step` of `jit_train_step(12)`),
+//! because a function that was compiled for several shapes is still one step
+//! function. A coefficient of variation below 0.5 would reject the traces that
+//! matter most, those with one very slow step; the middle half of the durations
+//! decides instead (`MAX_SPREAD`). A function that ran only once still makes a
+//! step if it dominates the device: serving captures often hold a single one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{GroupId, GroupKind, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+
+use super::{host, programs};
+
+/// Which kind of evidence steps come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rung {
+    /// Recorded on the device.
+    StepsLine,
+    /// Executions of the dominant program.
+    Modules,
+    /// Annotations on the host.
+    HostAnnotations,
+    /// The capture as one pseudo-step.
+    WholeCapture,
+}
+
+impl Rung {
+    /// Name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::StepsLine => "steps recorded on the device",
+            Self::Modules => "executions of the dominant program",
+            Self::HostAnnotations => "step annotations on the host",
+            Self::WholeCapture => "whole capture as one pseudo-step",
+        }
+    }
+}
+
+/// One step, not yet judged.
+#[derive(Clone, Debug)]
+pub(super) struct RawStep {
+    pub number: Option<u32>,
+    pub label: String,
+    /// One span for each core (or host) that took part.
+    pub spans: Vec<(GroupId, TimeRange)>,
+    pub is_partial: bool,
+}
+
+/// What a rung found.
+pub(super) struct Found {
+    pub rung: Rung,
+    /// What marks a step: a line, a function, an annotation.
+    pub marker: String,
+    pub steps: Vec<RawStep>,
+    /// Why this rung, after why not the ones above.
+    pub why: Vec<String>,
+}
+
+/// Climbs down the ladder until a rung holds.
+pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Found {
+    let mut why = Vec::new();
+    let rungs: [(Rung, Search<'_>); 3] = [
+        (Rung::StepsLine, &|| steps_line(model, devices)),
+        (Rung::Modules, &|| programs::find(model, devices)),
+        (Rung::HostAnnotations, &|| host::find(model)),
+    ];
+    for (rung, search) in rungs {
+        match search() {
+            Ok(marked) => {
+                why.push(marked.why);
+                return Found { rung, marker: marked.marker, steps: marked.steps, why };
+            }
+            Err(reason) => why.push(reason),
+        }
+    }
+    why.push("so the whole capture counts as one step".to_owned());
+    let extent = model.extent();
+    let everything = devices.iter().map(|&device| (device, extent)).collect();
+    let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, is_partial: false };
+    let steps = if extent.is_empty() { Vec::new() } else { vec![step] };
+    Found { rung: Rung::WholeCapture, marker: "capture".to_owned(), steps, why }
+}
+
+/// Looks for steps of one kind; the error says what is missing.
+type Search<'a> = &'a dyn Fn() -> Result<Marked, String>;
+
+/// What one rung found.
+pub(super) struct Marked {
+    pub marker: String,
+    pub steps: Vec<RawStep>,
+    pub why: String,
+}
+
+/// A mark of one step on one core or host.
+pub(super) struct Mark {
+    pub number: Option<u32>,
+    pub label: String,
+    pub range: TimeRange,
+    pub is_partial: bool,
+}
+
+/// Joins the marks of several cores: by number where every core numbers its own
+/// uniquely, else the k-th with the k-th.
+pub(super) fn join(by_group: Vec<(GroupId, Vec<Mark>)>) -> Vec<RawStep> {
+    let numbered = by_group.iter().all(|(_, marks)| {
+        let mut numbers: Vec<_> = marks.iter().map(|mark| mark.number).collect();
+        numbers.sort_unstable();
+        numbers.windows(2).all(|pair| pair[0] != pair[1]) && numbers.iter().all(Option::is_some)
+    });
+    let groups = by_group.len();
+    let mut steps: BTreeMap<u32, RawStep> = BTreeMap::new();
+    for (group, marks) in by_group {
+        for (k, mark) in marks.into_iter().enumerate() {
+            let key = mark.number.filter(|_| numbered).unwrap_or(k as u32);
+            let step = steps.entry(key).or_insert_with(|| RawStep {
+                number: Some(key),
+                label: mark.label,
+                spans: Vec::new(),
+                is_partial: false,
+            });
+            step.spans.push((group, mark.range));
+            step.is_partial |= mark.is_partial;
+        }
+    }
+    let mut steps: Vec<RawStep> = steps.into_values().collect();
+    for step in &mut steps {
+        step.is_partial |= step.spans.len() < groups;
+    }
+    steps.sort_by_key(|step| step.spans.iter().map(|(_, range)| range.start).min());
+    steps
+}
+
+/// Slices of a track that have no parent, in time order.
+pub(super) fn top_slices(model: &TraceModel, track: TrackId) -> Vec<SliceRef<'_>> {
+    let mut slices: Vec<_> = model.slices_on(track).filter(|slice| slice.parent().is_none()).collect();
+    slices.sort_by_key(|slice| (slice.start(), slice.id()));
+    slices
+}
+
+pub(super) fn tracks_of_kind(model: &TraceModel, group: GroupId, kind: TrackKind) -> Vec<TrackId> {
+    model.tracks_of(group).into_iter().filter(|&track| model.track(track).kind == kind).collect()
+}
+
+/// The number at the end of `train 12` or `12`.
+fn trailing_number(name: &str) -> Option<u32> {
+    let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    name.get(name.len() - digits..)?.parse().ok()
+}
+
+pub(super) fn step_number(slice: SliceRef<'_>) -> Option<u32> {
+    let attr = slice.attr(SliceAttr::StepNum).or_else(|| slice.attr(SliceAttr::GroupId));
+    attr.and_then(|number| u32::try_from(number).ok()).or_else(|| trailing_number(slice.name()))
+}
+
+fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String> {
+    let mut by_group = Vec::new();
+    for &device in devices {
+        let mut marks: Vec<Mark> = Vec::new();
+        for slice in
+            tracks_of_kind(model, device, TrackKind::Steps).into_iter().flat_map(|track| top_slices(model, track))
+        {
+            let number = step_number(slice);
+            let is_partial = slice.attr(SliceAttr::Unterminated).is_some();
+            match marks.last_mut().filter(|last| number.is_some() && last.number == number) {
+                // One step in several parts.
+                Some(last) => last.range = last.range.hull(slice.range()),
+                None => marks.push(Mark { number, label: slice.name().to_owned(), range: slice.range(), is_partial }),
+            }
+        }
+        if !marks.is_empty() {
+            by_group.push((device, marks));
+        }
+    }
+    if by_group.is_empty() {
+        return Err("no device recorded steps".to_owned());
+    }
+    let why = format!("{} of {} devices recorded steps", by_group.len(), devices.len());
+    Ok(Marked { marker: "Steps".to_owned(), steps: join(by_group), why })
+}
+
+/// The devices whose lines may hold steps: `TensorCore`s, else GPUs.
+pub(super) fn devices(model: &TraceModel, tensor_cores: Vec<GroupId>) -> Vec<GroupId> {
+    if tensor_cores.is_empty() {
+        return model.group_ids().filter(|&id| matches!(model.group(id).kind, GroupKind::Gpu { .. })).collect();
+    }
+    tensor_cores
+}

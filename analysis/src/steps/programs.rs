@@ -1,0 +1,108 @@
+//! Steps from executions of the dominant program.
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
+
+use super::ladder::{Mark, Marked, join, top_slices, tracks_of_kind};
+use crate::stats::quantile;
+
+/// The middle half of the durations of a step function may spread over this share
+/// of their median.
+const MAX_SPREAD: f64 = 0.5;
+/// A function that ran once is a step if it has this share of the device's module time.
+const SINGLE_SHARE: f64 = 0.5;
+
+/// `jit_f` of `jit_f(123)`.
+pub(crate) fn function_of(module: &str) -> &str {
+    let base = module.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
+    base.filter(|(_, id)| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(module, |(name, _)| name)
+}
+
+/// Steps from program executions.
+pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String> {
+    let executions: Vec<(GroupId, Vec<SliceRef<'_>>)> = devices
+        .iter()
+        .map(|&device| {
+            let tracks = tracks_of_kind(model, device, TrackKind::Modules);
+            (device, tracks.into_iter().flat_map(|track| top_slices(model, track)).collect::<Vec<_>>())
+        })
+        .filter(|(_, slices)| !slices.is_empty())
+        .collect();
+    if executions.is_empty() {
+        return Err("no device recorded program executions".to_owned());
+    }
+    let total: Picos = executions.iter().flat_map(|(_, slices)| slices).map(|slice| slice.measured_dur()).sum();
+    let by_function = dominant(&executions, function_of);
+    let verdict = judge(&executions, &by_function, function_of, total).or_else(|first| {
+        // Different functions may share a name such as `jit_fn`: try single programs.
+        let by_program = dominant(&executions, |name| name);
+        judge(&executions, &by_program, |name| name, total).map_err(|_second| first)
+    });
+    let (marker, why, is_program) = verdict?;
+    let key = if is_program { |name| name } else { function_of };
+    let steps = join(executions.iter().map(|(group, slices)| (*group, program_steps(slices, &marker, key))).collect());
+    Ok(Marked { marker, steps, why })
+}
+
+type Executions<'a> = [(GroupId, Vec<SliceRef<'a>>)];
+
+/// The key with the most device time.
+fn dominant<'a>(executions: &Executions<'a>, key: impl Fn(&'a str) -> &'a str) -> String {
+    let mut totals: BTreeMap<&str, Picos> = BTreeMap::new();
+    for slice in executions.iter().flat_map(|(_, slices)| slices) {
+        *totals.entry(key(slice.name())).or_default() += slice.measured_dur();
+    }
+    let best = totals.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
+    best.map(|(name, _)| name.to_owned()).unwrap_or_default()
+}
+
+/// Whether the executions called `marker` are regular enough to be steps.
+fn judge<'a>(
+    executions: &Executions<'a>,
+    marker: &str,
+    key: impl Fn(&'a str) -> &'a str,
+    total: Picos,
+) -> Result<(String, String, bool), String> {
+    let is_step = |slice: &&SliceRef<'a>| key(slice.name()) == marker;
+    let runs = executions.iter().map(|(_, slices)| slices.iter().filter(is_step).count()).max().unwrap_or(0);
+    let durations: Vec<f64> =
+        executions.iter().flat_map(|(_, s)| s.iter().filter(is_step)).map(|s| s.measured_dur().ps() as f64).collect();
+    let share = durations.iter().sum::<f64>() / (total.ps() as f64).max(1.0);
+    let is_program = function_of(marker) != marker;
+    let quarter = |at| quantile(&durations, at).unwrap_or_default();
+    let spread = (quarter(0.75) - quarter(0.25)) / quarter(0.5).max(1.0);
+    let percent = 100.0 * share;
+    if runs < 2 && share < SINGLE_SHARE {
+        return Err(format!("the dominant program {marker} ran once and has only {percent:.0} % of the module time"));
+    }
+    if spread >= MAX_SPREAD {
+        let spread = 100.0 * spread;
+        return Err(format!("executions of {marker} differ too much to be steps (middle half spreads {spread:.0} %)"));
+    }
+    let times = if runs == 1 { "once; there are no statistics".to_owned() } else { format!("{runs} times") };
+    Ok((marker.to_owned(), format!("{marker} has {percent:.0} % of the module time and ran {times}"), is_program))
+}
+
+/// From the begin of one execution to the begin of the next. The last one ends
+/// with the programs that follow it, at the latest after the median length; the
+/// gap after it is not in the capture, so it is partial where there are others.
+fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<Mark> {
+    let begins: Vec<&SliceRef<'a>> = slices.iter().filter(|slice| key(slice.name()) == marker).collect();
+    let lengths: Vec<f64> = begins.windows(2).map(|w| (w[1].start() - w[0].start()).ps() as f64).collect();
+    let longest = quantile(&lengths, 0.5).map(|median| Picos::from_ps(median as i64));
+    let end = slices.iter().map(|slice| slice.range().end).max().unwrap_or_default();
+    let mark = |(k, slice): (usize, &&SliceRef<'a>)| {
+        let next = begins.get(k + 1).map(|next| next.start());
+        let latest = longest.map_or(end, |longest| end.min(slice.start() + longest));
+        let until = next.unwrap_or_else(|| latest.max(slice.range().end));
+        Mark {
+            number: None,
+            label: slice.name().to_owned(),
+            range: TimeRange::new(slice.start(), until),
+            is_partial: next.is_none() && k > 0,
+        }
+    };
+    begins.iter().enumerate().map(mark).collect()
+}

@@ -1,0 +1,96 @@
+//! Facts about devices, hosts and the session: the stats of planes.
+
+use std::ops::Range;
+
+use trace_model::{DeviceInfo, GroupId, TraceBuilder};
+
+use super::known::Known;
+use super::tables::{StatValue, Tables, stat};
+use super::wire::{Cursor, Value};
+
+/// The stats of a plane; those that cannot be read are left out.
+fn plane_stats<'a>(tables: &'a Tables, stats: &'a [Range<usize>]) -> impl Iterator<Item = (u64, StatValue)> + 'a {
+    stats.iter().filter_map(|range| stat(tables.bytes(), range.clone()).ok())
+}
+
+/// Keeps the stats of a plane as facts of its group, and a core's type and peaks
+/// as its device.
+pub(super) fn group_facts(
+    builder: &mut TraceBuilder,
+    group: GroupId,
+    tables: &Tables,
+    stats: &[Range<usize>],
+    is_core: bool,
+) {
+    let mut device = DeviceInfo::default();
+    for (id, value) in plane_stats(tables, stats) {
+        if let Some(name) = tables.stat_name(id) {
+            builder.set_group_fact(group, &name, tables.arg_value(&value));
+        }
+        device_fact(&mut device, tables, tables.known(id), &value);
+    }
+    if is_core && device != DeviceInfo::default() {
+        builder.set_device(group, device);
+    }
+}
+
+fn device_fact(device: &mut DeviceInfo, tables: &Tables, known: Known, value: &StatValue) {
+    const TERA: f64 = 1e12;
+    const GIGA: f64 = 1e9;
+    // A peak of zero means that the device lacks that memory.
+    let peak = |unit: f64| tables.float(value).filter(|&v| v > 0.0 && v.is_finite()).map(|v| v * unit);
+    let flag = || tables.int(value).map(|v| v != 0);
+    match known {
+        Known::DeviceType => device.type_name = tables.text(value).map(std::borrow::Cow::into_owned),
+        Known::PeakTeraflops => device.peak_flops = peak(TERA),
+        Known::PeakHbm => device.peak_hbm_bytes = peak(GIGA),
+        Known::PeakCmemRead => device.peak_cmem_read_bytes = peak(GIGA),
+        Known::PeakCmemWrite => device.peak_cmem_write_bytes = peak(GIGA),
+        Known::PeakVmemRead => device.peak_vmem_read_bytes = peak(GIGA),
+        Known::PeakVmemWrite => device.peak_vmem_write_bytes = peak(GIGA),
+        Known::HasMegacore => device.has_megacore = flag(),
+        Known::HasMergedVmem => device.has_merged_vmem = flag(),
+        Known::CoreDetails => {
+            if let StatValue::Bytes(range) = value {
+                let details = tables.slice(range.clone());
+                // An absent number is 0 in this encoding; an empty message says nothing at all.
+                let number = |field| (!details.is_empty()).then(|| varint_field(details, field).unwrap_or(0) as i64);
+                (device.local_chip_id, device.global_chip_id) = (number(4), number(5));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A number of a small message.
+fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
+    let mut cursor = Cursor::new(message, 0..message.len());
+    let mut found = None;
+    while let Ok(Some(field)) = cursor.next() {
+        if let (number, Value::Varint(value)) = field
+            && number == wanted
+        {
+            found = Some(value);
+        }
+    }
+    found
+}
+
+/// When the session ran, and whatever else the plane says about it.
+pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &Tables, stats: &[Range<usize>]) {
+    for (id, value) in plane_stats(tables, stats) {
+        let Some(name) = tables.stat_name(id) else { continue };
+        let source = builder.source_mut();
+        match (tables.known(id), tables.int(&value)) {
+            (Known::ProfileStart, Some(ns)) => source.started_unix_ns = Some(ns),
+            (Known::ProfileStop, Some(ns)) => source.stopped_unix_ns = Some(ns),
+            _ if matches!(value, StatValue::Bytes(_)) => {}
+            _ => {
+                let value = tables.arg_value(&value).to_string();
+                if !source.facts.iter().any(|(known, _)| *known == name) {
+                    source.facts.push((name.into_owned(), value));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Arrows between slices: from a launch to what it launched.
+//!
+//! Two encodings exist. TraceMe stats name a producer (`_pt`, `_p`) or a consumer
+//! (`_ct`, `_c`) of a context type and id. The `flow` stat packs both into one
+//! number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
+
+use hashbrown::{HashMap, HashSet};
+use trace_model::{FlowEnd, GroupId, GroupKind, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId, TrackKind};
+
+/// Host event that puts a program into a device's queue.
+const ENQUEUE: &str = "DoEnqueueProgram";
+
+/// Which end of an arrow an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    /// The arrow leaves here.
+    Out,
+    /// The arrow arrives here.
+    In,
+}
+
+/// One end of an arrow on a slice of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FlowPoint {
+    id: u64,
+    index: u32,
+    /// Context type, or category of a `flow` stat beyond [`FLOW_CLASS`].
+    class: u16,
+    role: Role,
+}
+
+/// Keeps `flow` stats apart from producer and consumer types.
+const FLOW_CLASS: u16 = 1 << 12;
+
+impl FlowPoint {
+    pub(super) fn new(id: u64, class: u64, role: Role, index: u32) -> Self {
+        Self { id, index, class: class.min(u64::from(FLOW_CLASS) - 1) as u16, role }
+    }
+
+    /// Follows its slice, which moved up by `by` places.
+    pub(super) fn move_up(&mut self, by: u32) {
+        self.index = self.index.saturating_add(by);
+    }
+}
+
+/// A decoded `flow` stat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct XFlow {
+    pub(super) category: u8,
+    pub(super) id: u64,
+    pub(super) into: bool,
+    pub(super) out: bool,
+}
+
+impl XFlow {
+    pub(super) fn from_bits(bits: u64) -> Self {
+        Self {
+            category: (bits >> 58) as u8,
+            id: (bits >> 2) & ((1 << 56) - 1),
+            into: bits & 1 != 0,
+            out: bits & 2 != 0,
+        }
+    }
+
+    /// The ends of arrows on a slice with this stat.
+    pub(super) fn points(self, index: u32) -> impl Iterator<Item = FlowPoint> {
+        let class = FLOW_CLASS + u16::from(self.category);
+        let point = move |role| FlowPoint { id: self.id, index, class, role };
+        [(self.into, Role::In), (self.out, Role::Out)]
+            .into_iter()
+            .filter_map(move |(has, role)| has.then(|| point(role)))
+    }
+}
+
+/// Draws the arrows between the slices of all lines. Where several producers
+/// share an id, a consumer belongs to the latest one before it.
+pub(super) fn link(builder: &mut TraceBuilder, mut lines: Vec<(TrackId, Vec<FlowPoint>)>) {
+    struct Producer {
+        id: u64,
+        class: u16,
+        line: u32,
+        index: u32,
+    }
+    let total = lines.iter().flat_map(|(_, points)| points).filter(|point| point.role == Role::Out).count();
+    let mut producers = Vec::with_capacity(total);
+    for (line, (_, points)) in lines.iter_mut().enumerate() {
+        let outs = points.iter().filter(|point| point.role == Role::Out);
+        producers.extend(outs.map(|p| Producer { id: p.id, class: p.class, line: line as u32, index: p.index }));
+        points.retain(|point| point.role == Role::In);
+        points.shrink_to_fit();
+    }
+    let tracks: Vec<TrackId> = lines.iter().map(|&(track, _)| track).collect();
+    let start = |builder: &TraceBuilder, producer: &Producer| {
+        builder.batch(tracks[producer.line as usize]).range(producer.index).start
+    };
+    producers.sort_unstable_by(|a, b| {
+        let key = |p: &Producer| (p.id, p.class);
+        let time = |p: &Producer| (start(builder, p), p.line, p.index);
+        key(a).cmp(&key(b)).then_with(|| time(a).cmp(&time(b)))
+    });
+    let mut linked_modules = HashSet::new();
+    for (track, points) in lines {
+        let is_modules = builder.track_mut(track).kind == TrackKind::Modules;
+        for point in points {
+            let now: Timestamp = builder.batch(track).range(point.index).start;
+            let key = (point.id, point.class);
+            let first = producers.partition_point(|p| (p.id, p.class) < key);
+            let same = producers[first..].partition_point(|p| (p.id, p.class) == key);
+            let group = &producers[first..first + same];
+            let before = group.partition_point(|p| start(builder, p) <= now);
+            let Some(producer) = group.get(before.saturating_sub(1)) else { continue };
+            let from = SliceKey::new(tracks[producer.line as usize], producer.index);
+            let to = SliceKey::new(track, point.index);
+            if from != to {
+                builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), point.id);
+                if is_modules {
+                    linked_modules.insert(to);
+                }
+            }
+        }
+    }
+    link_runs(builder, &linked_modules);
+}
+
+/// Where nothing links a program execution to the host, equal run ids do: from
+/// the host's enqueue to the module of the same device. `linked` are modules
+/// that an arrow reaches already. Run ids of other host events are of other
+/// number spaces.
+fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
+    let of_source = |group: GroupId, source| builder.groups()[group.index()].source == source;
+    let source = builder.groups().last().map(|group| group.source);
+    let tracks: Vec<(TrackId, TrackKind, Option<u32>)> = builder
+        .tracks()
+        .filter(|(_, track)| source.is_some_and(|source| of_source(track.group, source)))
+        .map(|(id, track)| (id, track.kind, ordinal(builder, track.group)))
+        .collect();
+    let mut modules: HashMap<(i64, i64), SliceKey> = HashMap::new();
+    for &(track, _, ordinal) in tracks.iter().filter(|&&(_, kind, _)| kind == TrackKind::Modules) {
+        let Some(ordinal) = ordinal else { continue };
+        for &(attr, index, run) in builder.batch(track).attrs() {
+            let key = SliceKey::new(track, index);
+            if attr == SliceAttr::RunId && !linked.contains(&key) {
+                modules.insert((run, i64::from(ordinal)), key);
+            }
+        }
+    }
+    if modules.is_empty() {
+        return;
+    }
+    let mut found = Vec::new();
+    for &(track, ..) in tracks.iter().filter(|&&(_, kind, _)| kind == TrackKind::HostThread) {
+        let batch = builder.batch(track);
+        let mut runs: HashMap<u32, (Option<i64>, i64)> = HashMap::new();
+        for &(attr, index, value) in batch.attrs() {
+            match attr {
+                SliceAttr::RunId if builder.str(builder.label_ref(batch.label(index)).name) == ENQUEUE => {
+                    runs.entry(index).or_default().0 = Some(value);
+                }
+                SliceAttr::DeviceOrdinal => runs.entry(index).or_default().1 = value,
+                _ => {}
+            }
+        }
+        let mut runs: Vec<_> = runs.into_iter().collect();
+        runs.sort_unstable_by_key(|&(index, _)| index);
+        for (index, (run, device)) in runs {
+            let module = run.and_then(|run| modules.get(&(run, device)));
+            found.extend(module.map(|&module| (SliceKey::new(track, index), module, run)));
+        }
+    }
+    for (from, to, run) in found {
+        builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), run.unwrap_or_default() as u64);
+    }
+}
+
+fn ordinal(builder: &TraceBuilder, group: GroupId) -> Option<u32> {
+    match builder.groups()[group.index()].kind {
+        GroupKind::TensorCore { ordinal } => Some(ordinal),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flow_stats_unpack() {
+        let flow = XFlow::from_bits(1_441_151_880_758_608_103);
+        assert_eq!((flow.into, flow.out, flow.id, flow.category), (true, true, 12345, 5));
+        assert_eq!(XFlow::from_bits(3), XFlow { category: 0, id: 0, into: true, out: true });
+        assert_eq!(XFlow::from_bits(7).id, 1);
+        assert_eq!(XFlow::from_bits(2).points(9).count(), 1);
+    }
+}

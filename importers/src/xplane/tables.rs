@@ -1,0 +1,202 @@
+//! What the events of one plane refer to: event metadata and stat names, both
+//! found by id. Ids mean nothing outside of their plane.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use trace_model::ArgValue;
+
+use super::ids::IdMap;
+use super::known::Known;
+use super::wire::{Broken, Cursor, Value};
+
+/// The unpacked file.
+pub(super) type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Metadata of one plane. Texts stay in the file.
+pub(super) struct Tables {
+    file: Bytes,
+    events: IdMap,
+    event_keys: Vec<u64>,
+    /// The `XEventMetadata` message of each row.
+    event_messages: Vec<Range<usize>>,
+    stats: IdMap,
+    stat_names: Vec<Range<usize>>,
+    known: Vec<Known>,
+}
+
+impl Tables {
+    /// Reads the entries of the two metadata maps of a plane. An entry that
+    /// cannot be read is handed to `broken` and left out.
+    pub(super) fn new(
+        file: Bytes,
+        event_entries: &[Range<usize>],
+        stat_entries: &[Range<usize>],
+        mut broken: impl FnMut(Broken),
+    ) -> Self {
+        let bytes = (*file).as_ref();
+        let mut read = |entries: &[Range<usize>]| {
+            let (mut ids, mut messages) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+            for entry in entries {
+                match map_entry(bytes, entry.clone()) {
+                    Ok((id, message)) => {
+                        ids.push(id);
+                        messages.push(message);
+                    }
+                    Err(error) => broken(error),
+                }
+            }
+            (IdMap::new(&ids), ids, messages)
+        };
+        let (events, event_keys, event_messages) = read(event_entries);
+        let (stats, _, stat_messages) = read(stat_entries);
+        let stat_names: Vec<_> = stat_messages.into_iter().map(|message| name_of(bytes, message)).collect();
+        let known =
+            stat_names.iter().map(|name| Known::from_name(bytes.get(name.clone()).unwrap_or_default())).collect();
+        Self { file, events, event_keys, event_messages, stats, stat_names, known }
+    }
+
+    /// The file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        (*self.file).as_ref()
+    }
+
+    /// The file, shared.
+    pub(super) fn file(&self) -> &Bytes {
+        &self.file
+    }
+
+    /// Row of an event's metadata.
+    #[inline]
+    pub(super) fn event_row(&self, id: u64) -> Option<usize> {
+        self.events.get(id)
+    }
+
+    /// Id of a row of the event metadata.
+    pub(super) fn event_key(&self, row: usize) -> Option<u64> {
+        self.event_keys.get(row).copied()
+    }
+
+    /// All event metadata, by row.
+    pub(super) fn event_messages(&self) -> &[Range<usize>] {
+        &self.event_messages
+    }
+
+    /// What a stat is, where it is one that the importer reads.
+    #[inline]
+    pub(super) fn known(&self, stat: u64) -> Known {
+        self.stats.get(stat).and_then(|row| self.known.get(row)).copied().unwrap_or(Known::Other)
+    }
+
+    /// Name of a stat.
+    pub(super) fn stat_name(&self, stat: u64) -> Option<Cow<'_, str>> {
+        let range = self.stat_names.get(self.stats.get(stat)?)?;
+        Some(String::from_utf8_lossy(self.slice(range.clone())))
+    }
+
+    /// Bytes of the file; empty outside of it.
+    pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
+        self.bytes().get(range).unwrap_or_default()
+    }
+
+    /// The text of a stat, whether stored in place or by reference.
+    pub(super) fn text(&self, value: &StatValue) -> Option<Cow<'_, str>> {
+        match value {
+            StatValue::Text(range) => Some(String::from_utf8_lossy(self.slice(range.clone()))),
+            StatValue::Ref(id) => self.stat_name(*id),
+            _ => None,
+        }
+    }
+
+    /// A stat as an argument to show.
+    pub(super) fn arg_value(&self, value: &StatValue) -> ArgValue {
+        match value {
+            StatValue::Int(v) => ArgValue::Int(*v),
+            StatValue::Uint(v) => ArgValue::Uint(*v),
+            StatValue::Double(v) => ArgValue::Float(*v),
+            StatValue::Bytes(range) => ArgValue::Opaque(range.len()),
+            StatValue::Text(_) | StatValue::Ref(_) => {
+                self.text(value).map_or(ArgValue::Null, |text| ArgValue::Text(text.into_owned()))
+            }
+            StatValue::None => ArgValue::Null,
+        }
+    }
+
+    /// The whole number of a stat in any numeric form, numeric text included.
+    #[inline]
+    pub(super) fn int(&self, value: &StatValue) -> Option<i64> {
+        match value {
+            StatValue::Int(v) => Some(*v),
+            StatValue::Uint(v) => Some(*v as i64),
+            other => self.arg_value(other).as_i64(),
+        }
+    }
+
+    /// The number of a stat in any numeric form, numeric text included.
+    pub(super) fn float(&self, value: &StatValue) -> Option<f64> {
+        self.arg_value(value).as_f64()
+    }
+}
+
+/// The value of an `XStat`. Whole numbers come signed or unsigned as the
+/// producer liked: no reader may insist on one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum StatValue {
+    None,
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    Text(Range<usize>),
+    Bytes(Range<usize>),
+    /// Id of the stat metadata whose name is the text.
+    Ref(u64),
+}
+
+/// Reads an `XStat`: the id of its name, and its value.
+pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue), Broken> {
+    let mut cursor = Cursor::new(file, range);
+    let (mut id, mut value) = (0, StatValue::None);
+    while let Some(field) = cursor.next()? {
+        match field {
+            (1, Value::Varint(v)) => id = v,
+            (2, Value::Fixed64(bits)) => value = StatValue::Double(f64::from_bits(bits)),
+            (3, Value::Varint(v)) => value = StatValue::Uint(v),
+            (4, Value::Varint(v)) => value = StatValue::Int(v as i64),
+            (5, Value::Bytes(range)) => value = StatValue::Text(range),
+            (6, Value::Bytes(range)) => value = StatValue::Bytes(range),
+            (7, Value::Varint(v)) => value = StatValue::Ref(v),
+            _ => {}
+        }
+    }
+    Ok((id, value))
+}
+
+/// Key and value of a map entry. The key may be absent, which means 0; the id
+/// inside of the message is redundant and often wrong.
+fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), Broken> {
+    let end = range.end;
+    let mut cursor = Cursor::new(file, range);
+    let (mut key, mut message) = (0, end..end);
+    while let Some(field) = cursor.next()? {
+        match field {
+            (1, Value::Varint(v)) => key = v,
+            (2, Value::Bytes(range)) => message = range,
+            _ => {}
+        }
+    }
+    Ok((key, message))
+}
+
+/// Field 2 of a message: its name.
+fn name_of(file: &[u8], range: Range<usize>) -> Range<usize> {
+    let end = range.end;
+    let mut cursor = Cursor::new(file, range);
+    let mut name = end..end;
+    while let Ok(Some(field)) = cursor.next() {
+        if let (2, Value::Bytes(range)) = field {
+            name = range;
+        }
+    }
+    name
+}
