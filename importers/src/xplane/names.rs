@@ -101,8 +101,9 @@ impl PlaneKind {
     /// Order among planes.
     pub(super) fn sort(self) -> i64 {
         match self {
-            Self::TensorCore { ordinal } | Self::Gpu { ordinal } => i64::from(ordinal),
-            Self::SparseCore { ordinal, .. } => i64::from(ordinal),
+            Self::TensorCore { ordinal } | Self::Gpu { ordinal } | Self::SparseCore { ordinal, .. } => {
+                i64::from(ordinal)
+            }
             Self::Chip => 1 << 33,
             Self::Custom | Self::Other | Self::Metadata | Self::TaskEnvironment => 1 << 34,
             Self::Host => 1 << 35,
