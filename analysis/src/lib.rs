@@ -22,6 +22,7 @@ mod report;
 mod scope;
 pub mod stats;
 pub mod steps;
+pub mod utilization;
 mod window;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};
@@ -52,4 +53,5 @@ pub enum AnalysisError {
 }
 
 /// Every analysis.
-pub static ANALYSES: &[AnalysisEntry] = &[entry::<steps::Steps>(), entry::<ops::Ops>(), entry::<compile::Compile>()];
+pub static ANALYSES: &[AnalysisEntry] =
+    &[entry::<steps::Steps>(), entry::<ops::Ops>(), entry::<utilization::Utilization>(), entry::<compile::Compile>()];
