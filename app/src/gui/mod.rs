@@ -24,7 +24,7 @@ use std::sync::Arc;
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
-pub use self::screenshot::Screenshot;
+pub use self::screenshot::{Screenshot, ScreenshotArgs};
 pub use self::settings::{Settings, ThemeChoice};
 
 use self::jobs::{Memo, Wake, Worker};
@@ -71,12 +71,7 @@ pub struct Launch {
     pub screenshot: Option<Screenshot>,
 }
 
-/// Opens the window, with a trace where one is named.
-pub fn run(path: Option<PathBuf>, import: ImportOptions, options: Options) -> anyhow::Result<()> {
-    launch(Launch { path, import, options, screenshot: None })
-}
-
-/// Opens the window.
+/// Opens the window, and returns when it is closed.
 pub fn launch(launch: Launch) -> anyhow::Result<()> {
     let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
     let mut viewport = egui::ViewportBuilder::default()

@@ -34,6 +34,49 @@ pub struct Screenshot {
     pub fold: Vec<String>,
 }
 
+/// Hidden options of `systole open`, for the project's own pictures.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ScreenshotArgs {
+    /// Write a picture of the window to this PNG file and quit
+    #[arg(long, hide = true, value_name = "PNG")]
+    screenshot: Option<PathBuf>,
+    /// Size of the window
+    #[arg(long, hide = true, value_name = "WxH", default_value = "1600x1000", value_parser = size)]
+    size: (f32, f32),
+    /// Part of the trace to show: 10ms..12ms after its beginning
+    #[arg(long, hide = true, value_name = "A..B", value_parser = range)]
+    range: Option<(Picos, Picos)>,
+    /// Select the longest slice of this name
+    #[arg(long, hide = true, value_name = "NAME")]
+    select: Option<String>,
+    /// Fold groups whose name contains this
+    #[arg(long, hide = true, value_name = "TEXT")]
+    fold: Vec<String>,
+    /// Use the light theme
+    #[arg(long, hide = true)]
+    light: bool,
+}
+
+impl From<ScreenshotArgs> for Option<Screenshot> {
+    fn from(args: ScreenshotArgs) -> Self {
+        let ScreenshotArgs { screenshot, size, range, select, fold, light } = args;
+        screenshot.map(|path| Screenshot { path, size, range, select, fold, light })
+    }
+}
+
+fn size(text: &str) -> Result<(f32, f32), String> {
+    let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    parsed
+        .filter(|&(w, h): &(f32, f32)| w >= 100.0 && h >= 100.0)
+        .ok_or_else(|| "write for example 1600x1000".to_owned())
+}
+
+fn range(text: &str) -> Result<(Picos, Picos), String> {
+    let (start, end) = text.split_once("..").ok_or_else(|| "write for example 10ms..12ms".to_owned())?;
+    let parse = |text: &str| text.parse::<Picos>().map_err(|error| error.to_string());
+    Ok((parse(start)?, parse(end)?))
+}
+
 /// How it went: `None` while no picture was taken.
 pub type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
 
