@@ -6,6 +6,7 @@
 //! analysis: one file in `src`, one line in the list.
 
 pub mod bound;
+pub mod busy;
 mod cache;
 pub mod category;
 pub mod chips;
@@ -52,6 +53,12 @@ pub enum AnalysisError {
     NotApplicable(String),
 }
 
-/// Every analysis.
-pub static ANALYSES: &[AnalysisEntry] =
-    &[entry::<steps::Steps>(), entry::<ops::Ops>(), entry::<utilization::Utilization>(), entry::<compile::Compile>()];
+/// Every analysis, in the order of a report.
+#[rustfmt::skip]
+pub static ANALYSES: &[AnalysisEntry] = &[
+    entry::<steps::Steps>(),
+    entry::<busy::Devices>(),
+    entry::<utilization::Utilization>(),
+    entry::<ops::Ops>(),
+    entry::<compile::Compile>(),
+];
