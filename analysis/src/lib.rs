@@ -6,7 +6,6 @@
 //! analysis: one file in `src`, one line in the list.
 
 pub mod bound;
-pub mod busy;
 mod cache;
 pub mod category;
 pub mod chips;
@@ -23,7 +22,6 @@ mod report;
 mod scope;
 pub mod stats;
 pub mod steps;
-pub mod utilization;
 mod window;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};
@@ -53,12 +51,5 @@ pub enum AnalysisError {
     NotApplicable(String),
 }
 
-/// Every analysis, in the order of a report.
-#[rustfmt::skip]
-pub static ANALYSES: &[AnalysisEntry] = &[
-    entry::<steps::Steps>(),
-    entry::<busy::Devices>(),
-    entry::<utilization::Utilization>(),
-    entry::<ops::Ops>(),
-    entry::<compile::Compile>(),
-];
+/// Every analysis.
+pub static ANALYSES: &[AnalysisEntry] = &[entry::<steps::Steps>(), entry::<ops::Ops>(), entry::<compile::Compile>()];

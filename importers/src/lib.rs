@@ -10,8 +10,10 @@ mod glob;
 mod import;
 mod locate;
 mod looks_like;
+mod names;
 mod progress;
 mod source;
+mod trace_event;
 mod xplane;
 
 use trace_model::TraceBuilder;
@@ -58,4 +60,4 @@ pub trait Importer: Sync {
 }
 
 /// Every format, best guess first where two are equally sure.
-pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane];
+pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane, &trace_event::TraceEventJson];

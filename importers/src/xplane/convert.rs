@@ -13,11 +13,11 @@ use trace_model::{
 use super::args::PlaneArgs;
 use super::flows::{self, XFlow};
 use super::lines::{self, Context, Decoded, EPOCH_LIKE_NS, Outline};
-use super::names::{self, PlaneKind};
 use super::ops::ProgramNames;
 use super::space::{Plane, Space};
 use super::tables::{Bytes, Tables};
 use super::{counters, facts, ops, programs};
+use crate::names::{self, PlaneKind};
 use crate::{ImportError, Progress, async_spans};
 
 /// A plane on its way into the model.
@@ -103,12 +103,15 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
     for line in outlines {
         // Lines of one id are one timeline; so is none, in files that number nothing.
         let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
-        if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
-            out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
-            parts.push(line);
-        } else {
-            by_id.insert(key, lines.len());
-            lines.push(vec![line]);
+        match by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
+            Some(parts) => {
+                out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
+                parts.push(line);
+            }
+            None => {
+                by_id.insert(key, lines.len());
+                lines.push(vec![line]);
+            }
         }
     }
     drop(by_id);

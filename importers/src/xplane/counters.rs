@@ -8,9 +8,9 @@ use trace_model::{GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, Trac
 
 use super::known::Known;
 use super::lines::Outline;
-use super::names;
 use super::tables::{StatValue, Tables, stat};
 use super::wire::{Broken, Cursor, Value};
+use crate::names;
 
 /// One sample as recorded.
 struct Sample {
@@ -95,10 +95,6 @@ fn read(tables: &Tables, range: Range<usize>) -> Result<Sample, Broken> {
     Ok(sample)
 }
 
-/// How many ops back the one around a sample is looked for: further back there
-/// can only be loops, which end no sample early.
-const NEIGHBOURS: usize = 64;
-
 /// Ends of the ops of a core.
 #[derive(Default)]
 struct OpEnds {
@@ -117,7 +113,9 @@ impl OpEnds {
     /// End of the innermost op around `at`.
     fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.ops.partition_point(|op| op.start <= at);
-        // Ops nest, so the latest that is still open is the innermost.
+        // Ops nest, so the latest that is still open is the innermost. Far back
+        // there can only be loops, which end no sample early.
+        const NEIGHBOURS: usize = 64;
         let open = self.ops.get(..before)?.iter().rev().take(NEIGHBOURS).find(|op| op.contains(at));
         open.map(|op| op.end)
     }

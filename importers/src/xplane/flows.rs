@@ -68,8 +68,7 @@ impl XFlow {
         let point = move |role| FlowPoint { id: self.id, index, class, role };
         [(self.into, Role::In), (self.out, Role::Out)]
             .into_iter()
-            .filter(|&(has, _)| has)
-            .map(move |(_, role)| point(role))
+            .filter_map(move |(has, role)| has.then(|| point(role)))
     }
 }
 

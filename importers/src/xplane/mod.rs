@@ -21,7 +21,6 @@ mod flows;
 mod ids;
 mod known;
 mod lines;
-mod names;
 mod ops;
 mod programs;
 mod space;

@@ -7,9 +7,9 @@ use hashbrown::HashMap;
 use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder};
 
 use super::known::Known;
-use super::names;
 use super::tables::{StatValue, Tables, stat};
 use super::wire::{Broken, Cursor, Value};
+use crate::names;
 
 /// Names of programs by id, from everywhere in the file.
 pub(super) type ProgramNames = HashMap<u64, String>;

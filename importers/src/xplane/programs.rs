@@ -6,10 +6,10 @@ use trace_model::{Blob, TraceBuilder};
 
 use super::known::Known;
 use super::lines::Outline;
-use super::names;
 use super::ops::{EventMetadata, ProgramNames, text};
 use super::tables::{StatValue, Tables};
 use super::wire::{Cursor, Value};
+use crate::names;
 
 /// Reads the HLO protos of the metadata plane: one for each program.
 ///

@@ -1,4 +1,5 @@
-//! What planes and lines are, by their names: the format has no other mark.
+//! What XProf's planes and lines are, by their names: neither of its formats has
+//! any other mark.
 
 use trace_model::{GroupKind, TrackKind};
 
@@ -7,7 +8,7 @@ const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
 
 /// What a plane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PlaneKind {
+pub(crate) enum PlaneKind {
     /// Host threads.
     Host,
     /// A device's core that runs HLO programs.
@@ -31,7 +32,7 @@ pub(super) enum PlaneKind {
 }
 
 /// What the plane `name` stands for.
-pub(super) fn plane_kind(name: &str) -> PlaneKind {
+pub(crate) fn plane_kind(name: &str) -> PlaneKind {
     if let Some(rest) = name.strip_prefix("/device:TPU:") {
         return tpu(rest).unwrap_or(PlaneKind::Other);
     }
@@ -68,7 +69,7 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// Whether a plane of this name can exist, to tell planes from noise.
-pub(super) fn is_plane_name(name: &[u8]) -> bool {
+pub(crate) fn is_plane_name(name: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8]] = &[
         b"/host:",
         b"/device:",
@@ -86,7 +87,7 @@ pub(super) fn is_plane_name(name: &[u8]) -> bool {
 
 impl PlaneKind {
     /// The group that shows the plane; `None` for planes without a timeline.
-    pub(super) fn group_kind(self) -> Option<GroupKind> {
+    pub(crate) fn group_kind(self) -> Option<GroupKind> {
         match self {
             Self::Host => Some(GroupKind::HostProcess),
             Self::TensorCore { ordinal } => Some(GroupKind::TensorCore { ordinal }),
@@ -99,9 +100,9 @@ impl PlaneKind {
     }
 
     /// Order among planes.
-    pub(super) fn sort(self) -> i64 {
+    pub(crate) fn sort(self) -> i64 {
         match self {
-            Self::TensorCore { ordinal } | Self::Gpu { ordinal } | Self::SparseCore { ordinal, .. } => {
+            Self::TensorCore { ordinal } | Self::SparseCore { ordinal, .. } | Self::Gpu { ordinal } => {
                 i64::from(ordinal)
             }
             Self::Chip => 1 << 33,
@@ -111,13 +112,13 @@ impl PlaneKind {
     }
 
     /// Whether it runs HLO programs.
-    pub(super) fn is_core(self) -> bool {
+    pub(crate) fn is_core(self) -> bool {
         matches!(self, Self::TensorCore { .. } | Self::SparseCore { .. })
     }
 }
 
 /// What a line of a plane records.
-pub(super) fn track_kind(plane: PlaneKind, id: i64, name: &str) -> TrackKind {
+pub(crate) fn track_kind(plane: PlaneKind, id: i64, name: &str) -> TrackKind {
     // GPU planes are post-processed: all but streams and steps repeats the streams.
     if name == "Steps" || name == "Sparse Core Steps" {
         return TrackKind::Steps;
@@ -171,7 +172,7 @@ fn is_derived_id(id: i64) -> bool {
 }
 
 /// Order of lines in a plane: as the work flows down, then by name.
-pub(super) fn track_sort(kind: TrackKind) -> i64 {
+pub(crate) fn track_sort(kind: TrackKind) -> i64 {
     match kind {
         TrackKind::Steps => 0,
         TrackKind::Modules => 1,
@@ -187,7 +188,7 @@ pub(super) fn track_sort(kind: TrackKind) -> i64 {
 }
 
 /// `jit_f(123)` as name and program id; a name alone has none.
-pub(super) fn program_name(module: &str) -> (&str, Option<u64>) {
+pub(crate) fn program_name(module: &str) -> (&str, Option<u64>) {
     let parts = module.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
     match parts.map(|(name, id)| (name, id.bytes().all(|b| b.is_ascii_digit()).then(|| id.parse().ok()).flatten())) {
         Some((name, Some(id))) => (name, Some(id)),
@@ -196,7 +197,7 @@ pub(super) fn program_name(module: &str) -> (&str, Option<u64>) {
 }
 
 /// The op that an HLO text defines: `%fusion.3 = …` is `fusion.3`.
-pub(super) fn op_name(text: &str) -> Option<&str> {
+pub(crate) fn op_name(text: &str) -> Option<&str> {
     let (left, _) = text.split_once(" = ")?;
     let name = left.strip_prefix("ROOT ").unwrap_or(left);
     let name = name.strip_prefix('%')?;

@@ -1,0 +1,189 @@
+//! Asynchronous spans: `b`, `n`, `e`, and the older `S`, `T`, `p`, `F`.
+//!
+//! Begin and end belong together by category and id. Ids count within a process
+//! where they say so (`id2.local`); else the same process is preferred, and any
+//! other accepted. Spans of one id nest; the outermost names the track.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use trace_model::{IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
+
+use super::collect::{Collector, ThreadId};
+use super::event::RawEvent;
+use super::json::{Value, members};
+use super::places::Places;
+
+/// What an event does to its span.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Begin,
+    Mark,
+    End,
+}
+
+struct AsyncEvent {
+    at: Timestamp,
+    key: u32,
+    action: Action,
+    local: bool,
+    thread: ThreadId,
+    label: LabelId,
+    named: bool,
+    args: Option<u64>,
+}
+
+/// All asynchronous events.
+#[derive(Default)]
+pub(super) struct AsyncEvents {
+    events: Vec<AsyncEvent>,
+    keys: HashMap<Vec<u8>, u32>,
+}
+
+impl Collector<'_> {
+    pub(super) fn asynchronous_event(&mut self, event: &RawEvent<'_>, offset: u64) {
+        let Some(at) = self.start(event, offset) else { return };
+        if event.ph == b'T' && event.get_text(b"cat") == Some(b"thread_state") {
+            self.thread_state(event, at, offset);
+            return;
+        }
+        let (scope, id) = async_id(event);
+        let local = scope == Scope::Local;
+        let thread = self.thread_of(event);
+        let mut key = event.get_text(b"cat").unwrap_or_default().to_vec();
+        key.push(0);
+        key.extend_from_slice(event.get_text(b"scope").unwrap_or_default());
+        key.push(0);
+        key.extend_from_slice(id);
+        let next = self.asynchronous.keys.len() as u32;
+        let key = *self.asynchronous.keys.entry(key).or_insert(next);
+        let action = match event.ph {
+            b'b' | b'S' => Action::Begin,
+            b'e' | b'F' => Action::End,
+            _ => Action::Mark,
+        };
+        let label = self.label_of(event);
+        let named = !event.name.raw.is_empty();
+        let args = event.has_args.then_some(offset);
+        self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, named, args });
+    }
+
+    /// What a thread was doing, as Perfetto exports it: a complete event on a track
+    /// beside the thread's own.
+    fn thread_state(&mut self, event: &RawEvent<'_>, at: Timestamp, offset: u64) {
+        let thread = self.thread_of(event);
+        let name = format!("state of {}", self.threads[thread as usize].tid);
+        let states = self.shared_thread(event.pid, &name);
+        let dur = self.dur(event, offset);
+        self.add_slice(event, states, TimeRange::at(at, dur), offset);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Any,
+    Local,
+}
+
+fn async_id<'a>(event: &RawEvent<'a>) -> (Scope, &'a [u8]) {
+    let Some(Value::Object(id2)) = event.get(b"id2") else {
+        return (Scope::Any, event.get_text(b"id").unwrap_or_default());
+    };
+    let (mut scope, mut id) = (Scope::Any, id2);
+    let _ = members(id2, 0, |key, value| {
+        scope = if key.raw == b"local" { Scope::Local } else { Scope::Any };
+        id = value.number();
+        Ok(())
+    });
+    (scope, id)
+}
+
+/// A span that has begun.
+struct Open {
+    pid: i64,
+    local: bool,
+    /// Name of the outermost span of its id: the name of the track.
+    outermost: LabelId,
+    track: TrackId,
+    begin: usize,
+}
+
+/// What came of asynchronous events.
+#[derive(Default)]
+pub(super) struct Spans {
+    /// Tracks that spans were added to.
+    pub(super) tracks: BTreeSet<TrackId>,
+    /// Where more arguments are: `(those of the begin, those of the end)`.
+    pub(super) end_args: Vec<(u64, u64)>,
+}
+
+/// Adds all spans, to tracks of their own but for lines of devices.
+pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, places: &Places) -> Spans {
+    let events = asynchronous.events;
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_by_key(|&i| events[i].at);
+    let mut open: HashMap<u32, Vec<Open>> = HashMap::new();
+    let mut spans = Spans::default();
+    let mut last = Timestamp::MIN;
+    for i in order {
+        let event = &events[i];
+        last = last.max(event.at);
+        let pid = places.pid_of(event.thread);
+        let stack = open.entry(event.key).or_default();
+        let same_process = |span: &Open| span.pid == pid && span.local == event.local;
+        if event.action == Action::End {
+            let named = |span: &&Open| !event.named || events[span.begin].label == event.label;
+            let at = stack
+                .iter()
+                .rposition(|span| same_process(span) && named(&span))
+                .or_else(|| stack.iter().rposition(|span| !event.local && !span.local && named(&span)));
+            let Some(at) = at else {
+                let name = builder.str(builder.label_ref(event.label).name).to_owned();
+                builder.log(IssueKind::EndWithoutBegin, || format!("{name:?} at {} ps", event.at.ps()));
+                continue;
+            };
+            let span = stack.remove(at);
+            let begin = &events[span.begin];
+            let handle = begin.args.or(event.args);
+            if let (Some(first), Some(second)) = (begin.args, event.args) {
+                spans.end_args.push((first, second));
+            }
+            let range = TimeRange::new(begin.at, event.at.max(begin.at));
+            builder.add_slice(span.track, SliceSpec { args: handle, ..SliceSpec::new(range, begin.label) });
+            continue;
+        }
+        let outermost = stack.iter().find(|span| same_process(span)).map_or(event.label, |span| span.outermost);
+        let Some(group) = places.group_of(pid) else { continue };
+        let track = places.line_of(event.thread).unwrap_or_else(|| {
+            let name = builder.str(builder.label_ref(outermost).name).to_owned();
+            builder.track(group, TrackKind::Async, ASYNC_LINE, &name)
+        });
+        spans.tracks.insert(track);
+        if event.action == Action::Begin {
+            stack.push(Open { pid, local: event.local, outermost, track, begin: i });
+        } else {
+            let range = TimeRange::new(event.at, event.at);
+            let key = builder.add_slice(track, SliceSpec { args: event.args, ..SliceSpec::new(range, event.label) });
+            builder.set_attr(key, SliceAttr::Instant, 1);
+        }
+    }
+    close_all(builder, &events, open, last);
+    spans
+}
+
+/// The id under which asynchronous tracks are filed: they belong to no thread.
+const ASYNC_LINE: i64 = i64::MAX;
+
+/// Spans that never end run to the last asynchronous event.
+fn close_all(builder: &mut TraceBuilder, events: &[AsyncEvent], open: HashMap<u32, Vec<Open>>, last: Timestamp) {
+    let mut left: Vec<Open> = open.into_values().flatten().collect();
+    left.sort_by_key(|span| span.begin);
+    for span in left {
+        let begin = &events[span.begin];
+        let spec = SliceSpec { args: begin.args, ..SliceSpec::new(TimeRange::new(begin.at, last), begin.label) };
+        let key = builder.add_slice(span.track, spec);
+        builder.set_attr(key, SliceAttr::Unterminated, 1);
+        let name = builder.str(builder.label_ref(begin.label).name).to_owned();
+        builder.log(IssueKind::BeginWithoutEnd, || format!("{name:?}"));
+    }
+}

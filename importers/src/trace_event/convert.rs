@@ -1,0 +1,117 @@
+//! Makes the model of what was collected, when everything is read.
+
+use std::sync::Arc;
+
+use trace_model::{IssueKind, TrackId};
+
+use super::args::JsonArgs;
+use super::collect::Collector;
+use super::places::{Places, looks_like_cores};
+use super::{asynchronous, flows, ops, stack};
+use crate::{Source, async_spans};
+
+/// Exporters stop after this many complete events, without saying so.
+const EXPORT_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
+
+/// What no trace-event JSON of XProf tells.
+const XPROF_CANNOT_KNOW: &[&str] = &[
+    "device type",
+    "device peaks",
+    "bytes by memory space",
+    "HLO protos",
+    "memory allocations",
+    "wall-clock start of the session",
+    "hardware utilization counters",
+];
+/// What the exporter leaves out beyond that, and the viewer does not.
+const EXPORT_CANNOT_KNOW: &[&str] = &[
+    "flops at the bf16 rate",
+    "in-flight spans of asynchronous ops (rebuilt from start and done)",
+    "symbol ids of ops",
+    "step groups",
+    "links from host to device",
+    "host names",
+];
+/// What a trace of another program tells nothing about.
+const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and bytes of ops", "HLO protos"];
+
+/// Makes the model of what was collected from `source`.
+pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
+    let is_xprof = collected.session.is_xprof || looks_like_cores(&collected.threads);
+    describe(&mut collected, is_xprof);
+    let places = Places::new(&mut collected, is_xprof);
+
+    let Collector { builder, facts, threads, asynchronous, flows, counters, session, .. } = collected;
+    let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
+    let (mut op_facts, mut end_args) = (Vec::new(), Vec::new());
+    for (index, thread) in threads.into_iter().enumerate() {
+        let Some(track) = places.track_of(index as u32) else {
+            offsets.push(0);
+            stacks.push(None);
+            continue;
+        };
+        offsets.push(builder.append(track, thread.batch));
+        op_facts.push((track, thread.op_facts));
+        let stacked = stack::build(builder, track, &thread.stack);
+        end_args.extend_from_slice(&stacked.end_args);
+        stacks.push(Some(stacked));
+    }
+    ops::label_ops(builder, &facts, op_facts);
+    let spans = asynchronous::build(asynchronous, builder, &places);
+    end_args.extend(spans.end_args);
+    counters.build(builder, |pid| places.group_of(pid));
+    flows::build(flows, builder, &places, &offsets, &stacks);
+
+    let args = builder.add_arg_source(Arc::new(JsonArgs::new(source, end_args, session.stack_frames)));
+    let tracks: Vec<TrackId> = places.tracks().chain(spans.tracks).collect();
+    for track in tracks {
+        builder.set_arg_source(track, args);
+    }
+    if is_xprof {
+        async_spans::complete(builder);
+    }
+}
+
+/// Fills in what is known about the file, and what cannot be.
+fn describe(collected: &mut Collector<'_>, is_xprof: bool) {
+    let session = &mut collected.session;
+    let mut cannot_know: Vec<&'static str> = Vec::new();
+    if is_xprof {
+        cannot_know.extend(XPROF_CANNOT_KNOW);
+        if !session.is_viewer {
+            cannot_know.extend(EXPORT_CANNOT_KNOW);
+        }
+    } else {
+        cannot_know.extend(FOREIGN_CANNOT_KNOW);
+    }
+    let origin = collected.origin.unwrap_or(0);
+    let source = collected.builder.source_mut();
+    source.cannot_know = cannot_know;
+    source.facts = std::mem::take(&mut session.facts);
+    if source.host.is_none() {
+        source.host.clone_from(&session.host);
+    }
+    source.started_unix_ns = started_unix_ns(session.base_unix_ns, origin);
+    if origin != 0 {
+        collected.builder.set_origin_ps(origin);
+    }
+    if session.is_downsampled {
+        collected.builder.log(IssueKind::Downsampled, || "filteredByVisibility is true".to_owned());
+    }
+    let complete = collected.complete_events;
+    if is_xprof && EXPORT_LIMITS.contains(&complete) {
+        collected.builder.log(IssueKind::ExportLimit, || format!("exactly {complete} complete events"));
+    }
+}
+
+/// When [`trace_model::Timestamp::ZERO`] was, where the file tells: by a base that
+/// it states, or because its times are microseconds since 1970.
+fn started_unix_ns(base_ns: Option<i64>, origin_ps: i128) -> Option<i64> {
+    /// 2001 to 2096, in picoseconds.
+    const PLAUSIBLE: std::ops::Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_000_000_000_000_000;
+    let origin_ns = i64::try_from(origin_ps / 1000).ok()?;
+    match base_ns {
+        Some(base) => base.checked_add(origin_ns),
+        None => PLAUSIBLE.contains(&origin_ps).then_some(origin_ns),
+    }
+}

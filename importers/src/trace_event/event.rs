@@ -1,0 +1,283 @@
+//! One event object, read in place.
+//!
+//! Most of the time of an import is spent here, so the usual keys are recognised
+//! by one comparison of eight bytes, numbers are read while their end is looked
+//! for, and everything rare is set aside as it is written.
+
+use super::json::{Read, Stop, Text, Value, byte, skip_blank, text, value};
+use super::number;
+
+/// A process or thread id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Id<'a> {
+    #[default]
+    Missing,
+    Number(i64),
+    Text(Text<'a>),
+}
+
+/// A time in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Micros<'a> {
+    #[default]
+    Missing,
+    /// Picoseconds already, from the usual form.
+    Picos(i64),
+    /// Any other form.
+    Written(&'a [u8]),
+}
+
+impl Micros<'_> {
+    /// Picoseconds; `Err` where it is missing or not a number.
+    #[inline]
+    pub(super) fn picos(self) -> Result<i128, ()> {
+        match self {
+            Self::Missing => Err(()),
+            Self::Picos(picos) => Ok(i128::from(picos)),
+            Self::Written(text) => number::picos_from_micros(text).ok_or(()),
+        }
+    }
+}
+
+/// An event as written. Missing texts are empty, missing objects too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RawEvent<'a> {
+    /// First letter of the phase; 0 where there is none.
+    pub(super) ph: u8,
+    pub(super) pid: Id<'a>,
+    pub(super) tid: Id<'a>,
+    pub(super) ts: Micros<'a>,
+    pub(super) dur: Micros<'a>,
+    pub(super) name: Text<'a>,
+    /// Number of members.
+    pub(super) members: u32,
+    /// Whether there is anything to show beside name and times.
+    pub(super) has_args: bool,
+    /// The args object; empty where there is none.
+    pub(super) args: &'a [u8],
+    /// Members that few events have.
+    pub(super) rare: Vec<(&'a [u8], Value<'a>)>,
+}
+
+impl<'a> RawEvent<'a> {
+    /// A rare member.
+    pub(super) fn get(&self, key: &[u8]) -> Option<Value<'a>> {
+        self.rare.iter().find(|(name, _)| *name == key).map(|&(_, value)| value)
+    }
+
+    /// The text of a rare member; numbers as written.
+    pub(super) fn get_text(&self, key: &[u8]) -> Option<&'a [u8]> {
+        self.get(key).map(|value| match value {
+            Value::Text(text) => text.raw,
+            Value::Word(word) => word,
+            Value::Object(raw) | Value::Array(raw) => raw,
+        })
+    }
+}
+
+/// Reads the args object at a position, perhaps knowing the event's name, and
+/// returns the position after it.
+pub(super) trait ArgReader {
+    fn read<'a>(&mut self, buf: &'a [u8], at: usize, name: Text<'a>) -> Read<usize>;
+}
+
+const fn word(key: &[u8]) -> (u64, u64) {
+    let (mut bytes, mut mask) = ([0_u8; 8], [0_u8; 8]);
+    let mut i = 0;
+    while i < key.len() {
+        bytes[i] = key[i];
+        mask[i] = 0xff;
+        i += 1;
+    }
+    (u64::from_le_bytes(bytes), u64::from_le_bytes(mask))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Ph,
+    Pid,
+    Tid,
+    Ts,
+    Dur,
+    Name,
+    Args,
+    Rare,
+}
+
+/// The key at `at` with the position of its value's first byte.
+#[inline]
+fn key(buf: &[u8], at: usize) -> Read<(Key, &[u8], usize)> {
+    const PH: (u64, u64) = word(b"\"ph\":");
+    const TS: (u64, u64) = word(b"\"ts\":");
+    const PID: (u64, u64) = word(b"\"pid\":");
+    const TID: (u64, u64) = word(b"\"tid\":");
+    const DUR: (u64, u64) = word(b"\"dur\":");
+    const NAME: (u64, u64) = word(b"\"name\":");
+    const ARGS: (u64, u64) = word(b"\"args\":");
+    if let Some(&head) = buf.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let head = u64::from_le_bytes(head);
+        let is = |(bytes, mask): (u64, u64)| head & mask == bytes;
+        let (key, len) = if is(PID) {
+            (Key::Pid, 6)
+        } else if is(TID) {
+            (Key::Tid, 6)
+        } else if is(TS) {
+            (Key::Ts, 5)
+        } else if is(DUR) {
+            (Key::Dur, 6)
+        } else if is(NAME) {
+            (Key::Name, 7)
+        } else if is(PH) {
+            (Key::Ph, 5)
+        } else if is(ARGS) {
+            (Key::Args, 7)
+        } else {
+            (Key::Rare, 0)
+        };
+        if key != Key::Rare {
+            return Ok((key, b"", skip_blank(buf, at + len)?));
+        }
+    }
+    if byte(buf, at)? != b'"' {
+        return Err(Stop::Bad);
+    }
+    let (key, end) = text(buf, at)?;
+    let colon = skip_blank(buf, end)?;
+    if buf[colon] != b':' {
+        return Err(Stop::Bad);
+    }
+    let kind = match key.raw {
+        b"ph" => Key::Ph,
+        b"pid" => Key::Pid,
+        b"tid" => Key::Tid,
+        b"ts" => Key::Ts,
+        b"dur" => Key::Dur,
+        b"name" => Key::Name,
+        b"args" => Key::Args,
+        _ => Key::Rare,
+    };
+    Ok((kind, key.raw, skip_blank(buf, colon + 1)?))
+}
+
+/// Reads the event whose opening brace is at `start` into `event`, and returns
+/// the position after it.
+#[inline]
+pub(super) fn read_event<'a>(
+    buf: &'a [u8],
+    start: usize,
+    event: &mut RawEvent<'a>,
+    args: &mut impl ArgReader,
+) -> Read<usize> {
+    event.ph = 0;
+    (event.pid, event.tid) = (Id::Missing, Id::Missing);
+    (event.ts, event.dur) = (Micros::Missing, Micros::Missing);
+    (event.name, event.args) = (Text::default(), b"");
+    event.members = 0;
+    event.has_args = false;
+    event.rare.clear();
+
+    let mut at = skip_blank(buf, start + 1)?;
+    while byte(buf, at)? != b'}' {
+        let (key, raw_key, from) = key(buf, at)?;
+        event.members += 1;
+        at = match key {
+            Key::Pid => {
+                let end;
+                (event.pid, end) = id(buf, from)?;
+                end
+            }
+            Key::Tid => {
+                let end;
+                (event.tid, end) = id(buf, from)?;
+                end
+            }
+            Key::Ts => {
+                let end;
+                (event.ts, end) = micros(buf, from)?;
+                end
+            }
+            Key::Dur => {
+                let end;
+                (event.dur, end) = micros(buf, from)?;
+                end
+            }
+            Key::Name => match value(buf, from)? {
+                (Value::Text(name), end) => {
+                    event.name = name;
+                    end
+                }
+                (Value::Word(raw) | Value::Object(raw) | Value::Array(raw), end) => {
+                    event.name = Text { raw, escaped: false };
+                    end
+                }
+            },
+            Key::Ph => {
+                let (value, end) = value(buf, from)?;
+                event.ph = value.number().first().copied().unwrap_or(0);
+                end
+            }
+            Key::Args if buf[from] == b'{' => {
+                let end = args.read(buf, from, event.name)?;
+                event.args = &buf[from..end];
+                event.has_args |= end - from > 2;
+                end
+            }
+            Key::Args | Key::Rare => {
+                let (value, end) = value(buf, from)?;
+                event.has_args = true;
+                event.rare.push((raw_key, value));
+                end
+            }
+        };
+        at = skip_blank(buf, at)?;
+        match buf[at] {
+            b',' => at = skip_blank(buf, at + 1)?,
+            b'}' => {}
+            _ => return Err(Stop::Bad),
+        }
+    }
+    Ok(at + 1)
+}
+
+#[inline]
+fn id(buf: &[u8], at: usize) -> Read<(Id<'_>, usize)> {
+    let mut end = at;
+    let mut number = 0_i64;
+    loop {
+        let digit = byte(buf, end)?.wrapping_sub(b'0');
+        if digit >= 10 || end - at >= 18 {
+            break;
+        }
+        number = number * 10 + i64::from(digit);
+        end += 1;
+    }
+    if end > at && matches!(buf[end], b',' | b'}' | b' ' | b'\n') {
+        return Ok((Id::Number(number), end));
+    }
+    let (value, end) = value(buf, at)?;
+    let id = match value {
+        Value::Word(b"null") => Id::Missing,
+        Value::Text(text) => number::integer(text.raw).map_or(Id::Text(text), Id::Number),
+        Value::Word(raw) | Value::Object(raw) | Value::Array(raw) => {
+            number::integer(raw).map_or(Id::Text(Text { raw, escaped: false }), Id::Number)
+        }
+    };
+    Ok((id, end))
+}
+
+#[inline]
+fn micros(buf: &[u8], at: usize) -> Read<(Micros<'_>, usize)> {
+    let mut end = at;
+    loop {
+        match byte(buf, end)? {
+            b',' | b'}' | b' ' | b'\n' => break,
+            b'0'..=b'9' | b'.' => end += 1,
+            _ => {
+                let (value, end) = value(buf, at)?;
+                return Ok((Micros::Written(value.number()), end));
+            }
+        }
+    }
+    let text = &buf[at..end];
+    Ok((number::picos_from_short(text).map_or(Micros::Written(text), Micros::Picos), end))
+}

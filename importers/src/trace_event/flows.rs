@@ -1,0 +1,167 @@
+//! Arrows: events `s`, `t`, `f`, and slices that carry a `bind_id`.
+//!
+//! ```text
+//! s ────▶ t ────▶ f        equal category, name and id
+//! out ───▶ in+out ───▶ in  equal bind_id; several may end at one
+//! ```
+
+use hashbrown::HashMap;
+use trace_model::{FlowEnd, IssueKind, SliceKey, Timestamp, TraceBuilder};
+
+use super::collect::{Collector, ThreadId};
+use super::event::RawEvent;
+use super::number;
+use super::places::Places;
+use super::stack::Stacked;
+
+/// One end of an arrow.
+struct Point {
+    chain: u32,
+    at: Timestamp,
+    sequence: u32,
+    thread: ThreadId,
+    place: Place,
+    arrives: bool,
+    leaves: bool,
+}
+
+/// Which slice of the thread it is at.
+#[derive(Clone, Copy)]
+enum Place {
+    Enclosing,
+    Next,
+    /// Index in the thread's batch.
+    Slice(u32),
+    /// Index in the thread's stack.
+    Begin(u32),
+}
+
+/// All ends of arrows.
+#[derive(Default)]
+pub(super) struct Flows {
+    points: Vec<Point>,
+    chains: HashMap<Vec<u8>, u32>,
+    /// Id as recorded, by chain.
+    ids: Vec<u64>,
+}
+
+impl Flows {
+    fn chain(&mut self, parts: &[&[u8]], id: &[u8]) -> u32 {
+        let key = parts.join(&0);
+        let next = self.ids.len() as u32;
+        *self.chains.entry(key).or_insert_with(|| {
+            self.ids.push(id_number(id));
+            next
+        })
+    }
+
+    /// Notes that a slice carries a `bind_id`.
+    pub(super) fn bind_slice(
+        &mut self,
+        event: &RawEvent<'_>,
+        at: Timestamp,
+        sequence: u32,
+        thread: ThreadId,
+        index: u32,
+    ) {
+        self.bind_at(event, at, sequence, thread, Place::Slice(index));
+    }
+
+    /// Notes that a begin event carries a `bind_id`.
+    pub(super) fn bind_begin(
+        &mut self,
+        event: &RawEvent<'_>,
+        at: Timestamp,
+        sequence: u32,
+        thread: ThreadId,
+        index: u32,
+    ) {
+        self.bind_at(event, at, sequence, thread, Place::Begin(index));
+    }
+
+    fn bind_at(&mut self, event: &RawEvent<'_>, at: Timestamp, sequence: u32, thread: ThreadId, place: Place) {
+        let Some(id) = event.get_text(b"bind_id") else { return };
+        let is = |key| event.get(key).is_some_and(super::json::Value::is_true);
+        let (arrives, leaves) = (is(b"flow_in"), is(b"flow_out"));
+        if arrives || leaves {
+            let chain = self.chain(&[b"bind", id], id);
+            self.points.push(Point { chain, at, sequence, thread, place, arrives, leaves });
+        }
+    }
+}
+
+/// The number in an id like `7`, `"7"` or `"0x402"`; of other texts a hash.
+fn id_number(id: &[u8]) -> u64 {
+    let hex = id.strip_prefix(b"0x").and_then(|hex| std::str::from_utf8(hex).ok());
+    hex.and_then(|hex| u64::from_str_radix(hex, 16).ok())
+        .or_else(|| number::integer(id).map(|id| id as u64))
+        // FNV-1a: equal in every run, unlike a seeded hash.
+        .unwrap_or_else(|| {
+            id.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+        })
+}
+
+impl Collector<'_> {
+    pub(super) fn flow(&mut self, event: &RawEvent<'_>, offset: u64) {
+        let Some(at) = self.start(event, offset) else { return };
+        let Some(id) = event.get_text(b"id").or_else(|| event.get_text(b"bind_id")) else {
+            self.log(IssueKind::MalformedEvent, || format!("flow event without id at byte {offset}"));
+            return;
+        };
+        let thread = self.thread_of(event);
+        let cat = event.get_text(b"cat").unwrap_or_default();
+        let chain = self.flows.chain(&[b"flow", cat, event.name.raw, id], id);
+        let (arrives, leaves) = match event.ph {
+            b's' => (false, true),
+            b't' => (true, true),
+            _ => (true, false),
+        };
+        let next = event.ph == b'f' && event.get_text(b"bp") != Some(b"e");
+        let place = if next { Place::Next } else { Place::Enclosing };
+        let sequence = self.sequence();
+        self.flows.points.push(Point { chain, at, sequence, thread, place, arrives, leaves });
+    }
+}
+
+/// Adds all arrows, now that slices have tracks.
+pub(super) fn build(
+    mut flows: Flows,
+    builder: &mut TraceBuilder,
+    places: &Places,
+    offsets: &[u32],
+    stacks: &[Option<Stacked>],
+) {
+    flows.points.sort_by_key(|point| (point.chain, point.at, point.sequence));
+    let resolve = |point: &Point| {
+        let track = places.track_of(point.thread)?;
+        match point.place {
+            Place::Enclosing => Some(FlowEnd::Enclosing(track, point.at)),
+            Place::Next => Some(FlowEnd::NextAfter(track, point.at)),
+            Place::Slice(index) => Some(FlowEnd::Slice(SliceKey::new(track, offsets[point.thread as usize] + index))),
+            Place::Begin(index) => stacks.get(point.thread as usize)?.as_ref()?.flow_end(index),
+        }
+    };
+    for chain in flows.points.chunk_by(|a, b| a.chain == b.chain) {
+        let id = flows.ids.get(chain[0].chain as usize).copied().unwrap_or_default();
+        let (mut from, mut used) = (None, true);
+        for point in chain {
+            let end = resolve(point);
+            if point.arrives {
+                match (from, end) {
+                    (Some(from), Some(to)) => builder.add_flow(from, to, id),
+                    _ => builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} arrives from nowhere")),
+                }
+                used = true;
+            }
+            if point.leaves {
+                if !used {
+                    builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} leaves and does not arrive"));
+                }
+                (from, used) = (end, false);
+            }
+        }
+        if !used {
+            builder.log(IssueKind::FlowWithoutEnd, || format!("flow {id} leaves and does not arrive"));
+        }
+    }
+}

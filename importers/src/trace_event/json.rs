@@ -1,0 +1,390 @@
+//! The parts of JSON that trace events are made of, read in place.
+//!
+//! Tolerant where writers sin: trailing commas, raw control characters in
+//! strings, `NaN` and `Infinity`, bytes that are not UTF-8. Running off the end
+//! of the window is not an error but [`Stop::End`]: more may follow.
+
+use trace_model::{Arg, ArgValue};
+
+use super::number;
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The window ends here; the value may go on in the next.
+    End,
+    /// No value can begin or go on like this.
+    Bad,
+}
+
+pub(super) type Read<T> = Result<T, Stop>;
+
+/// Deeper nesting is not a trace.
+const MAX_DEPTH: usize = 128;
+
+/// Text between quotes, as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text<'a> {
+    pub(super) raw: &'a [u8],
+    /// Whether there is a backslash in it.
+    pub(super) escaped: bool,
+}
+
+/// A value, as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    /// Text, without the quotes.
+    Text(Text<'a>),
+    /// Number, `true`, `false`, `null` or what a writer takes for one of them.
+    Word(&'a [u8]),
+    /// From brace to brace.
+    Object(&'a [u8]),
+    /// From bracket to bracket.
+    Array(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// The bytes of a number or of a number in quotes.
+    pub(super) fn number(self) -> &'a [u8] {
+        match self {
+            Self::Text(text) => text.raw.trim_ascii(),
+            Self::Word(word) => word,
+            Self::Object(_) | Self::Array(_) => b"",
+        }
+    }
+
+    /// Whether it is `true`, in quotes or not.
+    pub(super) fn is_true(self) -> bool {
+        matches!(self.number(), b"true" | b"1")
+    }
+}
+
+#[inline]
+pub(super) fn byte(buf: &[u8], at: usize) -> Read<u8> {
+    buf.get(at).copied().ok_or(Stop::End)
+}
+
+/// The first position at or after `at` that is not blank.
+#[inline]
+pub(super) fn skip_blank(buf: &[u8], mut at: usize) -> Read<usize> {
+    loop {
+        match byte(buf, at)? {
+            b' ' | b'\n' | b'\r' | b'\t' => at += 1,
+            _ => return Ok(at),
+        }
+    }
+}
+
+/// Text whose opening quote is at `at`, and the position after its closing one.
+#[inline]
+pub(super) fn text(buf: &[u8], at: usize) -> Read<(Text<'_>, usize)> {
+    let start = at + 1;
+    let mut from = start;
+    let mut escaped = false;
+    loop {
+        let rest = buf.get(from..).ok_or(Stop::End)?;
+        let end = from + memchr::memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+        if buf[end] == b'"' {
+            return Ok((Text { raw: &buf[start..end], escaped }, end + 1));
+        }
+        escaped = true;
+        from = end + 2;
+    }
+}
+
+/// The value that begins at `at`, and the position after it.
+#[inline]
+pub(super) fn value(buf: &[u8], at: usize) -> Read<(Value<'_>, usize)> {
+    match byte(buf, at)? {
+        b'"' => text(buf, at).map(|(text, end)| (Value::Text(text), end)),
+        b'{' => brackets(buf, at).map(|end| (Value::Object(&buf[at..end]), end)),
+        b'[' => brackets(buf, at).map(|end| (Value::Array(&buf[at..end]), end)),
+        b',' | b'}' | b']' | b':' => Err(Stop::Bad),
+        _ => word(buf, at).map(|end| (Value::Word(&buf[at..end]), end)),
+    }
+}
+
+/// The end of a number, `true` or the like.
+#[inline]
+fn word(buf: &[u8], at: usize) -> Read<usize> {
+    let mut end = at;
+    loop {
+        match byte(buf, end)? {
+            b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t' => return Ok(end),
+            b'0'..=b'9' | b'.' | b'-' | b'+' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => end += 1,
+            _ => return Err(Stop::Bad),
+        }
+    }
+}
+
+/// The end of an object or array; brackets in texts do not count. A bracket that
+/// closes the wrong one is bad at once: a writer's slip must not swallow the file.
+fn brackets(buf: &[u8], at: usize) -> Read<usize> {
+    let mut depth = 0;
+    let mut braces = 0_u128;
+    let mut at = at;
+    loop {
+        match byte(buf, at)? {
+            open @ (b'{' | b'[') => {
+                depth += 1;
+                braces = (braces << 1) | u128::from(open == b'{');
+                if depth > MAX_DEPTH {
+                    return Err(Stop::Bad);
+                }
+            }
+            close @ (b'}' | b']') => {
+                if (braces & 1 == 1) != (close == b'}') {
+                    return Err(Stop::Bad);
+                }
+                depth -= 1;
+                braces >>= 1;
+                if depth == 0 {
+                    return Ok(at + 1);
+                }
+            }
+            b'"' => {
+                at = text(buf, at)?.1;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Calls `each` with every member of the object at `at` and returns the position
+/// after it. Trailing commas are fine.
+#[inline]
+pub(super) fn members<'a>(
+    buf: &'a [u8],
+    at: usize,
+    mut each: impl FnMut(Text<'a>, Value<'a>) -> Read<()>,
+) -> Read<usize> {
+    if byte(buf, at)? != b'{' {
+        return Err(Stop::Bad);
+    }
+    let mut at = skip_blank(buf, at + 1)?;
+    loop {
+        match byte(buf, at)? {
+            b'}' => return Ok(at + 1),
+            b'"' => {}
+            _ => return Err(Stop::Bad),
+        }
+        let (key, end) = text(buf, at)?;
+        at = skip_blank(buf, end)?;
+        if buf[at] != b':' {
+            return Err(Stop::Bad);
+        }
+        at = skip_blank(buf, at + 1)?;
+        let (value, end) = value(buf, at)?;
+        each(key, value)?;
+        at = next_item(buf, end)?;
+    }
+}
+
+/// Calls `each` with every element of the array at `at`.
+pub(super) fn elements<'a>(buf: &'a [u8], at: usize, mut each: impl FnMut(Value<'a>) -> Read<()>) -> Read<usize> {
+    if byte(buf, at)? != b'[' {
+        return Err(Stop::Bad);
+    }
+    let mut at = skip_blank(buf, at + 1)?;
+    while byte(buf, at)? != b']' {
+        let (value, end) = value(buf, at)?;
+        each(value)?;
+        at = next_item(buf, end)?;
+    }
+    Ok(at + 1)
+}
+
+/// From the end of an item to the next one, or to the closing bracket.
+#[inline]
+fn next_item(buf: &[u8], at: usize) -> Read<usize> {
+    let at = skip_blank(buf, at)?;
+    match buf[at] {
+        b',' => skip_blank(buf, at + 1),
+        b'}' | b']' => Ok(at),
+        _ => Err(Stop::Bad),
+    }
+}
+
+impl<'a> Text<'a> {
+    /// The text itself. Unpaired surrogates and bytes that are not UTF-8 become
+    /// U+FFFD; the flag tells whether there were any.
+    pub(super) fn decode(self) -> (std::borrow::Cow<'a, str>, bool) {
+        if !self.escaped {
+            return lossy(self.raw);
+        }
+        let mut out: Vec<u8> = Vec::with_capacity(self.raw.len());
+        let mut bad = false;
+        let mut at = 0;
+        while let Some(offset) = memchr::memchr(b'\\', self.raw.get(at..).unwrap_or_default()) {
+            out.extend_from_slice(&self.raw[at..at + offset]);
+            at += offset;
+            let (c, len) = escape(&self.raw[at..]);
+            bad |= c == char::REPLACEMENT_CHARACTER;
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            at += len;
+        }
+        out.extend_from_slice(self.raw.get(at..).unwrap_or_default());
+        match String::from_utf8(out) {
+            Ok(text) => (text.into(), bad),
+            Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned().into(), true),
+        }
+    }
+}
+
+fn lossy(raw: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
+    match std::str::from_utf8(raw) {
+        Ok(text) => (text.into(), false),
+        Err(_not_utf8) => (String::from_utf8_lossy(raw), true),
+    }
+}
+
+/// The character of the escape sequence that `raw` begins with, and its length.
+fn escape(raw: &[u8]) -> (char, usize) {
+    match raw.get(1) {
+        Some(b'n') => ('\n', 2),
+        Some(b't') => ('\t', 2),
+        Some(b'r') => ('\r', 2),
+        Some(b'b') => ('\u{8}', 2),
+        Some(b'f') => ('\u{c}', 2),
+        Some(b'u') => unicode_escape(raw),
+        Some(&other) if other.is_ascii() => (char::from(other), 2),
+        // Before a multi-byte character the backslash stands alone.
+        _ => ('\\', 1),
+    }
+}
+
+fn unicode_escape(raw: &[u8]) -> (char, usize) {
+    let unit = |at: usize| {
+        let digits = raw.get(at..at + 4)?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let Some(first) = unit(2) else { return (char::REPLACEMENT_CHARACTER, 2) };
+    if let Some(c) = char::from_u32(first) {
+        return (c, 6);
+    }
+    if (0xd800..0xdc00).contains(&first)
+        && raw.get(6..8) == Some(b"\\u")
+        && let Some(second @ 0xdc00..=0xdfff) = unit(8)
+    {
+        let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
+    }
+    (char::REPLACEMENT_CHARACTER, 6)
+}
+
+/// What a value is, for people and analyses.
+pub(super) fn arg_value(value: Value<'_>) -> ArgValue {
+    match value {
+        Value::Text(text) => ArgValue::Text(text.decode().0.into_owned()),
+        Value::Word(b"true") => ArgValue::Bool(true),
+        Value::Word(b"false") => ArgValue::Bool(false),
+        Value::Word(b"null") => ArgValue::Null,
+        Value::Word(word) => word_value(word),
+        Value::Object(raw) | Value::Array(raw) => ArgValue::Text(lossy(raw).0.into_owned()),
+    }
+}
+
+fn word_value(word: &[u8]) -> ArgValue {
+    let text = String::from_utf8_lossy(word);
+    if let Ok(int) = text.parse::<i64>() {
+        ArgValue::Int(int)
+    } else if let Ok(uint) = text.parse::<u64>() {
+        ArgValue::Uint(uint)
+    } else if let Some(float) = number::float(word) {
+        ArgValue::Float(float)
+    } else {
+        match &*text {
+            "NaN" => ArgValue::Float(f64::NAN),
+            "Infinity" | "+Infinity" => ArgValue::Float(f64::INFINITY),
+            "-Infinity" => ArgValue::Float(f64::NEG_INFINITY),
+            _ => ArgValue::Text(text.into_owned()),
+        }
+    }
+}
+
+/// Adds the value under `name`; members of objects become `name.member`, arrays
+/// of simple values stay one text as written.
+pub(super) fn flatten(name: &str, value: Value<'_>, into: &mut Vec<Arg>) {
+    flatten_below(name, value, 0, into);
+}
+
+fn flatten_below(name: &str, value: Value<'_>, depth: usize, into: &mut Vec<Arg>) {
+    if let Value::Object(raw) = value
+        && depth < MAX_DEPTH
+    {
+        let before = into.len();
+        let end = members(raw, 0, |key, value| {
+            let (key, _) = key.decode();
+            let joined = if name.is_empty() { key.into_owned() } else { format!("{name}.{key}") };
+            flatten_below(&joined, value, depth + 1, into);
+            Ok(())
+        });
+        if end.is_ok() && (into.len() > before || name.is_empty()) {
+            return;
+        }
+        into.truncate(before);
+    }
+    into.push(Arg { name: name.to_owned(), value: arg_value(value) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(raw: &str) -> String {
+        let quoted = format!("\"{raw}\"");
+        let (text, end) = text(quoted.as_bytes(), 0).unwrap();
+        assert_eq!(end, quoted.len());
+        text.decode().0.into_owned()
+    }
+
+    #[test]
+    fn escapes_are_what_serde_says() {
+        for raw in [r"a\nb", r#"quote \" slash \/ back \\"#, r"\u00e4\u20ac", r"\ud83d\ude00", "plain ä", r"\\\\", ""]
+        {
+            let expected: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
+            assert_eq!(decoded(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn what_serde_refuses_is_mended() {
+        assert_eq!(decoded(r"\ud83d!"), "\u{fffd}!");
+        assert_eq!(decoded(r"\ude00"), "\u{fffd}");
+        assert_eq!(decoded(r"\uzz"), "\u{fffd}zz");
+        assert_eq!(decoded("line\nbreak"), "line\nbreak");
+        let (text, _) = text(b"\"a\xffb\"", 0).unwrap();
+        assert_eq!(text.decode(), ("a\u{fffd}b".into(), true));
+    }
+
+    #[test]
+    fn a_window_may_end_anywhere() {
+        let whole = br#"{"a": "x\"y", "b": [1, {"c": "]"}], "d": 1e5, "e": null,}"#;
+        let all = members(whole, 0, |_, _| Ok(()));
+        assert_eq!(all, Ok(whole.len()));
+        for end in 0..whole.len() {
+            assert_eq!(members(&whole[..end], 0, |_, _| Ok(())), Err(Stop::End), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn objects_flatten_and_arrays_stay_as_written() {
+        let raw =
+            br#"{"a": {"b": 1, "c": {}}, "d": [1, 2], "e": 18446744073709551615, "f": NaN, "g": true, "h": -1.5}"#;
+        let mut args = Vec::new();
+        flatten("", Value::Object(raw), &mut args);
+        let shown: Vec<_> = args.iter().map(|arg| format!("{}={}", arg.name, arg.value)).collect();
+        assert_eq!(shown, ["a.b=1", "a.c={}", "d=[1, 2]", "e=18446744073709551615", "f=NaN", "g=true", "h=-1.5"]);
+    }
+
+    #[test]
+    fn absurd_nesting_and_crossed_brackets_are_bad() {
+        let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+        assert_eq!(value(&deep, 0), Err(Stop::Bad));
+        let fair = [vec![b'['; MAX_DEPTH], vec![b']'; MAX_DEPTH]].concat();
+        assert!(value(&fair, 0).is_ok());
+        assert_eq!(value(b"{\"a\":[1}", 0), Err(Stop::Bad));
+    }
+}

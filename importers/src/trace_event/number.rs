@@ -1,0 +1,254 @@
+//! Decimal numbers of trace events, exactly.
+//!
+//! `ts` and `dur` are microseconds as decimal text with up to 17 significant
+//! digits, exponent forms included (`9.9999999999999995e-07` is one picosecond).
+//! Going through `f64` would lose picoseconds above 2.5 hours, so the digits are
+//! scaled as integers and rounded half to even.
+
+/// Powers of ten that fit into `u64`.
+const POWERS: [u64; 20] = {
+    let mut powers = [1_u64; 20];
+    let mut i = 1;
+    while i < 20 {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};
+
+/// A decimal as written: `±mantissa × 10^exponent`, and whether digits beyond
+/// what the mantissa holds were not zero.
+struct Decimal {
+    negative: bool,
+    mantissa: u128,
+    exponent: i64,
+    sticky: bool,
+}
+
+/// Microseconds as text to picoseconds; `None` where the text is not a number.
+/// Values beyond `i128` saturate.
+pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
+    if let Some(picos) = picos_from_short(text) {
+        return Some(i128::from(picos));
+    }
+    let decimal = parse(text)?;
+    let magnitude = scale(decimal.mantissa, decimal.exponent.saturating_add(6), decimal.sticky);
+    Some(if decimal.negative { -magnitude } else { magnitude })
+}
+
+/// The usual form: digits, perhaps a point and digits, at most 18 in all.
+#[inline]
+pub(super) fn picos_from_short(text: &[u8]) -> Option<i64> {
+    if text.is_empty() || text.len() > 19 {
+        return None;
+    }
+    let mut mantissa = 0_u64;
+    let mut digits = 0_usize;
+    let mut fraction = None;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit < 10 {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+            digits += 1;
+        } else if byte == b'.' && fraction.is_none() {
+            fraction = Some(digits);
+        } else {
+            return None;
+        }
+    }
+    let decimals = fraction.map_or(0, |before| digits - before);
+    if digits == 0 || digits > 18 || fraction == Some(0) {
+        return None;
+    }
+    if decimals <= 6 {
+        let picos = mantissa.checked_mul(POWERS[6 - decimals])?;
+        i64::try_from(picos).ok()
+    } else {
+        let divisor = POWERS[decimals - 6];
+        let (whole, rest) = (mantissa / divisor, mantissa % divisor);
+        let up = rest * 2 > divisor || (rest * 2 == divisor && whole % 2 == 1);
+        Some((whole + u64::from(up)) as i64)
+    }
+}
+
+/// The whole number behind any numeric form (`12`, `-7`, `"12"` without quotes,
+/// `3.0`, `1e3`); `None` where there is a fraction or no number. Unsigned values
+/// above `i64::MAX` come back with the same bits.
+pub(super) fn integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
+        let value = digits.iter().fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
+        return Some(if negative { -value } else { value });
+    }
+    let decimal = parse(text)?;
+    let mut mantissa = decimal.mantissa;
+    let mut exponent = decimal.exponent;
+    while exponent < 0 && mantissa % 10 == 0 && mantissa > 0 {
+        mantissa /= 10;
+        exponent += 1;
+    }
+    if decimal.sticky || (exponent < 0 && mantissa != 0) {
+        return None;
+    }
+    let value = scale(mantissa, exponent.max(0), false);
+    if decimal.negative { i64::try_from(-value).ok() } else { u64::try_from(value).ok().map(|value| value as i64) }
+}
+
+/// A floating point number in any of the forms that writers use, `.75`, `246.`,
+/// `01.23` and `+10.5` included. No infinities: they cannot be drawn or summed.
+pub(super) fn float(text: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(text).ok()?;
+    if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+        return None;
+    }
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+fn parse(text: &[u8]) -> Option<Decimal> {
+    let text = text.trim_ascii();
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] | rest => (false, rest),
+    };
+    let (mut mantissa, mut exponent, mut sticky) = (0_u128, 0_i64, false);
+    let (mut digits, mut point, mut at) = (0_usize, false, 0);
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'0'..=b'9' => {
+                digits += 1;
+                let more = mantissa.checked_mul(10).and_then(|m| m.checked_add(u128::from(byte - b'0')));
+                if let Some(more) = more {
+                    mantissa = more;
+                    exponent -= i64::from(point);
+                } else {
+                    sticky |= byte != b'0';
+                    exponent += i64::from(!point);
+                }
+            }
+            b'.' if !point => point = true,
+            _ => break,
+        }
+        at += 1;
+    }
+    if digits == 0 {
+        return None;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        let written = std::str::from_utf8(&text[at + 1..]).ok()?;
+        // An exponent beyond i64 is zero or infinity all the same.
+        let bare = written.trim_start_matches(['+', '-']);
+        if bare.is_empty() || written.len() > bare.len() + 1 || !bare.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        let size = bare.parse().unwrap_or(i64::from(u32::MAX));
+        exponent = exponent.saturating_add(if written.starts_with('-') { -size } else { size });
+    } else if at < text.len() {
+        return None;
+    }
+    Some(Decimal { negative, mantissa, exponent, sticky })
+}
+
+/// `mantissa × 10^exponent`, rounded half to even, at most `i128::MAX`.
+fn scale(mantissa: u128, exponent: i64, sticky: bool) -> i128 {
+    if mantissa == 0 {
+        return 0;
+    }
+    if exponent >= 0 {
+        let power = u32::try_from(exponent).ok().and_then(|e| 10_u128.checked_pow(e));
+        let value = power.and_then(|power| mantissa.checked_mul(power));
+        return value.and_then(|value| i128::try_from(value).ok()).unwrap_or(i128::MAX);
+    }
+    let Some(divisor) = u32::try_from(-exponent).ok().and_then(|e| 10_u128.checked_pow(e)) else { return 0 };
+    let (whole, rest) = (mantissa / divisor, mantissa % divisor);
+    let half = divisor / 2;
+    let up = rest > half || (rest == half && (sticky || whole % 2 == 1));
+    i128::try_from(whole + u128::from(up)).unwrap_or(i128::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ps(text: &str) -> Option<i128> {
+        picos_from_micros(text.as_bytes())
+    }
+
+    #[test]
+    fn microseconds_become_picoseconds_exactly() {
+        assert_eq!(ps("0"), Some(0));
+        assert_eq!(ps("5.1"), Some(5_100_000));
+        assert_eq!(ps("40672.245000000003"), Some(40_672_245_000));
+        assert_eq!(ps("9.9999999999999995e-07"), Some(1));
+        assert_eq!(ps("7.7999999999999999e-05"), Some(78));
+        assert_eq!(ps("1E3"), Some(1_000_000_000));
+        assert_eq!(ps("1850244461563845.0"), Some(1_850_244_461_563_845_000_000));
+        assert_eq!(ps("1597071955492308"), Some(1_597_071_955_492_308_000_000));
+        assert_eq!(ps("-3"), Some(-3_000_000));
+        assert_eq!(ps("-0.0000005"), Some(0));
+        assert_eq!(ps("246."), Some(246_000_000));
+        assert_eq!(ps(".5"), Some(500_000));
+    }
+
+    #[test]
+    fn halves_go_to_the_even_neighbour() {
+        assert_eq!(ps("0.0000005"), Some(0));
+        assert_eq!(ps("0.0000015"), Some(2));
+        assert_eq!(ps("0.0000025"), Some(2));
+        assert_eq!(ps("0.00000250000000000000000000000000000000000000001"), Some(3));
+        assert_eq!(ps("2.5e-6"), Some(2));
+        assert_eq!(ps("2.5000001e-6"), Some(3));
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_none() {
+        for text in
+            ["", "-", "+", ".", "abc", "100a", "1.5e", "2e+", "1e--2", "1.2.3", "NaN", "Infinity", "0x10", "1 2"]
+        {
+            assert_eq!(ps(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_saturate() {
+        assert_eq!(ps("1e999999999999999999999"), Some(i128::MAX));
+        assert_eq!(ps("1e-999999999999999999999"), Some(0));
+        let many_nines = "9".repeat(400);
+        assert_eq!(ps(&many_nines), Some(i128::MAX));
+    }
+
+    #[test]
+    fn the_short_way_agrees_with_the_long_way() {
+        for text in
+            ["123456789.123456789", "999999999999.999999", "0.1234565", "0.1234575", "151685.787578", "0.031", "00.5"]
+        {
+            let slow = parse(text.as_bytes()).map(|d| scale(d.mantissa, d.exponent + 6, d.sticky));
+            assert_eq!(ps(text), slow, "{text}");
+            assert_eq!(picos_from_short(text.as_bytes()).map(i128::from), slow, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_in_any_form() {
+        assert_eq!(integer(b"3437500"), Some(3_437_500));
+        assert_eq!(integer(b"-1472598470"), Some(-1_472_598_470));
+        assert_eq!(integer(b"18446744073709551615"), Some(-1));
+        assert_eq!(integer(b"1.5e2"), Some(150));
+        assert_eq!(integer(b"7.0"), Some(7));
+        assert_eq!(integer(b"0.5"), None);
+        assert_eq!(integer(b"99999999999999999999"), None);
+        assert_eq!(integer(b"x"), None);
+    }
+
+    #[test]
+    fn floats_in_any_form_but_finite() {
+        for (text, value) in [(".75", 0.75), ("246.", 246.0), ("01.23", 1.23), ("050", 50.0), ("+10.5", 10.5)] {
+            assert_eq!(float(text.as_bytes()), Some(value));
+        }
+        for text in ["1.5e", "2e+", ".", "+", "-", "", "nan", "inf", "1e999"] {
+            assert_eq!(float(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Groups of processes and tracks of threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace_model::{ArgValue, GroupId, GroupKind, TraceBuilder, TrackId, TrackKind};
+
+use super::collect::{Collector, Process, Thread, ThreadId};
+use super::metadata::split_host;
+use crate::names::{PlaneKind, plane_kind, track_kind, track_sort};
+
+/// Where everything of a file goes.
+pub(super) struct Places {
+    groups: BTreeMap<i64, (GroupId, PlaneKind)>,
+    /// By thread; none where a thread has nothing and no name.
+    tracks: Vec<Option<TrackId>>,
+    kinds: Vec<TrackKind>,
+    pids: Vec<i64>,
+}
+
+impl Places {
+    /// Adds a group for each process and a track for each thread.
+    pub(super) fn new(collected: &mut Collector<'_>, is_xprof: bool) -> Self {
+        let pids: Vec<i64> = collected.threads.iter().map(|thread| thread.pid).collect();
+        let used: BTreeSet<i64> =
+            pids.iter().copied().chain(collected.counters.pids()).chain(collected.processes.keys().copied()).collect();
+        let builder = &mut *collected.builder;
+        let groups = if is_xprof {
+            add_planes(builder, &used, &collected.processes)
+        } else {
+            add_processes(builder, &used, &collected.processes)
+        };
+        let mut places = Self { groups, tracks: Vec::new(), kinds: Vec::new(), pids };
+        for thread in &collected.threads {
+            let (track, kind) = places.add_track(builder, thread, is_xprof);
+            places.tracks.push(track);
+            places.kinds.push(kind);
+        }
+        places
+    }
+
+    /// The group of a process.
+    pub(super) fn group_of(&self, pid: i64) -> Option<GroupId> {
+        self.groups.get(&pid).map(|&(group, _)| group)
+    }
+
+    /// The process of a thread.
+    pub(super) fn pid_of(&self, thread: ThreadId) -> i64 {
+        self.pids.get(thread as usize).copied().unwrap_or(0)
+    }
+
+    /// The track of a thread.
+    pub(super) fn track_of(&self, thread: ThreadId) -> Option<TrackId> {
+        self.tracks.get(thread as usize).copied().flatten()
+    }
+
+    /// The track of a thread whose asynchronous spans belong on it: lines of devices.
+    pub(super) fn line_of(&self, thread: ThreadId) -> Option<TrackId> {
+        let kind = self.kinds.get(thread as usize).copied()?;
+        if matches!(kind, TrackKind::AsyncOps) { self.track_of(thread) } else { None }
+    }
+
+    /// Every track of a thread.
+    pub(super) fn tracks(&self) -> impl Iterator<Item = TrackId> {
+        self.tracks.iter().copied().flatten()
+    }
+
+    fn add_track(&self, builder: &mut TraceBuilder, thread: &Thread, is_xprof: bool) -> (Option<TrackId>, TrackKind) {
+        let Some(&(group, plane)) = self.groups.get(&thread.pid) else { return (None, TrackKind::Other) };
+        let empty = thread.batch.is_empty() && thread.stack.is_empty();
+        if empty && (thread.is_counters || (thread.name.is_none() && thread.sort.is_none())) {
+            return (None, TrackKind::Other);
+        }
+        let name = match (&thread.name, &thread.id_text) {
+            (Some(name), _) => name.clone(),
+            (None, Some(id)) => id.clone(),
+            (None, None) if thread.tid == thread.pid => "main thread".to_owned(),
+            (None, None) => format!("thread {}", thread.tid),
+        };
+        let kind = if is_xprof { track_kind(plane, thread.tid, &name) } else { foreign_kind(&name) };
+        let track = builder.track(group, kind, thread.tid, &name);
+        let on_device = is_xprof && plane != PlaneKind::Host;
+        let sort = if on_device { track_sort(kind) } else { thread.sort.unwrap_or(0) };
+        builder.track_mut(track).sort = sort;
+        (Some(track), kind)
+    }
+}
+
+fn foreign_kind(name: &str) -> TrackKind {
+    if name.starts_with("stream ") || name.starts_with("Stream ") { TrackKind::Stream } else { TrackKind::HostThread }
+}
+
+/// Whether some process has the lines of a TPU core, for files without process names.
+pub(super) fn looks_like_cores(threads: &[Thread]) -> bool {
+    let pids_with = |line: &str| {
+        let named = threads.iter().filter(|thread| thread.name.as_deref() == Some(line));
+        named.map(|thread| thread.pid).collect::<BTreeSet<_>>()
+    };
+    !pids_with("XLA Ops").is_disjoint(&pids_with("XLA Modules"))
+}
+
+fn add_processes(
+    builder: &mut TraceBuilder,
+    used: &BTreeSet<i64>,
+    processes: &BTreeMap<i64, Process>,
+) -> BTreeMap<i64, (GroupId, PlaneKind)> {
+    let mut groups = BTreeMap::new();
+    for &pid in used {
+        let process = processes.get(&pid);
+        let name = process.and_then(|process| process.name.clone()).unwrap_or_else(|| format!("process {pid}"));
+        // The same program may run more than once under one name.
+        let taken =
+            groups.values().any(|&(group, _): &(GroupId, _)| builder.str(builder.groups()[group.index()].name) == name);
+        let name = if taken { format!("{name} ({pid})") } else { name };
+        let group = builder.group(None, GroupKind::Process { pid }, &name);
+        if let Some(process) = process {
+            builder.group_mut(group).sort = process.sort.unwrap_or(0);
+            if let Some(labels) = &process.labels {
+                builder.set_group_fact(group, "process_labels", ArgValue::Text(labels.clone()));
+            }
+        }
+        builder.set_group_fact(group, "pid", ArgValue::Int(pid));
+        groups.insert(pid, (group, PlaneKind::Other));
+    }
+    groups
+}
+
+fn add_planes(
+    builder: &mut TraceBuilder,
+    used: &BTreeSet<i64>,
+    processes: &BTreeMap<i64, Process>,
+) -> BTreeMap<i64, (GroupId, PlaneKind)> {
+    let mut planes: Vec<(i64, Option<&str>, String, PlaneKind)> = Vec::new();
+    for &pid in used {
+        let name = processes.get(&pid).and_then(|process| process.name.clone());
+        let name = name.unwrap_or_else(|| format!("/device:TPU:{}", planes.len()));
+        let host = processes.get(&pid).and_then(|process| split_host(process.name.as_deref()?).0);
+        let plane = split_host(&name).1.to_owned();
+        let kind = plane_kind(&plane);
+        planes.push((pid, host, plane, kind));
+    }
+    // Tensor cores first: sparse cores hang below them.
+    planes.sort_by_key(|(pid, _, _, kind)| (matches!(kind, PlaneKind::SparseCore { .. }), *pid));
+    let fallback = builder.source_mut().host.clone().unwrap_or_else(|| "host".to_owned());
+    let mut groups: BTreeMap<i64, (GroupId, PlaneKind)> = BTreeMap::new();
+    let mut cores: BTreeMap<(GroupId, u32), GroupId> = BTreeMap::new();
+    for (pid, host, plane, kind) in planes {
+        let host = builder.group(None, GroupKind::Host, host.unwrap_or(&fallback));
+        let parent = match kind {
+            PlaneKind::SparseCore { device, .. } => cores.get(&(host, device)).copied().unwrap_or(host),
+            _ => host,
+        };
+        let group = builder.group(Some(parent), kind.group_kind().unwrap_or(GroupKind::Custom), &plane);
+        builder.group_mut(group).sort = kind.sort();
+        if let PlaneKind::TensorCore { ordinal } = kind {
+            cores.insert((host, ordinal), group);
+        }
+        groups.insert(pid, (group, kind));
+    }
+    groups
+}

@@ -1,0 +1,74 @@
+//! Begin and end events of a thread, which may come in any order.
+
+use trace_model::{FlowEnd, LabelId, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId};
+
+use super::collect::Collector;
+use super::event::RawEvent;
+
+/// A begin or an end, waiting for all others of its thread.
+pub(super) struct StackEvent {
+    at: Timestamp,
+    /// The name of a begin; that of an end where it has one.
+    label: Option<LabelId>,
+    begins: bool,
+    offset: u64,
+    has_args: bool,
+    attrs: Vec<(SliceAttr, i64)>,
+}
+
+impl Collector<'_> {
+    pub(super) fn begin_or_end(&mut self, event: &RawEvent<'_>, offset: u64) {
+        let Some(at) = self.start(event, offset) else { return };
+        let thread = self.thread_of(event);
+        let begins = event.ph == b'B';
+        let label = (begins || !event.name.raw.is_empty()).then(|| self.label_of(event));
+        let attrs = self.facts.said.attrs.clone();
+        let stack = &mut self.threads[thread as usize].stack;
+        stack.push(StackEvent { at, label, begins, offset, has_args: event.has_args, attrs });
+        let index = stack.len() as u32 - 1;
+        if begins && !event.rare.is_empty() {
+            self.flows.bind_begin(event, at, self.sequence(), thread, index);
+        }
+    }
+}
+
+/// What became of the stack of a thread.
+pub(super) struct Stacked {
+    /// The slice of each begin, by its index as collected.
+    pub(super) begun: Vec<Option<SliceKey>>,
+    /// Where more arguments are: `(those of the begin, those of the end)`.
+    pub(super) end_args: Vec<(u64, u64)>,
+}
+
+/// Opens and closes slices in time order; among equal times as in the file.
+pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackEvent]) -> Stacked {
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_by_key(|&i| events[i].at);
+    let mut stacked = Stacked { begun: vec![None; events.len()], end_args: Vec::new() };
+    let mut offset_of = hashbrown::HashMap::new();
+    for i in order {
+        let event = &events[i];
+        if let (true, Some(label)) = (event.begins, event.label) {
+            let key = builder.begin_slice(track, event.at, label, Some(event.offset));
+            for &(attr, value) in &event.attrs {
+                builder.set_attr(key, attr, value);
+            }
+            offset_of.insert(key, event.offset);
+            stacked.begun[i] = Some(key);
+            continue;
+        }
+        let name = event.label.map(|label| builder.str(builder.label_ref(label).name).to_owned());
+        let Some(key) = builder.end_slice(track, event.at, name.as_deref()) else { continue };
+        if let (Some(&begin), true) = (offset_of.get(&key), event.has_args) {
+            stacked.end_args.push((begin, event.offset));
+        }
+    }
+    stacked
+}
+
+impl Stacked {
+    /// The slice that a begin opened, as the end of an arrow.
+    pub(super) fn flow_end(&self, index: u32) -> Option<FlowEnd> {
+        self.begun.get(index as usize).copied().flatten().map(FlowEnd::Slice)
+    }
+}

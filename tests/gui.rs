@@ -1,1 +1,0 @@
-//! The window, driven by its labels; no renderer is needed.
