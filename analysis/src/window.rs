@@ -77,22 +77,33 @@ impl Context<'_> {
             matches!(self.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
         let counted = tracks.filter(|&track| !is_core || CORE_TRACKS.contains(&self.model.track(track).kind));
         let tops = counted.flat_map(|track| self.model.lanes(track)).flat_map(|lane| self.model.slices_of(lane));
-        tops.fold(None, |sum: Option<Window>, slice| {
-            let (range, measured) = (slice.range(), slice.measured_range());
-            Some(sum.map_or(Window { range, measured }, |sum| Window {
-                range: sum.range.hull(range),
-                measured: sum.measured.hull(measured),
-            }))
-        })
+        // Steps and programs have only the timeline, ops mostly both clocks.
+        let (mut range, mut untimed, mut timed) = (None, None, None);
+        let widen = |sum: &mut Option<TimeRange>, part: TimeRange| *sum = Some(sum.map_or(part, |sum| sum.hull(part)));
+        for slice in tops {
+            widen(&mut range, slice.range());
+            match slice.device_range() {
+                Some(device) => widen(&mut timed, device),
+                None => widen(&mut untimed, slice.range()),
+            }
+        }
+        let range = range?;
+        let measured = match (timed, untimed) {
+            (Some(timed), Some(untimed)) => timed.hull(self.shifted(core, untimed)),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => range,
+        };
+        Some(Window { range, measured })
+    }
+
+    fn on_device_clock(&self, core: GroupId, range: TimeRange, whole: Window) -> Window {
+        if range == whole.range { whole } else { Window { range, measured: self.shifted(core, range) } }
     }
 
     /// `range` by the clock of the ops: shifted as its ops are in the median. The
     /// length stays, because over a window the two clocks run equally fast; only
     /// single slices are misplaced, and a median ignores those.
-    fn on_device_clock(&self, core: GroupId, range: TimeRange, whole: Window) -> Window {
-        if range == whole.range {
-            return whole;
-        }
+    fn shifted(&self, core: GroupId, range: TimeRange) -> TimeRange {
         let ops = self.model.track_of_kind(core, TrackKind::Ops);
         let lane = ops.and_then(|track| self.model.lanes(track).first());
         let inside = lane.into_iter().flat_map(|lane| self.model.slices_in(lane, range));
@@ -100,7 +111,7 @@ impl Context<'_> {
             inside.filter_map(|op| Some(op.device_range()?.start - op.start())).take(SHIFT_SAMPLES).collect();
         let middle = shifts.len() / 2;
         let shift = if shifts.is_empty() { Picos::ZERO } else { *shifts.select_nth_unstable(middle).1 };
-        Window { range, measured: TimeRange::new(range.start + shift, range.end + shift) }
+        TimeRange::new(range.start + shift, range.end + shift)
     }
 }
 
@@ -161,5 +172,27 @@ mod tests {
     #[test]
     fn steps_that_do_not_exist_are_an_error() {
         assert!(window_of(&two_ops(), Scope::Steps { first: 7, last: 9 }).is_err());
+    }
+
+    #[test]
+    fn the_whole_of_a_core_is_measured_by_one_clock() {
+        let mut builder = sample_traces::text_builder(
+            "
+            @device-clock 500ns
+            ops: ..AA..BB
+            ",
+        );
+        let core = GroupKind::TensorCore { ordinal: 0 };
+        let host = builder.group(None, GroupKind::Host, "text");
+        let core = builder.group(Some(host), core, "/device:TPU:0");
+        // Steps know only the timeline, as in real captures.
+        let steps = builder.track(core, TrackKind::Steps, 1, "Steps");
+        let step = builder.label("0", None);
+        builder.add_slice(steps, SliceSpec::new(range(0, 9_000), step));
+        let model = builder.finish();
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let window = cx.window(core).unwrap().unwrap();
+        assert_eq!((window.range, window.measured), (range(0, 9_000), range(500_000, 509_000)));
     }
 }

@@ -1,0 +1,201 @@
+//! Every synthetic sample through importer and analyses must give the numbers
+//! that its specification implies.
+//!
+//! Times are compared to the picosecond, rates to 1e-9. What the analyses find by
+//! sorting, nesting and interval arithmetic, [`Expected`] gets by multiplication.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+
+use analysis::compile::Compile;
+use analysis::ops::{Ops, OpsReport};
+use analysis::steps::{Rung, Steps};
+use analysis::{Context, Options, ReportCache, Scope};
+use importers::{Progress, Source};
+use sample_traces::sample_specs;
+use sample_traces::synthetic::{Chip, Expected, Role, Run, TrainingSpec};
+use sample_traces::write::{trace_json, xspace_bytes};
+use trace_model::{GroupKind, IssueKind, TraceModel, TrackKind};
+
+fn open(name: &str, bytes: Vec<u8>) -> TraceModel {
+    importers::import(&Source::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
+}
+
+fn open_protobuf(run: &Run) -> TraceModel {
+    open("sample.xplane.pb", xspace_bytes(&run.session()))
+}
+
+fn open_json(run: &Run) -> TraceModel {
+    open("sample.trace.json", trace_json(&run.session()).into_bytes())
+}
+
+fn runs() -> impl Iterator<Item = Run> {
+    sample_specs().into_iter().map(|(spec, _)| Run::new(spec))
+}
+
+fn close(value: f64, expected: f64) -> bool {
+    (value - expected).abs() <= 1e-9 * expected.abs()
+}
+
+/// An analysis of the whole trace.
+macro_rules! report {
+    ($analysis:ty, $model:expr) => {{
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: $model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<$analysis>().unwrap()
+    }};
+}
+
+#[test]
+fn the_importer_finds_every_track_and_slice_and_mends_nothing() {
+    for run in runs() {
+        let model = open_protobuf(&run);
+        let name = &run.spec.name;
+        let events: usize = run.session().planes.iter().flat_map(|p| &p.lines).map(|line| line.events.len()).sum();
+        // Spans of devices that record none are rebuilt from their starts and dones.
+        let rebuilt = model.all_slices().filter(|s| s.attr(trace_model::SliceAttr::Reconstructed) == Some(1)).count();
+        assert_eq!(model.slice_count() - rebuilt, events, "{name}");
+        let lost: Vec<_> =
+            model.import_log().counts().iter().filter(|count| count.kind != IssueKind::FlowWithoutEnd).collect();
+        assert!(lost.is_empty(), "{name}: {lost:?}");
+        let cores = model.tensor_cores();
+        assert_eq!(cores.len(), run.spec.devices() as usize);
+        for core in cores {
+            assert!(model.track_of_kind(core, TrackKind::Modules).is_some());
+            assert_eq!(model.track_of_kind(core, TrackKind::Steps).is_some(), run.spec.steps_line);
+            let device = model.group(core).device.as_ref().unwrap();
+            assert_eq!(device.type_name.as_deref(), Some(run.spec.chip.type_name));
+            assert!(close(device.peak_flops.unwrap(), run.spec.chip.peak_flops()));
+            assert!(close(device.peak_hbm_bytes.unwrap(), run.spec.chip.hbm_bytes()));
+        }
+        assert!(model.groups().iter().any(|group| matches!(group.kind, GroupKind::HostProcess)));
+        assert_eq!(model.sources()[0].host.as_deref(), Some("synthetic"));
+    }
+}
+
+#[test]
+fn op_times_and_work_are_exact() {
+    for run in runs() {
+        let report = report!(Ops, &open_protobuf(&run));
+        check_op_table(&run.expected, &report);
+    }
+}
+
+fn check_op_table(expected: &Expected, report: &OpsReport) {
+    let rows: BTreeMap<_, _> = report.rows.iter().map(|row| ((row.program.clone(), row.name.clone()), row)).collect();
+    assert_eq!(rows.len(), expected.ops.len());
+    for op in &expected.ops {
+        let program = format!("jit_train_step({})", op.program);
+        let row = rows[&(program, op.name.clone())];
+        assert_eq!(row.category, op.category);
+        assert_eq!(row.occurrences, op.occurrences, "{}", op.name);
+        assert_eq!((row.total_time_ps, row.self_time_ps), (op.total_ps, op.self_ps), "{}", op.name);
+        assert_eq!((row.flops, row.model_flops), (Some(op.flops), Some(op.flops)), "{}", op.name);
+        assert_eq!(row.bytes, Some(op.bytes), "{}", op.name);
+        assert_eq!(row.is_leaf, op.role != Role::Loop, "{}", op.name);
+        if let Some(memory) = row.memory {
+            assert_eq!((memory.hbm_bytes, memory.total()), (op.hbm_bytes, op.bytes), "{}", op.name);
+        }
+        if op.role == Role::Matmul {
+            let rate = op.flops as f64 / (op.total_ps as f64 / 1e12);
+            assert!(close(row.flops_per_second.unwrap(), rate));
+        }
+    }
+}
+
+#[test]
+fn each_core_is_as_busy_as_its_program_says() {
+    for run in runs() {
+        let (expected, name) = (&run.expected, &run.spec.name);
+        let report = report!(Ops, &open_protobuf(&run));
+        assert_eq!(report.cores.len(), run.spec.devices() as usize);
+        for core in &report.cores {
+            assert_eq!(core.on_duty_ps, expected.sums.busy, "{name}");
+            assert_eq!(core.op_time_ps, expected.sums.busy, "{name}");
+            assert_eq!(core.mxu_time_ps, expected.sums.matmul, "{name}");
+            let devices = f64::from(expected.devices);
+            assert!(close(core.mxu_flops.unwrap() * devices, expected.matmul_flops() as f64), "{name}");
+            assert!(close(core.work.flops.unwrap() * devices, expected.leaf_flops() as f64), "{name}");
+            // Without a Steps line a core is recorded from its first to its last program.
+            let first = expected.steps.first().unwrap();
+            let last = expected.steps.last().unwrap();
+            let begin = if run.spec.steps_line { first.device.0 } else { first.module.0 };
+            assert_eq!(core.total_time_ps, last.module.1 - begin, "{name}: both clocks mixed in one window?");
+        }
+    }
+}
+
+#[test]
+fn steps_are_those_of_the_line_or_of_the_programs() {
+    for run in runs() {
+        let (expected, name) = (&run.expected, &run.spec.name);
+        let report = report!(Steps, &open_protobuf(&run));
+        assert_eq!(report.steps.len(), expected.steps.len(), "{name}");
+        assert_eq!(report.rung, if run.spec.steps_line { Rung::StepsLine } else { Rung::Modules }, "{name}");
+        for (step, pair) in report.steps.iter().zip(expected.steps.windows(2)) {
+            let lasts = if run.spec.steps_line { pair[0].device.1 - pair[0].device.0 } else { step.time_ps };
+            assert_eq!((step.number, step.time_ps), (pair[0].step, lasts), "{name}");
+            let begins = if run.spec.steps_line {
+                pair[1].device.0 - pair[0].device.0
+            } else {
+                pair[1].module.0 - pair[0].module.0
+            };
+            assert_eq!(step.interval_ps, Some(begins), "{name} step {}", step.number);
+        }
+    }
+}
+
+#[test]
+fn compilation_is_counted_once_and_only_where_there_is_one() {
+    for run in runs() {
+        let name = &run.spec.name;
+        let report = report!(Compile, &open_protobuf(&run));
+        let Some(expected) = &run.expected.compile else {
+            assert_eq!((report.wall_ps, report.compilations), (None, 0), "{name}");
+            continue;
+        };
+        assert_eq!(report.wall_ps, Some(expected.wall_ps()), "{name}");
+        let phases = (report.trace_ps, report.lower_ps, report.compile_ps);
+        assert_eq!(phases, (Some(expected.trace_ps), Some(expected.lower_ps), Some(expected.backend_ps)), "{name}");
+        assert_eq!((report.compilations, report.recompilations), (1, 1), "{name}");
+        // No program runs meanwhile: the devices wait for all of it.
+        assert_eq!(report.exposed_ps, Some(expected.wall_ps()), "{name}");
+        assert_eq!(report.execute_mean_ps, Some(run.expected.module_ps), "{name}");
+        let steps = report!(Steps, &open_protobuf(&run));
+        let compiling: Vec<_> = steps.steps.iter().filter(|step| step.compile_ps > 0).map(|step| step.number).collect();
+        assert_eq!(compiling, [expected.step], "{name}");
+    }
+}
+
+#[test]
+fn overlap_changes_only_what_it_hides() {
+    let open = |overlap| {
+        let run = Run::new(TrainingSpec { overlap, ..TrainingSpec::default() });
+        let report = report!(Ops, &open_protobuf(&run));
+        (run, report)
+    };
+    let ((on, with), (off, without)) = (open(true), open(false));
+    for (with, without) in with.cores.iter().zip(&without.cores) {
+        assert_eq!(with.mxu_time_ps, without.mxu_time_ps);
+        let saved = off.expected.sums.comm_blocking - on.expected.sums.comm_blocking;
+        assert_eq!(without.on_duty_ps - with.on_duty_ps, saved);
+        assert!(saved > 0);
+    }
+}
+
+#[test]
+fn padding_shows_as_missing_matrix_utilization() {
+    let util = |width, hidden| {
+        let run = Run::new(TrainingSpec { chip: Chip::V6E, width, hidden, model: 1, ..TrainingSpec::default() });
+        let report = report!(Ops, &open_protobuf(&run));
+        let core = &report.cores[0];
+        let rate = core.mxu_flops.unwrap() / (core.mxu_time_ps as f64 / 1e12);
+        (rate / core.peaks.flops.as_ref().unwrap().per_second, run.expected.mxu_util_on_mxu_ops())
+    };
+    let ((full, expected_full), (padded, expected_padded)) = (util(2048, 8192), util(2048, 8200));
+    assert!(close(full, expected_full) && close(padded, expected_padded));
+    assert!((full - 0.9).abs() < 1e-8, "{full}");
+    // 8200 columns take 33 tiles of 256 where 32.03 would do.
+    assert!((padded / full - 8200.0 / 8448.0).abs() < 1e-8, "{padded}");
+}
