@@ -1,6 +1,6 @@
 //! Arrows between slices: from a launch to what it launched.
 //!
-//! Two encodings exist. TraceMe stats name a producer (`_pt`, `_p`) or a consumer
+//! Two encodings exist. `TraceMe` stats name a producer (`_pt`, `_p`) or a consumer
 //! (`_ct`, `_c`) of a context type and id. The `flow` stat packs both into one
 //! number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
 

@@ -3,7 +3,7 @@
 //! message can be found again later and an error can say where it is.
 //!
 //! Encoding: <https://protobuf.dev/programming-guides/encoding/>. Groups (wire
-//! types 3 and 4) left the format before XPlane existed and count as damage.
+//! types 3 and 4) left the format before `XPlane` existed and count as damage.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) enum Value {
     Fixed64(u64),
     /// Texts, bytes and messages.
     Bytes(Range<usize>),
-    /// Four bytes; XPlane has none.
+    /// Four bytes; `XPlane` has none.
     Fixed32,
 }
 
