@@ -58,6 +58,11 @@ impl SparseColumn {
         self.rows.binary_search(&row).ok().map(|i| self.values[i])
     }
 
+    pub(crate) fn shrink(&mut self) {
+        self.rows.shrink_to_fit();
+        self.values.shrink_to_fit();
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.rows.capacity() * 4 + self.values.capacity() * 8
     }

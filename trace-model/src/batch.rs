@@ -34,7 +34,7 @@ pub struct SliceBatch {
     pub(crate) durs: CompactColumn,
     pub(crate) labels: Vec<u32>,
     /// Shorter than the others until the first slice with arguments comes.
-    pub(crate) args: Vec<u64>,
+    pub(crate) args: CompactColumn,
     /// As long as the others only while every slice had a device clock.
     pub(crate) device_starts: Vec<i64>,
     pub(crate) device_durs: CompactColumn,
@@ -48,7 +48,7 @@ impl SliceBatch {
             starts: Vec::with_capacity(slices),
             durs: CompactColumn::with_capacity(slices),
             labels: Vec::with_capacity(slices),
-            args: Vec::with_capacity(if with_args { slices } else { 0 }),
+            args: CompactColumn::with_capacity(if with_args { slices } else { 0 }),
             ..Self::default()
         }
     }
@@ -71,7 +71,7 @@ impl SliceBatch {
         self.labels.push(spec.label.0);
         if let Some(args) = spec.args {
             self.args.resize(index as usize, NO_ARGS);
-            self.args.push(args);
+            self.args.push(args as i64);
         }
         if let Some(device) = spec.device
             && self.device_starts.len() == index as usize
@@ -89,8 +89,15 @@ impl SliceBatch {
 
     /// Slice `index` as it was pushed, for copies of it on another track.
     pub fn spec(&self, index: u32) -> SliceSpec {
-        let args = self.args.get(index as usize).copied().filter(|&handle| handle != NO_ARGS);
+        let index_in_args = (index as usize) < self.args.len();
+        let args = index_in_args.then(|| self.args.get(index as usize)).filter(|&handle| handle != NO_ARGS);
+        let args = args.map(|handle| handle as u64);
         SliceSpec { range: self.range(index), label: self.label(index), args, device: self.device_range(index) }
+    }
+
+    /// Whether every slice has the device's clock.
+    pub(crate) fn has_device_clock(&self) -> bool {
+        !self.starts.is_empty() && self.device_starts.len() == self.starts.len()
     }
 
     /// Records the device's clock of every slice, for clocks that become known
@@ -159,21 +166,17 @@ impl SliceBatch {
             *self = other;
             return 0;
         }
-        if !other.args.is_empty() {
+        if other.args.len() > 0 {
             self.args.resize(offset, NO_ARGS);
-            self.args.extend_from_slice(&other.args);
+            self.args.extend(&other.args);
         }
         if self.device_starts.len() == offset && other.device_starts.len() == other.len() {
             self.device_starts.extend_from_slice(&other.device_starts);
-            for i in 0..other.len() {
-                self.device_durs.push(other.device_durs.get(i));
-            }
+            self.device_durs.extend(&other.device_durs);
         }
         self.starts.extend_from_slice(&other.starts);
         self.labels.extend_from_slice(&other.labels);
-        for i in 0..other.len() {
-            self.durs.push(other.durs.get(i));
-        }
+        self.durs.extend(&other.durs);
         self.attrs.extend(other.attrs.into_iter().map(|(attr, i, value)| (attr, i + offset as u32, value)));
         offset as u32
     }

@@ -45,6 +45,33 @@ pub enum FlowEnd {
     NextAfter(TrackId, Timestamp),
 }
 
+/// Arrows, apart by what is known of their ends: nearly all are between slices.
+#[derive(Default)]
+pub(crate) struct Flows {
+    pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
+    pub(crate) others: Vec<(FlowEnd, FlowEnd, u64)>,
+}
+
+impl Flows {
+    /// Whether arrows refer to slices of each track.
+    pub(crate) fn tracks(&self, tracks: usize) -> Vec<bool> {
+        let mut touched = vec![false; tracks];
+        let mut touch = |key: SliceKey| touched[key.track.index()] = true;
+        for &(from, to, _) in &self.between {
+            touch(from);
+            touch(to);
+        }
+        for (from, to, _) in &self.others {
+            for end in [from, to] {
+                if let FlowEnd::Slice(key) = *end {
+                    touch(key);
+                }
+            }
+        }
+        touched
+    }
+}
+
 pub(crate) struct OpenSlice {
     pub(crate) index: u32,
     pub(crate) label: LabelId,
@@ -79,7 +106,7 @@ pub struct TraceBuilder {
     pub(crate) programs: Vec<Program>,
     pub(crate) counters: Vec<CounterBuilder>,
     pub(crate) aggregates: Vec<Aggregate>,
-    pub(crate) flows: Vec<(FlowEnd, FlowEnd, u64)>,
+    pub(crate) flows: Flows,
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     pub(crate) log: ImportLog,
     pub(crate) origin_ps: i128,
@@ -347,7 +374,10 @@ impl TraceBuilder {
 
     /// Adds an arrow.
     pub fn add_flow(&mut self, from: FlowEnd, to: FlowEnd, id: u64) {
-        self.flows.push((from, to, id));
+        match (from, to) {
+            (FlowEnd::Slice(from), FlowEnd::Slice(to)) => self.flows.between.push((from, to, id)),
+            ends => self.flows.others.push((ends.0, ends.1, id)),
+        }
     }
 
     /// Counts an issue; `example` is called only while examples are kept.

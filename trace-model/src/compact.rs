@@ -55,6 +55,20 @@ impl CompactColumn {
         self.wide.as_ref().map_or(self.narrow.len(), Vec::len)
     }
 
+    /// Adds all of `other`.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        for row in 0..other.len() {
+            self.push(other.get(row));
+        }
+    }
+
+    /// Adds `value` until there are `len` rows.
+    pub(crate) fn resize(&mut self, len: usize, value: i64) {
+        while self.len() < len {
+            self.push(value);
+        }
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.narrow.capacity() * 4
             + self.elsewhere.capacity() * size_of::<(u32, i64)>()

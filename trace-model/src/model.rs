@@ -388,16 +388,17 @@ impl TraceModel {
         MemoryUse {
             slices: self.slice_count(),
             slice_bytes: self.slices.heap_bytes(),
-            arg_bytes: self.slices.args.capacity() * 8,
+            arg_bytes: self.slices.args.heap_bytes(),
             string_bytes: self.strings.heap_bytes(),
             counter_bytes: self.counters.iter().map(|series| series.values.capacity() * 24).sum(),
         }
     }
 
     pub(crate) fn args_of(&self, slice: SliceRef<'_>) -> Result<Vec<Arg>, String> {
-        let handle = self.slices.args.get(slice.id.index()).copied().unwrap_or(NO_ARGS);
+        let (args, row) = (&self.slices.args, slice.id.index());
+        let handle = if row < args.len() { args.get(row) } else { NO_ARGS };
         match self.track_args[slice.track().index()] {
-            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)].args(handle),
+            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)].args(handle as u64),
             _ => Ok(Vec::new()),
         }
     }

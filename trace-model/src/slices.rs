@@ -30,7 +30,7 @@ impl SliceId {
 }
 
 /// Handle that means "no arguments".
-pub(crate) const NO_ARGS: u64 = u64::MAX;
+pub(crate) const NO_ARGS: i64 = -1;
 
 /// Columns of all slices. At most 32 bytes a row before `args` and device clocks.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) struct SliceTable {
     pub(crate) labels: Vec<u32>,
     pub(crate) parents: Vec<u32>,
     /// Empty where no slice has arguments.
-    pub(crate) args: Vec<u64>,
+    pub(crate) args: CompactColumn,
     /// Sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClock>,
     pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
@@ -82,6 +82,16 @@ impl SliceTable {
         let from = pairs.partition_point(|&(parent, _)| parent < row);
         let to = pairs.partition_point(|&(parent, _)| parent <= row);
         Some(&pairs[from..to])
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.starts.shrink_to_fit();
+        self.durs.shrink();
+        self.self_durs.shrink();
+        self.labels.shrink_to_fit();
+        self.parents.shrink_to_fit();
+        self.args.shrink();
+        self.attrs.values_mut().for_each(SparseColumn::shrink);
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -1,0 +1,110 @@
+//! Finished tracks, put one after the other into the slice table.
+
+use std::ops::Range;
+
+use super::flows::RowsOf;
+use super::track::FinishedTrack;
+use crate::attrs::SparseColumn;
+use crate::compact::CompactColumn;
+use crate::import_log::{ImportLog, IssueKind};
+use crate::model::Lane;
+use crate::nesting::NO_PARENT;
+use crate::slices::{DeviceClock, NO_ARGS, Reparented, SliceTable};
+use crate::time::{TimeRange, Timestamp};
+use crate::track::TrackId;
+
+/// All tracks, one after the other.
+pub(super) struct Merged {
+    pub(super) table: SliceTable,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) track_lanes: Vec<Range<u32>>,
+    pub(super) track_args: Vec<Option<u16>>,
+    /// First row of the track, and the row within it of each index of its batch.
+    pub(super) rows_of: RowsOf,
+}
+
+impl Merged {
+    pub(super) fn with_capacity(rows: usize, has_args: bool) -> Self {
+        Self {
+            table: SliceTable {
+                starts: Vec::with_capacity(rows),
+                durs: CompactColumn::with_capacity(rows),
+                self_durs: CompactColumn::with_capacity(rows),
+                labels: Vec::with_capacity(rows),
+                parents: Vec::with_capacity(rows),
+                args: CompactColumn::with_capacity(if has_args { rows } else { 0 }),
+                ..SliceTable::default()
+            },
+            lanes: Vec::new(),
+            track_lanes: Vec::new(),
+            track_args: Vec::new(),
+            rows_of: Vec::new(),
+        }
+    }
+
+    pub(super) fn append(
+        &mut self,
+        id: TrackId,
+        track: FinishedTrack,
+        log: &mut ImportLog,
+        name: impl Fn(u32) -> String,
+    ) {
+        let base = self.table.starts.len() as u32;
+        let n = track.starts.len();
+        let mut examples = track.spilled.iter();
+        log.add_many(IssueKind::OverlapSpilled, track.spilled.len() as u64, || {
+            examples.next().map_or_else(String::new, |&row| {
+                format!("{:?} at {} ps", name(track.labels[row as usize]), track.starts[row as usize])
+            })
+        });
+        for label in track.unterminated {
+            log.add(IssueKind::BeginWithoutEnd, || format!("{:?}", name(label)));
+        }
+
+        let first_lane = self.lanes.len() as u32;
+        let mut row = base;
+        for (depth, &len) in track.lane_lens.iter().enumerate() {
+            self.lanes.push(Lane { track: id, depth: depth as u32, rows: row..row + len });
+            row += len;
+        }
+        self.track_lanes.push(first_lane..self.lanes.len() as u32);
+        self.track_args.push(track.arg_source);
+
+        let table = &mut self.table;
+        table.durs.extend(&track.durs);
+        table.self_durs.extend(&track.self_durs);
+        table.starts.extend_from_slice(&track.starts);
+        table.labels.extend_from_slice(&track.labels);
+        table.parents.extend(track.parents.iter().map(|&p| if p == NO_PARENT { p } else { p + base }));
+        if track.args.len() > 0 {
+            table.args.resize(base as usize, NO_ARGS);
+            table.args.extend(&track.args);
+        }
+        if let Some((clock_base, start_minus_base, dur_minus_timeline)) = track.device {
+            let rows = base..base + n as u32;
+            table.device_clocks.push(DeviceClock { rows, base: clock_base, start_minus_base, dur_minus_timeline });
+        }
+        if !track.reparented.is_empty() {
+            let pairs = track.reparented.into_iter().map(|(parent, child)| (parent + base, child + base)).collect();
+            table.reparented.push(Reparented { rows: base..base + n as u32, pairs });
+        }
+        for (attr, column) in track.attrs {
+            let into: &mut SparseColumn = table.attrs.entry(attr).or_default();
+            for (row, value) in column {
+                into.rows.push(row + base);
+                into.values.push(value);
+            }
+        }
+        self.rows_of.push((base, track.rows_of));
+    }
+
+    pub(super) fn extent(&self) -> TimeRange {
+        let ends = self.lanes.iter().filter(|lane| !lane.is_empty()).map(|lane| {
+            let (first, last) = (lane.rows.start as usize, lane.rows.end as usize - 1);
+            let start = Timestamp::from_ps(self.table.starts[first]);
+            let end = Timestamp::from_ps(self.table.starts[last].saturating_add(self.table.durs.get(last)));
+            TimeRange::new(start, end)
+        });
+        ends.reduce(TimeRange::hull).unwrap_or_default()
+    }
+}

@@ -1,0 +1,152 @@
+//! From a [`TraceBuilder`] to a [`TraceModel`]: closes what is open, aligns
+//! hosts, sorts and nests every track (in parallel), links arrows, clips counters.
+//!
+//! Memory is what limits the size of a trace, so nothing exists twice for long:
+//! tracks are finished a few at a time, and each batch is gone when its rows are
+//! in the table.
+
+mod flows;
+mod merge;
+mod track;
+
+use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
+
+use crate::builder::{CounterBuilder, TraceBuilder, TrackBuilder};
+use crate::counters::CounterSeries;
+use crate::import_log::{ImportLog, IssueKind};
+use crate::model::{Source, TraceModel};
+use crate::time::{Picos, TimeRange, Timestamp};
+use crate::track::{Track, TrackId};
+
+use merge::Merged;
+use track::{FinishedTrack, Job, finish_track};
+
+/// How many rows are finished before they move into the table. Enough to keep
+/// all threads busy, few enough not to matter beside the table.
+const ROWS_AT_ONCE: usize = 1 << 17;
+
+pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
+    let shifts = align_sources(&mut builder.sources, &mut builder.log);
+    let merged = finish_tracks(&mut builder, &shifts);
+    let extent = merged.extent();
+    let counters = std::mem::take(&mut builder.counters)
+        .into_iter()
+        .map(|counter| {
+            let shift = shifts[builder.groups[builder.tracks[counter.track.index()].group.index()].source.index()];
+            finish_counter(counter, shift, extent, &mut builder.log)
+        })
+        .collect();
+
+    let Merged { mut table, lanes, track_lanes, track_args, rows_of } = merged;
+    table.shrink();
+    let mut model = TraceModel {
+        strings: builder.strings,
+        sources: builder.sources,
+        groups: builder.groups,
+        tracks: builder.tracks,
+        labels: builder.labels,
+        ops: builder.ops,
+        programs: builder.programs,
+        slices: table,
+        lanes,
+        track_lanes,
+        counters,
+        aggregates: builder.aggregates,
+        flows: Vec::new(),
+        flows_by_end: Vec::new(),
+        arg_sources: builder.arg_sources,
+        track_args,
+        log: builder.log,
+        extent,
+        origin_ps: builder.origin_ps,
+    };
+    flows::link(&mut model, builder.flows, rows_of, &shifts);
+    model
+}
+
+/// Finishes all tracks, a few at a time, and puts them one after the other.
+fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64]) -> Merged {
+    let shift_of = |track: &Track| shifts[builder.groups[track.group.index()].source.index()];
+    let flow_tracks = builder.flows.tracks(builder.tracks.len());
+    let batches = std::mem::take(&mut builder.track_builders);
+    let rows = batches.iter().map(|track| track.batch.len()).sum();
+    let has_args = batches.iter().any(|track| track.batch.args.len() > 0);
+    let mut jobs = batches.into_iter().zip(&builder.tracks).zip(flow_tracks).map(|((batch, track), keep_rows)| {
+        (batch, Job { free: track.kind.overlaps_freely(), shift: shift_of(track), keep_rows })
+    });
+
+    let mut merged = Merged::with_capacity(rows, has_args);
+    loop {
+        let wave = next_wave(&mut jobs);
+        if wave.is_empty() {
+            return merged;
+        }
+        let finished: Vec<FinishedTrack> = wave.into_par_iter().map(|(batch, job)| finish_track(batch, &job)).collect();
+        for track in finished {
+            let id = TrackId(merged.track_lanes.len() as u32);
+            merged.append(id, track, &mut builder.log, |row_label| {
+                let label = builder.labels.get(row_label as usize).copied();
+                label.map_or("", |label| builder.strings.get(label.name)).to_owned()
+            });
+        }
+    }
+}
+
+/// Tracks that are finished together: at least one for each thread.
+fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, Job)>) -> Vec<(TrackBuilder, Job)> {
+    let mut wave = Vec::new();
+    let mut rows = 0;
+    while rows < ROWS_AT_ONCE || wave.len() < rayon::current_num_threads() {
+        let Some((track, job)) = jobs.next() else { break };
+        rows += track.batch.len();
+        wave.push((track, job));
+    }
+    wave
+}
+
+/// How far to shift each source so that all share the clock of the earliest.
+fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
+    let earliest = sources.iter().filter_map(|source| source.started_unix_ns).min();
+    if sources.len() > 1 {
+        for source in sources.iter_mut() {
+            match (source.started_unix_ns, earliest) {
+                (Some(start), Some(earliest)) => {
+                    source.shift = Picos::from_ps(start.saturating_sub(earliest).saturating_mul(1000));
+                }
+                _ => log.add(IssueKind::HostsNotAligned, || source.name.clone()),
+            }
+        }
+    }
+    sources.iter().map(|source| source.shift.ps()).collect()
+}
+
+/// Sorts the samples and ends each where the next begins. A recorded length that
+/// reaches past that is clipped: the last sample of a kernel can carry an
+/// absolute time as its length.
+fn finish_counter(mut counter: CounterBuilder, shift: i64, extent: TimeRange, log: &mut ImportLog) -> CounterSeries {
+    counter.samples.sort_by_key(|&(start, ..)| start);
+    let mut series = CounterSeries {
+        track: counter.track,
+        unit: counter.unit,
+        starts: Vec::with_capacity(counter.samples.len()),
+        ends: Vec::with_capacity(counter.samples.len()),
+        values: Vec::with_capacity(counter.samples.len()),
+    };
+    for (i, &(start, dur, value)) in counter.samples.iter().enumerate() {
+        let start = start.saturating_add(shift);
+        let next =
+            counter.samples.get(i + 1).map_or(extent.end.ps().max(start), |&(next, ..)| next.saturating_add(shift));
+        let end = match dur {
+            None => next,
+            Some(dur) if start.saturating_add(dur) <= next => start.saturating_add(dur),
+            Some(dur) => {
+                log.add(IssueKind::CounterClipped, || format!("sample at {start} ps held {dur} ps"));
+                next
+            }
+        };
+        series.starts.push(Timestamp::from_ps(start));
+        series.ends.push(Timestamp::from_ps(end));
+        series.values.push(value);
+    }
+    series
+}
