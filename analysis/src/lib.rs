@@ -16,6 +16,7 @@ pub mod hlo_text;
 pub mod host_class;
 pub mod intervals;
 pub mod ops;
+pub mod overlap;
 pub mod padding;
 pub mod peaks;
 mod report;
@@ -51,5 +52,13 @@ pub enum AnalysisError {
     NotApplicable(String),
 }
 
-/// Every analysis.
-pub static ANALYSES: &[AnalysisEntry] = &[entry::<steps::Steps>(), entry::<ops::Ops>(), entry::<compile::Compile>()];
+/// Every analysis, in the order of a report.
+#[rustfmt::skip]
+pub static ANALYSES: &[AnalysisEntry] = &[
+    entry::<steps::Steps>(),
+    entry::<busy::Devices>(),
+    entry::<utilization::Utilization>(),
+    entry::<ops::Ops>(),
+    entry::<overlap::Overlap>(),
+    entry::<compile::Compile>(),
+];

@@ -1,0 +1,148 @@
+//! How long cores wait for each other inside of a collective.
+//!
+//! All participants leave a collective together, so the one that enters last has
+//! the shortest time: the *skew wait* of another is how much longer it took.
+//!
+//! Executions are matched by the instance id that the runtime recorded, or else
+//! the k-th with the k-th. Real ids are only unique on their own core (on v6e they
+//! hold the core's count of programs), so a match must also overlap in time: one
+//! collective runs everywhere at once. Where no way of matching does, there is no
+//! answer, rather than a wrong one.
+
+use std::collections::BTreeMap;
+
+use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
+
+/// One execution of a collective on one core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Execution {
+    /// On the timeline, which all cores share.
+    pub range: TimeRange,
+    /// By the clock of the ops.
+    pub dur: Picos,
+    pub instance: Option<i64>,
+}
+
+impl Execution {
+    pub fn of(slice: SliceRef<'_>, dur: Picos) -> Self {
+        Self { range: slice.range(), dur, instance: slice.attr(SliceAttr::CollectiveInstance) }
+    }
+}
+
+/// Executions that are one and the same, each with its core.
+type Instance = Vec<(usize, Execution)>;
+
+/// Σ wait of the core that waits most.
+pub(super) fn skew_wait(
+    mut by_core: BTreeMap<usize, Vec<Execution>>,
+    groups: Option<&[Vec<u64>]>,
+    captured: usize,
+) -> Option<Picos> {
+    if by_core.len() < 2 {
+        return None;
+    }
+    for executions in by_core.values_mut() {
+        executions.sort_by_key(|execution| execution.range.start);
+    }
+    let parts = parts(&by_core, groups, captured)?;
+    let mut waits: BTreeMap<usize, Picos> = BTreeMap::new();
+    for cores in parts {
+        let part: BTreeMap<usize, &[Execution]> =
+            cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
+        for instance in by_id(&part).or_else(|| in_order(&part))? {
+            let shortest = instance.iter().map(|(_, execution)| execution.dur).min().unwrap_or_default();
+            for (core, execution) in instance {
+                *waits.entry(core).or_default() += execution.dur - shortest;
+            }
+        }
+    }
+    waits.into_values().max()
+}
+
+/// Cores that communicate with each other. Ids in replica groups are taken for
+/// core numbers where that is possible; `None` where it is not.
+fn parts(
+    by_core: &BTreeMap<usize, Vec<Execution>>,
+    groups: Option<&[Vec<u64>]>,
+    captured: usize,
+) -> Option<Vec<Vec<usize>>> {
+    let Some(groups) = groups.filter(|groups| groups.len() > 1) else {
+        return Some(vec![by_core.keys().copied().collect()]);
+    };
+    let in_range = groups.iter().flatten().all(|&id| (id as usize) < captured);
+    in_range.then(|| groups.iter().map(|group| group.iter().map(|&id| id as usize).collect()).collect())
+}
+
+fn by_id(part: &BTreeMap<usize, &[Execution]>) -> Option<Vec<Instance>> {
+    let mut instances: BTreeMap<i64, Instance> = BTreeMap::new();
+    for (&core, executions) in part {
+        for execution in *executions {
+            instances.entry(execution.instance?).or_default().push((core, *execution));
+        }
+    }
+    let instances: Vec<Instance> = instances.into_values().filter(|instance| instance.len() > 1).collect();
+    (!instances.is_empty()).then_some(instances).filter(|instances| instances.iter().all(simultaneous))
+}
+
+fn in_order(part: &BTreeMap<usize, &[Execution]>) -> Option<Vec<Instance>> {
+    let count = part.values().map(|executions| executions.len()).max()?;
+    let same = part.values().all(|executions| executions.len() == count);
+    let instances: Vec<Instance> = (0..count)
+        .map(|k| part.iter().filter_map(|(&core, executions)| Some((core, *executions.get(k)?))).collect())
+        .collect();
+    Some(instances).filter(|instances| same && instances.iter().all(simultaneous))
+}
+
+/// Whether all executions share an instant.
+fn simultaneous(instance: &Instance) -> bool {
+    let latest_start = instance.iter().map(|(_, execution)| execution.range.start).max();
+    let first_end = instance.iter().map(|(_, execution)| execution.range.end).min();
+    latest_start <= first_end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::Timestamp;
+
+    fn execution(start: i64, end: i64, instance: Option<i64>) -> Execution {
+        let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+        Execution { range, dur: range.dur(), instance }
+    }
+
+    fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {
+        let by_core = cores.iter().map(|list| list.iter().map(|&(a, b, id)| execution(a, b, id)).collect());
+        skew_wait(by_core.enumerate().collect(), None, cores.len()).map(Picos::ps)
+    }
+
+    #[test]
+    fn the_core_that_enters_first_waits() {
+        assert_eq!(wait(&[&[(0, 10, Some(1))], &[(6, 10, Some(1))], &[(3, 10, Some(1))]]), Some(6));
+        assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None), (19, 30, None)]]), Some(6));
+    }
+
+    #[test]
+    fn ids_that_do_not_coincide_in_time_are_not_believed() {
+        // The second core counts from 2: its id 2 is the other's 1.
+        let first: &[_] = &[(0, 10, Some(1)), (20, 30, Some(2))];
+        let second: &[_] = &[(4, 10, Some(2)), (22, 30, Some(3))];
+        assert_eq!(wait(&[first, second]), Some(6));
+    }
+
+    #[test]
+    fn what_cannot_be_matched_has_no_answer() {
+        assert_eq!(wait(&[&[(0, 10, None)], &[(50, 60, None)]]), None);
+        assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None)]]), None);
+        assert_eq!(wait(&[&[(0, 10, None)]]), None);
+    }
+
+    #[test]
+    fn replica_groups_wait_among_themselves() {
+        let by_core = |starts: [i64; 4]| {
+            starts.iter().enumerate().map(|(core, &start)| (core, vec![execution(start, 10, None)])).collect()
+        };
+        let groups = vec![vec![0, 1], vec![2, 3]];
+        assert_eq!(skew_wait(by_core([0, 0, 8, 7]), Some(&groups), 4), Some(Picos::from_ps(1)));
+        assert_eq!(skew_wait(by_core([0, 0, 8, 7]), Some(&[vec![0, 9], vec![3, 4]]), 4), None);
+    }
+}
