@@ -6,6 +6,7 @@
 //! analysis: one file in `src`, one line in the list.
 
 pub mod bound;
+pub mod busy;
 mod cache;
 pub mod category;
 pub mod chips;
@@ -23,6 +24,7 @@ mod report;
 mod scope;
 pub mod stats;
 pub mod steps;
+pub mod utilization;
 mod window;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};

@@ -21,6 +21,19 @@ pub enum Provenance {
     Inferred,
 }
 
+impl Provenance {
+    /// For people, in a word or two.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Profile => "recorded",
+            Self::StaticCost => "compiler",
+            Self::Derived => "derived",
+            Self::Inferred => "inferred",
+        }
+    }
+}
+
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -102,7 +102,7 @@ impl PlaneKind {
     /// Order among planes.
     pub(crate) fn sort(self) -> i64 {
         match self {
-            Self::TensorCore { ordinal } | Self::SparseCore { ordinal, .. } | Self::Gpu { ordinal } => {
+            Self::TensorCore { ordinal } | Self::Gpu { ordinal } | Self::SparseCore { ordinal, .. } => {
                 i64::from(ordinal)
             }
             Self::Chip => 1 << 33,

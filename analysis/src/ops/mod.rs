@@ -12,6 +12,7 @@
 //! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
 //!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
 
+mod estimate;
 mod row;
 mod sums;
 mod tables;
@@ -50,6 +51,8 @@ pub struct OpsReport {
     pub idle_ps: i64,
     /// Peaks of the first core, which rows are measured against.
     pub peaks: Peaks,
+    /// HBM traffic is concluded from shapes, because the format lost it.
+    pub hbm_is_estimated: bool,
     /// What to know when reading it.
     pub notes: Vec<String>,
 }
@@ -104,8 +107,10 @@ pub struct CoreOps {
     pub bytes: Option<f64>,
     /// Time and work of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
     pub mxu_time_ps: i64,
-    /// Their operations.
+    /// Their operations; those of the algorithm where only these are known.
     pub mxu_flops: Option<f64>,
+    /// Self time of custom calls that declare no operations.
+    pub undeclared_ps: i64,
     /// Self time by group, in the order of [`OpGroup::ALL`].
     pub group_self_ps: Vec<i64>,
     /// Self time of ops that only wait: `-done` halves, of collectives too.
@@ -177,11 +182,12 @@ fn report(cx: &Context<'_>, classes: &OpClasses, sums: &[CoreSums]) -> OpsReport
         b.self_time_ps.cmp(&a.self_time_ps).then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
     });
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
+    let hbm_is_estimated = rows.iter().any(|row| row.hbm_estimate_bytes.is_some());
     let mut notes = notes(&rows, rule);
     if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
         notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
     }
-    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, notes }
+    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
 }
 
 /// One row an op, its executions on all cores together.
@@ -224,6 +230,7 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
         bytes: None,
         mxu_time_ps: 0,
         mxu_flops: None,
+        undeclared_ps: 0,
         group_self_ps: vec![0; OpGroup::ALL.len()],
         wait_ps: 0,
         peaks: Peaks::of(cx, core.core),
@@ -242,11 +249,14 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
             out.wait_ps += self_ps;
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
-            let costs = sums.costs(op, class, rule);
-            let is_mxu = class.group == OpGroup::MatMul || class.is_custom_call && costs.flops.is_some();
-            if is_mxu {
+            let costs = sums.costs(cx.model, op, class, rule);
+            let flops = costs.flops.or(costs.model_flops);
+            if class.group == OpGroup::MatMul || class.is_custom_call && flops.is_some() {
                 out.mxu_time_ps += sums.total.ps();
-                add(&mut out.mxu_flops, costs.flops);
+                add(&mut out.mxu_flops, flops);
+            }
+            if class.is_custom_call && flops.is_none() {
+                out.undeclared_ps += self_ps;
             }
             add(&mut out.model_flops, costs.model_flops);
             add(&mut out.bytes, costs.bytes);
@@ -267,7 +277,7 @@ fn add(sum: &mut Option<f64>, value: Option<u64>) {
 fn add_work(work: &mut Work, costs: &sums::Costs) {
     add(&mut work.flops, costs.flops);
     let memory = costs.memory;
-    add(&mut work.hbm_bytes, memory.map(|memory| memory.hbm_bytes));
+    add(&mut work.hbm_bytes, costs.hbm_bytes());
     add(&mut work.cmem_read_bytes, memory.map(|memory| memory.cmem_read_bytes));
     add(&mut work.cmem_write_bytes, memory.map(|memory| memory.cmem_write_bytes));
     add(&mut work.vmem_read_bytes, memory.map(|memory| memory.vmem_read_bytes));
@@ -311,6 +321,11 @@ fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
     }
     if rule == MemoryRule::AllIsHbm {
         notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
+    } else if rows.iter().any(|row| row.hbm_estimate_bytes.is_some()) {
+        notes.push(
+            "this capture does not split bytes by memory: HBM traffic is estimated from the shapes of operands"
+                .to_owned(),
+        );
     } else if rows.iter().all(|row| row.memory.is_none()) {
         notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
     }

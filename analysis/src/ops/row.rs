@@ -101,6 +101,9 @@ pub struct OpRow {
     pub bytes: Option<u64>,
     /// The same by memory.
     pub memory: Option<MemoryBytes>,
+    /// HBM bytes concluded from shapes, where the split by memory was lost; rates
+    /// and limits use them then.
+    pub hbm_estimate_bytes: Option<u64>,
     /// `flops / total time`.
     pub flops_per_second: Option<f64>,
     /// `model_flops / total time`.
@@ -175,11 +178,12 @@ impl Frame<'_> {
                 row.is_remat = class.is_remat;
                 row.framework_name = op.framework_name.map(|name| model.str(name).to_owned());
                 row.source = op.source.map(|source| model.str(source).to_owned());
-                let costs = sums.costs(op, class, self.rule);
+                let costs = sums.costs(model, op, class, self.rule);
                 row.flops = costs.flops;
                 row.model_flops = costs.model_flops;
                 row.bytes = costs.bytes;
                 row.memory = costs.memory;
+                row.hbm_estimate_bytes = costs.hbm_estimate;
                 if !row.is_async {
                     self.rates(&mut row, sums);
                 }
@@ -239,7 +243,7 @@ impl OpRow {
         let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
         Work {
             flops: self.flops.or(self.model_flops).map(|flops| flops as f64),
-            hbm_bytes: memory(|memory| memory.hbm_bytes),
+            hbm_bytes: memory(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes.map(|bytes| bytes as f64)),
             cmem_read_bytes: memory(|memory| memory.cmem_read_bytes),
             cmem_write_bytes: memory(|memory| memory.cmem_write_bytes),
             vmem_read_bytes: memory(|memory| memory.vmem_read_bytes),

@@ -59,13 +59,24 @@ pub(super) struct Costs {
     pub model_flops: Option<u64>,
     pub bytes: Option<u64>,
     pub memory: Option<super::MemoryBytes>,
+    /// HBM bytes concluded from shapes, where `memory` is not recorded.
+    pub hbm_estimate: Option<u64>,
+}
+
+impl Costs {
+    /// HBM traffic as recorded, else as estimated.
+    pub fn hbm_bytes(&self) -> Option<u64> {
+        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate)
+    }
 }
 
 /// How bytes are split over memories where an op has no recorded split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryRule {
-    /// Unknown: the format or this op lacks it.
-    Unknown,
+    /// Recorded for other ops of this capture: unknown for those without.
+    Recorded,
+    /// Lost with the format: concluded from shapes.
+    FromShapes,
     /// All of it is HBM traffic: a capture from before the split was recorded.
     AllIsHbm,
 }
@@ -74,7 +85,11 @@ impl MemoryRule {
     pub fn of(model: &TraceModel) -> Self {
         let split = model.ops().iter().any(|op| !op.memory.is_empty());
         let could_split = model.sources().iter().all(|source| source.format == "xplane");
-        if !split && could_split { Self::AllIsHbm } else { Self::Unknown }
+        match (split, could_split) {
+            (true, _) => Self::Recorded,
+            (false, true) => Self::AllIsHbm,
+            (false, false) => Self::FromShapes,
+        }
     }
 }
 
@@ -222,7 +237,7 @@ impl OpSums {
 
     /// Costs of these executions. Static costs are per execution. Custom calls add
     /// what each execution says; 0 there is "not declared", so it counts as unknown.
-    pub fn costs(&self, op: &Op, class: OpClass, rule: MemoryRule) -> Costs {
+    pub fn costs(&self, model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule) -> Costs {
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(self.occurrences));
         let memory = super::MemoryBytes::of(op, self.occurrences);
         let mut costs = if class.is_custom_call {
@@ -232,15 +247,23 @@ impl OpSums {
                 model_flops: declared(op.model_flops, self.event_model_flops),
                 bytes: declared(op.bytes_accessed, self.event_bytes),
                 memory: memory.filter(|memory| memory.total() > 0),
+                hbm_estimate: None,
             }
         } else {
             let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
-            Costs { flops: times(op.flops), model_flops: times(op.model_flops), bytes, memory }
+            Costs { flops: times(op.flops), model_flops: times(op.model_flops), bytes, memory, hbm_estimate: None }
         };
         // Zero operations of the algorithm means that they are the same.
         costs.model_flops = costs.model_flops.filter(|&flops| flops > 0).or(costs.flops);
-        if costs.memory.is_none() && rule == MemoryRule::AllIsHbm {
-            costs.memory = costs.bytes.map(|bytes| super::MemoryBytes { hbm_bytes: bytes, ..Default::default() });
+        if costs.memory.is_none() {
+            match rule {
+                MemoryRule::Recorded => {}
+                MemoryRule::AllIsHbm => {
+                    costs.memory =
+                        costs.bytes.map(|bytes| super::MemoryBytes { hbm_bytes: bytes, ..Default::default() });
+                }
+                MemoryRule::FromShapes => costs.hbm_estimate = times(super::estimate::hbm_bytes(model, op, class)),
+            }
         }
         costs
     }

@@ -70,6 +70,11 @@ impl OpsReport {
     /// Times, rates and verdict of each op; idle time in its place among them.
     fn time_table(&self) -> Table {
         let rate_provenance = crate::peaks::Peaks::provenance(self.peaks.flops);
+        let (hbm_rate, bound_provenance) = if self.hbm_is_estimated {
+            (Provenance::Inferred, Provenance::Inferred)
+        } else {
+            (Provenance::Derived, rate_provenance)
+        };
         let columns = vec![
             measured("name", "Op", Unit::None),
             measured("program", "Program", Unit::None),
@@ -83,10 +88,10 @@ impl OpsReport {
             measured("min_time_ps", "Least", Unit::Picoseconds),
             column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
             column("flops_percent", "of peak FLOP/s", Unit::Percent, rate_provenance),
-            column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, Provenance::Derived),
-            column("hbm_percent", "of peak HBM", Unit::Percent, rate_provenance),
-            column("bound_by", "Bound by", Unit::None, rate_provenance),
-            column("efficiency_percent", "of roofline", Unit::Percent, rate_provenance),
+            column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate),
+            column("hbm_percent", "of peak HBM", Unit::Percent, bound_provenance),
+            column("bound_by", "Bound by", Unit::None, bound_provenance),
+            column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance),
             column("source", "Source", Unit::None, Provenance::Profile),
             column("framework_name", "Framework op", Unit::None, Provenance::Profile),
         ];

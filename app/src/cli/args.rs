@@ -148,6 +148,9 @@ pub struct OpenArgs {
     /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
     #[arg(long, value_name = "CHIP")]
     pub device_spec: Option<String>,
+    #[cfg(feature = "gui")]
+    #[command(flatten)]
+    pub screenshot: crate::gui::ScreenshotArgs,
 }
 
 /// What a report is written as.

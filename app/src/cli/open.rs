@@ -8,7 +8,8 @@ use super::failure::{Failure, Outcome};
 pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
     let import = importers::ImportOptions { run: args.run };
     let options = analysis::Options { device_spec: args.device_spec, ..analysis::Options::default() };
-    crate::gui::run(args.path, import, options).map_err(|error| Failure::Internal(format!("{error:#}")))?;
+    let launch = crate::gui::Launch { path: args.path, import, options, screenshot: args.screenshot.into() };
+    crate::gui::launch(launch).map_err(|error| Failure::Internal(format!("{error:#}")))?;
     Ok(Outcome::Done)
 }
 

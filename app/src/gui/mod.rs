@@ -1,12 +1,293 @@
 //! The desktop app.
+//!
+//! Each frame, [`App::logic`](eframe::App::logic) takes in what background jobs
+//! have finished and applies the commands of the frame before;
+//! [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets see the
+//! trace and the state, and change neither.
 
-use std::path::PathBuf;
+mod history;
+mod jobs;
+mod keys;
+mod panels;
+mod screenshot;
+mod search;
+mod settings;
+pub mod state;
+pub mod theme;
+pub mod timeline;
+pub mod trace;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use analysis::Options;
-use importers::ImportOptions;
+use importers::{IMPORTERS, ImportError, ImportOptions};
 
-/// Opens the window, with a trace where one is named.
-pub fn run(path: Option<PathBuf>, import: ImportOptions, options: Options) -> anyhow::Result<()> {
-    let _ = (path, import, options);
-    anyhow::bail!("the desktop app is not in this build")
+pub use self::screenshot::{Screenshot, ScreenshotArgs};
+pub use self::settings::{Settings, ThemeChoice};
+
+use self::jobs::{Memo, Wake, Worker};
+use self::state::{ViewCommand, ViewState};
+use self::trace::{Loader, OpenTrace};
+use self::workspace::Workspace;
+use crate::session::Session;
+
+/// Something that the user wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Open this file or directory.
+    Open(PathBuf),
+    /// Ask for a file to open.
+    OpenDialog,
+    /// Stop opening.
+    CancelLoad,
+    /// Do not show the error any more.
+    DismissError,
+    /// Leave this file out of the list of recent ones.
+    ForgetRecent(PathBuf),
+    /// Dark or light.
+    Theme(ThemeChoice),
+    /// Change what is seen of the open trace.
+    View(ViewCommand),
+}
+
+impl From<ViewCommand> for Command {
+    fn from(command: ViewCommand) -> Self {
+        Self::View(command)
+    }
+}
+
+/// How to start.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// What to open at once.
+    pub path: Option<PathBuf>,
+    /// How to find and read it.
+    pub import: ImportOptions,
+    /// Assumptions of the analyses.
+    pub options: Options,
+    /// Take a picture and quit.
+    pub screenshot: Option<Screenshot>,
+}
+
+/// Opens the window, and returns when it is closed.
+pub fn launch(launch: Launch) -> anyhow::Result<()> {
+    let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
+    let mut viewport = egui::ViewportBuilder::default()
+        .with_app_id("systole")
+        .with_title("Systole")
+        .with_inner_size([width, height])
+        .with_min_inner_size([640.0, 400.0])
+        .with_drag_and_drop(true);
+    if let Ok(icon) = eframe::icon_data::from_png_bytes(include_bytes!("../../../assets/icon.png")) {
+        viewport = viewport.with_icon(icon);
+    }
+    let native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
+    let shot_sink: screenshot::Outcome = Arc::default();
+    let outcome = Arc::clone(&shot_sink);
+    eframe::run_native(
+        "systole",
+        native,
+        Box::new(move |cc| {
+            let settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
+            let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options));
+            app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
+            if let Some(path) = launch.path {
+                app.push(Command::Open(path));
+            }
+            Ok(Box::new(app))
+        }),
+    )
+    .map_err(|error| anyhow::anyhow!("cannot open a window: {error}; 'systole analyze' works without one"))?;
+    screenshot::result(&shot_sink)
+}
+
+/// Opens files of every format that there is an importer for.
+fn file_loader(import: ImportOptions, options: Options) -> Loader {
+    Arc::new(move |path, progress| match Session::open(path, &import, options.clone(), progress) {
+        Ok(session) => Ok(OpenTrace::new(path.to_owned(), session)),
+        Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
+        Err(error) => Err(format!("{error}: {}", path.display())),
+    })
+}
+
+/// What a loader says when it was told to stop; not shown.
+const CANCELLED: &str = "cancelled";
+
+/// The application.
+pub struct App {
+    commands: Vec<Command>,
+    settings: Settings,
+    loader: Loader,
+    loading: Worker<PathBuf, OpenTrace>,
+    dialog: Worker<u32, Option<PathBuf>>,
+    dialogs_opened: u32,
+    workspace: Option<Workspace>,
+    error: Option<String>,
+    screenshot: Option<screenshot::Photographer>,
+    wake: Wake,
+}
+
+impl App {
+    /// An app without a trace that opens files with `loader`.
+    pub fn new(ctx: &egui::Context, settings: Settings, loader: Loader) -> Self {
+        theme::install(ctx);
+        // Ctrl+plus zooms the timeline, not the widgets.
+        ctx.options_mut(|options| options.zoom_with_keyboard = false);
+        let waking = ctx.clone();
+        let wake: Wake = Arc::new(move || waking.request_repaint());
+        Self {
+            commands: vec![Command::Theme(settings.theme)],
+            settings,
+            loader,
+            loading: Worker::new("open trace", Arc::clone(&wake)),
+            dialog: Worker::new("file dialog", Arc::clone(&wake)),
+            dialogs_opened: 0,
+            workspace: None,
+            error: None,
+            screenshot: None,
+            wake,
+        }
+    }
+
+    /// Wants something, as if the user did.
+    pub fn push(&mut self, command: impl Into<Command>) {
+        self.commands.push(command.into());
+    }
+
+    /// What is seen of the open trace.
+    pub fn state(&self) -> Option<&ViewState> {
+        self.workspace.as_ref().map(|workspace| &workspace.state)
+    }
+
+    /// The open trace.
+    pub fn trace(&self) -> Option<&OpenTrace> {
+        self.workspace.as_ref().map(|workspace| &workspace.trace)
+    }
+
+    /// Whether everything that was asked for in the background is there.
+    pub fn is_settled(&self) -> bool {
+        !self.loading.memo().is_running() && self.workspace.as_ref().is_none_or(Workspace::is_settled)
+    }
+
+    fn poll_jobs(&mut self) {
+        if self.loading.poll() {
+            match self.loading.take() {
+                Memo::Ready(trace) => {
+                    self.settings.remember(&trace.path);
+                    self.error = None;
+                    self.workspace = Some(Workspace::new(trace, &self.wake));
+                }
+                Memo::Failed { error, .. } if error != CANCELLED => self.error = Some(error),
+                _ => {}
+            }
+        }
+        if self.dialog.poll() {
+            match self.dialog.take() {
+                Memo::Ready(Some(path)) => self.commands.push(Command::Open(path)),
+                Memo::Failed { error, .. } => self.error = Some(error),
+                _ => {}
+            }
+        }
+        if let Some(workspace) = &mut self.workspace {
+            workspace.poll_jobs();
+        }
+    }
+
+    fn apply(&mut self, command: Command, ctx: &egui::Context) {
+        match command {
+            Command::Open(path) => self.open(&path),
+            Command::OpenDialog => {
+                self.dialogs_opened += 1;
+                self.dialog.ask(self.dialogs_opened, |_| Ok(pick_file()));
+            }
+            Command::CancelLoad => self.loading.clear(),
+            Command::DismissError => self.error = None,
+            Command::ForgetRecent(path) => self.settings.forget(&path),
+            Command::Theme(choice) => {
+                ctx.set_theme(choice.preference());
+                self.settings.set_theme(choice);
+            }
+            Command::View(command) => {
+                if let Some(workspace) = &mut self.workspace {
+                    workspace.state.apply(&command, &workspace.trace.model);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, path: &Path) {
+        self.error = None;
+        self.loading.clear();
+        let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
+        self.loading.ask(path.clone(), move |progress| loader(&path, progress));
+    }
+
+    fn read_global_input(&mut self, ctx: &egui::Context) {
+        let dropped = ctx.input(|i| i.raw.dropped_files.first().map(|file| file.path().to_owned()));
+        if let Some(path) = dropped {
+            self.push(Command::Open(path));
+        }
+        // Escape leaves a text field; everything else belongs to it.
+        if !ctx.egui_wants_keyboard_input() {
+            let commands = ctx.input(|i| keys::pressed(i, self.state()));
+            self.commands.extend(commands);
+        }
+    }
+}
+
+impl eframe::App for App {
+    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        self.poll_jobs();
+        self.read_global_input(ctx);
+        for command in std::mem::take(&mut self.commands) {
+            self.apply(command, ctx);
+        }
+        if let Some(workspace) = &mut self.workspace {
+            workspace.ask_jobs();
+        }
+        // A window title that says what is open; egui sends it only when it changes.
+        let title = self.trace().map_or_else(|| "Systole".to_owned(), |trace| format!("{} – Systole", trace.name()));
+        ctx.send_viewport_cmd(egui::ViewportCommand::Title(title));
+        if self.loading.memo().is_running() {
+            ctx.request_repaint_after(std::time::Duration::from_millis(100));
+        }
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        let mut out = Vec::new();
+        let loading = self.loading.key().zip(self.loading.progress());
+        panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, self.trace(), &mut out);
+        if let Some(error) = &self.error {
+            panels::welcome::error_ui(ui, error, &mut out);
+        }
+        match &mut self.workspace {
+            Some(workspace) => workspace.ui(ui, loading, &mut out),
+            None => panels::welcome::welcome_ui(ui, &self.settings, loading, &mut out),
+        }
+        panels::welcome::drop_hint_ui(ui);
+        if let Some(mut photographer) = self.screenshot.take() {
+            let settled = self.is_settled() && (self.workspace.is_some() || self.error.is_some());
+            out.extend(photographer.step(ui.ctx(), settled, self.trace()));
+            self.screenshot = Some(photographer);
+        }
+        if !out.is_empty() {
+            self.commands.extend(out);
+            ui.ctx().request_repaint();
+        }
+    }
+}
+
+/// Asks the user for a file; blocks until there is an answer.
+fn pick_file() -> Option<PathBuf> {
+    let mut extensions: Vec<&str> =
+        IMPORTERS.iter().flat_map(|importer| importer.format().extensions).copied().collect();
+    extensions.sort_unstable();
+    extensions.dedup();
+    rfd::FileDialog::new()
+        .set_title("Open a profile")
+        .add_filter("Profiles", &extensions)
+        .add_filter("All files", &["*"])
+        .pick_file()
 }

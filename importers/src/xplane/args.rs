@@ -16,7 +16,7 @@ impl ArgSource for PlaneArgs {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
         let tables = &*self.0;
         let unreadable = |at: usize| format!("the arguments at byte {at} of the file cannot be read");
-        let at = usize::try_from(handle).map_err(|_| unreadable(usize::MAX))?;
+        let at = usize::try_from(handle).unwrap_or(usize::MAX);
         let file = tables.bytes();
         let Ok(Some((4, Value::Bytes(range)))) = Cursor::new(file, at..file.len()).next() else {
             return Err(unreadable(at));

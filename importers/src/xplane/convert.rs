@@ -103,15 +103,12 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
     for line in outlines {
         // Lines of one id are one timeline; so is none, in files that number nothing.
         let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
-        match by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
-            Some(parts) => {
-                out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
-                parts.push(line);
-            }
-            None => {
-                by_id.insert(key, lines.len());
-                lines.push(vec![line]);
-            }
+        if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
+            out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
+            parts.push(line);
+        } else {
+            by_id.insert(key, lines.len());
+            lines.push(vec![line]);
         }
     }
     drop(by_id);

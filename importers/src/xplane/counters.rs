@@ -95,6 +95,10 @@ fn read(tables: &Tables, range: Range<usize>) -> Result<Sample, Broken> {
     Ok(sample)
 }
 
+/// How many ops back the one around a sample is looked for: further back there
+/// can only be loops, which end no sample early.
+const NEIGHBOURS: usize = 64;
+
 /// Ends of the ops of a core.
 #[derive(Default)]
 struct OpEnds {
@@ -113,9 +117,7 @@ impl OpEnds {
     /// End of the innermost op around `at`.
     fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.ops.partition_point(|op| op.start <= at);
-        // Ops nest, so the latest that is still open is the innermost. Far back
-        // there can only be loops, which end no sample early.
-        const NEIGHBOURS: usize = 64;
+        // Ops nest, so the latest that is still open is the innermost.
         let open = self.ops.get(..before)?.iter().rev().take(NEIGHBOURS).find(|op| op.contains(at));
         open.map(|op| op.end)
     }

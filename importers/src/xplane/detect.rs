@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn a_mangled_profile_is_still_known_as_one() {
-        let head = "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
-        assert_eq!(confidence(head.as_bytes()), Confidence::Possible);
+        let length_and_id = "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
+        let tag = "\n\u{6}\u{fffd}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}\u{fffd}4\u{8}";
+        assert!(confidence(length_and_id.as_bytes()) >= Confidence::Possible);
+        assert_eq!(confidence(tag.as_bytes()), Confidence::Possible);
     }
 }

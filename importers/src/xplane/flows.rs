@@ -68,7 +68,8 @@ impl XFlow {
         let point = move |role| FlowPoint { id: self.id, index, class, role };
         [(self.into, Role::In), (self.out, Role::Out)]
             .into_iter()
-            .filter_map(move |(has, role)| has.then(|| point(role)))
+            .filter(|&(has, _)| has)
+            .map(move |(_, role)| point(role))
     }
 }
 

@@ -10,7 +10,7 @@ macro_rules! known_stats {
             /// The stat of this name, exactly spelled.
             pub(super) fn from_name(name: &[u8]) -> Self {
                 match std::str::from_utf8(name) {
-                    $($(Ok($text))|+ => Self::$name,)+
+                    $(Ok($($text)|+) => Self::$name,)+
                     _ => Self::Other,
                 }
             }

@@ -73,92 +73,109 @@ impl Plane {
 impl Space {
     /// Reads the outline of `file`. What is damaged goes to `log`.
     pub(super) fn read(file: &[u8], log: &mut ImportLog) -> Self {
-        let mut space = Self::default();
-        let mut by_name: HashMap<String, usize> = HashMap::new();
-        let (mut at, mut resumed) = (0, 0);
+        let mut reader = Reader { file, log, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
+        let mut at = 0;
         while at < file.len() {
-            let element = element(file, at);
-            let broken = match element {
-                Ok((1, range)) => {
-                    let cut = range.end > file.len();
-                    let (mut plane, broken) = plane(file, range.start..range.end.min(file.len()));
-                    let next = broken.and_then(|_| next_plane(file, range.start)).filter(|_| resumed < MAX_RESUMED);
-                    if let Some(next) = next {
-                        plane.cut_off(next);
-                    }
-                    let name = plane.name.clone();
-                    space.add(plane, &mut by_name, log);
-                    at = next.unwrap_or(range.end);
-                    resumed += usize::from(next.is_some());
-                    match (broken, next) {
-                        (None, _) if !cut => continue,
-                        (Some(broken), Some(next)) => {
-                            log.add(IssueKind::MalformedEvent, || {
-                                format!("plane {name:?}, byte {}: {}; read on at byte {next}", broken.at, broken.why)
-                            });
-                            broken
-                        }
-                        (broken, _) if cut => {
-                            log.add(IssueKind::TruncatedFile, || format!("in plane {name:?}, byte {}", file.len()));
-                            broken.unwrap_or(Broken { at: file.len(), why: "the file ends inside a plane" })
-                        }
-                        (broken, _) => {
-                            let broken = broken.unwrap_or(Broken { at, why: "damage" });
-                            log.add(IssueKind::MalformedEvent, || {
-                                format!("plane {name:?}, byte {}: {}; rest of it skipped", broken.at, broken.why)
-                            });
-                            broken
-                        }
-                    }
-                }
-                Ok((number, range)) if range.end <= file.len() => {
-                    at = range.end;
-                    match number {
-                        2 => space.errors.push(range),
-                        3 => space.warnings.push(range),
-                        4 => space.hostnames.push(range),
-                        _ => {}
-                    }
-                    continue;
-                }
-                Ok(_) => {
-                    log.add(IssueKind::TruncatedFile, || format!("byte {}", file.len()));
-                    at = file.len();
-                    Broken { at, why: "the file ends inside a text" }
-                }
-                Err(broken) => {
-                    let next = next_plane(file, at).filter(|_| resumed < MAX_RESUMED);
-                    resumed += 1;
-                    at = next.unwrap_or(file.len());
-                    let kind = if next.is_some() { IssueKind::MalformedEvent } else { IssueKind::TruncatedFile };
-                    log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
-                    broken
-                }
-            };
-            space.broken.get_or_insert(broken);
+            at = reader.element(at);
         }
-        space
-    }
-
-    fn add(&mut self, plane: Plane, by_name: &mut HashMap<String, usize>, log: &mut ImportLog) {
-        if plane.name.is_empty() && plane.is_empty() {
-            return;
-        }
-        match by_name.get(&plane.name).and_then(|&at| self.planes.get_mut(at)) {
-            Some(first) => {
-                log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
-                first.absorb(plane);
-            }
-            None => {
-                by_name.insert(plane.name.clone(), self.planes.len());
-                self.planes.push(plane);
-            }
-        }
+        reader.space
     }
 
     /// Whether there is anything to import.
     pub(super) fn is_usable(&self) -> bool {
         self.planes.iter().any(|plane| !plane.is_empty()) || !self.hostnames.is_empty() || !self.errors.is_empty()
+    }
+}
+
+/// Reads one element after the other.
+struct Reader<'a> {
+    file: &'a [u8],
+    log: &'a mut ImportLog,
+    space: Space,
+    by_name: HashMap<String, usize>,
+    resumed: usize,
+}
+
+impl Reader<'_> {
+    /// Reads the element at `at` and returns where the next one begins.
+    fn element(&mut self, at: usize) -> usize {
+        let end = self.file.len();
+        match element(self.file, at) {
+            Ok((1, range)) => self.plane(range),
+            Ok((number, range)) if range.end <= end => {
+                let next = range.end;
+                match number {
+                    2 => self.space.errors.push(range),
+                    3 => self.space.warnings.push(range),
+                    4 => self.space.hostnames.push(range),
+                    _ => {}
+                }
+                next
+            }
+            Ok(_) => {
+                self.log.add(IssueKind::TruncatedFile, || format!("byte {end}"));
+                self.space.broken.get_or_insert(Broken { at: end, why: "the file ends inside a text" });
+                end
+            }
+            Err(broken) => {
+                let next = self.resume(at);
+                let kind = if next.is_some() { IssueKind::MalformedEvent } else { IssueKind::TruncatedFile };
+                self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
+                self.space.broken.get_or_insert(broken);
+                next.unwrap_or(end)
+            }
+        }
+    }
+
+    /// Reads the plane at `range`, which may reach past the end of the file.
+    fn plane(&mut self, range: Range<usize>) -> usize {
+        let end = self.file.len();
+        let (mut plane, broken) = plane(self.file, range.start..range.end.min(end));
+        let name = plane.name.clone();
+        let next = broken.and_then(|_| self.resume(range.start));
+        match (broken, next) {
+            (Some(broken), Some(next)) => {
+                plane.cut_off(next);
+                self.log.add(IssueKind::MalformedEvent, || {
+                    format!("plane {name:?}, byte {}: {}; read on at byte {next}", broken.at, broken.why)
+                });
+            }
+            _ if range.end > end => {
+                self.log.add(IssueKind::TruncatedFile, || format!("in plane {name:?}, byte {end}"));
+                self.space.broken.get_or_insert(Broken { at: end, why: "the file ends inside a plane" });
+            }
+            (Some(broken), None) => self.log.add(IssueKind::MalformedEvent, || {
+                format!("plane {name:?}, byte {}: {}; rest of it skipped", broken.at, broken.why)
+            }),
+            (None, _) => {}
+        }
+        if let Some(broken) = broken {
+            self.space.broken.get_or_insert(broken);
+        }
+        self.add(plane);
+        next.unwrap_or(range.end)
+    }
+
+    /// Where reading goes on after damage at `from`; `None` where no plane follows.
+    fn resume(&mut self, from: usize) -> Option<usize> {
+        if self.resumed >= MAX_RESUMED {
+            return None;
+        }
+        self.resumed += 1;
+        next_plane(self.file, from)
+    }
+
+    fn add(&mut self, plane: Plane) {
+        if plane.name.is_empty() && plane.is_empty() {
+            return;
+        }
+        if let Some(first) = self.by_name.get(&plane.name).and_then(|&at| self.space.planes.get_mut(at)) {
+            self.log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
+            first.absorb(plane);
+        } else {
+            self.by_name.insert(plane.name.clone(), self.space.planes.len());
+            self.space.planes.push(plane);
+        }
     }
 }
 

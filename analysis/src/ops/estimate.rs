@@ -1,0 +1,82 @@
+//! HBM traffic of an op concluded from its text, where no split of its bytes by
+//! memory was recorded (exported JSON loses it).
+//!
+//! Every operand and result array without a memory space mark lives in HBM and is
+//! read or written once; those marked `S(1)` live in VMEM. Ops that read only part
+//! of an operand would be overestimated, so the recorded bytes of the op are the
+//! upper limit. Where those are not recorded either, there is no estimate for such
+//! ops, nor for kernels that XLA did not write.
+
+use trace_model::{Op, TraceModel};
+
+use crate::category::OpClass;
+use crate::hlo_text::HloText;
+
+/// The mark of HBM in shapes.
+const HBM: u64 = 0;
+
+/// Estimated HBM bytes of one execution.
+pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u64> {
+    if class.is_async() || class.may_have_inner_ops {
+        return None;
+    }
+    let recorded = op.bytes_accessed.or(op.raw_bytes_accessed);
+    if class.is_custom_call && recorded.is_none_or(|bytes| bytes == 0) {
+        return None;
+    }
+    let hlo = HloText::parse(model.str(op.hlo_text?))?;
+    if recorded.is_none() && reads_parts(hlo.opcode) {
+        return None;
+    }
+    let operands = hlo.operand_list().into_iter().map(|operand| operand.shape);
+    let mut sum = 0u64;
+    for shape in operands.chain([hlo.result()]) {
+        for array in shape?.arrays().into_iter().filter(|array| array.memory_space == HBM) {
+            sum = sum.saturating_add(array.bytes()?);
+        }
+    }
+    Some(recorded.map_or(sum, |recorded| sum.min(recorded)))
+}
+
+/// Ops that touch only part of what they are given. A fusion may contain any.
+fn reads_parts(opcode: &str) -> bool {
+    matches!(
+        opcode,
+        "slice" | "dynamic-slice" | "dynamic-update-slice" | "gather" | "scatter" | "fusion" | "custom-call"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_model::TraceBuilder;
+
+    use super::*;
+
+    fn estimate(text: &str, bytes: Option<u64>) -> Option<u64> {
+        let mut builder = TraceBuilder::new();
+        let op = Op { hlo_text: Some(builder.intern(text)), bytes_accessed: bytes, ..Op::default() };
+        let class = crate::category::classify_texts(None, text, "").0;
+        hbm_bytes(&builder.finish(), &op, class)
+    }
+
+    #[test]
+    fn arrays_in_vmem_do_not_count() {
+        let text = "%f = bf16[512,512]{1,0:T(8,128)(2,1)} fusion(bf16[512,512]{1,0:T(8,128)(2,1)S(1)} %a, \
+                    bf16[512,512]{1,0:T(8,128)(2,1)} %b), kind=kOutput, calls=%c";
+        assert_eq!(estimate(text, Some(1_572_864)), Some(1_048_576));
+        let reduce = "%r = bf16[]{:T(256)} reduce(bf16[512,512]{1,0S(1)} %a, bf16[]{:T(256)} %c), to_apply=%add";
+        assert_eq!(estimate(&reduce.replace("0S(1)", "0:S(1)"), None), Some(4));
+    }
+
+    #[test]
+    fn recorded_bytes_limit_it_and_unknown_ones_forbid_guesses() {
+        let slice = "%s = f32[1,4]{1,0} dynamic-slice(f32[100,4]{1,0} %a, s32[] %i), dynamic_slice_sizes={1,4}";
+        assert_eq!(estimate(slice, Some(36)), Some(36));
+        assert_eq!(estimate(slice, None), None);
+        let kernel = "%k = f32[4]{0} custom-call(f32[4]{0} %a), custom_call_target=\"tpu_custom_call\"";
+        assert_eq!(estimate(kernel, Some(0)), None);
+        assert_eq!(estimate("%c = f32[4]{0} copy-done((f32[4]{0}, f32[4]{0}, u32[]) %s)", Some(16)), None);
+        assert_eq!(estimate("%c = mystery[4]{0} copy(mystery[4]{0} %s)", Some(16)), None);
+        assert_eq!(estimate("no text", Some(16)), None);
+    }
+}

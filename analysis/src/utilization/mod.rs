@@ -1,0 +1,375 @@
+//! Utilization: how much of what the devices could have done they did.
+//!
+//! "Utilization" has many denominators; every metric here names its own. With
+//! `W` the window of a core (first op to the end of the last, or the scope), `N`
+//! cores and work summed over **leaf** ops (containers repeat what is inside):
+//!
+//! ```text
+//! mfu_window            Σ model flops / Σ (W · peak)          the headline
+//! flops_util_window     Σ flops       / Σ (W · peak)
+//! flops_util_busy       Σ flops       / Σ (busy · peak)
+//! mxu_util_on_mxu_ops   Σ flops of matrix ops / Σ (their time · peak)
+//! mxu_busy_fraction     Σ time of matrix ops  / Σ W           a share of time, no utilization
+//! hbm_util_window       Σ HBM bytes   / Σ (W · peak HBM)
+//! hbm_util_busy         Σ HBM bytes   / Σ (busy · peak HBM)
+//! ```
+//!
+//! `busy` is the union of leaf ops that are not off duty. Waiting for a copy
+//! (`copy-done`) is busy by that definition, as it is for `XProf`; `wait` says how
+//! much of it there is. HBM bytes are those recorded by memory, of asynchronous
+//! copies too: their start reads and their done writes, so nothing counts twice.
+//! This agrees with `XProf`'s roofline, not with its overview, which shows a host
+//! statistic that many captures lack.
+
+mod hardware;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use crate::bound::{BoundBy, Work};
+use crate::ops::{CoreOps, Ops, OpsReport};
+use crate::peaks::{NO_PEAK, Peaks};
+use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Provenance, Scope, Table, Tabular, Unit};
+
+/// The analysis `utilization`.
+pub struct Utilization;
+
+/// Utilization of all devices together and of each.
+#[derive(Clone, Debug, Serialize)]
+pub struct UtilizationReport {
+    /// All devices together: sums over sums, never means of percentages.
+    pub combined: Vec<Metric>,
+    /// Each device.
+    pub devices: Vec<DeviceUtilization>,
+}
+
+/// Utilization of one device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceUtilization {
+    /// Its name (`/device:TPU:0`).
+    pub device: String,
+    /// The metrics of one device, those of the host left out.
+    pub metrics: Vec<Metric>,
+}
+
+impl UtilizationReport {
+    /// The combined metric of this id.
+    pub fn metric(&self, id: &str) -> Option<&Metric> {
+        self.combined.iter().find(|metric| metric.id == id)
+    }
+}
+
+impl Analysis for Utilization {
+    type Report = UtilizationReport;
+    const ID: &'static str = "utilization";
+    const TITLE: &'static str = "Utilization";
+
+    fn run(cx: &Context<'_>) -> Result<UtilizationReport, AnalysisError> {
+        let ops = cx.report::<Ops>()?;
+        let all: Vec<&CoreOps> = ops.cores.iter().collect();
+        let mut combined = metrics(&Sums { ops: &ops, cores: &all });
+        combined.extend(capture_metric(cx, &ops));
+        combined.extend(hardware::host_metrics(cx));
+        let devices = ops.cores.iter().map(|core| {
+            let mut metrics = metrics(&Sums { ops: &ops, cores: &[core] });
+            metrics.extend(hardware::counter_metric(cx, core));
+            DeviceUtilization { device: core.name.clone(), metrics }
+        });
+        let devices = devices.collect();
+        Ok(UtilizationReport { combined, devices })
+    }
+}
+
+/// Some cores, added up.
+struct Sums<'a> {
+    ops: &'a OpsReport,
+    cores: &'a [&'a CoreOps],
+}
+
+impl Sums<'_> {
+    fn time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
+    }
+
+    /// Known amounts; `None` where no core knows.
+    fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
+        self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
+    }
+
+    /// Σ time × peak of each core; `None` where one has no peak, or no time.
+    fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
+        let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+        parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
+    }
+
+    fn peaks(&self) -> Peaks {
+        self.cores.first().map(|core| core.peaks.clone()).unwrap_or_default()
+    }
+
+    /// `window of 4 devices, 93.2 s each`.
+    fn over(&self, what: &str, time: impl Fn(&CoreOps) -> i64) -> String {
+        let mean = self.time(time) / self.cores.len().max(1) as f64;
+        let time = if mean >= 1.0 {
+            format!("{mean:.3} s")
+        } else if mean >= 1e-3 {
+            format!("{:.3} ms", mean * 1e3)
+        } else {
+            format!("{:.3} µs", mean * 1e6)
+        };
+        match self.cores.len() {
+            1 => format!("{what} ({time})"),
+            n => format!("{what} ({time} × {n} devices)"),
+        }
+    }
+}
+
+/// What a utilization is of.
+struct Share<'a> {
+    id: &'static str,
+    title: &'static str,
+    limit: BoundBy,
+    amount: Option<f64>,
+    /// What the time is.
+    over: &'a str,
+    time: fn(&CoreOps) -> i64,
+    /// Why the amount is missing, or what to beware of.
+    note: Option<String>,
+}
+
+fn window(core: &CoreOps) -> i64 {
+    core.total_time_ps
+}
+
+fn busy(core: &CoreOps) -> i64 {
+    core.busy_ps
+}
+
+fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
+    let mut out = vec![];
+    let undeclared = sums.time(|core| core.undeclared_ps) / sums.time(|core| core.op_time_ps).max(f64::MIN_POSITIVE);
+    let too_low = (undeclared > 0.005).then(|| {
+        format!("too low: custom calls that declare no operations take {:.1} % of op time", 100.0 * undeclared)
+    });
+    let flops = sums.amount(|core| core.work.flops);
+    let model_flops = sums.amount(|core| core.model_flops);
+    let flops_note = match (flops, model_flops) {
+        (None, Some(_)) => Some("this capture records only model FLOPs".to_owned()),
+        (None, None) => Some("this capture records no FLOPs".to_owned()),
+        _ => too_low.clone(),
+    };
+    let compute = |id, title, amount, over, time, note: &Option<String>| {
+        let note = note.clone();
+        utilization(sums, Share { id, title, limit: BoundBy::Compute, amount, over, time, note })
+    };
+    out.push(compute("mfu_window_percent", "Model FLOPs utilization", model_flops, "window", window, &too_low));
+    out.push(compute("flops_util_window_percent", "FLOPs utilization", flops, "window", window, &flops_note));
+    out.push(compute("flops_util_busy_percent", "FLOPs utilization while busy", flops, "busy time", busy, &flops_note));
+    let mxu_flops = sums.amount(|core| core.mxu_flops);
+    let no_mxu = (mxu_flops.is_none())
+        .then(|| "no matrix op with known FLOPs ran".to_owned())
+        .or_else(|| flops.is_none().then(|| "from model FLOPs".to_owned()));
+    let (id, title) = ("mxu_util_on_mxu_ops_percent", "FLOPs utilization of matrix ops");
+    out.push(compute(id, title, mxu_flops, "time of matrix ops", |core| core.mxu_time_ps, &no_mxu));
+    memory_metrics(sums, &mut out);
+    time_metrics(sums, &mut out);
+    out
+}
+
+/// Utilization of memories.
+fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
+    let amount = |get: fn(&Work) -> Option<f64>| sums.amount(|core| get(&core.work));
+    let hbm = amount(|work| work.hbm_bytes);
+    let note = if hbm.is_none() {
+        Some("this capture does not say which bytes go to HBM".to_owned())
+    } else {
+        sums.ops.hbm_is_estimated.then(|| "HBM traffic estimated from the shapes of operands".to_owned())
+    };
+    let mut push = |id, title, limit, amount, over, time, note| {
+        let mut metric = utilization(sums, Share { id, title, limit, amount, over, time, note });
+        if limit == BoundBy::Hbm && sums.ops.hbm_is_estimated {
+            metric.provenance = Provenance::Inferred;
+        }
+        out.push(metric);
+    };
+    let title = "HBM bandwidth utilization";
+    push("hbm_util_window_percent", title, BoundBy::Hbm, hbm, "window", window as fn(&CoreOps) -> i64, note.clone());
+    let title = "HBM bandwidth utilization while busy";
+    push("hbm_util_busy_percent", title, BoundBy::Hbm, hbm, "busy time", busy, note);
+    // Older chips have no such pool and most exports lose the split: nothing to show then.
+    if let Some(read) = amount(|work| work.vmem_read_bytes) {
+        let title = "VMEM read bandwidth utilization while busy";
+        push("vmem_read_util_busy_percent", title, BoundBy::VmemRead, Some(read), "busy time", busy, None);
+    }
+    if let Some(written) = amount(|work| work.vmem_write_bytes) {
+        let title = "VMEM write bandwidth utilization while busy";
+        push("vmem_write_util_busy_percent", title, BoundBy::VmemWrite, Some(written), "busy time", busy, None);
+    }
+}
+
+/// Shares of time: they need no peak.
+fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
+    let share = |id, title, part: fn(&CoreOps) -> i64, over: &str, whole: fn(&CoreOps) -> i64, note: Option<&str>| {
+        let whole_time = sums.time(whole);
+        Metric {
+            id,
+            title,
+            value: (whole_time > 0.0).then(|| 100.0 * sums.time(part) / whole_time),
+            unit: Unit::Percent,
+            of: sums.over(over, whole),
+            provenance: Provenance::Measured,
+            note: note.map(str::to_owned),
+        }
+    };
+    let mxu = "a share of time, not a utilization";
+    out.push(share(
+        "mxu_busy_fraction_percent",
+        "Time in matrix ops",
+        |core| core.mxu_time_ps,
+        "window",
+        window,
+        Some(mxu),
+    ));
+    let wait = "ops that end an asynchronous copy, slice or collective";
+    out.push(share(
+        "wait_percent",
+        "Time waiting for asynchronous ops",
+        |core| core.wait_ps,
+        "window",
+        window,
+        Some(wait),
+    ));
+    let duty = "leaf ops that are not off duty; waiting for copies counts as busy";
+    out.push(share("duty_cycle_percent", "Duty cycle", busy, "window", window, Some(duty)));
+    out.push(xprof_duty_cycle(sums));
+    out.push(share("device_idle_percent", "Device idle", |core| core.idle_ps, "window", window, None));
+}
+
+/// `XProf`'s duty cycle: a loop is on duty from its begin to its end, spans include
+/// program executions, cores of one chip count together, times are those of the
+/// shared timeline.
+fn xprof_duty_cycle(sums: &Sums<'_>) -> Metric {
+    // Cores of one chip are busy when either is: at least as long as the busier one.
+    let mut chips: Vec<(Option<i64>, i64, i64)> = Vec::new();
+    for core in sums.cores {
+        match chips.iter_mut().find(|(chip, ..)| core.chip.is_some() && *chip == core.chip) {
+            Some((_, busy, span)) => {
+                *busy = (*busy).max(core.on_duty_ps);
+                *span = (*span).max(core.duty_span_ps);
+            }
+            None => chips.push((core.chip, core.on_duty_ps, core.duty_span_ps)),
+        }
+    }
+    let (busy, span) = chips.iter().fold((0, 0), |sum, chip| (sum.0 + chip.1, sum.1 + chip.2));
+    Metric {
+        id: "duty_cycle_xprof_percent",
+        title: "Duty cycle as XProf defines it",
+        value: crate::ops::percent(busy, span),
+        unit: Unit::Percent,
+        of: format!("first op or program to the end of the last, {} chip(s)", chips.len()),
+        provenance: Provenance::Measured,
+        note: Some("loops are busy from begin to end, whatever waits inside".to_owned()),
+    }
+}
+
+fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
+    let Share { id, title, limit, amount, over, time, note } = share;
+    let capacity = sums.capacity(limit, time);
+    let peaks = sums.peaks();
+    let peak = limit.peak(&peaks);
+    let value = amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity);
+    let peak_text = match limit {
+        BoundBy::Compute => peaks.flops_text(),
+        BoundBy::Hbm => peaks.hbm_text(),
+        _ => peak.map_or_else(|| "unknown peak".to_owned(), |peak| format!("{:.1} GB/s", peak.per_second / 1e9)),
+    };
+    let impossible = value.is_some_and(|value| value > 100.0);
+    let note = if amount.is_some() && peak.is_none() {
+        Some(NO_PEAK.to_owned())
+    } else if impossible && note.is_none() {
+        Some("above 100 %: costs are the compiler's estimates".to_owned())
+    } else {
+        note
+    };
+    let provenance = Peaks::provenance(peak);
+    let of = format!("{} × {peak_text}", sums.over(over, time));
+    Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
+}
+
+/// FLOPs over the whole session, as long as the profiler ran: what a hardware
+/// counter that never stops would show.
+fn capture_metric(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
+    if cx.scope != Scope::WholeTrace {
+        return None;
+    }
+    let cores: Vec<&CoreOps> = ops.cores.iter().collect();
+    let sums = Sums { ops, cores: &cores };
+    let mut session = None;
+    for source in cx.model.sources() {
+        let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
+        session = session.max(Some(length).filter(|&length| length > 0));
+    }
+    let seconds = session? as f64 * 1e-9;
+    let peaks = sums.peaks();
+    let capacity = cores.iter().map(|core| Some(seconds * core.peaks.flops?.per_second)).sum::<Option<f64>>();
+    Some(Metric {
+        id: "flops_util_capture_percent",
+        title: "FLOPs utilization of the whole session",
+        value: sums.amount(|core| core.work.flops).zip(capacity).map(|(flops, capacity)| 100.0 * flops / capacity),
+        unit: Unit::Percent,
+        of: format!("session ({:.3} ms × {} device(s)) × {}", seconds * 1e3, cores.len(), peaks.flops_text()),
+        provenance: Peaks::provenance(peaks.flops),
+        note: Some("includes the time before the first and after the last op".to_owned()),
+    })
+}
+
+impl Tabular for UtilizationReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![metric_table("utilization", "Utilization", &self.combined)];
+        if self.devices.len() > 1 {
+            tables.push(self.device_table());
+        }
+        tables
+    }
+}
+
+fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
+    let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+    let columns = vec![
+        column("metric", "Metric", Unit::None),
+        column("value_percent", "Value", Unit::Percent),
+        column("of", "of", Unit::None),
+        column("provenance", "From", Unit::None),
+        column("note", "Note", Unit::None),
+    ];
+    let row = |metric: &Metric| {
+        vec![
+            Cell::text(metric.title),
+            Cell::maybe(metric.value),
+            Cell::text(&metric.of),
+            Cell::text(metric.provenance.title()),
+            metric.note.as_ref().map_or(Cell::Missing, Cell::text),
+        ]
+    };
+    Table { id, title: title.to_owned(), columns, rows: metrics.iter().map(row).collect(), notes: Vec::new() }
+}
+
+impl UtilizationReport {
+    /// A column a metric, a row a device.
+    fn device_table(&self) -> Table {
+        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        let mut columns = vec![column("device", "Device", Unit::None, Provenance::Profile)];
+        let first = self.devices.first().map(|device| device.metrics.as_slice()).unwrap_or_default();
+        columns.extend(first.iter().map(|metric| column(metric.id, metric.title, metric.unit, metric.provenance)));
+        let rows = self.devices.iter().map(|device| {
+            let value = |wanted: &Metric| {
+                let own = device.metrics.iter().find(|metric| metric.id == wanted.id);
+                Cell::maybe(own.and_then(|metric| metric.value))
+            };
+            std::iter::once(Cell::text(&device.device)).chain(first.iter().map(value)).collect()
+        });
+        let rows = rows.collect();
+        let title = "Utilization by device".to_owned();
+        Table { id: "device_utilization", title, columns, rows, notes: Vec::new() }
+    }
+}

@@ -1,0 +1,131 @@
+use trace_model::*;
+
+use super::*;
+use crate::{Options, ReportCache};
+
+fn range(start: i64, end: i64) -> TimeRange {
+    TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+}
+
+fn utilization_of(model: &TraceModel, options: &Options) -> UtilizationReport {
+    let reports = ReportCache::default();
+    Utilization::run(&Context { model, scope: Scope::WholeTrace, options, reports: &reports }).unwrap()
+}
+
+fn value(report: &UtilizationReport, id: &str) -> Option<f64> {
+    report.metric(id).unwrap_or_else(|| panic!("no metric {id}")).value
+}
+
+fn near(value: Option<f64>, expected: f64) {
+    assert!((value.unwrap() - expected).abs() < 1e-9, "{value:?} is not {expected}");
+}
+
+/// On each of `cores` devices of 1 PFLOP/s and 1 TB/s: a loop of 100 ns around a
+/// matmul of 40 ns (half the peak) and a copy of 20 ns (1000 bytes each way),
+/// 10 ns of infeed, and nothing for 90 ns.
+///
+/// ```text
+/// |while...............................|infeed|          ...|
+/// |    |matmul |   |copy|              |
+/// ```
+fn loop_and_infeed(cores: u32, with_peaks: bool) -> TraceModel {
+    let mut builder = TraceBuilder::new();
+    builder.source_mut().format = "xplane";
+    builder.source_mut().started_unix_ns = Some(0);
+    builder.source_mut().stopped_unix_ns = Some(1_000);
+    let host = builder.group(None, GroupKind::Host, "host");
+    let program = builder.program("jit_f", Some(1));
+    let op = |builder: &mut TraceBuilder, name: &str, category: &str, flops: u64, hbm: u64| {
+        let space = MemorySpace::Hbm;
+        let access = |access| MemoryAccess { space, access, bytes: hbm };
+        let op = Op {
+            name: builder.intern(name),
+            program: Some(program),
+            category: Some(builder.intern(category)),
+            flops: Some(flops),
+            memory: vec![access(Access::Read), access(Access::Write)],
+            ..Op::default()
+        };
+        let op = builder.op(op);
+        builder.label(name, Some(op))
+    };
+    let labels = [
+        (op(&mut builder, "while", "while", 999_999, 999_999), 0, 100_000),
+        (op(&mut builder, "matmul", "convolution fusion", 20_000_000, 0), 10_000, 50_000),
+        (op(&mut builder, "copy", "copy", 0, 1_000), 60_000, 80_000),
+        (op(&mut builder, "infeed", "infeed", 0, 0), 100_000, 110_000),
+        (op(&mut builder, "last", "copy", 0, 0), 200_000, 200_000),
+    ];
+    for ordinal in 0..cores {
+        let kind = GroupKind::TensorCore { ordinal };
+        let core = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
+        if with_peaks {
+            let device = DeviceInfo { peak_flops: Some(1e15), peak_hbm_bytes: Some(1e12), ..DeviceInfo::default() };
+            builder.set_device(core, device);
+        }
+        let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
+        let programs = builder.track(core, TrackKind::Modules, 2, "XLA Modules");
+        let run = builder.label("jit_f(1)", None);
+        builder.add_slice(programs, SliceSpec::new(range(0, 200_000), run));
+        for (label, start, end) in labels {
+            builder.add_slice(track, SliceSpec::new(range(start, end), label));
+        }
+    }
+    builder.set_group_fact(host, "matrix_unit_utilization_percent", ArgValue::Float(4.5));
+    builder.finish()
+}
+
+#[test]
+fn each_metric_has_its_own_denominator() {
+    for cores in [1, 3] {
+        let report = utilization_of(&loop_and_infeed(cores, true), &Options::default());
+        // 20 MFLOP in a window of 200 ns at 1 PFLOP/s; 60 ns busy; 40 ns of matrix ops.
+        near(value(&report, "flops_util_window_percent"), 10.0);
+        near(value(&report, "mfu_window_percent"), 10.0);
+        near(value(&report, "flops_util_busy_percent"), 100.0 * 20.0 / 60.0);
+        near(value(&report, "mxu_util_on_mxu_ops_percent"), 50.0);
+        near(value(&report, "mxu_busy_fraction_percent"), 20.0);
+        // 2000 bytes at 1 TB/s are 2 ns.
+        near(value(&report, "hbm_util_window_percent"), 1.0);
+        near(value(&report, "hbm_util_busy_percent"), 100.0 * 2.0 / 60.0);
+        near(value(&report, "duty_cycle_percent"), 30.0);
+        // The loop counts from begin to end, infeed does not.
+        near(value(&report, "duty_cycle_xprof_percent"), 50.0);
+        near(value(&report, "device_idle_percent"), 45.0);
+        // 20 ns of work at the peak in a session of 1000 ns.
+        near(value(&report, "flops_util_capture_percent"), 2.0);
+        near(value(&report, "mxu_hw_percent"), 4.5);
+        assert_eq!(value(&report, "hbm_hw_percent"), None);
+        assert_eq!(report.devices.len(), cores as usize);
+    }
+}
+
+#[test]
+fn denominators_are_named() {
+    let report = utilization_of(&loop_and_infeed(4, true), &Options::default());
+    let of = &report.metric("flops_util_window_percent").unwrap().of;
+    assert_eq!(of, "window (0.200 µs × 4 devices) × 1000.0 TFLOP/s (recorded in the capture)");
+}
+
+#[test]
+fn without_peaks_there_is_no_utilization_but_shares_of_time() {
+    let model = loop_and_infeed(2, false);
+    let report = utilization_of(&model, &Options::default());
+    let mfu = report.metric("mfu_window_percent").unwrap();
+    assert_eq!((mfu.value, mfu.note.as_deref()), (None, Some(NO_PEAK)));
+    near(value(&report, "mxu_busy_fraction_percent"), 20.0);
+    // With a chip named by the user the peak is assumed, and says so.
+    let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+    let report = utilization_of(&model, &options);
+    let mfu = report.metric("mfu_window_percent").unwrap();
+    near(mfu.value, 100.0 * 20e6 / (200e-9 * 197e12));
+    assert_eq!(mfu.provenance, Provenance::Inferred);
+    assert!(mfu.of.contains("published v5e peak, assumed"), "{}", mfu.of);
+}
+
+#[test]
+fn tables_are_rectangular() {
+    for table in utilization_of(&loop_and_infeed(2, true), &Options::default()).tables() {
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
+    }
+}

@@ -1,0 +1,261 @@
+//! Work that takes longer than a frame: named threads, one answer each, the
+//! newest question wins. Nothing here knows egui; waking the window is a closure.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::thread::Builder;
+
+use importers::Progress;
+
+/// Called on a worker thread when there is something to [`Worker::poll`] for.
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// An answer that may still be on its way.
+#[derive(Debug, Default)]
+pub enum Memo<T> {
+    /// Nobody has asked.
+    #[default]
+    Empty,
+    /// Being computed; `previous` is the answer to an older question.
+    Running {
+        /// What to show meanwhile.
+        previous: Option<T>,
+    },
+    /// Here it is.
+    Ready(T),
+    /// There is none.
+    Failed {
+        /// Why, as a sentence.
+        error: String,
+        /// What there was before.
+        previous: Option<T>,
+    },
+}
+
+impl<T> Memo<T> {
+    /// The answer, or the one before.
+    pub fn latest(&self) -> Option<&T> {
+        match self {
+            Self::Empty => None,
+            Self::Ready(value) => Some(value),
+            Self::Running { previous } | Self::Failed { previous, .. } => previous.as_ref(),
+        }
+    }
+
+    /// Whether an answer is on its way.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
+
+    fn into_latest(self) -> Option<T> {
+        match self {
+            Self::Empty => None,
+            Self::Ready(value) => Some(value),
+            Self::Running { previous } | Self::Failed { previous, .. } => previous,
+        }
+    }
+}
+
+type Task<T> = Box<dyn FnOnce(&Progress) -> Result<T, String> + Send>;
+
+struct Running<K, T> {
+    key: K,
+    progress: Arc<Progress>,
+    answer: Receiver<Result<T, String>>,
+}
+
+/// Answers one kind of question, one at a time.
+pub struct Worker<K, T> {
+    name: &'static str,
+    wake: Wake,
+    running: Option<Running<K, T>>,
+    /// Asked while another was running, which has been told to stop.
+    next: Option<(K, Task<T>)>,
+    /// What [`Self::memo`] is the answer to.
+    key: Option<K>,
+    memo: Memo<T>,
+}
+
+impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
+    /// A worker whose threads are called `name`.
+    pub fn new(name: &'static str, wake: Wake) -> Self {
+        Self { name, wake, running: None, next: None, key: None, memo: Memo::Empty }
+    }
+
+    /// Asks `key`, unless that is what was asked last. An older question that is
+    /// still being computed is cancelled; only the newest waits for its place.
+    pub fn ask(&mut self, key: K, task: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static) {
+        if self.key.as_ref() == Some(&key) {
+            return;
+        }
+        self.key = Some(key.clone());
+        self.memo = Memo::Running { previous: std::mem::take(&mut self.memo).into_latest() };
+        self.next = Some((key, Box::new(task)));
+        match &self.running {
+            Some(running) => running.progress.cancel(),
+            None => self.start_next(),
+        }
+    }
+
+    /// Forgets question and answer.
+    pub fn clear(&mut self) {
+        if let Some(running) = &self.running {
+            running.progress.cancel();
+        }
+        self.next = None;
+        self.key = None;
+        self.memo = Memo::Empty;
+    }
+
+    /// Takes in what has arrived; true where that changed [`Self::memo`].
+    pub fn poll(&mut self) -> bool {
+        let Some(running) = &self.running else { return false };
+        let answer = match running.answer.try_recv() {
+            Ok(answer) => answer,
+            Err(TryRecvError::Empty) => return false,
+            Err(TryRecvError::Disconnected) => Err(format!("the {} thread stopped unexpectedly", self.name)),
+        };
+        let wanted = self.key.as_ref() == Some(&running.key);
+        self.running = None;
+        if wanted {
+            let previous = std::mem::take(&mut self.memo).into_latest();
+            self.memo = match answer {
+                Ok(value) => Memo::Ready(value),
+                Err(error) => Memo::Failed { error, previous },
+            };
+        }
+        self.start_next();
+        wanted
+    }
+
+    /// The answer as far as it is known.
+    pub fn memo(&self) -> &Memo<T> {
+        &self.memo
+    }
+
+    /// Takes the answer out, leaving nothing.
+    pub fn take(&mut self) -> Memo<T> {
+        if !self.memo.is_running() {
+            self.key = None;
+        }
+        std::mem::take(&mut self.memo)
+    }
+
+    /// What is being or has been answered.
+    pub fn key(&self) -> Option<&K> {
+        self.key.as_ref()
+    }
+
+    /// How far the computation is.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.running.as_ref().map(|running| &*running.progress)
+    }
+
+    fn start_next(&mut self) {
+        let Some((key, task)) = self.next.take() else { return };
+        let progress = Arc::new(Progress::new());
+        let (sender, answer) = sync_channel(1);
+        let (for_thread, wake) = (Arc::clone(&progress), Arc::clone(&self.wake));
+        let spawned = Builder::new().name(self.name.to_owned()).spawn(move || {
+            // The receiver is gone when nobody wants the answer any more.
+            let _unwanted = sender.send(task(&for_thread));
+            // Closed before waking, so that a panic and an answer are both seen.
+            drop(sender);
+            wake();
+        });
+        match spawned {
+            Ok(_detached) => self.running = Some(Running { key, progress, answer }),
+            Err(error) => {
+                self.memo = Memo::Failed { error: format!("cannot start a thread: {error}"), previous: None };
+            }
+        }
+    }
+}
+
+impl<K, T> Drop for Worker<K, T> {
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.progress.cancel();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    fn worker() -> Worker<u32, u32> {
+        Worker::new("test", Arc::new(|| {}))
+    }
+
+    fn wait(worker: &mut Worker<u32, u32>) {
+        let start = Instant::now();
+        while worker.memo().is_running() {
+            worker.poll();
+            assert!(start.elapsed() < Duration::from_secs(10), "no answer");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn an_answer_is_computed_once() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let mut worker = worker();
+        for _ in 0..5 {
+            let calls = Arc::clone(&calls);
+            worker.ask(1, move |_| {
+                calls.fetch_add(1, Ordering::SeqCst);
+                Ok(10)
+            });
+            wait(&mut worker);
+        }
+        assert!(matches!(worker.memo(), Memo::Ready(10)));
+        assert_eq!(calls.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn the_newest_question_wins_and_the_old_one_is_cancelled() {
+        let mut worker = worker();
+        worker.ask(1, |progress| {
+            while progress.check().is_ok() {
+                std::thread::yield_now();
+            }
+            Ok(1)
+        });
+        worker.ask(2, |_| panic!("never started: a newer one came"));
+        worker.ask(3, |_| Ok(3));
+        wait(&mut worker);
+        assert!(matches!(worker.memo(), Memo::Ready(3)));
+    }
+
+    #[test]
+    fn the_previous_answer_stays_while_the_next_is_computed_or_fails() {
+        let mut worker = worker();
+        worker.ask(1, |_| Ok(1));
+        wait(&mut worker);
+        worker.ask(2, |_| Err("no".to_owned()));
+        assert_eq!(worker.memo().latest(), Some(&1));
+        wait(&mut worker);
+        assert!(matches!(worker.memo(), Memo::Failed { error, previous: Some(1) } if error == "no"));
+    }
+
+    #[test]
+    fn a_panic_becomes_a_failure() {
+        let mut worker = worker();
+        worker.ask(1, |_| panic!("expected by this test"));
+        wait(&mut worker);
+        assert!(matches!(worker.memo(), Memo::Failed { .. }));
+    }
+
+    #[test]
+    fn clearing_forgets_what_is_under_way() {
+        let mut worker = worker();
+        worker.ask(1, |_| Ok(1));
+        worker.clear();
+        std::thread::sleep(Duration::from_millis(20));
+        worker.poll();
+        assert!(matches!(worker.memo(), Memo::Empty));
+    }
+}

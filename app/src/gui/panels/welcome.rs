@@ -1,0 +1,143 @@
+//! What there is to see without a trace, and while one is on its way.
+
+use std::path::Path;
+
+use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichText, Ui, Vec2};
+use importers::{IMPORTERS, Progress};
+
+use crate::gui::Command;
+use crate::gui::settings::Settings;
+use crate::gui::theme::Theme;
+use crate::gui::timeline::tree::group_digits;
+use crate::gui::trace::OpenTrace;
+
+/// Width of the column in the middle.
+const COLUMN: f32 = 520.0;
+
+/// The screen before anything is open.
+pub fn welcome_ui(
+    ui: &mut Ui,
+    settings: &Settings,
+    loading: Option<(&std::path::PathBuf, &Progress)>,
+    out: &mut Vec<Command>,
+) {
+    CentralPanel::default().show(ui, |ui| {
+        let side = ((ui.available_width() - COLUMN) / 2.0).max(0.0);
+        ui.add_space((ui.available_height() * 0.16).max(12.0));
+        ui.horizontal(|ui| {
+            ui.add_space(side);
+            ui.vertical(|ui| {
+                ui.set_width(COLUMN.min(ui.available_width()));
+                ui.label(RichText::new("Systole").size(34.0).strong());
+                ui.label(RichText::new("Profiles of TPU programs: see where the time goes.").size(15.0).weak());
+                ui.add_space(18.0);
+                match loading {
+                    Some((path, progress)) => progress_ui(ui, path, progress, out),
+                    None => start_ui(ui, settings, out),
+                }
+            });
+        });
+    });
+}
+
+fn start_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
+    let theme = Theme::current(ui);
+    ui.horizontal(|ui| {
+        let open = egui::Button::new(RichText::new("Open a profile…").size(15.0)).min_size(Vec2::new(160.0, 34.0));
+        if ui.add(open).on_hover_text("Ctrl+O").clicked() {
+            out.push(Command::OpenDialog);
+        }
+        ui.weak("or drop a file or a log directory here");
+    });
+    ui.add_space(24.0);
+    if !settings.recent.is_empty() {
+        ui.label(RichText::new("Recent").strong());
+        for path in &settings.recent {
+            ui.horizontal(|ui| {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                if ui.link(RichText::new(name.clone())).clicked() {
+                    out.push(Command::Open(path.clone()));
+                }
+                let folder = path.parent().unwrap_or(path).display().to_string();
+                ui.add(egui::Label::new(RichText::new(folder).small().color(theme.text_weak)).truncate());
+                let forget = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
+                forget.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}")));
+                if forget.on_hover_text("Take it off this list").clicked() {
+                    out.push(Command::ForgetRecent(path.clone()));
+                }
+            });
+        }
+        ui.add_space(18.0);
+    }
+    ui.label(RichText::new("It reads").strong());
+    for importer in IMPORTERS {
+        ui.label(RichText::new(importer.format().title).color(theme.text));
+        ui.label(RichText::new(importer.format().about).small().color(theme.text_weak));
+    }
+}
+
+/// How far opening is.
+pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<Command>) {
+    ui.add_space(4.0);
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    ui.label(format!("Opening {name}"));
+    ui.horizontal(|ui| {
+        let (done, total) = progress.bytes();
+        let bar = match progress.fraction() {
+            // All bytes read is not all done: sorting and nesting follow.
+            Some(share) if share >= 1.0 => ProgressBar::new(1.0).text("arranging"),
+            Some(share) => ProgressBar::new(share).text(format!("{} of {} MB", megabytes(done), megabytes(total))),
+            None => ProgressBar::new(0.0).text("starting"),
+        };
+        ui.add(bar.desired_width((ui.available_width() - 90.0).clamp(80.0, 420.0)));
+        if ui.button("Cancel").clicked() {
+            out.push(Command::CancelLoad);
+        }
+    });
+    ui.add_space(4.0);
+}
+
+fn megabytes(bytes: u64) -> String {
+    if bytes < 10_000_000 { format!("{:.1}", bytes as f64 / 1e6) } else { group_digits(bytes / 1_000_000) }
+}
+
+/// What went wrong, in a bar below the toolbar.
+pub fn error_ui(ui: &mut Ui, error: &str, out: &mut Vec<Command>) {
+    let theme = Theme::current(ui);
+    let frame = Frame::new().fill(theme.raised).inner_margin(8.0);
+    EguiPanel::top("error").frame(frame).show(ui, |ui| {
+        ui.horizontal_wrapped(|ui| {
+            ui.label(RichText::new("Cannot open this.").color(theme.error).strong());
+            ui.label(error);
+            if ui.button("Dismiss").clicked() {
+                out.push(Command::DismissError);
+            }
+        });
+    });
+}
+
+/// A trace without a single slice or sample.
+pub fn nothing_inside_ui(ui: &mut Ui, trace: &OpenTrace) {
+    ui.vertical_centered(|ui| {
+        ui.add_space(60.0);
+        ui.heading("This profile holds no events");
+        ui.label(format!("{} could be read, but no track in it has a slice or a counter sample.", trace.name()));
+        for issue in trace.model.import_log().counts() {
+            ui.weak(format!("{} × {}", issue.count, issue.kind.explain()));
+        }
+    });
+}
+
+/// Says that a file may be let go of here.
+pub fn drop_hint_ui(ui: &Ui) {
+    if ui.input(|i| i.raw.hovered_files.is_empty()) {
+        return;
+    }
+    let theme = Theme::current(ui);
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop hint"));
+    let painter = ui.ctx().layer_painter(layer);
+    let rect = ui.ctx().content_rect();
+    painter.rect_filled(rect, 0.0, theme.canvas.gamma_multiply(0.8));
+    let font = egui::FontId::proportional(24.0);
+    painter.text(rect.center(), Align2::CENTER_CENTER, "Drop to open", font, theme.text_strong);
+}

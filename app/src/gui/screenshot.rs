@@ -1,0 +1,169 @@
+//! Takes a picture of the window and quits: how the pictures of the README are
+//! made (`systole open FILE --screenshot out.png`).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use egui::{ColorImage, Context, ViewportCommand};
+use trace_model::{Picos, TimeRange};
+
+use super::Command;
+use super::settings::ThemeChoice;
+use super::state::{Panel, ViewCommand};
+use super::trace::OpenTrace;
+
+/// Frames to wait for before the picture: layout settles, fonts load.
+const FRAMES: u32 = 6;
+/// Frames after which a trace that does not settle is taken as it is.
+const PATIENCE: u32 = 20_000;
+
+/// What picture to take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Screenshot {
+    /// Where to write the PNG.
+    pub path: PathBuf,
+    /// Size of the window.
+    pub size: (f32, f32),
+    /// Part of the trace to show, from its beginning.
+    pub range: Option<(Picos, Picos)>,
+    /// Name of a slice to select; the longest of that name.
+    pub select: Option<String>,
+    /// Whether to use the light theme.
+    pub light: bool,
+    /// Names of groups to fold.
+    pub fold: Vec<String>,
+}
+
+/// Hidden options of `systole open`, for the project's own pictures.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ScreenshotArgs {
+    /// Write a picture of the window to this PNG file and quit
+    #[arg(long, hide = true, value_name = "PNG")]
+    screenshot: Option<PathBuf>,
+    /// Size of the window
+    #[arg(long, hide = true, value_name = "WxH", default_value = "1600x1000", value_parser = size)]
+    size: (f32, f32),
+    /// Part of the trace to show: 10ms..12ms after its beginning
+    #[arg(long, hide = true, value_name = "A..B", value_parser = range)]
+    range: Option<(Picos, Picos)>,
+    /// Select the longest slice of this name
+    #[arg(long, hide = true, value_name = "NAME")]
+    select: Option<String>,
+    /// Fold groups whose name contains this
+    #[arg(long, hide = true, value_name = "TEXT")]
+    fold: Vec<String>,
+    /// Use the light theme
+    #[arg(long, hide = true)]
+    light: bool,
+}
+
+impl From<ScreenshotArgs> for Option<Screenshot> {
+    fn from(args: ScreenshotArgs) -> Self {
+        let ScreenshotArgs { screenshot, size, range, select, fold, light } = args;
+        screenshot.map(|path| Screenshot { path, size, range, select, fold, light })
+    }
+}
+
+fn size(text: &str) -> Result<(f32, f32), String> {
+    let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    parsed
+        .filter(|&(w, h): &(f32, f32)| w >= 100.0 && h >= 100.0)
+        .ok_or_else(|| "write for example 1600x1000".to_owned())
+}
+
+fn range(text: &str) -> Result<(Picos, Picos), String> {
+    let (start, end) = text.split_once("..").ok_or_else(|| "write for example 10ms..12ms".to_owned())?;
+    let parse = |text: &str| text.parse::<Picos>().map_err(|error| error.to_string());
+    Ok((parse(start)?, parse(end)?))
+}
+
+/// How it went: `None` while no picture was taken.
+pub type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
+
+/// Waits for the right moment.
+pub struct Photographer {
+    shot: Screenshot,
+    outcome: Outcome,
+    frames: u32,
+    prepared: bool,
+    settled: u32,
+    taken: bool,
+}
+
+impl Photographer {
+    /// Will take `shot` and say in `outcome` how it went.
+    pub fn new(shot: Screenshot, outcome: Outcome) -> Self {
+        Self { shot, outcome, frames: 0, prepared: false, settled: 0, taken: false }
+    }
+
+    /// One frame; returns what to change before the picture.
+    pub fn step(&mut self, ctx: &Context, settled: bool, trace: Option<&OpenTrace>) -> Vec<Command> {
+        self.frames += 1;
+        if !self.taken {
+            ctx.request_repaint();
+        }
+        if self.outcome.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            ctx.send_viewport_cmd(ViewportCommand::Close);
+            return Vec::new();
+        }
+        if !settled && self.frames < PATIENCE {
+            return Vec::new();
+        }
+        if !self.prepared {
+            self.prepared = true;
+            ctx.all_styles_mut(|style| style.animation_time = 0.0);
+            return self.preparations(trace);
+        }
+        self.settled += 1;
+        if self.settled >= FRAMES && !self.taken {
+            self.taken = true;
+            let (path, outcome, again) = (self.shot.path.clone(), Arc::clone(&self.outcome), ctx.clone());
+            ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::ScreenshotCallback::new(move |image| {
+                let result = write_png(&path, &image);
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                again.request_repaint();
+            })));
+        }
+        Vec::new()
+    }
+
+    fn preparations(&self, trace: Option<&OpenTrace>) -> Vec<Command> {
+        let mut commands: Vec<Command> = Vec::new();
+        if self.shot.light {
+            commands.push(Command::Theme(ThemeChoice::Light));
+        }
+        let Some(trace) = trace else { return commands };
+        let model = &trace.model;
+        for name in &self.shot.fold {
+            let named = |id: &trace_model::GroupId| model.str(model.group(*id).name).contains(name.as_str());
+            commands.extend(model.group_ids().filter(named).map(|id| ViewCommand::FoldGroup(id, true).into()));
+        }
+        if let Some(name) = &self.shot.select {
+            let longest = model.all_slices().filter(|slice| slice.name() == name).max_by_key(|slice| slice.dur());
+            match longest {
+                Some(slice) => commands.push(ViewCommand::GoTo(slice.id()).into()),
+                None => commands.push(ViewCommand::ShowPanel(Panel::Details, true).into()),
+            }
+        }
+        if let Some((start, end)) = self.shot.range {
+            let from = model.extent().start;
+            commands.push(ViewCommand::Show(TimeRange::new(from + start, from + end)).into());
+        }
+        commands
+    }
+}
+
+/// Whether the picture was taken; fine where none was asked for.
+pub fn result(outcome: &Outcome) -> anyhow::Result<()> {
+    match outcome.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(Err(error)) => Err(anyhow::anyhow!(error)),
+        _ => Ok(()),
+    }
+}
+
+fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
+    let [width, height] = image.size;
+    let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
+    image::save_buffer(path, &bytes, width as u32, height as u32, image::ColorType::Rgb8)
+        .map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
+}

@@ -1,0 +1,137 @@
+//! The column of names beside the tracks.
+
+use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use super::layout::DrawList;
+use super::paint::{elided, fold_mark};
+use super::tree::{HEADER, Item, LANE, Node, Row};
+use crate::gui::state::{ViewCommand, ViewState};
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::trace::OpenTrace;
+
+/// Indentation per level.
+const INDENT: f32 = 12.0;
+
+/// Backgrounds of headings and lines between tracks, on the canvas.
+pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: &OpenTrace, theme: &Theme) {
+    for row in &list.rows {
+        let top = canvas.top() + row.y;
+        let rect = Rect::from_x_y_ranges(canvas.x_range(), top..=top + row.height);
+        if matches!(trace.tree.node(row.node).item, Item::Group(_)) {
+            painter.rect_filled(rect, 0.0, theme.heading);
+        } else {
+            painter.hline(canvas.x_range(), rect.bottom() - 1.0, Stroke::new(1.0, theme.grid));
+        }
+    }
+}
+
+/// Names of the rows in sight; a click folds and unfolds.
+pub fn names_ui(
+    ui: &mut Ui,
+    rect: Rect,
+    list: &DrawList,
+    trace: &OpenTrace,
+    state: &ViewState,
+    out: &mut Vec<ViewCommand>,
+) {
+    let theme = Theme::current(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, theme.labels);
+    for row in &list.rows {
+        let node = trace.tree.node(row.node);
+        let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
+        name_ui(ui, &painter, rect, area, row, node, theme, out);
+    }
+    let wheel = ui.input(|i| i.smooth_scroll_delta().y);
+    if wheel != 0.0 && ui.rect_contains_pointer(rect) {
+        out.push(ViewCommand::ScrollTo((state.place.scroll - wheel).max(0.0)));
+    }
+    painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, theme.edge));
+}
+
+#[expect(clippy::too_many_arguments, reason = "one row, all of it is drawn")]
+fn name_ui(
+    ui: &Ui,
+    painter: &Painter,
+    clip: Rect,
+    area: Rect,
+    row: &Row,
+    node: &Node,
+    theme: &Theme,
+    out: &mut Vec<ViewCommand>,
+) {
+    let can_fold = matches!(node.item, Item::Group(_)) || node.lanes.1 > 1;
+    let visible = area.intersect(clip);
+    let sense = if can_fold { Sense::click() } else { Sense::hover() };
+    let response = ui.interact(visible, ui.scope_id().with(("name", row.node)), sense);
+    let verb = if row.folded { "Unfold" } else { "Fold" };
+    response.widget_info(|| {
+        if can_fold {
+            WidgetInfo::labeled(Role::Button, true, format!("{verb} {}", node.title))
+        } else {
+            WidgetInfo::labeled(Role::Label, true, &node.title)
+        }
+    });
+    if response.clicked() {
+        out.push(match node.item {
+            Item::Group(group) => ViewCommand::FoldGroup(group, !row.folded),
+            Item::Track(track) => ViewCommand::FoldTrack(track, !row.folded),
+        });
+    }
+    if response.hovered() && can_fold {
+        ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
+    }
+
+    let is_group = matches!(node.item, Item::Group(_));
+    if is_group {
+        painter.rect_filled(area, 0.0, theme.heading);
+    }
+    if response.hovered() && can_fold {
+        painter.rect_filled(area, 0.0, theme.edge.gamma_multiply(0.4));
+    }
+    let height = if is_group { HEADER } else { LANE };
+    let mut x = area.left() + 8.0 + INDENT * f32::from(node.indent);
+    let y = area.top() + height / 2.0;
+    if can_fold {
+        fold_mark(painter, pos2(x + 4.0, y), row.folded, theme.text_weak);
+    }
+    x += 14.0;
+    let font = if is_group {
+        FontId::new(13.0, FontFamily::Proportional)
+    } else {
+        FontId::new(12.0, FontFamily::Proportional)
+    };
+    let color = if is_group { theme.text_strong } else { theme.text };
+    let room = area.right() - 8.0 - x;
+    let size = elided(painter, pos2(x, y), Align2::LEFT_CENTER, &node.title, room, &font, color);
+    let hidden = if row.folded && !is_group { format!("+{} lanes", node.lanes.1 - 1) } else { String::new() };
+    let note = if hidden.is_empty() && is_group { &node.note } else { &hidden };
+    let free = room - size.x - 12.0;
+    if free > 40.0 && !note.is_empty() {
+        elided(painter, pos2(x + size.x + 10.0, y), Align2::LEFT_CENTER, note, free, &small_font(), theme.text_weak);
+    }
+    if !is_group {
+        painter.hline(area.x_range(), area.bottom() - 1.0, Stroke::new(1.0, theme.edge.gamma_multiply(0.5)));
+    }
+    response.on_hover_ui(|ui| {
+        ui.strong(&node.title);
+        if !node.note.is_empty() {
+            ui.label(&node.note);
+        }
+    });
+}
+
+/// The edge between names and canvas, to be dragged.
+pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let edge = Rect::from_x_y_ranges(names.right() - 3.0..=names.right() + 3.0, names.y_range());
+    let response = ui.interact(edge, ui.scope_id().with("splitter"), Sense::drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of names"));
+    if response.dragged() {
+        out.push(ViewCommand::LabelWidth(state.label_width + response.drag_delta().x));
+    }
+    if response.hovered() || response.dragged() {
+        ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
+        let line = Stroke::new(2.0, Theme::current(ui).accent);
+        ui.painter().line_segment([edge.center_top() + vec2(0.0, 0.0), edge.center_bottom()], line);
+    }
+}

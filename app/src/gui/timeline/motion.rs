@@ -1,0 +1,134 @@
+//! How the view moves: speeds of held keys, and gliding after a jump. Everything
+//! is a function of time, not of frames, so that it feels alike on every machine.
+
+use super::viewport::Viewport;
+
+/// Panning speed at first, in points per second.
+const PAN: f64 = 1_000.0;
+/// Zooming speed at first, as the logarithm of the factor per second.
+const ZOOM: f64 = 1.5;
+/// Speed grows from here on, in seconds after the key went down …
+const ACCELERATES_AFTER: f64 = 0.1;
+/// … by so many times the first speed per second …
+const ACCELERATION: f64 = 10.0;
+/// … up to so many times.
+const TOP_SPEED: f64 = 30.0;
+/// How long the view glides after a jump, in seconds.
+const GLIDE: f64 = 0.25;
+
+/// How the speed of a held key is changed by Shift and Alt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// Neither.
+    #[default]
+    Normal,
+    /// Shift.
+    Fast,
+    /// Alt.
+    Fine,
+}
+
+impl Pace {
+    fn factor(self) -> f64 {
+        match self {
+            Self::Normal => 1.0,
+            Self::Fast => 3.0,
+            Self::Fine => 0.15,
+        }
+    }
+}
+
+/// Points to pan in the `dt` seconds before `held` seconds of holding the key.
+pub fn pan_points(held: f64, dt: f64, pace: Pace) -> f64 {
+    PAN * speed(held) * dt * pace.factor()
+}
+
+/// Factor to zoom by in the `dt` seconds before `held` seconds of holding the key.
+pub fn zoom_factor(held: f64, dt: f64, pace: Pace) -> f64 {
+    // Zooming is exponential already: it accelerates far less than panning.
+    let speed = speed(held).min(4.0);
+    (ZOOM * speed * dt * pace.factor()).exp()
+}
+
+fn speed(held: f64) -> f64 {
+    (1.0 + (held - ACCELERATES_AFTER).max(0.0) * ACCELERATION).min(TOP_SPEED)
+}
+
+/// The view on its way from where it was to where it shall be.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Glide {
+    shown: Option<Viewport>,
+    target: Option<Viewport>,
+    from: Option<(Viewport, f64)>,
+}
+
+impl Glide {
+    /// What to show at `now` (seconds) where `target` is wanted, and whether it is
+    /// still moving. It follows at once where `instantly` is set.
+    pub fn follow(&mut self, target: Viewport, now: f64, instantly: bool) -> (Viewport, bool) {
+        if self.target != Some(target) {
+            self.from = match self.shown {
+                Some(shown) if !instantly => Some((shown, now)),
+                _ => None,
+            };
+            self.target = Some(target);
+        }
+        let (view, moving) = match self.from {
+            Some((from, since)) => {
+                let share = ((now - since) / GLIDE).clamp(0.0, 1.0);
+                // Fast at first, soft at the end.
+                let eased = 1.0 - (1.0 - share).powi(3);
+                (from.towards(&target, eased), share < 1.0)
+            }
+            None => (target, false),
+        };
+        if !moving {
+            self.from = None;
+        }
+        self.shown = Some(view);
+        (view, moving)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::{TimeRange, Timestamp};
+
+    fn view(start: i64, end: i64) -> Viewport {
+        Viewport::of(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)))
+    }
+
+    #[test]
+    fn held_keys_move_by_time_and_not_by_frames() {
+        let distance = |frames: u32| {
+            let dt = 0.1 / f64::from(frames);
+            (0..frames).map(|i| pan_points(f64::from(i) * dt, dt, Pace::Normal)).sum::<f64>()
+        };
+        assert!((distance(6) - distance(100)).abs() < 1.0);
+        assert!(pan_points(1.0, 0.016, Pace::Normal) > 5.0 * pan_points(0.0, 0.016, Pace::Normal));
+        assert!(pan_points(100.0, 1.0, Pace::Normal) <= PAN * TOP_SPEED);
+        assert!(pan_points(0.0, 0.016, Pace::Fine) < pan_points(0.0, 0.016, Pace::Normal));
+        assert!(zoom_factor(0.0, 0.016, Pace::Fast) > zoom_factor(0.0, 0.016, Pace::Normal));
+    }
+
+    #[test]
+    fn a_jump_glides_and_arrives() {
+        let mut glide = Glide::default();
+        let (a, b) = (view(0, 1_000), view(5_000, 5_100));
+        assert_eq!(glide.follow(a, 0.0, false), (a, false), "nothing to glide from");
+        assert_eq!(glide.follow(b, 1.0, false), (a, true));
+        let (between, moving) = glide.follow(b, 1.1, false);
+        assert!(moving && between != a && between != b);
+        assert_eq!(glide.follow(b, 1.0 + GLIDE, false), (b, false));
+        assert_eq!(glide.follow(b, 9.0, false), (b, false));
+    }
+
+    #[test]
+    fn the_hand_is_followed_at_once() {
+        let mut glide = Glide::default();
+        glide.follow(view(0, 1_000), 0.0, false);
+        let moved = view(10, 1_010);
+        assert_eq!(glide.follow(moved, 0.1, true), (moved, false));
+    }
+}

@@ -1,0 +1,201 @@
+//! From a [`DrawList`] to egui: colours, one mesh for all boxes, texts. Decides
+//! nothing about what is shown or where.
+
+use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
+use trace_model::{Picos, Timestamp, TraceModel};
+
+use super::layout::{Arrow, DrawList, SliceBox, counter_y};
+use super::tree::{COUNTER, LANE};
+use super::viewport::{Tick, tick_label};
+use crate::gui::theme::{ColorKey, SliceColor, Theme, small_font};
+
+/// Space between the edge of a box and its text.
+const TEXT_PAD: f32 = 4.0;
+
+/// What colours slices by label.
+pub struct Colors<'a> {
+    /// The colours.
+    pub theme: &'static Theme,
+    /// By label.
+    pub keys: &'a [ColorKey],
+    /// By label: what a search has found; everything where empty.
+    pub matches: &'a [bool],
+}
+
+impl Colors<'_> {
+    fn of(&self, drawn: &SliceBox) -> SliceColor {
+        let index = drawn.label.index();
+        let color = self
+            .keys
+            .get(index)
+            .map_or(SliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |&key| self.theme.slice(key));
+        if self.matches.get(index).copied().unwrap_or(true) {
+            return color;
+        }
+        let fill = self.theme.canvas.lerp_to_gamma(color.fill, 0.22);
+        SliceColor { fill, text: self.theme.text_weak }
+    }
+}
+
+/// The whole canvas, whose top left corner lies at `origin`.
+pub fn canvas(painter: &Painter, origin: Pos2, list: &DrawList, model: &TraceModel, colors: &Colors<'_>) {
+    painter.add(Shape::mesh(boxes_mesh(origin, list, colors)));
+    counters(painter, origin, list, colors.theme);
+    texts(painter, origin, list, model, colors);
+    if let Some((left, right, top)) = list.selected {
+        let rect = Rect::from_min_max(origin + vec2(left, top), origin + vec2(right, top + LANE));
+        painter.rect_stroke(rect, 1.0, Stroke::new(2.0, colors.theme.selection), StrokeKind::Outside);
+    }
+    for arrow in &list.arrows {
+        paint_arrow(painter, origin, arrow, colors.theme);
+    }
+}
+
+/// All boxes as one mesh: a shape a box would cost ten times as much.
+pub fn boxes_mesh(origin: Pos2, list: &DrawList, colors: &Colors<'_>) -> Mesh {
+    let mut mesh = Mesh::default();
+    mesh.reserve_triangles(list.boxes.len() * 2);
+    mesh.reserve_vertices(list.boxes.len() * 4);
+    for drawn in &list.boxes {
+        let color = colors.of(drawn).fill;
+        let (left, right) = (origin.x + drawn.left, origin.x + drawn.right);
+        let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + LANE);
+        if drawn.count == 1 {
+            // A hair of background keeps neighbours apart where there is room for it.
+            let gap = if right - left > 4.0 { 1.0 } else { 0.0 };
+            mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(right - gap, bottom)), color);
+        } else {
+            // At least a quarter high: a lone short slice must stay visible.
+            let height = LANE * (0.25 + 0.75 * drawn.fill);
+            mesh.add_colored_rect(Rect::from_min_max(pos2(left, bottom - height), pos2(right, bottom)), color);
+        }
+    }
+    mesh
+}
+
+fn texts(painter: &Painter, origin: Pos2, list: &DrawList, model: &TraceModel, colors: &Colors<'_>) {
+    let font = small_font();
+    let clip = painter.clip_rect();
+    for drawn in list.boxes.iter().filter(|drawn| drawn.has_text) {
+        // Names stay in sight while the left end of a slice is not.
+        let left = (origin.x + drawn.left).max(clip.left()) + TEXT_PAD;
+        let room = (origin.x + drawn.right).min(clip.right()) - TEXT_PAD - left;
+        let name = model.str(model.label(drawn.label).name);
+        let color = colors.of(drawn).text;
+        let middle = origin.y + drawn.top + LANE / 2.0;
+        elided(painter, pos2(left, middle), Align2::LEFT_CENTER, name, room, &font, color);
+    }
+}
+
+/// Writes as much of `text` as fits into `room` points, and an ellipsis where
+/// that is not all.
+pub fn elided(
+    painter: &Painter,
+    at: Pos2,
+    align: Align2,
+    text: &str,
+    room: f32,
+    font: &FontId,
+    color: Color32,
+) -> Vec2 {
+    let text = painter.fonts_mut(|fonts| {
+        let mut width = |c: char| fonts.glyph_width(font, c);
+        let ellipsis = width('…');
+        let mut used = 0.0;
+        let mut fits = 0;
+        for (i, c) in text.char_indices() {
+            // Texts come from files: a line break would spoil the row.
+            let c_width = width(c);
+            if used + c_width > room {
+                return if fits == 0 { String::new() } else { format!("{}…", &text[..fits]) };
+            }
+            used += c_width;
+            if used + ellipsis <= room {
+                fits = i + c.len_utf8();
+            }
+        }
+        text.to_owned()
+    });
+    if text.is_empty() {
+        return Vec2::ZERO;
+    }
+    let text = if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text };
+    painter.text(at, align, text, font.clone(), color).size()
+}
+
+fn counters(painter: &Painter, origin: Pos2, list: &DrawList, theme: &Theme) {
+    for counter in &list.counters {
+        let base = origin.y + counter.top + COUNTER - 1.0;
+        let mut mesh = Mesh::default();
+        for step in &counter.steps {
+            let (left, right) = (origin.x + step.left, origin.x + step.right.max(step.left + 1.0));
+            let top = origin.y + counter.top + counter_y(step.level);
+            mesh.add_colored_rect(
+                Rect::from_min_max(pos2(left, top), pos2(right, base)),
+                theme.counter.gamma_multiply(0.35),
+            );
+            mesh.add_colored_rect(Rect::from_min_max(pos2(left, top - 1.0), pos2(right, top)), theme.counter);
+        }
+        painter.add(Shape::mesh(mesh));
+    }
+}
+
+fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &Arrow, theme: &Theme) {
+    let color = if arrow.outgoing { theme.flow_out } else { theme.flow_in };
+    let stroke = Stroke::new(1.5, color);
+    let from = origin + vec2(arrow.from.0, arrow.from.1);
+    let to = origin + vec2(arrow.to.0, arrow.to.1);
+    let bend = ((to.x - from.x).abs() * 0.5).clamp(20.0, 120.0);
+    let points = [from, from + vec2(bend, 0.0), to - vec2(bend, 0.0), to];
+    painter.add(egui::epaint::CubicBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke));
+    painter.line_segment([to, to + vec2(-6.0, -4.0)], stroke);
+    painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);
+}
+
+/// The ruler's marks and texts; `base` is what the texts are relative to.
+pub fn ruler(
+    painter: &Painter,
+    rect: Rect,
+    ticks: &[Tick],
+    x_of: impl Fn(Timestamp) -> f32,
+    base: Timestamp,
+    step: Picos,
+    theme: &Theme,
+) {
+    let font = small_font();
+    for tick in ticks {
+        let x = (rect.left() + x_of(tick.at)).round() + 0.5;
+        let height = if tick.major { 8.0 } else { 4.0 };
+        painter.line_segment([pos2(x, rect.bottom() - height), pos2(x, rect.bottom())], Stroke::new(1.0, theme.edge));
+        if tick.major {
+            let text = tick_label(tick.at - base, step);
+            let text = if base == Timestamp::ZERO || tick.at < base { text } else { format!("+{text}") };
+            painter.text(
+                pos2(x + 4.0, rect.center().y - 3.0),
+                Align2::LEFT_CENTER,
+                text,
+                font.clone(),
+                theme.text_weak,
+            );
+        }
+    }
+}
+
+/// Vertical lines through the tracks at the ruler's labelled marks.
+pub fn grid(painter: &Painter, rect: Rect, ticks: &[Tick], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+    for tick in ticks.iter().filter(|tick| tick.major) {
+        let x = (rect.left() + x_of(tick.at)).round() + 0.5;
+        painter.line_segment([pos2(x, rect.top()), pos2(x, rect.bottom())], Stroke::new(1.0, theme.grid));
+    }
+}
+
+/// A triangle that points right (folded) or down.
+pub fn fold_mark(painter: &Painter, center: Pos2, folded: bool, color: Color32) {
+    let r = 3.5;
+    let points = if folded {
+        vec![center + vec2(-r * 0.6, -r), center + vec2(r, 0.0), center + vec2(-r * 0.6, r)]
+    } else {
+        vec![center + vec2(-r, -r * 0.6), center + vec2(r, -r * 0.6), center + vec2(0.0, r)]
+    };
+    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+}

@@ -1,0 +1,51 @@
+//! What is said about the thing below the pointer.
+
+use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
+use trace_model::Timestamp;
+
+use super::layout::SliceBox;
+use super::tree::{Item, Row, group_digits};
+use crate::gui::trace::OpenTrace;
+
+/// A slice, or how many are too narrow to tell apart.
+pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
+    let slice = trace.model.slice(hit.slice);
+    show(ui, "slice", |ui| {
+        ui.label(RichText::new(slice.name()).strong());
+        if let Some(op) = slice.op() {
+            ui.weak(format!("{} · {}", trace.classes.class(op).group.title(), trace.classes.category(op)));
+        }
+        if hit.count > 1 {
+            let count = group_digits(u64::from(hit.count));
+            ui.label(format!("{count} slices here, {:.0} % of the time covered; the longest:", hit.fill * 100.0));
+        }
+        let timing = if slice.has_children() {
+            format!("{}, self {}", slice.measured_dur(), slice.self_dur())
+        } else {
+            slice.measured_dur().to_string()
+        };
+        ui.label(timing);
+        ui.weak(format!("at {}", slice.start() - trace.model.extent().start));
+    });
+}
+
+/// The value of a counter.
+pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
+    let Item::Track(track) = trace.tree.node(row.node).item else { return };
+    let Some(series) = trace.model.counter(track) else { return };
+    let Some(value) = series.value_at(at) else { return };
+    let unit = series.unit().map_or("", |unit| trace.model.str(unit));
+    show(ui, "counter", |ui| {
+        ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
+        ui.label(format!("{value} {unit}"));
+        ui.weak(format!("at {}", at - trace.model.extent().start));
+    });
+}
+
+fn show(ui: &Ui, what: &str, content: impl FnOnce(&mut Ui)) {
+    let id = Id::unique(("timeline tooltip", what));
+    Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, PopupAnchor::Pointer).gap(14.0).show(|ui| {
+        ui.set_max_width(460.0);
+        content(ui);
+    });
+}

@@ -1,0 +1,312 @@
+//! The tracks of a trace as one foldable list, and where its rows lie.
+//!
+//! [`TrackTree`] is made once per trace: groups and tracks in the order to show
+//! them, parents before children. [`TrackTree::rows`] walks it every frame, which
+//! is linear in groups and tracks, never in slices.
+
+use trace_model::{GroupId, GroupKind, TraceModel, TrackId};
+
+use crate::gui::state::ViewState;
+
+/// Height of a lane of slices, without the gap below.
+pub const LANE: f32 = 23.0;
+/// Gap between lanes.
+pub const GAP: f32 = 1.0;
+/// Height of a counter track.
+pub const COUNTER: f32 = 40.0;
+/// Height of the heading of a group.
+pub const HEADER: f32 = 28.0;
+/// Space below the last lane of a track.
+pub const TRACK_PAD: f32 = 4.0;
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// The heading of a group.
+    Group(GroupId),
+    /// A track with slices or counter samples.
+    Track(TrackId),
+}
+
+/// One group or track.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Which.
+    pub item: Item,
+    /// How deep it is indented.
+    pub indent: u8,
+    /// Name for people.
+    pub title: String,
+    /// What else to know: how many slices, which device.
+    pub note: String,
+    /// Index after its last descendant.
+    end: usize,
+    /// Index of its first lane in the model, and their number; 0 for counters.
+    pub lanes: (usize, usize),
+    /// Lowest and highest sample, zero included, where it shows samples instead of
+    /// slices.
+    pub counter: Option<(f64, f64)>,
+}
+
+/// All groups and tracks that have something to show.
+#[derive(Clone, Debug, Default)]
+pub struct TrackTree {
+    nodes: Vec<Node>,
+    /// Index of the node of track `i`.
+    of_track: Vec<Option<usize>>,
+}
+
+/// Where one node lies on the canvas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Index of the node.
+    pub node: usize,
+    /// Top, from the top of the whole list.
+    pub y: f32,
+    /// With its gap.
+    pub height: f32,
+    /// How many lanes are shown.
+    pub lanes: usize,
+    /// Whether some of it is hidden.
+    pub folded: bool,
+}
+
+impl TrackTree {
+    /// The tree of `model`.
+    pub fn new(model: &TraceModel) -> Self {
+        let mut tree = Self { nodes: Vec::new(), of_track: vec![None; model.tracks().len()] };
+        for group in sorted_groups(model, None) {
+            tree.add_group(model, group, 0);
+        }
+        tree
+    }
+
+    /// One node.
+    pub fn node(&self, index: usize) -> &Node {
+        &self.nodes[index]
+    }
+
+    /// Every node, parents first.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All rows from the top, as folded by `state`.
+    pub fn rows(&self, state: &ViewState) -> Vec<Row> {
+        let mut rows = Vec::with_capacity(self.nodes.len());
+        let mut y = 0.0;
+        let mut index = 0;
+        while let Some(node) = self.nodes.get(index) {
+            let (height, lanes, folded, next) = match node.item {
+                Item::Group(group) => {
+                    let folded = state.folded_groups.contains(&group);
+                    (HEADER, 0, folded, if folded { node.end } else { index + 1 })
+                }
+                Item::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false, index + 1),
+                Item::Track(track) => {
+                    let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
+                    let lanes = if folded { 1 } else { node.lanes.1 };
+                    (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded, index + 1)
+                }
+            };
+            rows.push(Row { node: index, y, height, lanes, folded });
+            y += height;
+            index = next;
+        }
+        rows
+    }
+
+    /// The groups around a track, and the track itself where it is folded: what
+    /// must be unfolded to see lane `depth` of it.
+    pub fn hidden_by(&self, model: &TraceModel, track: TrackId, state: &ViewState) -> Vec<GroupId> {
+        let mut hiding = Vec::new();
+        let mut group = Some(model.track(track).group);
+        while let Some(id) = group {
+            if state.folded_groups.contains(&id) {
+                hiding.push(id);
+            }
+            group = model.group(id).parent;
+        }
+        hiding
+    }
+
+    /// The row that shows `track`.
+    pub fn row_of(&self, rows: &[Row], track: TrackId) -> Option<Row> {
+        let node = (*self.of_track.get(track.index())?)?;
+        rows.binary_search_by_key(&node, |row| row.node).ok().map(|i| rows[i])
+    }
+
+    fn add_group(&mut self, model: &TraceModel, group: GroupId, indent: u8) {
+        let index = self.nodes.len();
+        let (title, note) = describe_group(model, group);
+        self.nodes.push(Node { item: Item::Group(group), indent, title, note, end: 0, lanes: (0, 0), counter: None });
+        for track in model.tracks_of(group) {
+            self.add_track(model, track, indent + 1);
+        }
+        for child in sorted_groups(model, Some(group)) {
+            self.add_group(model, child, indent.saturating_add(1));
+        }
+        if self.nodes.len() == index + 1 {
+            // Nothing in it: a heading alone would only cost space.
+            self.nodes.pop();
+        } else {
+            self.nodes[index].end = self.nodes.len();
+        }
+    }
+
+    fn add_track(&mut self, model: &TraceModel, track: TrackId, indent: u8) {
+        let lanes = model.lanes(track);
+        let series = model.counter(track).filter(|series| lanes.is_empty() && !series.is_empty());
+        if lanes.is_empty() && series.is_none() {
+            return;
+        }
+        let name = model.str(model.track(track).name);
+        let title = if name.is_empty() { format!("Track {}", model.track(track).external_id) } else { name.to_owned() };
+        let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
+        let counter = series.map(|series| {
+            series.samples().fold((0.0_f64, 0.0_f64), |(min, max), (_, value)| (min.min(value), max.max(value)))
+        });
+        let note = match series {
+            Some(series) => plural(series.len(), "sample"),
+            None => plural(slices, "slice"),
+        };
+        let index = self.nodes.len();
+        self.of_track[track.index()] = Some(index);
+        let lanes = (model.first_lane_index(track), lanes.len());
+        self.nodes.push(Node { item: Item::Track(track), indent, title, note, end: index + 1, lanes, counter });
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{} {what}{}", group_digits(count as u64), if count == 1 { "" } else { "s" })
+}
+
+/// `1234567` as `1,234,567`.
+pub fn group_digits(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Children of `parent`, devices before the threads of the host: what most come for.
+fn sorted_groups(model: &TraceModel, parent: Option<GroupId>) -> Vec<GroupId> {
+    let mut groups = model.child_groups(parent);
+    groups.sort_by_key(|&id| match model.group(id).kind {
+        GroupKind::Host | GroupKind::Process { .. } => 0,
+        GroupKind::TensorCore { .. } | GroupKind::Gpu { .. } | GroupKind::SparseCore { .. } => 1,
+        GroupKind::Chip | GroupKind::Custom => 2,
+        GroupKind::HostProcess => 3,
+    });
+    groups
+}
+
+fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
+    let group = model.group(id);
+    let name = model.str(group.name);
+    let short = name.strip_prefix("/device:").or_else(|| name.strip_prefix("/host:")).unwrap_or(name);
+    let title = match group.kind {
+        GroupKind::Host if name.is_empty() => "Host".to_owned(),
+        GroupKind::HostProcess if short == "CPU" => "Host threads".to_owned(),
+        _ if short.is_empty() => "(unnamed)".to_owned(),
+        _ => short.to_owned(),
+    };
+    let note = match group.kind {
+        GroupKind::TensorCore { .. } => {
+            group.device.as_ref().and_then(|device| device.type_name.clone()).unwrap_or_default()
+        }
+        GroupKind::Process { pid } => format!("pid {pid}"),
+        _ => String::new(),
+    };
+    (title, note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::{SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    fn model() -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "worker-0");
+        let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        builder.group(Some(host), GroupKind::Custom, "/empty");
+        let label = builder.label("op", None);
+        let ops = builder.track(core, TrackKind::Ops, 3, "XLA Ops");
+        let thread = builder.track(cpu, TrackKind::HostThread, 7, "main");
+        builder.track(cpu, TrackKind::HostThread, 8, "nothing here");
+        for (track, start, end) in [(ops, 0, 10), (ops, 2, 4), (thread, 0, 5)] {
+            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        builder.finish()
+    }
+
+    fn picture(tree: &TrackTree, rows: &[Row]) -> Vec<String> {
+        rows.iter()
+            .map(|row| {
+                let node = tree.node(row.node);
+                let indent = "  ".repeat(usize::from(node.indent));
+                let fold = if row.folded { "+" } else { "" };
+                format!("{} {indent}{fold}{} ({} lanes)", row.y, node.title, row.lanes)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn devices_come_before_threads_and_empty_things_are_left_out() {
+        let model = model();
+        let tree = TrackTree::new(&model);
+        let rows = tree.rows(&ViewState::new(&model));
+        assert_eq!(
+            picture(&tree, &rows),
+            [
+                "0 worker-0 (0 lanes)",
+                "28   TPU:0 (0 lanes)",
+                "56     XLA Ops (2 lanes)",
+                "108   Host threads (0 lanes)",
+                "136     main (1 lanes)",
+            ]
+        );
+    }
+
+    #[test]
+    fn folding_hides_lanes_and_children() {
+        let model = model();
+        let tree = TrackTree::new(&model);
+        let mut state = ViewState::new(&model);
+        let ops = model.track_ids().find(|&id| model.track(id).kind == TrackKind::Ops).unwrap();
+        let host = model.child_groups(None)[0];
+        let cpu = model.group_ids().find(|&id| model.group(id).kind == GroupKind::HostProcess).unwrap();
+        state.folded_tracks.insert(ops);
+        state.folded_groups.insert(cpu);
+        let rows = tree.rows(&state);
+        assert_eq!(
+            picture(&tree, &rows),
+            [
+                "0 worker-0 (0 lanes)",
+                "28   TPU:0 (0 lanes)",
+                "56     +XLA Ops (1 lanes)",
+                "84   +Host threads (0 lanes)"
+            ]
+        );
+        assert_eq!(tree.row_of(&rows, ops).unwrap().lanes, 1);
+        state.folded_groups.insert(host);
+        assert_eq!(tree.rows(&state).len(), 1);
+        assert_eq!(tree.hidden_by(&model, ops, &state), [host]);
+        assert!(tree.row_of(&tree.rows(&state), ops).is_none());
+    }
+
+    #[test]
+    fn long_numbers_are_grouped() {
+        assert_eq!(group_digits(7), "7");
+        assert_eq!(group_digits(1_234), "1,234");
+        assert_eq!(group_digits(123_456_789), "123,456,789");
+    }
+}

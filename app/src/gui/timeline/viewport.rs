@@ -1,0 +1,304 @@
+//! Which part of the time axis is visible, and where a time lies on the screen.
+//!
+//! `f32` pixels are fine on a screen, `f64` seconds are not: one day into a trace
+//! an `f64` of picoseconds has steps of 16 ps. A [`Viewport`] therefore keeps its
+//! left edge as a whole picosecond plus a fraction, and computes with differences
+//! from it, which are exact wherever a picosecond is wider than nothing.
+
+use serde::{Deserialize, Serialize};
+use trace_model::{Picos, TimeRange, Timestamp};
+
+/// Shortest visible span, in picoseconds.
+pub const MIN_SPAN_PS: f64 = 1.0;
+/// How far past the ends of the trace one may look, as a share of the span.
+const OVERSCROLL: f64 = 0.5;
+/// Space that "fit" leaves at each side, as a share of the range.
+const FIT_MARGIN: f64 = 0.02;
+
+/// The visible part of the time axis.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Viewport {
+    /// Whole picosecond at or before the left edge.
+    base: Timestamp,
+    /// Left edge less `base`, in picoseconds, `0.0..1.0`.
+    offset: f64,
+    /// Visible length in picoseconds.
+    span: f64,
+}
+
+impl Default for Viewport {
+    fn default() -> Self {
+        Self { base: Timestamp::ZERO, offset: 0.0, span: 1e12 }
+    }
+}
+
+impl Viewport {
+    /// Exactly `range`.
+    pub fn of(range: TimeRange) -> Self {
+        Self { base: range.start, offset: 0.0, span: (range.dur().ps() as f64).max(MIN_SPAN_PS) }
+    }
+
+    /// `range` with a little air at both sides.
+    pub fn fit(range: TimeRange) -> Self {
+        let exact = Self::of(range);
+        exact.with_span(exact.span * (1.0 + 2.0 * FIT_MARGIN), 0.5)
+    }
+
+    /// Visible length in picoseconds.
+    pub fn span_ps(&self) -> f64 {
+        self.span
+    }
+
+    /// Every whole picosecond that is at least partly visible.
+    pub fn range(&self) -> TimeRange {
+        let end = Picos::from_ps((self.offset + self.span).ceil() as i64);
+        TimeRange::at(self.base, end)
+    }
+
+    /// Left edge relative to `from`, in picoseconds.
+    pub fn start_after(&self, from: Timestamp) -> f64 {
+        (self.base - from).ps() as f64 + self.offset
+    }
+
+    /// The left edge, rounded down.
+    pub fn start(&self) -> Timestamp {
+        self.base
+    }
+
+    /// Where `at` lies: 0 at the left edge, 1 at the right.
+    pub fn fraction(&self, at: Timestamp) -> f64 {
+        ((at - self.base).ps() as f64 - self.offset) / self.span
+    }
+
+    /// The time at `fraction` of the width.
+    pub fn time_at(&self, fraction: f64) -> Timestamp {
+        self.base + Picos::from_ps((self.offset + fraction * self.span).floor() as i64)
+    }
+
+    /// Moved right by `fraction` of the width.
+    #[must_use]
+    pub fn panned(&self, fraction: f64) -> Self {
+        self.moved_ps(fraction * self.span)
+    }
+
+    /// The same time stays at `anchor` (a fraction of the width) while the
+    /// visible span shrinks by `factor`.
+    #[must_use]
+    pub fn zoomed(&self, factor: f64, anchor: f64) -> Self {
+        if factor.is_finite() && factor > 0.0 { self.with_span(self.span / factor, anchor) } else { *self }
+    }
+
+    /// The span within reason for a trace of this extent, and not far off it.
+    #[must_use]
+    pub fn clamped(&self, extent: TimeRange) -> Self {
+        let whole = (extent.dur().ps() as f64).max(MIN_SPAN_PS);
+        let limit = whole * (1.0 + 2.0 * OVERSCROLL);
+        let view = self.with_span(self.span.clamp(MIN_SPAN_PS, limit), 0.5);
+        let before = -view.start_after(extent.start) - view.span * OVERSCROLL;
+        let after = view.start_after(extent.start) + view.span * OVERSCROLL - whole;
+        if before > 0.0 {
+            view.moved_ps(before)
+        } else if after > 0.0 {
+            view.moved_ps(-after)
+        } else {
+            view
+        }
+    }
+
+    /// Moved sideways, by no more than necessary, until `range` is visible.
+    #[must_use]
+    pub fn revealing(&self, range: TimeRange) -> Self {
+        let (start, end) = (self.fraction(range.start), self.fraction(range.end));
+        if start < 1.0 && end > 0.0 && (end <= 1.0 || start >= 0.0 || end - start > 1.0) {
+            return *self;
+        }
+        self.panned(f64::midpoint(start, end) - 0.5)
+    }
+
+    /// Between `self` (at 0) and `to` (at 1): spans by their logarithm, so that
+    /// a long zoom looks even, and the edges so that they meet.
+    #[must_use]
+    pub fn towards(&self, to: &Self, share: f64) -> Self {
+        if share >= 1.0 {
+            return *to;
+        }
+        let span = (self.span.ln() + (to.span.ln() - self.span.ln()) * share).exp();
+        // The left edge moves in step with the span, so that the point which both
+        // views show at the same place stays there.
+        let change = to.span - self.span;
+        let progress = if change.abs() > 1e-9 * to.span { (span - self.span) / change } else { share };
+        let moved = to.start_after(self.base) - self.offset;
+        Self { span, ..*self }.moved_ps(moved * progress)
+    }
+
+    fn with_span(&self, span: f64, anchor: f64) -> Self {
+        let span = if span.is_finite() { span.max(MIN_SPAN_PS) } else { self.span };
+        Self { span, ..*self }.moved_ps((self.span - span) * anchor)
+    }
+
+    fn moved_ps(&self, by: f64) -> Self {
+        let offset = self.offset + by;
+        let whole = offset.floor();
+        Self { base: self.base + Picos::from_ps(whole as i64), offset: offset - whole, span: self.span }
+    }
+}
+
+/// A mark of the ruler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tick {
+    /// When.
+    pub at: Timestamp,
+    /// Whether it carries a label.
+    pub major: bool,
+}
+
+/// Distance of labelled ticks: 1, 2 or 5 times a power of ten picoseconds, at
+/// least `min_px` apart.
+pub fn tick_step(view: &Viewport, width_px: f32, min_px: f32) -> Picos {
+    let wanted = view.span_ps() * f64::from(min_px) / f64::from(width_px.max(1.0));
+    let mut power = 1_i64;
+    loop {
+        for step in [1, 2, 5] {
+            let step = power.saturating_mul(step);
+            if step as f64 >= wanted || step == i64::MAX {
+                return Picos::from_ps(step);
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+/// The ticks of `view`, counted from `origin`: a labelled one every `step`, and
+/// four between where whole picoseconds allow.
+pub fn ticks(view: &Viewport, origin: Timestamp, step: Picos) -> Vec<Tick> {
+    let step = step.ps().max(1);
+    let minor = if step % 5 == 0 { step / 5 } else { step };
+    let first = (view.start() - origin).ps().div_euclid(minor);
+    let last = (view.range().end - origin).ps().div_euclid(minor) + 1;
+    // A view never holds many: its step was chosen for its width.
+    (first..=last.min(first.saturating_add(2_000)))
+        .map(|i| Tick {
+            at: origin + Picos::from_ps(i.saturating_mul(minor)),
+            major: i.saturating_mul(minor).rem_euclid(step) == 0,
+        })
+        .collect()
+}
+
+/// `at` as the ruler writes it: in the unit of `step` and with the digits that
+/// tell neighbours apart.
+pub fn tick_label(at: Picos, step: Picos) -> String {
+    const UNITS: [(i64, &str); 5] =
+        [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps")];
+    if at == Picos::ZERO {
+        return "0".to_owned();
+    }
+    // The largest unit of which the step is at least a thousandth, so "1.234 s" but never "0.000001 s".
+    let (unit, name) = UNITS
+        .into_iter()
+        .find(|&(unit, _)| at.ps().saturating_abs() >= unit && step.ps().saturating_mul(1_000) >= unit)
+        .unwrap_or((1, "ps"));
+    let mut decimals = 0;
+    let mut rest = unit;
+    while step.ps() % rest != 0 {
+        rest /= 10;
+        decimals += 1;
+    }
+    format!("{:.decimals$} {name}", at.ps() as f64 / unit as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400 * 1_000_000_000_000;
+
+    fn range(start: i64, end: i64) -> TimeRange {
+        TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+    }
+
+    #[test]
+    fn exact_to_a_picosecond_a_day_into_the_trace() {
+        let view = Viewport::of(range(DAY + 1, DAY + 101));
+        for i in 0..=100 {
+            let x = view.fraction(Timestamp::from_ps(DAY + 1 + i));
+            assert!((x - i as f64 / 100.0).abs() < 1e-12, "{i}: {x}");
+            assert_eq!(view.time_at(i as f64 / 100.0 + 1e-9).ps(), DAY + 1 + i);
+        }
+    }
+
+    #[test]
+    fn zooming_keeps_the_time_below_the_pointer() {
+        let view = Viewport::of(range(DAY, DAY + 1_000_000));
+        let before = view.time_at(0.3);
+        let mut zoomed = view;
+        for _ in 0..50 {
+            zoomed = zoomed.zoomed(1.2, 0.3);
+        }
+        assert!((zoomed.fraction(before) - 0.3).abs() < 0.02);
+        assert!(zoomed.span_ps() < 200.0);
+        assert!(view.zoomed(1e30, 0.5).span_ps() >= MIN_SPAN_PS);
+    }
+
+    #[test]
+    fn panning_by_less_than_a_picosecond_adds_up() {
+        let mut view = Viewport::of(range(0, 10));
+        for _ in 0..40 {
+            view = view.panned(0.025);
+        }
+        assert!((view.start_after(Timestamp::ZERO) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn clamping_keeps_the_trace_in_sight() {
+        let extent = range(1_000, 2_000);
+        let far_left = Viewport::of(range(-100_000, -99_000)).clamped(extent);
+        assert!(far_left.range().overlaps(extent));
+        let far_right = Viewport::of(range(100_000, 101_000)).clamped(extent);
+        assert!(far_right.range().overlaps(extent));
+        assert!(Viewport::of(range(-1_000_000, 1_000_000)).clamped(extent).span_ps() <= 2_000.0);
+        let inside = Viewport::of(range(1_200, 1_300));
+        assert_eq!(inside.clamped(extent), inside);
+    }
+
+    #[test]
+    fn animation_begins_and_ends_where_it_should() {
+        let (from, to) = (Viewport::of(range(0, 1_000_000)), Viewport::of(range(500_000, 500_100)));
+        assert!((from.towards(&to, 0.0).span_ps() - 1e6).abs() < 1e-3);
+        assert_eq!(from.towards(&to, 1.0), to);
+        let near = from.towards(&to, 0.999_999);
+        assert!((near.start_after(Timestamp::ZERO) - 500_000.0).abs() < 10.0);
+    }
+
+    #[test]
+    fn revealing_moves_only_when_it_must() {
+        let view = Viewport::of(range(0, 1_000));
+        assert_eq!(view.revealing(range(100, 200)), view);
+        let moved = view.revealing(range(5_000, 5_100));
+        assert!(moved.range().encloses(range(5_000, 5_100)));
+        assert!((moved.span_ps() - view.span_ps()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ticks_are_one_two_five_and_far_enough_apart() {
+        let view = Viewport::of(range(0, 1_000_000));
+        assert_eq!(tick_step(&view, 1_000.0, 80.0).ps(), 100_000);
+        assert_eq!(tick_step(&view, 2_000.0, 80.0).ps(), 50_000);
+        assert_eq!(tick_step(&view, 400.0, 80.0).ps(), 200_000);
+        assert_eq!(tick_step(&Viewport::of(range(0, 10)), 1_000.0, 80.0).ps(), 1);
+        let all = ticks(&Viewport::of(range(95, 305)), Timestamp::ZERO, Picos::from_ps(100));
+        let major: Vec<_> = all.iter().filter(|t| t.major).map(|t| t.at.ps()).collect();
+        assert_eq!(major, [100, 200, 300]);
+        assert!(all.iter().any(|t| t.at.ps() == 120 && !t.major));
+    }
+
+    #[test]
+    fn tick_labels_have_the_digits_that_matter() {
+        let label = |at, step| tick_label(Picos::from_ps(at), Picos::from_ps(step));
+        assert_eq!(label(0, 1), "0");
+        assert_eq!(label(1_500_000_000, 500_000_000), "1.5 ms");
+        assert_eq!(label(2_000_000_000, 500_000_000), "2.0 ms");
+        assert_eq!(label(1_234_000_000_000, 1_000_000_000), "1.234 s");
+        assert_eq!(label(20, 10), "20 ps");
+        assert_eq!(label(1_234_567, 1), "1234.567 ns");
+    }
+}

@@ -1,0 +1,1 @@
+//! The window, driven by its labels; no renderer is needed.
