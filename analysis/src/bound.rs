@@ -120,6 +120,19 @@ impl Work {
         times.fold(None, |most: Option<f64>, time| Some(most.map_or(time, |most| most.max(time))))
     }
 
+    /// Both together; what one does not know the other says.
+    pub fn plus(&self, other: &Self) -> Self {
+        let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+        Self {
+            flops: add(self.flops, other.flops),
+            hbm_bytes: add(self.hbm_bytes, other.hbm_bytes),
+            cmem_read_bytes: add(self.cmem_read_bytes, other.cmem_read_bytes),
+            cmem_write_bytes: add(self.cmem_write_bytes, other.cmem_write_bytes),
+            vmem_read_bytes: add(self.vmem_read_bytes, other.vmem_read_bytes),
+            vmem_write_bytes: add(self.vmem_write_bytes, other.vmem_write_bytes),
+        }
+    }
+
     /// Operations per byte of HBM traffic; `None` without either.
     pub fn hbm_intensity(&self) -> Option<f64> {
         ratio(self.flops, self.hbm_bytes)

@@ -21,6 +21,7 @@ pub mod overlap;
 pub mod padding;
 pub mod peaks;
 mod report;
+pub mod roofline;
 mod scope;
 pub mod stats;
 pub mod steps;
@@ -61,6 +62,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<busy::Devices>(),
     entry::<utilization::Utilization>(),
     entry::<ops::Ops>(),
+    entry::<roofline::Roofline>(),
     entry::<overlap::Overlap>(),
     entry::<compile::Compile>(),
 ];

@@ -5,8 +5,8 @@
 //! device's own clock where there is one.
 
 use trace_model::{
-    Access, GroupId, LabelId, MemorySpace, Op, OpId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId,
-    TrackKind,
+    Access, GroupId, LabelId, MemorySpace, Op, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel,
+    TrackId, TrackKind,
 };
 
 use crate::category::{OpClass, OpClasses};
@@ -148,8 +148,9 @@ fn index(model: &TraceModel, slice: SliceRef<'_>) -> usize {
 fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Iterator<Item = SliceRef<'a>> {
     let model = cx.model;
     let whole = cx.scope == Scope::WholeTrace;
-    // An instant at the very end begins outside the half-open range of the whole trace.
-    let range = if whole { TimeRange::new(window.range.start, trace_model::Timestamp::MAX) } else { window.range };
+    // Of the whole trace everything counts: an instant at the very end would begin
+    // outside of the half-open window, a program before the first op as well.
+    let range = if whole { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range };
     let lanes = model.lanes(track).iter();
     lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
 }

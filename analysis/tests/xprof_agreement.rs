@@ -1,0 +1,249 @@
+//! Our numbers against those of `XProf` on the same real captures.
+//!
+//! `XProf`'s answers lie beside the captures; where we differ on purpose,
+//! `DIFFERENCES.md` says why and the test says how much.
+#![expect(
+    clippy::unwrap_used,
+    clippy::float_cmp,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by failing"
+)]
+
+use std::path::PathBuf;
+
+use analysis::bound::{BoundBy, Work};
+use analysis::ops::{OpRow, Ops, OpsReport};
+use analysis::roofline::Roofline;
+use analysis::utilization::Utilization;
+use analysis::{CollectiveKind, Context, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+use serde_json::Value;
+use trace_model::TraceModel;
+
+/// Bytes per second of one GiB/s, as `XProf` shows bandwidths.
+const GIB: f64 = 1_073_741_824.0;
+
+/// The real captures, or `None`, said once, where this machine has none.
+fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/tpu");
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(
+        std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none_or(|value| value != "1"),
+        "{} is required but absent",
+        path.display()
+    );
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+fn open(name: &str) -> Option<TraceModel> {
+    let path = corpus()?.join(name);
+    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
+}
+
+/// One answer of `XProf`: the rows of a table, by column id.
+struct Rows {
+    columns: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+fn xprof(capture: &str, tool: &str) -> Value {
+    let path = corpus().unwrap().join("xprof").join(capture).join(format!("{tool}.json"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn rows_of(table: &Value) -> Rows {
+    let columns = table["cols"].as_array().unwrap().iter().map(|column| column["id"].as_str().unwrap().to_owned());
+    let cells = |row: &Value| row["c"].as_array().unwrap().iter().map(|cell| cell["v"].clone()).collect();
+    let rows = table["rows"].as_array().unwrap().iter().map(cells).collect();
+    Rows { columns: columns.collect(), rows }
+}
+
+impl Rows {
+    fn get<'a>(&self, row: &'a [Value], column: &str) -> &'a Value {
+        &row[self.columns.iter().position(|id| id == column).unwrap_or_else(|| panic!("no column {column}"))]
+    }
+
+    fn number(&self, row: &[Value], column: &str) -> f64 {
+        self.get(row, column).as_f64().unwrap()
+    }
+
+    fn text<'a>(&self, row: &'a [Value], column: &str) -> &'a str {
+        self.get(row, column).as_str().unwrap()
+    }
+}
+
+fn near(ours: f64, theirs: f64, relative: f64, what: &str) {
+    let scale = ours.abs().max(theirs.abs()).max(f64::MIN_POSITIVE);
+    assert!((ours - theirs).abs() / scale <= relative, "{what}: ours {ours}, XProf {theirs}");
+}
+
+fn report<A: analysis::Analysis>(model: &TraceModel, options: &Options) -> std::sync::Arc<A::Report> {
+    let reports = ReportCache::default();
+    Context { model, scope: Scope::WholeTrace, options, reports: &reports }.report::<A>().unwrap()
+}
+
+fn ops_report(model: &TraceModel) -> std::sync::Arc<OpsReport> {
+    report::<Ops>(model, &Options::default())
+}
+
+/// The row of an op of `XProf`'s table: it names programs by id only.
+fn row_of<'a>(report: &'a OpsReport, program_id: &str, name: &str) -> &'a OpRow {
+    let suffix = format!("({program_id})");
+    let mut found = report.rows.iter().filter(|row| row.name == name && row.program.ends_with(&suffix));
+    let row = found.next().unwrap_or_else(|| panic!("no row {name} of program {program_id}"));
+    assert!(found.next().is_none(), "two rows {name} of program {program_id}");
+    row
+}
+
+/// Picoseconds of a number of microseconds: exact for times as short as these.
+fn ps(us: f64) -> i64 {
+    (us * 1e6).round() as i64
+}
+
+/// Both real captures with their number of ops.
+const CAPTURES: [(&str, usize); 2] = [("v5e_matmul", 6), ("v6e_x4_host_offload", 17)];
+
+#[test]
+fn every_op_agrees_with_the_hlo_stats() {
+    for (capture, count) in CAPTURES {
+        let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
+        let (report, theirs) = (ops_report(&model), rows_of(&xprof(capture, "hlo_stats")));
+        assert_eq!((report.rows.len(), theirs.rows.len()), (count, count), "{capture}");
+        for row in &theirs.rows {
+            let name = theirs.text(row, "hlo_op_name");
+            let ours = row_of(&report, theirs.text(row, "program_id"), name);
+            let what = |column: &str| format!("{capture} {name} {column}");
+            assert_eq!(ours.occurrences as f64, theirs.number(row, "occurrences"), "{}", what("occurrences"));
+            assert_eq!(ours.total_time_ps, ps(theirs.number(row, "total_time")), "{}", what("total time"));
+            assert_eq!(ours.self_time_ps, ps(theirs.number(row, "total_self_time")), "{}", what("self time"));
+            assert_eq!(ours.category, theirs.text(row, "category"), "{}", what("category"));
+            let share = ours.self_of_total_percent.unwrap();
+            near(share, theirs.number(row, "total_self_time_percent"), 1e-6, &what("share of total time"));
+            if ours.is_async {
+                assert!(ours.hbm_bytes_per_second.is_none() && ours.bound_by.is_none(), "{}", what("no rates"));
+                continue;
+            }
+            let rate = |value: Option<f64>, unit: f64, column: &str| {
+                near(value.unwrap_or(0.0) / unit, theirs.number(row, column), 1e-9, &what(column));
+            };
+            rate(ours.flops_per_second, 1e9, "normalized_flop_rate");
+            rate(ours.model_flops_per_second, 1e9, "model_flop_rate");
+            rate(ours.bytes_per_second, GIB, "measured_memory_bw");
+            rate(ours.hbm_bytes_per_second, GIB, "hbm_bw");
+            rate(ours.flops_per_byte, 1.0, "operational_intensity");
+            assert_eq!(ours.bound_by.map(BoundBy::title), Some(theirs.text(row, "bound_by")), "{}", what("bound"));
+        }
+    }
+}
+
+#[test]
+fn idle_time_and_totals_agree_with_the_op_profile() {
+    for (capture, _) in CAPTURES {
+        let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
+        let report = ops_report(&model);
+        let theirs = xprof(capture, "op_profile.category");
+        let root = &theirs["byCategory"];
+        let time = |node: &Value| node["metrics"]["rawTime"].as_f64().unwrap() as i64;
+        // Its window also holds derived tracks, on a clock that rounds differently by 78 ps.
+        near(report.total_time_ps as f64, time(root) as f64, 1e-8, capture);
+        let children = root["children"].as_array().unwrap();
+        let idle = children.iter().find(|node| node["name"] == "IDLE").unwrap();
+        near(report.idle_ps as f64, time(idle) as f64, 1e-8, capture);
+        for category in children.iter().filter(|node| node["name"] != "IDLE") {
+            let name = category["name"].as_str().unwrap();
+            let rows = || report.rows.iter().filter(|row| row.category == name);
+            assert_eq!(rows().map(|row| row.self_time_ps).sum::<i64>(), time(category), "{capture} {name}");
+            let hbm = category["metrics"]["rawBytesAccessedArray"][0].as_f64().unwrap();
+            let ours: u64 = rows().filter_map(|row| row.memory).map(|memory| memory.hbm_bytes).sum();
+            near(ours as f64, hbm, 1e-9, &format!("{capture} {name} HBM bytes"));
+        }
+    }
+}
+
+#[test]
+fn the_roofline_agrees_point_by_point() {
+    for (capture, _) in CAPTURES {
+        let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
+        let ours = report::<Roofline>(&model, &Options::default());
+        let answer = xprof(capture, "roofline_model");
+        let theirs = rows_of(&answer[0]);
+        let ridge = answer[0]["p"]["hbm_ridge_point"].as_str().unwrap().parse().unwrap();
+        near(ours.ridges[0].flops_per_byte, ridge, 1e-5, "HBM ridge");
+        let total = |row: &&Vec<Value>| {
+            theirs.text(row, "step") == "Total" && theirs.get(row, "include_infeed_outfeed") == &Value::Bool(true)
+        };
+        let mut compared = 0;
+        for row in theirs.rows.iter().filter(total) {
+            let name = theirs.text(row, "operation");
+            let is_async = name.contains("-start") || name.contains("-done");
+            let point = match name {
+                "Program" => &ours.program,
+                _ if is_async => continue,
+                _ => ours.ops.iter().find(|point| point.name == name).unwrap(),
+            };
+            let what = |column: &str| format!("{capture} {name} {column}");
+            let check = |value: Option<f64>, unit: f64, column: &str| {
+                near(value.unwrap_or(0.0) / unit, theirs.number(row, column), 1e-6, &what(column));
+            };
+            check(Some(point.time_ps as f64), 1e6, "total_time");
+            check(point.flops_per_second, 1e9, "measured_flop_rate");
+            check(point.hbm_bytes_per_second, GIB, "hbm_bw");
+            check(point.flops_per_hbm_byte, 1.0, "hbm_operational_intensity");
+            check(point.efficiency_percent, 100.0, "roofline_efficiency");
+            check(point.flops_percent, 100.0, "compute_efficiency");
+            if point.flops_per_second.is_some_and(|rate| rate > 0.0) {
+                check(point.attainable_flops_per_second, 1e9, "optimal_flop_rate");
+            }
+            let bound = point.bound_by.map(BoundBy::title);
+            assert_eq!(bound, Some(theirs.text(row, "bound_by")), "{}", what("bound_by"));
+            compared += 1;
+        }
+        assert!(compared >= 3, "{capture}: {compared} points compared");
+    }
+}
+
+#[test]
+fn hbm_utilization_of_v6e_is_that_of_the_roofline_not_of_the_overview() {
+    let Some(model) = open("v6e_x4_host_offload.xplane.pb") else { return };
+    let report = report::<Utilization>(&model, &Options::default());
+    let percent = |id: &str| report.metric(id).unwrap().value.unwrap();
+    near(percent("hbm_util_window_percent"), 4.347_867_965, 1e-6, "HBM");
+    // Nearly all of the time is waiting for copies from the host.
+    near(percent("wait_percent"), 100.0 * 304_033_212_062_500.0 / 363_729_698_768_750.0, 1e-9, "waiting");
+    near(percent("device_idle_percent"), 100.0 * 48_611_795_062_500.0 / 363_729_698_768_750.0, 1e-9, "idle");
+    let kpi = xprof("v6e_x4_host_offload", "cli/get_kpi_metrics");
+    let duty: f64 = kpi["duty_cycle_percent"].as_str().unwrap().trim_end_matches('%').parse().unwrap();
+    assert!((percent("duty_cycle_xprof_percent") - duty).abs() < 0.05, "duty cycle {duty}");
+    let ops = ops_report(&model);
+    assert_eq!(ops.cores.len(), 4);
+    let all_reduces = ops.rows.iter().filter(|row| row.collective == Some(CollectiveKind::AllReduce));
+    assert_eq!(all_reduces.map(|row| row.occurrences).sum::<u64>(), 12);
+}
+
+#[test]
+fn one_matmul_of_v5e_reaches_what_was_worked_out_by_hand() {
+    let Some(model) = open("v5e_matmul.xplane.pb") else { return };
+    let ops = ops_report(&model);
+    let fusion = &ops.rows[0];
+    assert_eq!((fusion.name.as_str(), fusion.occurrences), ("fusion", 10));
+    // The execution of exactly 3.43 µs.
+    let op = fusion.op.unwrap();
+    let slice = model.all_slices().find(|slice| slice.op() == Some(op) && slice.measured_dur().ps() == 3_430_000);
+    let seconds = slice.unwrap().measured_dur().as_secs_f64();
+    let work = fusion.work();
+    let one = |amount: Option<f64>| amount.map(|amount| amount / 10.0);
+    let work = Work { flops: one(work.flops), hbm_bytes: one(work.hbm_bytes), ..Work::default() };
+    near(work.flops.unwrap() / seconds, 78.26e12, 1e-4, "FLOP/s");
+    near(work.hbm_bytes.unwrap() / seconds, 305.7e9, 1e-4, "HBM");
+    near(work.percent_of(BoundBy::Compute, seconds, &ops.peaks).unwrap(), 38.61, 2e-4, "of peak");
+    near(work.percent_of(BoundBy::Hbm, seconds, &ops.peaks).unwrap(), 37.32, 2e-4, "of HBM");
+    assert_eq!(fusion.bound_by, Some(BoundBy::Compute));
+    // The hardware counter covers the session, as does ours over its whole length.
+    let report = report::<Utilization>(&model, &Options::default());
+    let percent = |id: &str| report.metric(id).unwrap().value.unwrap();
+    near(percent("mxu_hw_percent"), 0.006_051_7, 1e-5, "counter");
+    near(percent("flops_util_capture_percent"), 100.0 * 2_686_975_990.0 / 0.242_652_570 / 202.7e12, 1e-6, "session");
+}
