@@ -72,15 +72,20 @@ impl Context<'_> {
     }
 
     fn core_extent(&self, core: GroupId) -> Option<Window> {
-        let tracks = self.model.tracks_of(core).into_iter();
         let is_core =
             matches!(self.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
-        let counted = tracks.filter(|&track| !is_core || CORE_TRACKS.contains(&self.model.track(track).kind));
-        let tops = counted.flat_map(|track| self.model.lanes(track)).flat_map(|lane| self.model.slices_of(lane));
+        self.extent_of(core, |kind| !is_core || CORE_TRACKS.contains(&kind))
+    }
+
+    /// From the first slice to the end of the last on the tracks of `core` that
+    /// `counts`; `None` where these have no slice.
+    pub(crate) fn extent_of(&self, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<Window> {
+        let counted = self.model.tracks_of(core).into_iter().filter(|&track| counts(self.model.track(track).kind));
+        let slices = counted.flat_map(|track| self.model.slices_on(track));
         // Steps and programs have only the timeline, ops mostly both clocks.
         let (mut range, mut untimed, mut timed) = (None, None, None);
         let widen = |sum: &mut Option<TimeRange>, part: TimeRange| *sum = Some(sum.map_or(part, |sum| sum.hull(part)));
-        for slice in tops {
+        for slice in slices {
             widen(&mut range, slice.range());
             match slice.device_range() {
                 Some(device) => widen(&mut timed, device),

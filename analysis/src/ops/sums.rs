@@ -100,12 +100,7 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window
     if cx.scope != Scope::WholeTrace {
         return cx.window(core);
     }
-    let counted = |track: &TrackId| matches!(cx.model.track(*track).kind, TrackKind::Steps | TrackKind::Ops);
-    let tracks = cx.model.tracks_of(core).into_iter().filter(counted);
-    let slices = tracks.flat_map(|track| cx.model.slices_on(track));
-    let windows = slices.map(|slice| Window { range: slice.range(), measured: slice.measured_range() });
-    Ok(windows
-        .reduce(|sum, next| Window { range: sum.range.hull(next.range), measured: sum.measured.hull(next.measured) }))
+    Ok(cx.extent_of(core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)))
 }
 
 impl CoreSums {

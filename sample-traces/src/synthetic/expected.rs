@@ -6,7 +6,7 @@
 use super::clock::{BACKEND_PS, COMPLETE_PS, LAUNCH_PS, LOWER_PS, PER_DEVICE_PS, StepTimes, TRACE_PS};
 use super::op::{Role, SyntheticOp};
 use super::program::Program;
-use super::schedule::Sums;
+use super::schedule::{LEAD_IN_PS, LEAD_OUT_PS, Sums};
 use super::spec::TrainingSpec;
 
 /// The answers.
@@ -24,6 +24,10 @@ pub struct Expected {
     pub module_ps: i64,
     /// From the begin of the first program to the end of the last, ps.
     pub active_ps: i64,
+    /// From the begin of the first op to the end of the last, ps.
+    pub ops_ps: i64,
+    /// Matmuls, vector ops and everything else that is no container, ps.
+    pub leaf_ps: i64,
     /// Compilation, where there is one.
     pub compile: Option<ExpectedCompile>,
     /// Least and greatest shift that puts the devices right, ps.
@@ -114,13 +118,17 @@ impl Expected {
             .enumerate()
             .flat_map(|(index, program)| expected_ops(program, runs(index) * u64::from(spec.devices())))
             .collect();
+        let active_ps = steps.last().map_or(0, |last| last.device.1 - steps[0].device.0);
+        let sums = each.iter().fold(Sums::default(), |total, step| total + step.sums);
         let last_enqueue = i64::from(spec.devices() - 1) * PER_DEVICE_PS;
         Self {
             devices: spec.devices(),
             ops,
-            sums: each.iter().fold(Sums::default(), |total, step| total + step.sums),
+            sums,
             module_ps: steps.iter().map(|step| step.device.1 - step.device.0).sum(),
-            active_ps: steps.last().map_or(0, |last| last.device.1 - steps[0].device.0),
+            active_ps,
+            ops_ps: active_ps - LEAD_IN_PS - LEAD_OUT_PS,
+            leaf_ps: sums.busy - sums.loop_self,
             compile: spec.recompile_at.map(|step| ExpectedCompile {
                 step,
                 trace_ps: TRACE_PS,
@@ -144,11 +152,10 @@ impl Expected {
         self.ops.iter().filter(|op| op.role == Role::Matmul).map(|op| op.flops).sum()
     }
 
-    /// HBM bytes of all ops that contain no others and that the core executes
-    /// itself (no start, no done).
+    /// HBM bytes of all ops that contain no others. A start accounts for what is
+    /// read and its done for what is written.
     pub fn leaf_hbm_bytes(&self) -> u64 {
-        let counts = |role| matches!(role, Role::Matmul | Role::Vector | Role::SyncCollective);
-        self.ops.iter().filter(|op| counts(op.role)).map(|op| op.hbm_bytes).sum()
+        self.ops.iter().filter(|op| op.role != Role::Loop).map(|op| op.hbm_bytes).sum()
     }
 
     /// Share of the peak that matmuls reach while they run.

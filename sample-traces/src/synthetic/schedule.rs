@@ -12,11 +12,11 @@
 use super::op::{Role, SyntheticOp};
 
 /// From the begin of a program to its first op.
-const LEAD_IN_PS: i64 = 5_000;
+pub(super) const LEAD_IN_PS: i64 = 5_000;
 /// Between two ops.
 const OP_GAP_PS: i64 = 1_250;
 /// From the last op to the end of the program.
-const LEAD_OUT_PS: i64 = 2_500;
+pub(super) const LEAD_OUT_PS: i64 = 2_500;
 /// An op that starts something only issues it.
 const ISSUE_PS: i64 = 13_750;
 /// A done op of something that is already finished.
