@@ -4,6 +4,8 @@
 //! The corpus lies beside the repository. Without it these tests say so and
 //! pass, unless `SYSTOLE_REQUIRE_CORPUS=1`.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -322,7 +324,7 @@ fn a_file_cut_at_any_length_opens_or_says_why_not() {
                 assert!(model.slice_count() <= full);
                 opened += 1;
                 last = last.max(model.slice_count());
-                drop(model.all_slices().map(|slice| slice.args()).collect::<Vec<_>>());
+                drop(model.all_slices().map(trace_model::SliceRef::args).collect::<Vec<_>>());
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }

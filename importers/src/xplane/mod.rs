@@ -74,3 +74,8 @@ impl Importer for XPlane {
 /// Why a protobuf that went through a text filter is refused.
 const MANGLED: &str = "the file looks re-encoded as UTF-8 text somewhere on its way: bytes that are not text were \
     replaced and cannot be recovered. Copy the original again, in binary mode";
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod writer;

@@ -81,9 +81,10 @@ impl Space {
         reader.space
     }
 
-    /// Whether there is anything to import.
+    /// Whether there is anything to import: content, or a whole file without any.
     pub(super) fn is_usable(&self) -> bool {
-        self.planes.iter().any(|plane| !plane.is_empty()) || !self.hostnames.is_empty() || !self.errors.is_empty()
+        let says_something = !(self.planes.is_empty() && self.hostnames.is_empty() && self.errors.is_empty());
+        self.planes.iter().any(|plane| !plane.is_empty()) || (says_something && self.broken.is_none())
     }
 }
 
