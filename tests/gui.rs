@@ -1,1 +1,252 @@
-//! The window, driven by its labels; no renderer is needed.
+//! The window, driven as users and screen readers do: by labels, mouse and keys.
+//! No renderer is needed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use analysis::Options;
+use egui::{Event, Key, Modifiers, Pos2, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use sample_traces::text_trace;
+use systole::gui::state::{Panel, ViewState};
+use systole::gui::trace::{Loader, OpenTrace};
+use systole::gui::{App, Command, Settings};
+use systole::session::Session;
+
+const PICTURE: &str = "
+    @column 1us
+    steps  : 00000000001111111111
+    modules: MMMMMMMMM.MMMMMMMMM
+    ops    : AAAAAAAsccBBBBBBBd
+           : ..ff..............
+    host python: PPPP
+
+    M = jit_step(7)
+    A = while.3 [while]
+    f = fusion.1 [convolution fusion] flops=2e9 hbm_read=4096
+    s = all-gather-start.1 done=all-gather-done.1
+";
+
+/// Opens `trace` as the picture above, refuses everything else.
+fn loader() -> Loader {
+    Arc::new(|path, _progress| {
+        if path.ends_with("trace") {
+            let session = Session::from_model(text_trace(PICTURE), Options::default());
+            Ok(OpenTrace::new(path.to_owned(), session))
+        } else {
+            Err(format!("not a profile that this program reads: {}", path.display()))
+        }
+    })
+}
+
+fn empty_window() -> Harness<'static, App> {
+    Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
+        let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+        // Jumps arrive at once: what is tested is where, not how.
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        app
+    })
+}
+
+fn open(window: &mut Harness<'static, App>, path: &str) {
+    window.state_mut().push(Command::Open(PathBuf::from(path)));
+    window.step();
+    settle(window);
+}
+
+/// Frames until all background work is done and everything is drawn.
+fn settle(window: &mut Harness<'static, App>) {
+    let start = Instant::now();
+    while !window.state().is_settled() {
+        assert!(start.elapsed() < Duration::from_secs(20), "background work does not end");
+        window.step();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    window.run_steps(4);
+}
+
+fn opened() -> Harness<'static, App> {
+    let mut window = empty_window();
+    open(&mut window, "trace");
+    window
+}
+
+fn state<'a>(window: &'a Harness<'_, App>) -> &'a ViewState {
+    window.state().state().expect("a trace is open")
+}
+
+fn selected(window: &Harness<'_, App>) -> Option<String> {
+    let slice = state(window).place.selection?;
+    Some(window.state().trace()?.model.slice(slice).name().to_owned())
+}
+
+fn press(window: &mut Harness<'_, App>, modifiers: Modifiers, key: Key) {
+    window.key_press_modifiers(modifiers, key);
+    window.run_steps(3);
+}
+
+fn click_at(window: &mut Harness<'_, App>, at: Pos2) {
+    window.hover_at(at);
+    window.step();
+    for pressed in [true, false] {
+        let (button, modifiers) = (egui::PointerButton::Primary, Modifiers::NONE);
+        window.event(Event::PointerButton { pos: at, button, pressed, modifiers });
+        window.step();
+    }
+    window.run_steps(3);
+}
+
+/// The point of the canvas `x` of the way to the right and `y` points down.
+fn on_canvas(window: &Harness<'_, App>, x: f32, y: f32) -> Pos2 {
+    let rect = window.get_by_label("Timeline").rect();
+    Pos2::new(rect.left() + rect.width() * x, rect.top() + y)
+}
+
+#[test]
+fn without_a_trace_the_window_says_how_to_open_one() {
+    let mut window = empty_window();
+    window.run_steps(3);
+    window.get_by_label("Open a profile…");
+    window.get_by_label("or drop a file or a log directory here");
+    assert!(window.query_by_label("Fit").is_none());
+}
+
+#[test]
+fn what_cannot_be_opened_is_explained_and_can_be_dismissed() {
+    let mut window = empty_window();
+    open(&mut window, "/tmp/notes.txt");
+    window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
+    window.get_by_label("Dismiss").click();
+    window.run_steps(3);
+    assert!(window.query_by_label_contains("not a profile").is_none());
+}
+
+#[test]
+fn a_failed_opening_keeps_the_trace_that_is_open() {
+    let mut window = opened();
+    open(&mut window, "/tmp/notes.txt");
+    window.get_by_label("Dismiss");
+    assert!(window.state().trace().is_some());
+}
+
+#[test]
+fn fit_shows_the_whole_trace_again() {
+    let mut window = opened();
+    let home = state(&window).place.time;
+    let at = on_canvas(&window, 0.5, 200.0);
+    window.hover_at(at);
+    press(&mut window, Modifiers::NONE, Key::W);
+    assert!(state(&window).place.time.span_ps() < home.span_ps(), "W zooms in");
+    window.get_by_label("Fit").click();
+    window.run_steps(3);
+    assert_eq!(state(&window).place.time, home);
+    window.get_by_label("Back").click();
+    window.run_steps(3);
+    assert!(state(&window).place.time.span_ps() < home.span_ps(), "back is where W had led");
+}
+
+#[test]
+fn groups_and_tracks_fold_by_their_names() {
+    let mut window = opened();
+    window.get_by_label("XLA Modules");
+    window.get_by_label("Fold TPU:0").click();
+    window.run_steps(3);
+    assert!(window.query_by_label("XLA Modules").is_none());
+    window.get_by_label("Unfold TPU:0").click();
+    window.run_steps(3);
+    window.get_by_label("Fold XLA Ops").click();
+    window.run_steps(3);
+    assert_eq!(state(&window).folded_tracks.len(), 1);
+}
+
+#[test]
+fn a_click_on_a_slice_shows_its_details_and_escape_lets_go() {
+    let mut window = opened();
+    // The extent is 20 µs: "B" runs from 10 to 17 in the first lane of the ops.
+    let row = window.get_by_label("Fold XLA Ops").rect();
+    let canvas = window.get_by_label("Timeline").rect();
+    let at = on_canvas(&window, 0.65, row.top() - canvas.top() + 10.0);
+    click_at(&mut window, at);
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("B"));
+    assert!(state(&window).shows(Panel::Details));
+    assert!(window.get_all_by_label("7.000 µs").count() >= 1);
+    window.get_by_label("Zoom to it");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert_eq!(selected(&window), None);
+    window.get_by_label("Nothing is selected.");
+}
+
+#[test]
+fn costs_of_an_op_are_marked_as_static() {
+    let mut window = opened();
+    window.state_mut().push(Command::View(systole::gui::state::ViewCommand::Search("fusion.1".to_owned())));
+    window.step();
+    settle(&mut window);
+    press(&mut window, Modifiers::NONE, Key::Slash);
+    window.get_by_label("Next").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
+    assert!(window.get_all_by_label("2.000 GFLOP").count() >= 1);
+    assert!(window.get_all_by_label("static").count() >= 1);
+    // 2 GFLOP in 2 µs.
+    assert!(window.get_all_by_label("1.000 PFLOP/s").count() >= 1);
+}
+
+#[test]
+fn keys_walk_from_slice_to_slice() {
+    let mut window = opened();
+    press(&mut window, Modifiers::NONE, Key::Period);
+    assert!(selected(&window).is_some(), "the first one in sight");
+    let first = state(&window).place.selection;
+    press(&mut window, Modifiers::NONE, Key::ArrowRight);
+    press(&mut window, Modifiers::NONE, Key::Comma);
+    assert_eq!(state(&window).place.selection, first);
+    press(&mut window, Modifiers::NONE, Key::F);
+    let focused = state(&window).place.time;
+    press(&mut window, Modifiers::NONE, Key::Num0);
+    assert_ne!(state(&window).place.time, focused);
+}
+
+#[test]
+fn the_help_lists_the_keys() {
+    let mut window = opened();
+    press(&mut window, Modifiers::NONE, Key::Questionmark);
+    window.get_by_label("Zoom in / out at the pointer (also + / −)");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(!state(&window).shows(Panel::Help));
+}
+
+#[test]
+fn typing_into_the_search_does_not_move_the_view() {
+    let mut window = opened();
+    let before = state(&window).place.time;
+    press(&mut window, Modifiers::NONE, Key::Slash);
+    assert!(state(&window).shows(Panel::Search));
+    for text in ["w", "h", "i"] {
+        window.event(Event::Text(text.to_owned()));
+        window.event(Event::Key {
+            key: if text == "w" { Key::W } else { Key::H },
+            physical_key: None,
+            pressed: true,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        });
+        window.step();
+    }
+    settle(&mut window);
+    assert_eq!(state(&window).search, "whi");
+    assert_eq!(state(&window).place.time, before);
+    window.get_by_label("1 slices");
+}
+
+#[test]
+fn nothing_is_repainted_while_nothing_happens() {
+    let mut window = opened();
+    window.run_steps(5);
+    let quiet = window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5));
+    assert!(quiet, "an idle window asks for no frames");
+}

@@ -125,6 +125,7 @@ pub struct App {
     dialogs_opened: u32,
     workspace: Option<Workspace>,
     error: Option<String>,
+    title: String,
     screenshot: Option<screenshot::Photographer>,
     wake: Wake,
 }
@@ -146,6 +147,7 @@ impl App {
             dialogs_opened: 0,
             workspace: None,
             error: None,
+            title: String::new(),
             screenshot: None,
             wake,
         }
@@ -247,9 +249,12 @@ impl eframe::App for App {
         if let Some(workspace) = &mut self.workspace {
             workspace.ask_jobs();
         }
-        // A window title that says what is open; egui sends it only when it changes.
         let title = self.trace().map_or_else(|| "Systole".to_owned(), |trace| format!("{} – Systole", trace.name()));
-        ctx.send_viewport_cmd(egui::ViewportCommand::Title(title));
+        if title != self.title {
+            // Only when it changes: every command to the window is a new frame.
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
         if self.loading.memo().is_running() {
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }

@@ -128,7 +128,7 @@ impl Theme {
             counter: oklch(0.70, 0.10, 200.0),
             flow_in: oklch(0.80, 0.13, 200.0),
             flow_out: oklch(0.82, 0.14, 80.0),
-            palette: palette(0.0, 0.60),
+            palette: palette(0.0, 0.47),
         }
     }
 

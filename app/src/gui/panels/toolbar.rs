@@ -67,8 +67,8 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
 fn view_ui(ui: &mut Ui, state: &ViewState, out: &mut Vec<Command>) {
     ui.separator();
     for (label, command, enabled, hint) in [
-        ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was (Alt+←)"),
-        ("Forth", ViewCommand::Redo, state.can_redo(), "Alt+→"),
+        ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was (Alt+Left, Backspace)"),
+        ("Forth", ViewCommand::Redo, state.can_redo(), "Alt+Right"),
         ("Fit", ViewCommand::Fit, true, "Show the whole trace (0)"),
         ("Fold all", ViewCommand::FoldAll(true), true, "Show only the top lane of every track"),
         ("Unfold all", ViewCommand::FoldAll(false), true, "Show every lane of every track"),

@@ -264,3 +264,6 @@ fn place_of(scene: Scene<'_>, window: &Window<'_>, slice: SliceId) -> Option<(f3
 pub fn counter_y(level: f32) -> f32 {
     COUNTER - 1.0 - level.clamp(0.0, 1.0) * (COUNTER - 8.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,13 +131,13 @@ impl Timeline {
         let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
         let origin = trace.model.extent().start;
         let step = tick_step(&time, width, TICK_DISTANCE);
-        let marks = ticks(&time, origin, step);
         let base = ruler_base(&time, origin, step);
+        let scale = paint::Scale { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
 
         let painter = ui.painter_at(canvas);
         painter.rect_filled(canvas, 0.0, theme.canvas);
         labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
-        paint::grid(&painter, canvas, &marks, x_of, theme);
+        paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
         outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
         paint::canvas(&painter, canvas.min, &self.list, &trace.model, colors);
         if let Some(mark) = state.place.mark {
@@ -146,7 +146,7 @@ impl Timeline {
 
         let painter = ui.painter_at(ruler);
         painter.rect_filled(ruler, 0.0, theme.labels);
-        paint::ruler(&painter, ruler, &marks, x_of, base, step, theme);
+        paint::ruler(&painter, ruler, &scale, x_of, theme);
         let painter = ui.painter_at(areas.corner);
         painter.rect_filled(areas.corner, 0.0, theme.labels);
         let span = Picos::from_ps(time.span_ps().round() as i64);
@@ -157,7 +157,7 @@ impl Timeline {
             small_font(),
             theme.text_weak,
         );
-        if base != origin {
+        if scale.is_relative {
             // What "+5 µs" on the ruler is relative to.
             let text = format!("{} +", tick_label(base - origin, step));
             painter.text(

@@ -152,24 +152,28 @@ fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &Arrow, theme: &Theme) {
     painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);
 }
 
-/// The ruler's marks and texts; `base` is what the texts are relative to.
-pub fn ruler(
-    painter: &Painter,
-    rect: Rect,
-    ticks: &[Tick],
-    x_of: impl Fn(Timestamp) -> f32,
-    base: Timestamp,
-    step: Picos,
-    theme: &Theme,
-) {
+/// What the ruler says.
+pub struct Scale {
+    /// Its marks.
+    pub ticks: Vec<Tick>,
+    /// Distance of labelled marks.
+    pub step: Picos,
+    /// What their texts count from.
+    pub base: Timestamp,
+    /// Whether that is another time than the beginning of the trace.
+    pub is_relative: bool,
+}
+
+/// The ruler's marks and texts.
+pub fn ruler(painter: &Painter, rect: Rect, scale: &Scale, x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     let font = small_font();
-    for tick in ticks {
+    for tick in &scale.ticks {
         let x = (rect.left() + x_of(tick.at)).round() + 0.5;
         let height = if tick.major { 8.0 } else { 4.0 };
         painter.line_segment([pos2(x, rect.bottom() - height), pos2(x, rect.bottom())], Stroke::new(1.0, theme.edge));
         if tick.major {
-            let text = tick_label(tick.at - base, step);
-            let text = if base == Timestamp::ZERO || tick.at < base { text } else { format!("+{text}") };
+            let text = tick_label(tick.at - scale.base, scale.step);
+            let text = if scale.is_relative && tick.at >= scale.base { format!("+{text}") } else { text };
             painter.text(
                 pos2(x + 4.0, rect.center().y - 3.0),
                 Align2::LEFT_CENTER,

@@ -119,6 +119,9 @@ impl Viewport {
     /// a long zoom looks even, and the edges so that they meet.
     #[must_use]
     pub fn towards(&self, to: &Self, share: f64) -> Self {
+        if share <= 0.0 {
+            return *self;
+        }
         if share >= 1.0 {
             return *to;
         }
