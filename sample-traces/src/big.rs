@@ -9,7 +9,7 @@ use trace_model::{GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp,
 use crate::write::wire::Message;
 
 const DISTINCT_OPS: u64 = 200;
-const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce", "copy-done", "data formatting"];
+const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce", "copy", "data formatting"];
 
 /// How large a trace to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@
 //!   with the answers that analyses must give about them.
 //! - [`sample_files`]: the files under `assets/samples`.
 //! - [`big`]: as many slices as a benchmark needs.
-//! - [`session`] and [`write`]: such a session, and the files that hold it.
+//! - [`session`] and [`mod@write`]: such a session, and the files that hold it.
 
 pub mod big;
 mod samples;
 pub mod session;
 pub mod synthetic;
-mod text;
+pub mod text;
 pub mod write;
 
 pub use samples::{SampleFile, sample_files, sample_specs};

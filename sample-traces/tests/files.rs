@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
+use sample_traces::big::{BigSpec, big_model, big_xspace};
 use sample_traces::session::{Session, Value};
 use sample_traces::synthetic::{Run, TrainingSpec};
 use sample_traces::write::{gzip, trace_json, xspace_bytes};
 use sample_traces::{sample_files, sample_specs};
+use trace_model::{IssueKind, TraceModel};
 
 fn is_packed(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
@@ -205,4 +207,23 @@ fn the_checked_in_samples_are_what_the_program_writes() {
         let packed = if is_packed(&file.bytes) { file.bytes.len() } else { gzip(&file.bytes).len() };
         assert!(packed < 300_000, "{} has {packed} bytes", file.name);
     }
+}
+
+#[test]
+fn a_large_trace_is_the_same_by_way_of_a_file() {
+    let spec = BigSpec { slices: 30_000, tracks: 7 };
+    let direct = big_model(spec);
+    let source = importers::Source::from_bytes("big.xplane.pb", big_xspace(spec)).expect("large trace");
+    let read = importers::import(&source, &importers::Progress::new()).expect("large trace");
+    assert_eq!(read.import_log().count(IssueKind::OverlapSpilled), 0);
+    let slices = |model: &TraceModel| {
+        let mut slices: Vec<_> =
+            model.all_slices().map(|s| (s.start(), s.dur(), s.self_dur(), s.depth(), s.name().to_owned())).collect();
+        slices.sort();
+        slices
+    };
+    let (read, direct) = (slices(&read), slices(&direct));
+    assert_eq!(read.len(), direct.len());
+    let differs = read.iter().zip(&direct).find(|(a, b)| a != b);
+    assert_eq!(differs, None);
 }

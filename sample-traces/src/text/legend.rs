@@ -1,10 +1,4 @@
 //! What a letter of a picture stands for: `A = fusion.1 [loop fusion] flops=2e9`.
-//!
-//! Keys about the op: `flops`, `model_flops`, `bytes`, `raw_bytes`, `hbm_read`,
-//! `hbm_write`, `vmem_read`, `vmem_write` (the last four also add up to `bytes`
-//! where that is not given), `symbol`, `tf`, `source`, `shape`. Keys about each
-//! slice: `run_id`, `group`, `step`, `root`, `collective`, `ordinal`, `stall`,
-//! `transfer`, `done` (name of the op that ends an asynchronous span).
 
 use std::collections::BTreeMap;
 

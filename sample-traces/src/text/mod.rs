@@ -38,9 +38,13 @@
 //!
 //! **Legend.** `letter = name [category] key=value … :: HLO text`, all but the name
 //! optional; a letter without legend is its own name. A step is named by its
-//! digit. An op belongs to the module in which it begins. Keys: see
-//! [`legend`](self::legend). The word `instant` makes every column of the letter a
-//! slice without length.
+//! digit. An op belongs to the module in which it begins. The word `instant` makes
+//! every column of the letter a slice without length. Keys about the op: `flops`,
+//! `model_flops`, `bytes`, `raw_bytes`, `hbm_read`, `hbm_write`, `vmem_read`,
+//! `vmem_write` (these four also add up to `bytes` where that is not given),
+//! `symbol`, `tf`, `source`, `shape`. Keys about each slice: `run_id`, `group`,
+//! `step`, `root`, `collective`, `ordinal`, `stall`, `transfer`, and `done` (name of
+//! the op that ends an asynchronous span).
 //!
 //! **Directives.** `@column 1us`; `@device-clock 500ns` gives the devices a clock
 //! of their own that is ahead by so much; `@device flops=2e14 hbm=8e11 TPU v5 lite`
