@@ -5,19 +5,20 @@
 //! read or written once; those marked `S(1)` live in VMEM. Ops that read only part
 //! of an operand would be overestimated, so the recorded bytes of the op are the
 //! upper limit. Where those are not recorded either, there is no estimate for such
-//! ops, nor for kernels that XLA did not write.
+//! ops, nor for kernels that XLA did not write. Of an asynchronous copy or slice
+//! the start reads the source and the done writes the result.
 
 use trace_model::{Op, TraceModel};
 
-use crate::category::OpClass;
-use crate::hlo_text::HloText;
+use crate::category::{AsyncRole, OpClass};
+use crate::hlo_text::{ArrayShape, HloText, Shape};
 
 /// The mark of HBM in shapes.
 const HBM: u64 = 0;
 
 /// Estimated HBM bytes of one execution.
 pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u64> {
-    if class.is_async() || class.may_have_inner_ops {
+    if class.may_have_inner_ops || class.is_async() && class.is_collective() {
         return None;
     }
     let recorded = op.bytes_accessed.or(op.raw_bytes_accessed);
@@ -28,14 +29,25 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
     if recorded.is_none() && reads_parts(hlo.opcode) {
         return None;
     }
-    let operands = hlo.operand_list().into_iter().map(|operand| operand.shape);
-    let mut sum = 0u64;
-    for shape in operands.chain([hlo.result()]) {
-        for array in shape?.arrays().into_iter().filter(|array| array.memory_space == HBM) {
-            sum = sum.saturating_add(array.bytes()?);
+    let operands = || hlo.operand_list().into_iter().map(|operand| in_hbm(&operand.shape?)).sum::<Option<u64>>();
+    let sum = match class.role {
+        None => operands()?.saturating_add(in_hbm(&hlo.result()?)?),
+        // The result is `(source, destination, context)` or the other way round, both of the
+        // moved size unless it is a slice: then the smaller of the two.
+        Some(AsyncRole::Start) => {
+            let moved = hlo.result()?.parts().iter().take(2).map(Shape::bytes).collect::<Option<Vec<_>>>()?;
+            operands()?.min(moved.into_iter().min()?)
         }
-    }
+        Some(AsyncRole::Update) => 0,
+        Some(AsyncRole::Done) => in_hbm(&hlo.result()?)?,
+    };
     Some(recorded.map_or(sum, |recorded| sum.min(recorded)))
+}
+
+/// Bytes of the arrays of a shape that live in HBM.
+fn in_hbm(shape: &Shape<'_>) -> Option<u64> {
+    let arrays = shape.arrays().into_iter().filter(|array| array.memory_space == HBM);
+    arrays.map(ArrayShape::bytes).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
 }
 
 /// Ops that touch only part of what they are given. A fusion may contain any.
@@ -69,13 +81,27 @@ mod tests {
     }
 
     #[test]
+    fn starts_read_and_dones_write() {
+        // From host memory to HBM, and from HBM to VMEM.
+        let load = "%s = (f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)}) copy-start(f32[4]{0:S(5)} %a)";
+        assert_eq!(estimate(load, None), Some(0));
+        let loaded = "%c = f32[4]{0} copy-done((f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)}) %s)";
+        assert_eq!(estimate(loaded, None), Some(16));
+        let fetch = "%s = (f32[4]{0:S(1)}, f32[4]{0}, u32[]{:S(2)}) copy-start(f32[4]{0} %a)";
+        assert_eq!(estimate(fetch, None), Some(16));
+        let slice = "%s = ((s8[10]{0}), s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[10]{0} %a), calls=%c";
+        assert_eq!(estimate(slice, None), Some(4));
+        let gather = "%s = (f32[1]{0}, f32[8]{0}) all-gather-start(f32[1]{0} %a), dimensions={0}";
+        assert_eq!(estimate(gather, None), None);
+    }
+
+    #[test]
     fn recorded_bytes_limit_it_and_unknown_ones_forbid_guesses() {
         let slice = "%s = f32[1,4]{1,0} dynamic-slice(f32[100,4]{1,0} %a, s32[] %i), dynamic_slice_sizes={1,4}";
         assert_eq!(estimate(slice, Some(36)), Some(36));
         assert_eq!(estimate(slice, None), None);
         let kernel = "%k = f32[4]{0} custom-call(f32[4]{0} %a), custom_call_target=\"tpu_custom_call\"";
         assert_eq!(estimate(kernel, Some(0)), None);
-        assert_eq!(estimate("%c = f32[4]{0} copy-done((f32[4]{0}, f32[4]{0}, u32[]) %s)", Some(16)), None);
         assert_eq!(estimate("%c = mystery[4]{0} copy(mystery[4]{0} %s)", Some(16)), None);
         assert_eq!(estimate("no text", Some(16)), None);
     }

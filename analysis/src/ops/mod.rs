@@ -111,6 +111,8 @@ pub struct CoreOps {
     pub mxu_flops: Option<f64>,
     /// Self time of custom calls that declare no operations.
     pub undeclared_ps: i64,
+    /// Self time of leaf ops whose HBM traffic is unknown, halves of asynchronous ones left out.
+    pub unknown_traffic_ps: i64,
     /// Self time by group, in the order of [`OpGroup::ALL`].
     pub group_self_ps: Vec<i64>,
     /// Self time of ops that only wait: `-done` halves, of collectives too.
@@ -231,6 +233,7 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
         mxu_time_ps: 0,
         mxu_flops: None,
         undeclared_ps: 0,
+        unknown_traffic_ps: 0,
         group_self_ps: vec![0; OpGroup::ALL.len()],
         wait_ps: 0,
         peaks: Peaks::of(cx, core.core),
@@ -257,6 +260,9 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
             }
             if class.is_custom_call && flops.is_none() {
                 out.undeclared_ps += self_ps;
+            }
+            if costs.hbm_bytes().is_none() && !class.is_async() {
+                out.unknown_traffic_ps += self_ps;
             }
             add(&mut out.model_flops, costs.model_flops);
             add(&mut out.bytes, costs.bytes);

@@ -81,6 +81,9 @@ impl Analysis for Utilization {
     }
 }
 
+/// Share of op time below which work that is not known does not matter.
+const NEGLIGIBLE_PERCENT: f64 = 0.5;
+
 /// Some cores, added up.
 struct Sums<'a> {
     ops: &'a OpsReport,
@@ -101,6 +104,12 @@ impl Sums<'_> {
     fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
         let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
         parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
+    }
+
+    /// Percent of all op time; 0 without any.
+    fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        let whole = self.time(|core| core.op_time_ps);
+        if whole > 0.0 { 100.0 * self.time(get) / whole } else { 0.0 }
     }
 
     fn peaks(&self) -> Peaks {
@@ -147,10 +156,9 @@ fn busy(core: &CoreOps) -> i64 {
 
 fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
     let mut out = vec![];
-    let undeclared = sums.time(|core| core.undeclared_ps) / sums.time(|core| core.op_time_ps).max(f64::MIN_POSITIVE);
-    let too_low = (undeclared > 0.005).then(|| {
-        format!("too low: custom calls that declare no operations take {:.1} % of op time", 100.0 * undeclared)
-    });
+    let undeclared = sums.share_of_op_time(|core| core.undeclared_ps);
+    let too_low = (undeclared > NEGLIGIBLE_PERCENT)
+        .then(|| format!("too low: custom calls that declare no operations take {undeclared:.1} % of op time"));
     let flops = sums.amount(|core| core.work.flops);
     let model_flops = sums.amount(|core| core.model_flops);
     let flops_note = match (flops, model_flops) {
@@ -180,11 +188,19 @@ fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
 fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
     let amount = |get: fn(&Work) -> Option<f64>| sums.amount(|core| get(&core.work));
     let hbm = amount(|work| work.hbm_bytes);
-    let note = if hbm.is_none() {
-        Some("this capture does not say which bytes go to HBM".to_owned())
+    let unknown = sums.share_of_op_time(|core| core.unknown_traffic_ps);
+    let mut notes = Vec::new();
+    if hbm.is_none() {
+        notes.push("this capture does not say which bytes go to HBM".to_owned());
     } else {
-        sums.ops.hbm_is_estimated.then(|| "HBM traffic estimated from the shapes of operands".to_owned())
-    };
+        if sums.ops.hbm_is_estimated {
+            notes.push("HBM traffic estimated from the shapes of operands".to_owned());
+        }
+        if unknown > NEGLIGIBLE_PERCENT {
+            notes.push(format!("too low: ops of unknown traffic take {unknown:.1} % of op time"));
+        }
+    }
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
     let mut push = |id, title, limit, amount, over, time, note| {
         let mut metric = utilization(sums, Share { id, title, limit, amount, over, time, note });
         if limit == BoundBy::Hbm && sums.ops.hbm_is_estimated {
