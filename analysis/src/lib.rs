@@ -26,6 +26,7 @@ mod scope;
 pub mod stats;
 pub mod steps;
 pub mod utilization;
+pub mod verdict;
 mod window;
 
 pub use cache::{AnalysisEntry, Context, ReportCache, entry};
@@ -58,6 +59,7 @@ pub enum AnalysisError {
 /// Every analysis, in the order of a report.
 #[rustfmt::skip]
 pub static ANALYSES: &[AnalysisEntry] = &[
+    entry::<verdict::Verdict>(),
     entry::<steps::Steps>(),
     entry::<busy::Devices>(),
     entry::<utilization::Utilization>(),

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Cli, Command, TalkArgs};
-use failure::{Failure, Outcome};
+use failure::Outcome;
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {

@@ -8,6 +8,7 @@ pub mod json;
 pub mod md;
 pub mod number;
 mod style;
+mod summary;
 mod table;
 pub mod text;
 

@@ -6,13 +6,14 @@ use trace_model::Severity;
 
 use super::document::scope_in_words;
 use super::table::{shortened, table, wrapped};
-use super::{Document, Layout, View, number};
+use super::{Document, Layout, View, number, summary};
 
 /// The text of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
     let mut text = header(document, layout);
     match document.view {
-        View::Summary | View::Tables => text.push_str(&sections(document, layout)),
+        View::Summary => text.push_str(&summary::screen(document, layout)),
+        View::Tables => text.push_str(&sections(document, layout)),
         View::Doctor => {
             text.push_str(&sections(document, layout));
             text.push_str(&import_log(document, layout));
@@ -23,16 +24,39 @@ pub fn document(document: &Document, layout: &Layout) -> String {
 }
 
 fn header(document: &Document, layout: &Layout) -> String {
+    const SHOWN: usize = 4;
     let model = document.session.model();
+    let bytes = |bytes: u64| number::value(bytes as f64, analysis::Unit::Bytes);
     let mut text = String::new();
-    for source in model.sources() {
-        let size = number::value(source.packed_bytes as f64, analysis::Unit::Bytes);
+    for source in model.sources().iter().take(SHOWN) {
+        let size = bytes(source.packed_bytes);
         let _ = writeln!(text, "{} · {} · {size}", layout.style.bold(&source.name), source.format);
     }
+    if model.sources().len() > SHOWN {
+        let rest: u64 = model.sources()[SHOWN..].iter().map(|source| source.packed_bytes).sum();
+        let _ = writeln!(text, "… {} more files · {}", model.sources().len() - SHOWN, bytes(rest));
+    }
     let slices = number::value(model.slice_count() as f64, analysis::Unit::Count);
-    let scope = scope_in_words(document.scope);
-    let _ = writeln!(text, "{slices} slices · {} · {scope}\n", model.extent().dur());
+    let mut facts = vec![format!("{} captured", model.extent().dur()), format!("{slices} slices")];
+    facts.extend(devices(document));
+    facts.push(scope_in_words(document.scope));
+    for line in wrapped(&facts.join(" · "), layout.width) {
+        let _ = writeln!(text, "{line}");
+    }
+    text.push('\n');
     text
+}
+
+/// `4 × TPU v6 Lite`.
+fn devices(document: &Document) -> Option<String> {
+    let model = document.session.model();
+    let mut kinds: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for core in model.tensor_cores() {
+        let device = model.group(core).device.as_ref();
+        *kinds.entry(device.and_then(|device| device.type_name.as_deref()).unwrap_or("TPU")).or_default() += 1;
+    }
+    let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+    (!kinds.is_empty()).then(|| kinds.join(" + "))
 }
 
 fn sections(document: &Document, layout: &Layout) -> String {

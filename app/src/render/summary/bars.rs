@@ -1,0 +1,152 @@
+//! Where the time of each device goes, as bars.
+
+use std::fmt::Write as _;
+
+use analysis::category::OpGroup;
+use analysis::ops::{CoreOps, Ops};
+
+use super::super::table::shortened;
+use super::super::{Document, Layout};
+use super::INDENT;
+
+const NAME: usize = 14;
+const MAX_BAR: usize = 60;
+/// Devices with a bar of their own; of more, the mean and the two extremes.
+const MAX_DEVICES: usize = 4;
+
+/// A fill for each group: colour alone would say nothing in a pipe.
+fn fill(group: OpGroup) -> (char, usize) {
+    match group {
+        OpGroup::MatMul => ('█', 0),
+        OpGroup::Vector => ('▓', 4),
+        OpGroup::DataMovement => ('▒', 5),
+        OpGroup::CustomKernel => ('#', 0),
+        OpGroup::Collective => ('=', 1),
+        OpGroup::AsyncWait => ('~', 2),
+        OpGroup::HostIo => ('h', 2),
+        OpGroup::SparseCore => ('s', 4),
+        OpGroup::Control => ('c', 5),
+        OpGroup::Other => ('?', 5),
+        OpGroup::Idle => ('·', 3),
+    }
+}
+
+/// The bars and their legend; nothing without devices.
+pub fn breakdown(document: &Document, layout: &Layout) -> String {
+    let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
+    let cores: Vec<&CoreOps> = report.cores.iter().filter(|core| core.total_time_ps > 0).collect();
+    if cores.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}\n", layout.style.bold("Time of each device, first op to last"));
+    for (name, cores) in rows(&cores) {
+        let parts = parts(&cores);
+        let width = layout.width.saturating_sub(INDENT + NAME + 14).min(MAX_BAR);
+        let bar = bar(&parts, width, layout);
+        let mean = cores.iter().map(|core| core.total_time_ps).sum::<i64>() / cores.len() as i64;
+        let _ = writeln!(
+            text,
+            "  {:<NAME$}{bar}  {}",
+            shortened(&name, NAME - 1),
+            layout.style.dim(&trace_model::Picos::from_ps(mean).to_string())
+        );
+    }
+    text.push_str(&legend(&parts(&cores), layout));
+    text
+}
+
+fn rows<'a>(cores: &[&'a CoreOps]) -> Vec<(String, Vec<&'a CoreOps>)> {
+    if cores.len() <= MAX_DEVICES {
+        return cores.iter().map(|&core| (core.name.clone(), vec![core])).collect();
+    }
+    let by_busy = |core: &&&CoreOps| (core.busy_ps, std::cmp::Reverse(core.ordinal));
+    let mut rows = vec![(format!("mean of {}", cores.len()), cores.to_vec())];
+    for core in [cores.iter().max_by_key(by_busy), cores.iter().min_by_key(by_busy)].into_iter().flatten() {
+        rows.push((core.name.clone(), vec![core]));
+    }
+    rows
+}
+
+/// Time of each group and of idling.
+fn parts(cores: &[&CoreOps]) -> Vec<(OpGroup, i64)> {
+    OpGroup::ALL
+        .into_iter()
+        .map(|group| {
+            let time = match group {
+                OpGroup::Idle => cores.iter().map(|core| core.idle_ps).sum(),
+                group => cores.iter().map(|core| core.group_self(group).ps()).sum(),
+            };
+            (group, time)
+        })
+        .filter(|&(_, time)| time > 0)
+        .collect()
+}
+
+/// Cells by largest remainder: what is there but tiny may show no cell, and all
+/// cells together are the whole.
+fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &Layout) -> String {
+    let total: i64 = parts.iter().map(|&(_, time)| time).sum();
+    if total <= 0 {
+        return " ".repeat(width);
+    }
+    let exact = |time: i64| time as f64 * width as f64 / total as f64;
+    let mut cells: Vec<usize> = parts.iter().map(|&(_, time)| exact(time) as usize).collect();
+    let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
+    by_remainder.sort_by(|&a, &b| exact(parts[b].1).fract().total_cmp(&exact(parts[a].1).fract()));
+    let missing = width.saturating_sub(cells.iter().sum());
+    for &index in by_remainder.iter().take(missing) {
+        cells[index] += 1;
+    }
+    let painted = parts.iter().zip(cells).map(|(&(group, _), cells)| {
+        let (glyph, color) = fill(group);
+        layout.style.part(color, &glyph.to_string().repeat(cells))
+    });
+    painted.collect()
+}
+
+fn legend(parts: &[(OpGroup, i64)], layout: &Layout) -> String {
+    let total: i64 = parts.iter().map(|&(_, time)| time).sum();
+    let mut sorted = parts.to_vec();
+    sorted.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
+    let mut text = String::new();
+    let mut used = layout.width;
+    for (group, time) in sorted {
+        let (glyph, color) = fill(group);
+        let percent = 100.0 * time as f64 / total.max(1) as f64;
+        let share = if percent < 0.05 { "<0.1".to_owned() } else { format!("{percent:.1}") };
+        let words = format!("{} {share} %", group.title());
+        let len = words.chars().count() + 5;
+        if used + len > layout.width {
+            text.push_str(if text.is_empty() { " " } else { "\n " });
+            used = INDENT;
+        }
+        let _ = write!(text, " {} {words}  ", layout.style.part(color, &glyph.to_string()));
+        used += len;
+    }
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Style;
+
+    const LAYOUT: Layout = Layout { width: 100, top: 10, style: Style::PLAIN };
+
+    #[test]
+    fn a_bar_has_exactly_its_width_and_the_right_proportions() {
+        let parts = [(OpGroup::MatMul, 10), (OpGroup::AsyncWait, 70), (OpGroup::Idle, 20)];
+        assert_eq!(bar(&parts, 10, &LAYOUT), "█~~~~~~~··");
+        for width in 1..50 {
+            let thirds = [(OpGroup::MatMul, 1), (OpGroup::Vector, 1), (OpGroup::Idle, 1)];
+            assert_eq!(bar(&thirds, width, &LAYOUT).chars().count(), width);
+        }
+    }
+
+    #[test]
+    fn the_legend_is_sorted_and_never_rounds_something_to_nothing() {
+        let parts = [(OpGroup::MatMul, 1), (OpGroup::AsyncWait, 9_999)];
+        assert_eq!(legend(&parts, &LAYOUT), "  ~ Waiting for async op 100.0 %   █ Matmul / convolution <0.1 %\n");
+    }
+}

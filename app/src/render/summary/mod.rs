@@ -1,0 +1,70 @@
+//! The screen that `analyze` prints: what an engineer wants to read first. The
+//! only renderer that knows particular analyses; full tables are one `--only` away.
+
+mod bars;
+mod lines;
+mod ops;
+
+use std::fmt::Write as _;
+
+use analysis::verdict::{Verdict, VerdictReport};
+
+use super::table::wrapped;
+use super::{Document, Layout, Style};
+
+/// Indent of everything below a heading.
+const INDENT: usize = 2;
+
+/// The screen, without the header.
+pub fn screen(document: &Document, layout: &Layout) -> String {
+    let session = &document.session;
+    let mut parts = Vec::new();
+    if let Ok(verdict) = session.report::<Verdict>(document.scope) {
+        parts.push(verdict_lines(&verdict, layout));
+    }
+    parts.push(lines::headlines(document, layout));
+    parts.push(bars::breakdown(document, layout));
+    parts.push(ops::top(document, layout));
+    parts.push(lines::health(document, layout));
+    parts.retain(|part| !part.is_empty());
+    parts.push(footer(layout));
+    parts.join("\n")
+}
+
+fn verdict_lines(report: &VerdictReport, layout: &Layout) -> String {
+    let mut text = String::new();
+    for line in wrapped(&report.statement, layout.width) {
+        let _ = writeln!(text, "{}", layout.style.bold(&line));
+    }
+    let mut denominators: Vec<&str> = Vec::new();
+    for finding in &report.findings {
+        if !denominators.contains(&finding.of.as_str()) && denominators.len() < 2 {
+            denominators.push(&finding.of);
+        }
+    }
+    for line in wrapped(&denominators.join("; "), layout.width) {
+        let _ = writeln!(text, "{}", layout.style.dim(&line));
+    }
+    text
+}
+
+fn footer(layout: &Layout) -> String {
+    let text = "All numbers: --format json. All tables: --only ID --top 0. How far to trust this: systole doctor.";
+    format!("{}\n", layout.style.dim(text))
+}
+
+/// A heading and the lines beside and below it, aligned after it.
+fn entry(heading: &str, body: &str, style: Style, width: usize) -> String {
+    const HEADING: usize = 10;
+    let mut text = String::new();
+    let lines = wrapped(body, width.saturating_sub(HEADING));
+    for (index, line) in lines.iter().enumerate() {
+        let pad = HEADING.saturating_sub(heading.chars().count());
+        if index == 0 {
+            let _ = writeln!(text, "{}{}{line}", style.bold(heading), " ".repeat(pad));
+        } else {
+            let _ = writeln!(text, "{}{line}", " ".repeat(HEADING));
+        }
+    }
+    text
+}
