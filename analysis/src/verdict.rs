@@ -88,7 +88,8 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
     if !has_devices {
         if text.is_empty() {
             text = match steps.and_then(|steps| steps.time.filter(|_| steps.has_steps())) {
-                Some(time) => format!("{} steps on the host, median {}", time.count, length(time.median)),
+                Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
+                Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
                 None => "No device ops, steps or compilations are recorded here, so nothing can be judged".to_owned(),
             };
         }
@@ -102,7 +103,10 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
 fn device_findings(ops: &OpsReport, utilization: Option<&UtilizationReport>) -> Vec<Finding> {
     let total = ops.total_time_ps;
     let devices = ops.cores.len();
-    let of = format!("device time: {} from first op to last, {devices} device(s)", length(total as f64));
+    let of = match devices {
+        1 => format!("device time: {} from first op to last", length(total as f64)),
+        n => format!("device time: {} from first op to last, {n} devices added up", length(total as f64)),
+    };
     let finding = |id: &str, time_ps, statement| Finding {
         id: id.to_owned(),
         statement,

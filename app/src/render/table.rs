@@ -77,25 +77,22 @@ impl Column {
     }
 }
 
-/// Shortens texts, widest first, then drops columns from the right, until all
-/// fit. Returns the headings of what was dropped.
+/// Drops columns from the right until the rest fits with its texts shortened, then
+/// shortens the widest texts. Returns the headings of what was dropped.
 fn fit(columns: &mut Vec<Column>, width: usize) -> Vec<String> {
+    let sum = |columns: &[Column], of: fn(&Column) -> usize| {
+        columns.iter().map(|column| of(column) + GAP).sum::<usize>().saturating_sub(GAP)
+    };
     let mut dropped = Vec::new();
-    loop {
-        let total = columns.iter().map(|column| column.width + GAP).sum::<usize>().saturating_sub(GAP);
-        if total <= width {
-            break;
-        }
-        let widest = columns.iter_mut().filter(|column| column.width > column.min).max_by_key(|column| column.width);
-        if let Some(column) = widest {
-            column.width = column.width.saturating_sub(total - width).max(column.min);
-        } else if columns.len() > 2 {
-            dropped.extend(columns.pop().map(|column| column.heading));
-        } else {
-            break;
-        }
+    while columns.len() > 2 && sum(columns, |column| column.min) > width {
+        dropped.extend(columns.pop().map(|column| column.heading));
     }
     dropped.reverse();
+    while sum(columns, |column| column.width) > width {
+        let widest = columns.iter_mut().filter(|column| column.width > column.min).max_by_key(|column| column.width);
+        let Some(column) = widest else { break };
+        column.width -= 1;
+    }
     dropped
 }
 

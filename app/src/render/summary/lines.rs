@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use analysis::compile::Compile;
+use analysis::ops::Ops;
+use analysis::peaks::Peaks;
 use analysis::steps::{Steps, StepsReport};
 use analysis::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Unit};
@@ -15,12 +17,16 @@ use super::entry;
 /// What the screen shows of utilization, in this order.
 const METRICS: &[&str] = &[
     "mfu_window_percent",
-    "flops_util_busy_percent",
+    "flops_util_capture_percent",
     "mxu_util_on_mxu_ops_percent",
+    "mxu_hw_percent",
     "hbm_util_window_percent",
     "hbm_util_busy_percent",
-    "duty_cycle_percent",
 ];
+
+/// Columns of the metrics.
+const TITLE: usize = 38;
+const VALUE: usize = 12;
 
 /// Steps, utilization and compilation.
 pub fn headlines(document: &Document, layout: &Layout) -> String {
@@ -34,7 +40,11 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
         text.push_str(&entry("Compile", &compile.statement, style, width));
     }
     match session.report::<Utilization>(document.scope) {
-        Ok(report) => text.push_str(&metrics(METRICS.iter().filter_map(|id| report.metric(id)), layout)),
+        Ok(report) => {
+            let shown = METRICS.iter().filter_map(|id| report.metric(id));
+            let peaks = session.report::<Ops>(document.scope).map(|ops| ops.peaks.clone()).unwrap_or_default();
+            text.push_str(&metrics(shown, &peaks, layout));
+        }
         Err(AnalysisError::NotApplicable(why)) => text.push_str(&entry("Devices", &why, style, width)),
         Err(_) => {}
     }
@@ -47,8 +57,9 @@ fn steps_line(report: &StepsReport) -> String {
     };
     let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
     let mut text = format!(
-        "{} steps, median {} (least {}, most {}",
+        "{} {}, median {} (least {}, most {}",
         time.count,
+        if time.count == 1 { "step" } else { "steps" },
         length(time.median),
         length(time.min),
         length(time.max)
@@ -76,19 +87,25 @@ fn steps_line(report: &StepsReport) -> String {
     text
 }
 
-/// Aligned: title, value, denominator, provenance. What is missing says why.
-fn metrics<'a>(metrics: impl Iterator<Item = &'a Metric>, layout: &Layout) -> String {
+/// Aligned: title, value, denominator, provenance. What is missing says why. Peaks
+/// are the same for all and said once, below.
+fn metrics<'a>(metrics: impl Iterator<Item = &'a Metric>, peaks: &Peaks, layout: &Layout) -> String {
+    let (flops, hbm) = (peaks.flops_text(), peaks.hbm_text());
     let mut text = String::new();
     for metric in metrics {
         let value = metric.value.map_or(number::MISSING.to_owned(), |value| number::value(value, metric.unit));
         let remark = match (&metric.value, &metric.note) {
             (None, Some(why)) => why.clone(),
             (None, None) => "not recorded".to_owned(),
-            (Some(_), _) => format!("of {} [{}]", metric.of, provenance(metric.provenance)),
+            (Some(_), _) => {
+                let of = metric.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
+                format!("of {of} [{}]", provenance(metric.provenance))
+            }
         };
-        let remark = shortened(&remark, layout.width.saturating_sub(50));
-        let _ = writeln!(text, "{:<36}{:>12}  {}", metric.title, value, layout.style.dim(&remark));
+        let remark = shortened(&remark, layout.width.saturating_sub(TITLE + VALUE + 2));
+        let _ = writeln!(text, "{:<TITLE$}{value:>VALUE$}  {}", metric.title, layout.style.dim(&remark));
     }
+    text.push_str(&entry("Peaks", &format!("{flops}; {hbm}"), layout.style, layout.width));
     text
 }
 

@@ -4,7 +4,7 @@ use analysis::ops::{OpRow, Ops};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 
 use super::super::table::table;
-use super::super::{Document, Layout};
+use super::super::{Document, Layout, number};
 
 /// One screen has room for these.
 const ROWS: usize = 8;
@@ -28,14 +28,15 @@ pub fn top(document: &Document, layout: &Layout) -> String {
         column("occurrences", "Runs", Unit::Count),
         column("self_time_ps", "Self time", Unit::Picoseconds),
         column("share", "of device", Unit::Percent),
-        column("flops_percent", "of peak", Unit::Percent),
-        column("hbm_percent", "of HBM", Unit::Percent),
-        column("bound_by", "Bound by", Unit::None),
+        column("flops_per_second", "FLOP/s", Unit::FlopPerSecond),
+        column("limit", "Limit reached", Unit::None),
         column("source", "Source", Unit::None),
     ];
     let cells: Vec<Vec<Cell>> = rows.iter().map(row).collect();
-    let devices = report.cores.len();
-    let title = format!("Top ops by self time on {devices} device(s)");
+    let title = match report.cores.len() {
+        1 => "Top ops by self time".to_owned(),
+        n => format!("Top ops by self time, {n} devices together"),
+    };
     let table_of_rows =
         without_empty_columns(Table { id: "top_ops", title, columns: columns.into(), rows: cells, notes });
     table(&table_of_rows, &Layout { top: 0, ..*layout })
@@ -49,11 +50,16 @@ fn row(row: &OpRow) -> Vec<Cell> {
         Cell::count(row.occurrences),
         Cell::Int(row.self_time_ps),
         Cell::maybe(row.self_of_total_percent),
-        Cell::maybe(row.flops_percent),
-        Cell::maybe(row.hbm_percent),
-        text(row.bound_by.map(|limit| limit.title().to_owned())),
+        Cell::maybe(row.flops_per_second.filter(|&rate| rate > 0.0)),
+        text(limit(row)),
         text(row.source.as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
     ]
+}
+
+/// `38.61 % Compute`: how near the op comes to the limit that binds it.
+fn limit(row: &OpRow) -> Option<String> {
+    let reached = number::value(row.efficiency_percent?, Unit::Percent);
+    Some(format!("{reached} {}", row.bound_by?.title()))
 }
 
 /// Columns that say nothing about any row only take room.
