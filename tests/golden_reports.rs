@@ -1,6 +1,8 @@
 //! Every analysis of every sample trace, as JSON under `tests/golden`. Changes of
 //! numbers show up in review; `UPDATE_GOLDEN=1` writes the files anew.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

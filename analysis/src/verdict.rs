@@ -6,11 +6,14 @@
 //! where the devices mostly idle, because then it says why. Nothing is advised here
 //! and nothing is said without a number.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::category::OpGroup;
 use crate::compile::{Compile, CompileReport};
 use crate::ops::{Ops, OpsReport, percent};
+use crate::overlap::{Overlap, OverlapReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::steps::{Steps, StepsReport};
 use crate::utilization::{Utilization, UtilizationReport};
@@ -59,7 +62,9 @@ impl Analysis for Verdict {
         let ops = cx.report::<Ops>().ok();
         let mut findings = Vec::new();
         if let Some(ops) = &ops {
-            findings = device_findings(ops, cx.report::<Utilization>().ok().as_deref());
+            let quality =
+                Quality { utilization: cx.report::<Utilization>().ok(), overlap: cx.report::<Overlap>().ok() };
+            findings = device_findings(ops, &quality);
         }
         let mostly_idle = findings.first().is_none_or(|first| first.id == "idle" && share(first) > MOSTLY_IDLE_PERCENT);
         if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report)) {
@@ -99,8 +104,14 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// How well the devices do what they do.
+struct Quality {
+    utilization: Option<Arc<UtilizationReport>>,
+    overlap: Option<Arc<OverlapReport>>,
+}
+
 /// Shares of device time, the largest first.
-fn device_findings(ops: &OpsReport, utilization: Option<&UtilizationReport>) -> Vec<Finding> {
+fn device_findings(ops: &OpsReport, quality: &Quality) -> Vec<Finding> {
     let total = ops.total_time_ps;
     let devices = ops.cores.len();
     let of = match devices {
@@ -119,7 +130,7 @@ fn device_findings(ops: &OpsReport, utilization: Option<&UtilizationReport>) -> 
         .groups
         .iter()
         .map(|row| {
-            let text = format!("{} {}", of_device_time(row.self_time_ps, total), activity(ops, row.group, utilization));
+            let text = format!("{} {}", of_device_time(row.self_time_ps, total), activity(ops, row.group, quality));
             finding(group_id(row.group), row.self_time_ps, text)
         })
         .collect();
@@ -136,8 +147,7 @@ fn of_device_time(time_ps: i64, total: i64) -> String {
 }
 
 /// What the devices do in this time, with how well where that is known.
-fn activity(ops: &OpsReport, group: OpGroup, utilization: Option<&UtilizationReport>) -> String {
-    let metric = |id| utilization.and_then(|report| report.metric(id)?.value);
+fn activity(ops: &OpsReport, group: OpGroup, quality: &Quality) -> String {
     let names = || names_of(ops, group);
     match group {
         OpGroup::AsyncWait => {
@@ -148,8 +158,14 @@ fn activity(ops: &OpsReport, group: OpGroup, utilization: Option<&UtilizationRep
                 shown(percent(time, ops.op_time_ps))
             )
         }
-        OpGroup::Collective => format!("is communication on the core's own time ({})", names()),
+        OpGroup::Collective => {
+            let hidden = quality.overlap.as_ref().and_then(|report| report.summary.overlap_ratio_percent);
+            let hidden = hidden
+                .map_or_else(String::new, |part| format!(", compute hides {} of all communication", shown(Some(part))));
+            format!("is communication that blocks the core ({}){hidden}", names())
+        }
         OpGroup::MatMul => {
+            let metric = |id| quality.utilization.as_ref().and_then(|report| report.metric(id)?.value);
             let speed = metric("mxu_util_on_mxu_ops_percent");
             let speed = speed.map_or_else(String::new, |at| format!(", at {} of peak FLOP/s", shown(Some(at))));
             format!("multiplies matrices{speed}")

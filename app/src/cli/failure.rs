@@ -63,7 +63,6 @@ impl Failure {
 fn code_of_import(error: &ImportError) -> u8 {
     match error {
         ImportError::Cancelled => 130,
-        ImportError::NothingFound { .. } => 3,
         // Decompressors report damage as one of these; the path itself was fine.
         ImportError::Io(error)
             if matches!(
@@ -73,7 +72,7 @@ fn code_of_import(error: &ImportError) -> u8 {
         {
             4
         }
-        ImportError::Io(_) => 3,
+        ImportError::NothingFound { .. } | ImportError::Io(_) => 3,
         _ => 4,
     }
 }

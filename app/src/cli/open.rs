@@ -16,6 +16,6 @@ pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
 /// Runs the command.
 #[cfg(not(feature = "gui"))]
 pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
-    let _ = args;
+    drop(args);
     Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use analysis::compile::Compile;
+use analysis::compile::{Compile, CompileReport};
 use analysis::ops::Ops;
+use analysis::overlap::{Overlap, OverlapReport};
 use analysis::peaks::Peaks;
 use analysis::steps::{Steps, StepsReport};
 use analysis::utilization::Utilization;
@@ -14,19 +15,19 @@ use super::super::table::shortened;
 use super::super::{Document, Layout, number};
 use super::entry;
 
-/// What the screen shows of utilization, in this order.
-const METRICS: &[&str] = &[
-    "mfu_window_percent",
-    "flops_util_capture_percent",
-    "mxu_util_on_mxu_ops_percent",
-    "mxu_hw_percent",
-    "hbm_util_window_percent",
-    "hbm_util_busy_percent",
+/// What the screen shows of utilization, in this order, in words that fit.
+const METRICS: &[(&str, &str)] = &[
+    ("mfu_window_percent", "MFU (model FLOPs)"),
+    ("flops_util_capture_percent", "FLOPs, whole session"),
+    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
+    ("mxu_hw_percent", "MXU by hardware counter"),
+    ("hbm_util_window_percent", "HBM bandwidth"),
+    ("hbm_util_busy_percent", "HBM bandwidth when busy"),
 ];
 
 /// Columns of the metrics.
-const TITLE: usize = 38;
-const VALUE: usize = 12;
+const TITLE: usize = 25;
+const VALUE: usize = 11;
 
 /// Steps, utilization and compilation.
 pub fn headlines(document: &Document, layout: &Layout) -> String {
@@ -36,12 +37,17 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     if let Ok(steps) = session.report::<Steps>(document.scope) {
         text.push_str(&entry("Steps", &steps_line(&steps), style, width));
     }
+    if let Ok(overlap) = session.report::<Overlap>(document.scope)
+        && let Some(line) = communication(&overlap)
+    {
+        text.push_str(&entry("Comm", &line, style, width));
+    }
     if let Ok(compile) = session.report::<Compile>(document.scope) {
-        text.push_str(&entry("Compile", &compile.statement, style, width));
+        text.push_str(&entry("Compile", &compile_line(&compile), style, width));
     }
     match session.report::<Utilization>(document.scope) {
         Ok(report) => {
-            let shown = METRICS.iter().filter_map(|id| report.metric(id));
+            let shown = METRICS.iter().filter_map(|&(id, title)| Some((title, report.metric(id)?)));
             let peaks = session.report::<Ops>(document.scope).map(|ops| ops.peaks.clone()).unwrap_or_default();
             text.push_str(&metrics(shown, &peaks, layout));
         }
@@ -49,6 +55,56 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
         Err(_) => {}
     }
     text
+}
+
+/// How much, and the phases that took part.
+fn compile_line(report: &CompileReport) -> String {
+    let phases = [
+        ("compiler", report.compile_ps),
+        ("lowering", report.lower_ps),
+        ("tracing", report.trace_ps),
+        ("loading", report.load_ps),
+    ];
+    let part = |(name, time): (&str, Option<i64>)| {
+        let time = time.filter(|&time| time > 0)?;
+        Some(format!("{name} {}", Picos::from_ps(time)))
+    };
+    let parts: Vec<_> = phases.into_iter().filter_map(part).collect();
+    if parts.is_empty() { report.statement.clone() } else { format!("{}: {}", report.statement, parts.join(", ")) }
+}
+
+/// Mean over devices: how much communication, and what of it nothing hides.
+fn communication(report: &OverlapReport) -> Option<String> {
+    let summary = &report.summary;
+    let length = |ps: i64| Picos::from_ps(ps).to_string();
+    let (all, exposed) = (summary.comm_mean_ps?, summary.exposed_mean_ps?);
+    let mut text = format!("{} of communication on each device (mean), {} exposed", length(all), length(exposed));
+    match summary.overlap_ratio_percent {
+        Some(hidden) => {
+            let _ = write!(text, ", {} hidden behind compute", number::value(hidden, Unit::Percent));
+        }
+        None => text.push_str(", hidden part unknown"),
+    }
+    let kinds: Vec<_> = kinds(report);
+    let _ =
+        write!(text, "; {} collectives: {}", number::value(summary.collectives as f64, Unit::Count), kinds.join(", "));
+    Some(text)
+}
+
+/// `12 all-reduce`, most time first.
+fn kinds(report: &OverlapReport) -> Vec<String> {
+    let mut sums: Vec<(&str, u64, i64)> = Vec::new();
+    for row in report.transfers.iter().filter(|row| row.is_collective) {
+        match sums.iter_mut().find(|(kind, ..)| *kind == row.kind) {
+            Some((_, count, time)) => {
+                *count += row.occurrences;
+                *time += row.time_ps;
+            }
+            None => sums.push((&row.kind, row.occurrences, row.time_ps)),
+        }
+    }
+    sums.sort_by_key(|&(kind, _, time)| (std::cmp::Reverse(time), kind));
+    sums.into_iter().map(|(kind, count, _)| format!("{count} {kind}")).collect()
 }
 
 fn steps_line(report: &StepsReport) -> String {
@@ -87,26 +143,36 @@ fn steps_line(report: &StepsReport) -> String {
     text
 }
 
-/// Aligned: title, value, denominator, provenance. What is missing says why. Peaks
-/// are the same for all and said once, below.
-fn metrics<'a>(metrics: impl Iterator<Item = &'a Metric>, peaks: &Peaks, layout: &Layout) -> String {
+/// Aligned: title, value, denominator, provenance. Metrics that are missing for the
+/// same reason share a line. Peaks are the same for all and said once, below.
+fn metrics<'a>(metrics: impl Iterator<Item = (&'static str, &'a Metric)>, peaks: &Peaks, layout: &Layout) -> String {
     let (flops, hbm) = (peaks.flops_text(), peaks.hbm_text());
     let mut text = String::new();
-    for metric in metrics {
-        let value = metric.value.map_or(number::MISSING.to_owned(), |value| number::value(value, metric.unit));
-        let remark = match (&metric.value, &metric.note) {
-            (None, Some(why)) => why.clone(),
-            (None, None) => "not recorded".to_owned(),
-            (Some(_), _) => {
-                let of = metric.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
-                format!("of {of} [{}]", provenance(metric.provenance))
+    let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (title, metric) in metrics {
+        let Some(value) = metric.value else {
+            let why = metric.note.as_deref().unwrap_or("not recorded in this capture");
+            match missing.iter_mut().find(|(reason, _)| *reason == why) {
+                Some((_, titles)) => titles.push(title),
+                None => missing.push((why, vec![title])),
             }
+            continue;
         };
+        let value = number::value(value, metric.unit);
+        let of = metric.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
+        let remark = format!("of {of} [{}]", provenance(metric.provenance));
         let remark = shortened(&remark, layout.width.saturating_sub(TITLE + VALUE + 2));
-        let _ = writeln!(text, "{:<TITLE$}{value:>VALUE$}  {}", metric.title, layout.style.dim(&remark));
+        let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}  {}", layout.style.dim(&remark));
     }
-    text.push_str(&entry("Peaks", &format!("{flops}; {hbm}"), layout.style, layout.width));
-    text
+    let mut below = String::new();
+    if peaks.flops.is_some() || peaks.hbm.is_some() {
+        below.push_str(&entry("Peaks", &format!("{flops}; {hbm}"), layout.style, layout.width));
+    }
+    for (why, titles) in missing {
+        let line = format!("{} {}: {why}", number::MISSING, titles.join(", "));
+        below.push_str(&entry("Missing", &line, layout.style, layout.width));
+    }
+    text + &below
 }
 
 fn provenance(provenance: Provenance) -> &'static str {

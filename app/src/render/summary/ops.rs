@@ -1,7 +1,8 @@
-//! The ops that take most time.
+//! The ops that take most time, alike ones together.
 
 use analysis::ops::{OpRow, Ops};
 use analysis::{Cell, Column, Provenance, Table, Unit};
+use trace_model::Picos;
 
 use super::super::table::table;
 use super::super::{Document, Layout, number};
@@ -9,57 +10,96 @@ use super::super::{Document, Layout, number};
 /// One screen has room for these.
 const ROWS: usize = 8;
 
+/// Ops that differ only in their number, as layers of a model or turns of an
+/// unrolled loop do: `fusion.1`, `fusion.2`, … of one category.
+struct Family<'a> {
+    name: &'a str,
+    rows: Vec<&'a OpRow>,
+    self_time_ps: i64,
+}
+
 /// The top of the op table, with the columns that say what to do about it.
 pub fn top(document: &Document, layout: &Layout) -> String {
     let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
+    let families = families(&report.rows);
     let top = if layout.top == 0 { ROWS } else { layout.top.min(ROWS) };
-    let rows = &report.rows[..report.rows.len().min(top)];
+    let (shown, rest) = families.split_at(families.len().min(top));
     let mut notes = Vec::new();
-    let hidden = report.rows.len() - rows.len();
-    if hidden > 0 {
-        let rest: i64 = report.rows[rows.len()..].iter().map(|row| row.self_time_ps).sum();
-        let rest = trace_model::Picos::from_ps(rest);
-        notes.push(format!("{hidden} more ops take {rest} together: --only ops --top 0"));
+    if !rest.is_empty() {
+        let count: usize = rest.iter().map(|family| family.rows.len()).sum();
+        let time = Picos::from_ps(rest.iter().map(|family| family.self_time_ps).sum());
+        notes.push(format!("{count} more ops take {time}; each op by itself: --only ops"));
     }
     let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-    let columns = [
+    let columns = vec![
         column("name", "Op", Unit::None),
         column("category", "Category", Unit::None),
-        column("occurrences", "Runs", Unit::Count),
+        column("ops", "Ops", Unit::Count),
+        column("runs", "Runs", Unit::Count),
         column("self_time_ps", "Self time", Unit::Picoseconds),
         column("share", "of device", Unit::Percent),
-        column("flops_per_second", "FLOP/s", Unit::FlopPerSecond),
         column("limit", "Limit reached", Unit::None),
         column("source", "Source", Unit::None),
     ];
-    let cells: Vec<Vec<Cell>> = rows.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|family| row(family, report.total_time_ps)).collect();
     let title = match report.cores.len() {
         1 => "Top ops by self time".to_owned(),
         n => format!("Top ops by self time, {n} devices together"),
     };
-    let table_of_rows =
-        without_empty_columns(Table { id: "top_ops", title, columns: columns.into(), rows: cells, notes });
-    table(&table_of_rows, &Layout { top: 0, ..*layout })
+    let top_ops = without_empty_columns(Table { id: "top_ops", title, columns, rows, notes });
+    table(&top_ops, &Layout { top: 0, ..*layout })
 }
 
-fn row(row: &OpRow) -> Vec<Cell> {
+/// Most self time first; `rows` come in that order, so ties keep it.
+fn families(rows: &[OpRow]) -> Vec<Family<'_>> {
+    let mut index = std::collections::BTreeMap::new();
+    let mut families: Vec<Family<'_>> = Vec::new();
+    for row in rows {
+        let name = without_number(&row.name);
+        let at = *index.entry((name, row.category.as_str())).or_insert_with(|| {
+            families.push(Family { name, rows: Vec::new(), self_time_ps: 0 });
+            families.len() - 1
+        });
+        families[at].rows.push(row);
+        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
+    }
+    families.sort_by_key(|family| std::cmp::Reverse(family.self_time_ps));
+    families
+}
+
+/// `fusion` of `fusion.12`.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+fn row(family: &Family<'_>, total_time_ps: i64) -> Vec<Cell> {
     let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::Text);
+    let first = family.rows[0];
+    let name = if family.rows.len() == 1 { &first.name } else { family.name };
+    let share = (total_time_ps > 0).then(|| 100.0 * family.self_time_ps as f64 / total_time_ps as f64);
     vec![
-        Cell::text(&row.name),
-        text(Some(row.category.clone())),
-        Cell::count(row.occurrences),
-        Cell::Int(row.self_time_ps),
-        Cell::maybe(row.self_of_total_percent),
-        Cell::maybe(row.flops_per_second.filter(|&rate| rate > 0.0)),
-        text(limit(row)),
-        text(row.source.as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
+        Cell::text(name),
+        text(Some(first.category.clone())),
+        Cell::count(family.rows.len() as u64),
+        Cell::count(family.rows.iter().map(|row| row.occurrences).sum()),
+        Cell::Int(family.self_time_ps),
+        Cell::maybe(share),
+        text(limit(family)),
+        text(first.source.as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
     ]
 }
 
-/// `38.61 % Compute`: how near the op comes to the limit that binds it.
-fn limit(row: &OpRow) -> Option<String> {
-    let reached = number::value(row.efficiency_percent?, Unit::Percent);
-    Some(format!("{reached} {}", row.bound_by?.title()))
+/// `38.61 % Compute`: least time that the limits of the device allow, of the time
+/// taken, and the limit that binds the longest of the ops. Only where that is known
+/// of all.
+fn limit(family: &Family<'_>) -> Option<String> {
+    let ideal: f64 = family.rows.iter().map(|row| row.ideal_time_ps).sum::<Option<f64>>()?;
+    let total: f64 = family.rows.iter().map(|row| row.total_time_ps as f64).sum();
+    let limit = family.rows[0].bound_by?;
+    (total > 0.0).then(|| format!("{} {}", number::value(100.0 * ideal / total, Unit::Percent), limit.title()))
 }
 
 /// Columns that say nothing about any row only take room.
@@ -73,4 +113,30 @@ fn without_empty_columns(mut table: Table) -> Table {
         row.retain(|_| *keep.next().unwrap_or(&true));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(name: &str, category: &str, self_time_ps: i64) -> OpRow {
+        OpRow { name: name.to_owned(), category: category.to_owned(), self_time_ps, ..OpRow::default() }
+    }
+
+    #[test]
+    fn ops_that_differ_only_in_their_number_are_one_family() {
+        let rows = [op("big", "x", 50), op("f.1", "x", 40), op("f.2", "x", 40), op("f", "x", 1), op("f.3", "y", 1)];
+        let families = families(&rows);
+        let shown: Vec<_> =
+            families.iter().map(|family| (family.name, family.rows.len(), family.self_time_ps)).collect();
+        assert_eq!(shown, [("f", 3, 81), ("big", 1, 50), ("f", 1, 1)]);
+    }
+
+    #[test]
+    fn only_numbers_are_cut_off() {
+        assert_eq!(without_number("fusion.12"), "fusion");
+        assert_eq!(without_number("fusion"), "fusion");
+        assert_eq!(without_number("custom.call"), "custom.call");
+        assert_eq!(without_number(".1"), ".1");
+    }
 }
