@@ -16,11 +16,12 @@ mod ledger;
 mod table;
 
 use serde::Serialize;
-use trace_model::{SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use trace_model::{Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
+use crate::doctor::session_ps;
 use crate::host_class::{HostClass, HostClasses};
 use crate::intervals::IntervalSet;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, Scope};
 
 pub use ledger::CompiledFunction;
 
@@ -49,7 +50,8 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 /// Compilation in a window.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompileReport {
-    /// Length of the window on the timeline.
+    /// Length of the window: of the whole trace the profiling session, where the
+    /// capture says when that began and ended, else the timeline.
     pub window_ps: i64,
     /// A sentence: how much, or that there was none.
     pub statement: String,
@@ -162,9 +164,10 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let any_program = programs.iter().fold(IntervalSet::new(), |sum, set| sum.union(set));
     let mean = programs.iter().map(|set| set.measure().ps()).sum::<i64>().checked_div(programs.len() as i64);
     let (functions, compilations) = ledger::ledger(cx.model, &events.events);
-    let share = wall.fraction_of(window.dur()).map(|share| 100.0 * share);
+    let length = window_length(cx, window);
+    let share = wall.fraction_of(length).map(|share| 100.0 * share);
     CompileReport {
-        window_ps: window.dur().ps(),
+        window_ps: length.ps(),
         statement: if found {
             format!(
                 "{} compilations took {wall} of {} ({:.1} %)",
@@ -190,6 +193,13 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         functions,
         intervals: rest,
     }
+}
+
+/// Events may begin before the session and end after it, so its length comes from
+/// the session itself.
+fn window_length(cx: &Context<'_>, window: TimeRange) -> Picos {
+    let session = cx.model.sources().iter().filter_map(session_ps).max().filter(|_| cx.scope == Scope::WholeTrace);
+    session.map_or(window.dur(), Picos::from_ps)
 }
 
 /// Outermost events only: a compile inside of tracing is part of the tracing's length.

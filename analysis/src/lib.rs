@@ -13,9 +13,11 @@ pub mod chips;
 pub mod collective_bytes;
 pub mod compile;
 pub mod core_time;
+pub mod doctor;
 pub mod hlo_text;
 pub mod host_class;
 pub mod intervals;
+pub mod kernel_scopes;
 pub mod ops;
 pub mod overlap;
 pub mod padding;
@@ -67,4 +69,5 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<roofline::Roofline>(),
     entry::<overlap::Overlap>(),
     entry::<compile::Compile>(),
+    entry::<doctor::Doctor>(),
 ];

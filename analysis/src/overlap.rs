@@ -53,7 +53,7 @@ impl Analysis for Overlap {
         }
         let transfers = rows::rows(cx, &classes, &traffic);
         let cores: Vec<CoreOverlap> = traffic.iter().map(|core| core.summary(cx.model)).collect();
-        Ok(OverlapReport { summary: Summary::of(&cores), cores, transfers })
+        Ok(OverlapReport { summary: Summary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
     }
 }
 
@@ -64,6 +64,8 @@ pub struct OverlapReport {
     pub summary: Summary,
     /// Each core.
     pub cores: Vec<CoreOverlap>,
+    /// The same by pattern, most exposed first.
+    pub kinds: Vec<KindTotal>,
     /// Each collective and each asynchronous transfer, most exposed first.
     pub transfers: Vec<Transfer>,
 }
@@ -170,6 +172,31 @@ pub struct Transfer {
     /// Σ over executions of how much longer it took than on the fastest core, on the
     /// core that waited most. `None` where executions cannot be matched over cores.
     pub skew_wait_ps: Option<i64>,
+}
+
+/// All transfers of one pattern.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KindTotal {
+    /// `all-reduce`, …, or the kind of transfer (`copy`).
+    pub kind: String,
+    /// Communication between devices.
+    pub is_collective: bool,
+    /// Distinct ops.
+    pub ops: usize,
+    /// Executions over all cores.
+    pub occurrences: u64,
+    /// Σ time in flight (asynchronous) or of the ops.
+    pub time_ps: i64,
+    /// The part of it while the core computed.
+    pub hidden_ps: i64,
+    /// The rest.
+    pub exposed_ps: i64,
+    /// Time in which a core waited.
+    pub blocking_ps: i64,
+    /// Σ message sizes; `None` where one is unknown.
+    pub bytes: Option<u64>,
+    /// Σ message size × bus factor ÷ Σ time, bytes/s.
+    pub bus_bandwidth: Option<f64>,
 }
 
 impl Summary {

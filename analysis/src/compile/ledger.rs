@@ -68,7 +68,7 @@ pub(super) fn ledger(model: &TraceModel, events: &[CompileEvent<'_>]) -> (Vec<Co
         let module = (event.class == HostClass::Compile).then(|| module_of(event.slice)).flatten();
         let entry = entries.entry(module.clone().unwrap_or_else(|| UNKNOWN.to_owned())).or_default();
         entry.all.push(event.range);
-        if event.class == HostClass::Compile {
+        if event.class == HostClass::Compile && is_entry_point(event.slice.name()) {
             entry.compiles.push(event.range);
         }
         entry.module = entry.module.take().or(module);
@@ -79,6 +79,12 @@ pub(super) fn ledger(model: &TraceModel, events: &[CompileEvent<'_>]) -> (Vec<Co
     functions.sort_by(|a, b| b.wall_ps.cmp(&a.wall_ps).then_with(|| a.function.cmp(&b.function)));
     let compilations = functions.iter().map(|function| function.compilations).sum();
     (functions, compilations)
+}
+
+/// Whether an event is a whole compilation rather than a part of one that a pool
+/// thread runs on its own (`XLA::TPU lowering and optimization`).
+fn is_entry_point(name: &str) -> bool {
+    name.starts_with("backend_compile") || (name.contains("Compile") && !name.starts_with("XLA::"))
 }
 
 fn finish(function: String, entry: Entry, first_runs: &BTreeMap<String, Timestamp>) -> CompiledFunction {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, TraceModel};
 
-use super::Transfer;
 use super::cores::{Traffic, name_of};
 use super::skew::{Execution, skew_wait};
+use super::{KindTotal, Transfer};
 use crate::Context;
 use crate::category::{OpClass, OpClasses};
 use crate::collective_bytes::{bus_factor, message_bytes};
@@ -147,4 +147,38 @@ fn finish(model: &TraceModel, classes: &OpClasses, row: Row, captured: usize) ->
         bus_bandwidth: bandwidth.zip(factor).map(|(bandwidth, factor)| bandwidth * factor),
         skew_wait_ps: kind.and_then(|_| skew_wait(row.executions, groups.as_deref(), captured)).map(Picos::ps),
     }
+}
+
+/// Transfers of one pattern together.
+pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
+    let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
+    for transfer in transfers {
+        by_kind.entry((&transfer.kind, transfer.is_collective)).or_default().push(transfer);
+    }
+    let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
+        let sum = |of: &dyn Fn(&Transfer) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
+        let moved = |row: &Transfer| row.bytes?.checked_mul(row.occurrences);
+        let seconds = |row: &Transfer| row.time_ps as f64 / 1e12;
+        // Bandwidth × time is the data moved, weighted by the factor of the pattern.
+        let on_bus = rows.iter().map(|row| Some(row.bus_bandwidth? * seconds(row))).sum::<Option<f64>>();
+        let time: f64 = rows.iter().map(|row| seconds(row)).sum();
+        KindTotal {
+            kind: kind.to_owned(),
+            is_collective,
+            ops: rows.len(),
+            occurrences: rows.iter().map(|row| row.occurrences).sum(),
+            time_ps: sum(&|row| row.time_ps),
+            hidden_ps: sum(&|row| row.hidden_ps),
+            exposed_ps: sum(&|row| row.exposed_ps),
+            blocking_ps: sum(&|row| row.blocking_ps),
+            bytes: rows.iter().map(|row| moved(row)).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?)),
+            bus_bandwidth: on_bus.filter(|_| time > 0.0).map(|on_bus| on_bus / time),
+        }
+    };
+    let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();
+    kinds.sort_by(|a, b| {
+        let rank = |kind: &KindTotal| (std::cmp::Reverse(kind.is_collective), std::cmp::Reverse(kind.exposed_ps));
+        rank(a).cmp(&rank(b)).then_with(|| a.kind.cmp(&b.kind))
+    });
+    kinds
 }

@@ -1,6 +1,6 @@
 //! The overlap report as tables.
 
-use super::{CoreOverlap, OverlapReport, Transfer};
+use super::{CoreOverlap, KindTotal, OverlapReport, Transfer};
 use crate::report::{Cell, Column, Metric, Provenance, Table, Tabular, Unit};
 
 impl OverlapReport {
@@ -36,7 +36,7 @@ impl OverlapReport {
 
 impl Tabular for OverlapReport {
     fn tables(&self) -> Vec<Table> {
-        vec![self.cores_table(), self.transfers_table()]
+        vec![self.cores_table(), self.kinds_table(), self.transfers_table()]
     }
 }
 
@@ -81,6 +81,40 @@ impl OverlapReport {
             ],
             rows: self.cores.iter().map(row).collect(),
             notes: vec!["Fused collectives count as exposed; they may overlap internally.".to_owned()],
+        }
+    }
+
+    fn kinds_table(&self) -> Table {
+        let row = |kind: &KindTotal| {
+            vec![
+                Cell::text(kind.kind.clone()),
+                Cell::count(kind.ops as u64),
+                Cell::count(kind.occurrences),
+                Cell::Int(kind.time_ps),
+                Cell::Int(kind.hidden_ps),
+                Cell::Int(kind.exposed_ps),
+                Cell::Int(kind.blocking_ps),
+                kind.bytes.map_or(Cell::Missing, Cell::count),
+                Cell::maybe(kind.bus_bandwidth),
+            ]
+        };
+        let derived = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        Table {
+            id: "transfer_kinds",
+            title: "Communication and transfers by pattern".to_owned(),
+            columns: vec![
+                column("kind", "Kind", Unit::None),
+                column("ops", "Ops", Unit::Count),
+                column("occurrences", "Times", Unit::Count),
+                column("time_ps", "In flight", Unit::Picoseconds),
+                column("hidden_ps", "Hidden", Unit::Picoseconds),
+                column("exposed_ps", "Exposed", Unit::Picoseconds),
+                column("blocking_ps", "Blocking", Unit::Picoseconds),
+                derived("bytes", "Messages", Unit::Bytes, Provenance::StaticCost),
+                derived("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond, Provenance::Derived),
+            ],
+            rows: self.kinds.iter().map(row).collect(),
+            notes: vec!["Spans of one kind may overlap each other: their sum can exceed the window.".to_owned()],
         }
     }
 

@@ -94,7 +94,8 @@ fn copies_are_measured_but_are_no_communication() {
     assert_eq!((core.copy_in_flight_ps, core.copy_hidden_ps, core.copy_wait_ps), (9_000, 4_000, 4_000));
     assert_eq!(report.summary.exposed_max_ps, None);
     assert_eq!((report.transfers[0].kind.as_str(), report.transfers[0].blocking_ps), ("copy", 5_000));
-    assert_eq!(report.tables()[1].rows.len(), 1);
+    assert_eq!(report.tables()[2].rows.len(), 1);
+    assert_eq!((report.kinds.len(), report.kinds[0].occurrences, report.kinds[0].bytes), (1, 1, None));
 }
 
 #[test]

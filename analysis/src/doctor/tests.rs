@@ -1,0 +1,112 @@
+//! Each rule with and without its reason.
+
+use super::*;
+use crate::{Options, ReportCache, Scope};
+use sample_traces::{text_builder, text_trace};
+use trace_model::{IssueKind, SliceAttr, TraceModel};
+
+fn report(model: &TraceModel) -> DoctorReport {
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    cx.report::<Doctor>().unwrap().as_ref().clone()
+}
+
+fn ids(model: &TraceModel) -> Vec<&'static str> {
+    report(model).findings.iter().map(|finding| finding.id).collect()
+}
+
+const HEALTHY: &str = "
+    @device flops=2e14 hbm=8e11 TPU v5 lite
+    steps: 000011112222
+    ops  : aaa.aaa.aaa.
+    a = fusion.1 [loop fusion]
+";
+
+#[test]
+fn a_healthy_capture_has_no_findings() {
+    let report = report(&text_trace(HEALTHY));
+    assert_eq!(report.findings, []);
+    assert_eq!((report.slices, report.devices, report.lost_events), (6, 1, 0));
+    assert!(report.bytes_per_slice.is_some());
+}
+
+#[test]
+fn an_empty_capture_is_only_without_steps() {
+    assert_eq!(ids(&trace_model::TraceBuilder::new().finish()), ["Q03"]);
+}
+
+#[test]
+fn losses_come_first() {
+    let mut builder = text_builder(&HEALTHY.replace("steps:", "# "));
+    builder.log(IssueKind::ExportLimit, || "1000000 events".to_owned());
+    builder.log(IssueKind::MalformedEvent, || "event 7".to_owned());
+    let found = report(&builder.finish());
+    assert_eq!(found.findings.iter().map(|finding| finding.id).collect::<Vec<_>>(), ["Q01", "Q12", "Q03"]);
+    assert_eq!((found.lost_events, found.issues.len()), (2, 2));
+}
+
+#[test]
+fn missing_devices_and_peaks_are_said() {
+    assert_eq!(ids(&text_trace("host main: aaaa")), ["Q03", "Q04"]);
+    assert_eq!(ids(&text_trace(&HEALTHY.replace("@device", "# "))), ["Q05"]);
+}
+
+#[test]
+fn a_capture_of_half_the_devices_is_noticed() {
+    let picture = format!(
+        "{HEALTHY}\n TPU:1 steps: 000011112222\n TPU:1 ops: rrr.rrr.rrr.\n r = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[8]{{0}} all-reduce(f32[8]{{0}} %p), replica_groups=[4,2]<=[2,4]T(1,0)"
+    );
+    let found = report(&text_trace(&picture));
+    let finding = found.findings.iter().find(|finding| finding.id == "Q08").unwrap();
+    assert!(finding.message.contains("on 8 devices, of which 2"), "{}", finding.message);
+}
+
+#[test]
+fn a_slow_first_step_is_warm_up() {
+    assert_eq!(ids(&text_trace(&HEALTHY.replace("000011112222", "000000000111222333"))), Vec::<&str>::new());
+    assert_eq!(ids(&text_trace(&HEALTHY.replace("000011112222", "0000000000111222333"))), ["Q09"]);
+}
+
+#[test]
+fn python_calls_inflate_host_time() {
+    let host = |names: &str| text_trace(&format!("{HEALTHY}\n host main: aabbccdd\n{names}"));
+    assert_eq!(ids(&host(" a = f\n b = g\n c = h\n d = $x.py:1 f")), Vec::<&str>::new());
+    assert_eq!(ids(&host(" a = f\n b = g\n c = $x.py:2 g\n d = $x.py:1 f")), ["Q10"]);
+}
+
+/// Two programs that begin 100 and 120 µs before their enqueue, and are known to
+/// have ended 30 µs after that at the earliest.
+fn skewed(completions: [i64; 2]) -> TraceModel {
+    use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TrackKind};
+    let mut builder = text_builder(HEALTHY);
+    let host = builder.group(None, GroupKind::Host, "text");
+    let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+    let modules = builder.track(core, TrackKind::Modules, 70, "XLA Modules");
+    let thread = builder.track(cpu, TrackKind::HostThread, 71, "main");
+    let at = |us: i64| TimeRange::at(Timestamp::from_ps(us * 1_000_000), Picos::from_ps(10_000_000));
+    let [module, enqueue, done] =
+        ["jit_f(1)", "DoEnqueueProgram", "CompleteCallbacks"].map(|name| builder.label(name, None));
+    for (run, (begin, enqueued, completed)) in
+        [(1000, 1100, completions[0]), (2000, 2120, completions[1])].into_iter().enumerate()
+    {
+        for (track, label, us) in [(modules, module, begin), (thread, enqueue, enqueued), (thread, done, completed)] {
+            let key = builder.add_slice(track, SliceSpec::new(at(us), label));
+            builder.set_attr(key, SliceAttr::RunId, run as i64);
+            builder.set_attr(key, SliceAttr::DeviceOrdinal, 0);
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn clocks_are_bounded_by_what_the_host_knew() {
+    let found = report(&skewed([1150, 2160]));
+    let shift = &found.clock_shifts[0];
+    assert_eq!((shift.pairs, shift.paired_by), (2, "run id"));
+    assert_eq!((shift.at_least_ps, shift.at_most_ps), (120_000_000, Some(140_000_000)));
+    assert_eq!((shift.shift_ps, shift.is_inconsistent), (120_000_000, false));
+    assert!(found.findings.iter().any(|finding| finding.id == "Q06" && finding.severity == Severity::Info));
+    let inconsistent = report(&skewed([1115, 2160]));
+    assert!(inconsistent.clock_shifts[0].is_inconsistent);
+}
