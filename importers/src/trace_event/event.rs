@@ -265,19 +265,30 @@ fn id(buf: &[u8], at: usize) -> Read<(Id<'_>, usize)> {
     Ok((id, end))
 }
 
+/// What XProf and Python write for one picosecond, the length of events without.
+const ONE_PICO: [&[u8]; 2] = [b"9.9999999999999995e-07", b"1e-06"];
+
 #[inline]
 fn micros(buf: &[u8], at: usize) -> Read<(Micros<'_>, usize)> {
+    let mut digits = number::Short::default();
     let mut end = at;
     loop {
         match byte(buf, end)? {
             b',' | b'}' | b' ' | b'\n' => break,
-            b'0'..=b'9' | b'.' => end += 1,
-            _ => {
-                let (value, end) = value(buf, at)?;
-                return Ok((Micros::Written(value.number()), end));
-            }
+            byte if digits.push(byte) => end += 1,
+            _ => return unusual_micros(buf, at),
         }
     }
-    let text = &buf[at..end];
-    Ok((number::picos_from_short(text).map_or(Micros::Written(text), Micros::Picos), end))
+    Ok((digits.picos().map_or(Micros::Written(&buf[at..end]), Micros::Picos), end))
+}
+
+fn unusual_micros(buf: &[u8], at: usize) -> Read<(Micros<'_>, usize)> {
+    for text in ONE_PICO {
+        let end = at + text.len();
+        if buf[at..].starts_with(text) && byte(buf, end)? == b',' {
+            return Ok((Micros::Picos(1), end));
+        }
+    }
+    let (value, end) = value(buf, at)?;
+    Ok((Micros::Written(value.number()), end))
 }

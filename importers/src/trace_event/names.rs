@@ -92,7 +92,9 @@ impl Names {
     #[inline]
     pub(super) fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&Memo, usize)> {
         let memos = &self.rows[id as usize].memos;
-        let fits = |memo: &&Memo| rest.starts_with(&memo.bytes) && *memo.before == *before;
+        let same_before =
+            |memo: &Memo| memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before);
+        let fits = |memo: &&Memo| rest.starts_with(&memo.bytes) && same_before(memo);
         memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
     }
 

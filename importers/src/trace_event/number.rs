@@ -36,39 +36,56 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
     Some(if decimal.negative { -magnitude } else { magnitude })
 }
 
-/// The usual form: digits, perhaps a point and digits, at most 18 in all.
-#[inline]
-pub(super) fn picos_from_short(text: &[u8]) -> Option<i64> {
-    if text.is_empty() || text.len() > 19 {
-        return None;
-    }
-    let mut mantissa = 0_u64;
-    let mut digits = 0_usize;
-    let mut fraction = None;
-    for &byte in text {
+/// The usual form of a time, collected while its end is looked for: digits, perhaps
+/// a point and digits, at most 18 in all.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Short {
+    mantissa: u64,
+    digits: u32,
+    /// Digits before the point, and one: zero where there is no point.
+    point: u32,
+}
+
+impl Short {
+    /// Takes the next byte of the number; false where it does not belong to one.
+    #[inline]
+    pub(super) fn push(&mut self, byte: u8) -> bool {
         let digit = byte.wrapping_sub(b'0');
         if digit < 10 {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
-            digits += 1;
-        } else if byte == b'.' && fraction.is_none() {
-            fraction = Some(digits);
+            self.mantissa = self.mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+            self.digits += 1;
+            true
+        } else if byte == b'.' && self.point == 0 {
+            self.point = self.digits + 1;
+            true
         } else {
-            return None;
+            false
         }
     }
-    let decimals = fraction.map_or(0, |before| digits - before);
-    if digits == 0 || digits > 18 || fraction == Some(0) {
-        return None;
-    }
-    if decimals <= 6 {
-        let picos = mantissa.checked_mul(POWERS[6 - decimals])?;
-        i64::try_from(picos).ok()
-    } else {
+
+    /// As microseconds; `None` where it has another form than the usual.
+    #[inline]
+    pub(super) fn picos(self) -> Option<i64> {
+        let Self { mantissa, digits, point } = self;
+        if digits == 0 || digits > 18 || point == 1 {
+            return None;
+        }
+        let decimals = if point == 0 { 0 } else { (digits + 1 - point) as usize };
+        if decimals <= 6 {
+            let picos = mantissa.checked_mul(POWERS[6 - decimals])?;
+            return i64::try_from(picos).ok();
+        }
         let divisor = POWERS[decimals - 6];
         let (whole, rest) = (mantissa / divisor, mantissa % divisor);
         let up = rest * 2 > divisor || (rest * 2 == divisor && whole % 2 == 1);
         Some((whole + u64::from(up)) as i64)
     }
+}
+
+fn picos_from_short(text: &[u8]) -> Option<i64> {
+    let mut short = Short::default();
+    let usual = text.len() <= 19 && text.iter().all(|&byte| short.push(byte));
+    if usual { short.picos() } else { None }
 }
 
 /// The whole number behind any numeric form (`12`, `-7`, `"12"` without quotes,

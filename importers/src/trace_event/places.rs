@@ -67,7 +67,8 @@ impl Places {
     fn add_track(&self, builder: &mut TraceBuilder, thread: &Thread, is_xprof: bool) -> (Option<TrackId>, TrackKind) {
         let Some(&(group, plane)) = self.groups.get(&thread.pid) else { return (None, TrackKind::Other) };
         let empty = thread.batch.is_empty() && thread.stack.is_empty();
-        if empty && (thread.is_counters || (thread.name.is_none() && thread.sort.is_none())) {
+        let unnamed = thread.name.is_none() && thread.sort.is_none();
+        if empty && (is_xprof || unnamed) {
             return (None, TrackKind::Other);
         }
         let name = match (&thread.name, &thread.id_text) {
@@ -124,6 +125,12 @@ fn add_processes(
     groups
 }
 
+/// `host0` of `host0.trace.json.gz`.
+fn host_from(name: &str) -> &str {
+    let json = name.strip_suffix(".gz").unwrap_or(name);
+    json.strip_suffix(".trace.json").filter(|host| !host.is_empty()).unwrap_or("host")
+}
+
 fn add_planes(
     builder: &mut TraceBuilder,
     used: &BTreeSet<i64>,
@@ -140,7 +147,8 @@ fn add_planes(
     }
     // Tensor cores first: sparse cores hang below them.
     planes.sort_by_key(|(pid, _, _, kind)| (matches!(kind, PlaneKind::SparseCore { .. }), *pid));
-    let fallback = builder.source_mut().host.clone().unwrap_or_else(|| "host".to_owned());
+    let source = builder.source_mut();
+    let fallback = source.host.clone().unwrap_or_else(|| host_from(&source.name).to_owned());
     let mut groups: BTreeMap<i64, (GroupId, PlaneKind)> = BTreeMap::new();
     let mut cores: BTreeMap<(GroupId, u32), GroupId> = BTreeMap::new();
     for (pid, host, plane, kind) in planes {
