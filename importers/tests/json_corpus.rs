@@ -1,6 +1,8 @@
 //! Real exports, against what is known of them: counts by a reader that knows
 //! nothing of profiles, and facts of the captures.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use std::collections::BTreeMap;

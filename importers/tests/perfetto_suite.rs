@@ -4,6 +4,8 @@
 //! model and compared as sets of rows. Where the model deliberately says something
 //! else, the rows and the reason stand in [`CASES`].
 
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+
 mod common;
 
 use std::collections::BTreeMap;

@@ -50,6 +50,7 @@ impl Collector<'_> {
         let (scope, id) = async_id(event);
         let local = scope == Scope::Local;
         let thread = self.thread_of(event);
+        self.threads[thread as usize].is_async = true;
         let mut key = event.get_text(b"cat").unwrap_or_default().to_vec();
         key.push(0);
         key.extend_from_slice(event.get_text(b"scope").unwrap_or_default());

@@ -37,6 +37,8 @@ pub(super) struct Thread {
     pub(super) sort: Option<i64>,
     /// Whether its events are counter samples.
     pub(super) is_counters: bool,
+    /// Whether asynchronous events name it.
+    pub(super) is_async: bool,
     pub(super) batch: SliceBatch,
     pub(super) stack: Vec<StackEvent>,
     /// What slices, by their index in the batch, say about their op.
@@ -100,8 +102,8 @@ impl<'b> Collector<'b> {
     }
 
     /// Whether an object or array at the top level is kept.
-    pub(super) fn wants(key: Text<'_>) -> bool {
-        Session::wants(key.raw)
+    pub(super) fn wants(&mut self, key: Text<'_>) -> bool {
+        self.session.wants(key.raw)
     }
 
     /// A member of the top-level object other than the events.

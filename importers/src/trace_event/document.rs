@@ -40,6 +40,8 @@ pub(super) struct Document {
     bare: bool,
     /// Bytes used in windows before this one.
     offset: u64,
+    /// Where the last window ended.
+    seen: u64,
     /// Whether there was an array of events.
     found_events: bool,
     /// Whether the last window ended inside of something.
@@ -54,7 +56,7 @@ enum Step {
 
 impl Document {
     pub(super) fn new() -> Self {
-        Self { state: State::Start, bare: false, offset: 0, found_events: false, cut: false }
+        Self { state: State::Start, bare: false, offset: 0, seen: 0, found_events: false, cut: false }
     }
 
     /// Whether there was an array of events at all.
@@ -68,9 +70,9 @@ impl Document {
         self.cut || !(self.state == State::Done || (self.bare && self.state == State::Events))
     }
 
-    /// Bytes read.
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
+    /// Bytes seen.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
     }
 
     /// Reads what it can of a window and returns how much it used.
@@ -84,7 +86,7 @@ impl Document {
         while at < window.len() {
             let step = match self.state {
                 State::Start => self.start(window, at)?,
-                State::Members => self.member(window, at, last, into)?,
+                State::Members => self.member(window, at, into)?,
                 State::Events => self.events(window, at, last, into),
                 State::Resync => self.resync(window, at, into),
                 State::Skipping { .. } => self.skip(window, at),
@@ -100,6 +102,7 @@ impl Document {
         }
         let blank = skip_blank(window, at).is_err();
         self.cut = last && !blank;
+        self.seen = self.offset + window.len() as u64;
         self.offset += at as u64;
         Ok(at)
     }
@@ -124,7 +127,7 @@ impl Document {
         self.state = State::Events;
     }
 
-    fn member(&mut self, window: &[u8], at: usize, last: bool, into: &mut Collector<'_>) -> Result<Step, ImportError> {
+    fn member(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
         let (key, from) = match member_key(window, at) {
             Ok((Some(key), from)) => (key, from),
             Ok((None, end)) => {
@@ -138,15 +141,14 @@ impl Document {
             self.begin_events(false);
             return Ok(Step::To(from + 1));
         }
+        if matches!(window[from], b'{' | b'[') && !into.wants(key) {
+            self.state = State::Skipping { depth: 0, in_text: false };
+            return Ok(Step::To(from));
+        }
         match value(window, from) {
             Ok((value, end)) => {
                 into.top_level(key, value);
                 Ok(Step::To(end))
-            }
-            // Only what is kept has to be in one window.
-            Err(Stop::End) if matches!(window[from], b'{' | b'[') && !last && !Collector::wants(key) => {
-                self.state = State::Skipping { depth: 0, in_text: false };
-                Ok(Step::To(from))
             }
             Err(Stop::End) => Ok(Step::Wait(at)),
             Err(Stop::Bad) => self.bad_member(from, into),

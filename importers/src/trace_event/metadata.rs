@@ -33,22 +33,28 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Whether an object or array under this key is kept.
-    pub(super) fn wants(key: &[u8]) -> bool {
+    /// Whether an object or array under this key is kept; takes notice of the key.
+    pub(super) fn wants(&mut self, key: &[u8]) -> bool {
+        self.note_key(key);
         matches!(
             key,
             b"metadata" | b"otherData" | b"details" | b"distributedInfo" | b"stackFrames" | b"deviceProperties"
         )
     }
 
-    /// A member of the top-level object.
-    pub(super) fn add(&mut self, key: Text<'_>, value: Value<'_>) {
+    /// Keys tell who wrote the document.
+    fn note_key(&mut self, key: &[u8]) {
         if matches!(
-            key.raw,
+            key,
             b"codeLink" | b"useNewBackend" | b"details" | b"returnedEventsSize" | b"fullTimespan" | b"tasks"
         ) {
             (self.is_viewer, self.is_xprof) = (true, true);
         }
+    }
+
+    /// A member of the top-level object that is kept.
+    pub(super) fn add(&mut self, key: Text<'_>, value: Value<'_>) {
+        self.note_key(key.raw);
         match (key.raw, value) {
             (b"stackFrames", Value::Object(raw)) => self.add_frames(raw),
             (b"details", Value::Array(raw)) => {
@@ -65,7 +71,7 @@ impl Session {
             (b"filteredByVisibility", value) => self.is_downsampled |= value.is_true(),
             (b"host_name" | b"hostname", Value::Text(text)) => self.host = Some(text.decode().0.into_owned()),
             (b"baseTimeNanoseconds", value) => self.base_unix_ns = number::integer(value.number()),
-            (key_raw, Value::Object(_)) if Self::wants(key_raw) => {
+            (key_raw, Value::Object(_)) => {
                 let mut args = Vec::new();
                 flatten("", value, &mut args);
                 self.is_xprof |= key_raw == b"metadata" && args.iter().any(|arg| arg.name == "highres-ticks");

@@ -74,22 +74,29 @@ impl Importer for TraceEventJson {
         let mut collector = Collector::new(out);
         let mut document = Document::new();
         let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
-        if !document.found_events() {
-            return Err(ImportError::Malformed {
-                format: FORMAT.title,
-                offset: document.offset(),
-                what: fed.damage.unwrap_or_else(|| "the file ends, and there was no array of events".into()),
-            });
-        }
-        if let Some(damage) = fed.damage {
-            collector.log(IssueKind::TruncatedFile, || damage);
-        } else if document.is_truncated() {
-            let offset = document.offset();
-            collector.log(IssueKind::TruncatedFile, || format!("the file ends inside of something at byte {offset}"));
-        }
-        convert::convert(collector, source);
-        Ok(())
+        finish(&document, collector, fed.damage, source)
     }
+}
+
+/// Makes the model, or says why there is none.
+fn finish(
+    document: &Document,
+    mut collector: Collector<'_>,
+    damage: Option<String>,
+    source: &Source,
+) -> Result<(), ImportError> {
+    let offset = document.seen();
+    if !document.found_events() {
+        let what = damage.unwrap_or_else(|| "the file ends, and there was no array of events".into());
+        return Err(ImportError::Malformed { format: FORMAT.title, offset, what });
+    }
+    if let Some(damage) = damage {
+        collector.log(IssueKind::TruncatedFile, || damage);
+    } else if document.is_truncated() {
+        collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside of something"));
+    }
+    convert::convert(collector, source);
+    Ok(())
 }
 
 /// Keys that come before the events in files whose head shows no events yet.
@@ -102,3 +109,6 @@ const OTHER_KEYS: &[&[u8]] = &[
     b"\"fullTimespan\"",
     b"\"deviceProperties\"",
 ];
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,7 @@ impl Places {
         let Some(&(group, plane)) = self.groups.get(&thread.pid) else { return (None, TrackKind::Other) };
         let empty = thread.batch.is_empty() && thread.stack.is_empty();
         let unnamed = thread.name.is_none() && thread.sort.is_none();
-        if empty && (is_xprof || unnamed) {
+        if empty && if is_xprof { !thread.is_async } else { unnamed } {
             return (None, TrackKind::Other);
         }
         let name = match (&thread.name, &thread.id_text) {

@@ -1,5 +1,7 @@
 //! Where real traces are, on machines that have them.
 
+#![allow(clippy::print_stdout)]
+
 use std::path::{Path, PathBuf};
 
 /// The folder of real traces. Where it is absent the test has nothing to do, which
