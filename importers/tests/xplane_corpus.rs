@@ -324,7 +324,7 @@ fn a_file_cut_at_any_length_opens_or_says_why_not() {
                 assert!(model.slice_count() <= full);
                 opened += 1;
                 last = last.max(model.slice_count());
-                drop(model.all_slices().map(trace_model::SliceRef::args).collect::<Vec<_>>());
+                drop(model.all_slices().map(SliceRef::args).collect::<Vec<_>>());
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
