@@ -96,6 +96,8 @@ fn import_located(
         });
         let Some((index, error)) = failed else {
             note_what_was_left_out(&mut builder, &opened, &skipped);
+            // Their bytes and the table of slices need not exist at the same time.
+            drop(opened);
             return Ok(builder.finish());
         };
         if single || matches!(error, ImportError::Cancelled) {

@@ -150,6 +150,24 @@ fn v5e_ops_carry_what_the_compiler_said() {
 }
 
 #[test]
+fn arguments_are_read_from_the_file_as_it_was_and_not_as_it_became() {
+    let Some(path) = corpus("tpu/v5e_matmul.xplane.pb") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.xplane.pb");
+    let bytes = std::fs::read(path).unwrap();
+    let arguments = |model: &TraceModel| slices(model, cores(model)[0], TrackKind::Modules)[3].args();
+    let open = || import(&Source::open(&copy).unwrap(), &Progress::new()).unwrap();
+    std::fs::write(&copy, &bytes).unwrap();
+    let (read, changed, gone) = (open(), open(), open());
+    let in_memory = import(&Source::from_bytes("memory", bytes.clone()).unwrap(), &Progress::new()).unwrap();
+    assert_eq!(arguments(&read).unwrap(), arguments(&in_memory).unwrap());
+    std::fs::write(&copy, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(arguments(&changed).unwrap_err().contains("has changed"));
+    std::fs::remove_file(&copy).unwrap();
+    assert!(arguments(&gone).unwrap_err().contains("copy.xplane.pb"));
+}
+
+#[test]
 fn op_times_are_those_of_xprof_to_the_picosecond() {
     for file in ["v5e_matmul", "v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
         let Some(model) = open(&format!("tpu/{file}.xplane.pb")) else { return };

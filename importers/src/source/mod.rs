@@ -103,12 +103,20 @@ impl Source {
     /// is a sentence for the user: the file is gone, or no longer what it was.
     pub fn reopen(&self) -> Result<Self, String> {
         let Some(path) = &self.path else { return Ok(self.clone()) };
+        self.open_again()?;
+        Self::open(path).map_err(|error| format!("cannot read arguments: {error}: {}", path.display()))
+    }
+
+    /// Like [`Self::reopen`], for who reads only parts of the file.
+    pub(crate) fn open_again(&self) -> Result<File, String> {
+        let Some(path) = &self.path else { return Err("cannot read arguments: this was never a file".to_owned()) };
         let shown = path.display();
-        let metadata = fs::metadata(path).map_err(|error| format!("cannot read arguments: {error}: {shown}"))?;
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (metadata, file) = opened.map_err(|error| format!("cannot read arguments: {error}: {shown}"))?;
         if Some(version_of(&metadata)) != self.version {
             return Err(format!("cannot read arguments: the file has changed since it was opened: {shown}"));
         }
-        Self::open(path).map_err(|error| format!("cannot read arguments: {error}: {shown}"))
+        Ok(file)
     }
 
     /// The same source without its bytes, where they can be had again from the file.

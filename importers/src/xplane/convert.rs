@@ -10,7 +10,7 @@ use trace_model::{
     TrackKind,
 };
 
-use super::args::PlaneArgs;
+use super::args::{Later, PlaneArgs};
 use super::flows::{self, XFlow};
 use super::lines::{self, Context, Decoded, EPOCH_LIKE_NS, Outline};
 use super::ops::ProgramNames;
@@ -18,13 +18,13 @@ use super::space::{Plane, Space};
 use super::tables::{Bytes, Tables};
 use super::{counters, facts, ops, programs};
 use crate::names::{self, PlaneKind};
-use crate::{ImportError, Progress, async_spans};
+use crate::{ImportError, Progress, Source, async_spans};
 
 /// A plane on its way into the model.
 struct Ready<'a> {
     plane: &'a Plane,
     kind: PlaneKind,
-    tables: Arc<Tables>,
+    tables: Tables,
     /// Lines in file order; parts of one line are together.
     lines: Vec<Vec<Outline>>,
 }
@@ -41,17 +41,18 @@ struct Job {
 pub(super) fn convert(
     bytes: &Bytes,
     space: &Space,
-    name: &str,
+    source: &Source,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
+    let later = Arc::new(Later::new(source, bytes));
     let planes: Vec<Ready<'_>> = space.planes.iter().map(|plane| ready(bytes, plane, out)).collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
     let epoch_ns = epoch(&planes, out);
     let program_names = read_programs(&planes, out);
 
-    let host = out.source_mut().host.clone().unwrap_or_else(|| host_from(name).to_owned());
+    let host = out.source_mut().host.clone().unwrap_or_else(|| host_from(source.name()).to_owned());
     let groups = add_groups(&planes, &host, out);
     let mut labels: Vec<Vec<LabelId>> = Vec::with_capacity(planes.len());
     let mut jobs = Vec::new();
@@ -62,7 +63,7 @@ pub(super) fn convert(
         };
         facts::group_facts(out, group, &plane.tables, &plane.plane.stats, plane.kind.is_core());
         labels.push(ops::labels(out, &plane.tables, &program_names));
-        jobs.extend(add_tracks(plane, index, group, out));
+        jobs.extend(add_tracks(plane, index, group, &later, out));
     }
     progress.check()?;
 
@@ -112,7 +113,7 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
         }
     }
     drop(by_id);
-    Ready { plane, kind: names::plane_kind(&plane.name), tables: Arc::new(tables), lines }
+    Ready { plane, kind: names::plane_kind(&plane.name), tables, lines }
 }
 
 /// Host name, times of the session, and what the profiler had to say.
@@ -196,8 +197,9 @@ fn add_groups(planes: &[Ready<'_>], host: &str, out: &mut TraceBuilder) -> Vec<O
 }
 
 /// Tracks of all lines that have events; counters come later, a track a series.
-fn add_tracks(plane: &Ready<'_>, index: usize, group: GroupId, out: &mut TraceBuilder) -> Vec<Job> {
-    let args = out.add_arg_source(Arc::new(PlaneArgs(Arc::clone(&plane.tables))));
+fn add_tracks(plane: &Ready<'_>, index: usize, group: GroupId, later: &Arc<Later>, out: &mut TraceBuilder) -> Vec<Job> {
+    let args = PlaneArgs { index: Arc::clone(plane.tables.index()), file: Arc::clone(later) };
+    let args = out.add_arg_source(Arc::new(args));
     let mut jobs = Vec::new();
     for parts in &plane.lines {
         let Some(first) = parts.iter().find(|part| !part.name.is_empty()).or_else(|| parts.first()) else { continue };
@@ -269,6 +271,9 @@ fn decode_lines(
             TrackKind::AsyncOps => join_pairs(decoded.batch, &decoded.async_flows),
             _ => decoded.batch,
         };
+        if job.kind == TrackKind::DeviceScopes {
+            log_drop_markers(&batch, out);
+        }
         let first = out.append(job.track, batch);
         // Two lines of one id and name share a track: indices move up.
         decoded.flow_points.iter_mut().for_each(|point| point.move_up(first));
@@ -278,6 +283,17 @@ fn decode_lines(
     }
     flows::link(out, points);
     Ok(())
+}
+
+/// The runtime marks where the hardware lost events by a scope that says so.
+fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
+    for index in 0..batch.len() as u32 {
+        let name = out.str(out.label_ref(batch.label(index)).name);
+        if name.to_ascii_lowercase().contains("dropped") {
+            let example = format!("{name:?} at {} ps", batch.range(index).start.ps());
+            out.log(IssueKind::DroppedTraces, || example);
+        }
+    }
 }
 
 /// Some runtimes record an asynchronous op as two events, one for its start and

@@ -65,7 +65,7 @@ pub(super) fn add(
         });
         builder.add_counter_sample(track, at, Some(dur), value);
         if let Some(unit) = tables.stat_name(unit).filter(|_| tables.known(unit) != Known::CounterValue) {
-            builder.set_counter_unit(track, &unit);
+            builder.set_counter_unit(track, unit);
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn group_facts(
     let mut device = DeviceInfo::default();
     for (id, value) in plane_stats(tables, stats) {
         if let Some(name) = tables.stat_name(id) {
-            builder.set_group_fact(group, &name, tables.arg_value(&value));
+            builder.set_group_fact(group, name, tables.arg_value(&value));
         }
         device_fact(&mut device, tables, tables.known(id), &value);
     }
@@ -87,8 +87,8 @@ pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &Tables, stats: 
             _ if matches!(value, StatValue::Bytes(_)) => {}
             _ => {
                 let value = tables.arg_value(&value).to_string();
-                if !source.facts.iter().any(|(known, _)| *known == name) {
-                    source.facts.push((name.into_owned(), value));
+                if !source.facts.iter().any(|(known, _)| known == name) {
+                    source.facts.push((name.to_owned(), value));
                 }
             }
         }

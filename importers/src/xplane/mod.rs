@@ -27,8 +27,9 @@ mod space;
 mod tables;
 mod wire;
 
-use trace_model::{ImportLog, TraceBuilder};
+use trace_model::{ImportLog, IssueKind, TraceBuilder};
 
+use crate::source::Content;
 use crate::{Confidence, Format, ImportError, Importer, Progress, Source};
 
 static FORMAT: Format = Format {
@@ -51,9 +52,12 @@ impl Importer for XPlane {
     }
 
     fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
-        let bytes = source.bytes(progress)?;
+        let Content { bytes, damage } = source.content(progress)?;
         let file = (*bytes).as_ref();
         let mut log = ImportLog::default();
+        if let Some(damage) = damage {
+            log.add(IssueKind::TruncatedFile, || damage);
+        }
         let space = space::Space::read(file, &mut log);
         let malformed =
             |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
@@ -67,7 +71,7 @@ impl Importer for XPlane {
             return Err(malformed(broken.at, format!("{}; nothing of the file can be read", broken.why)));
         }
         out.log_mut().merge(log);
-        convert::convert(&bytes, &space, source.name(), progress, out)
+        convert::convert(&bytes, &space, source, progress, out)
     }
 }
 

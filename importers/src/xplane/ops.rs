@@ -17,7 +17,7 @@ pub(super) type ProgramNames = HashMap<u64, String>;
 /// The label of every row of a plane's event metadata.
 pub(super) fn labels(builder: &mut TraceBuilder, tables: &Tables, programs: &ProgramNames) -> Vec<LabelId> {
     let read = |builder: &mut TraceBuilder, message: &Range<usize>| {
-        let metadata = EventMetadata::read(tables, message.clone()).unwrap_or_else(|(metadata, broken)| {
+        let metadata = EventMetadata::read(tables.bytes(), message.clone()).unwrap_or_else(|(metadata, broken)| {
             builder.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
             metadata
         });
@@ -35,16 +35,16 @@ pub(super) struct EventMetadata {
 }
 
 impl EventMetadata {
-    /// Reads the message at `range`; what was read so far where it is broken.
-    pub(super) fn read(tables: &Tables, range: Range<usize>) -> Result<Self, (Self, Broken)> {
+    /// Reads the message at `range` of `bytes`; what was read so far where it is broken.
+    pub(super) fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, Broken)> {
         let mut metadata = Self::default();
-        let mut cursor = Cursor::new(tables.bytes(), range);
+        let mut cursor = Cursor::new(bytes, range);
         loop {
             match cursor.next() {
                 Ok(None) => return Ok(metadata),
                 Ok(Some((2, Value::Bytes(range)))) => metadata.name = range,
                 Ok(Some((4, Value::Bytes(range)))) => metadata.display_name = range,
-                Ok(Some((5, Value::Bytes(range)))) => match stat(tables.bytes(), range) {
+                Ok(Some((5, Value::Bytes(range)))) => match stat(bytes, range) {
                     Ok(stat) => metadata.stats.push(stat),
                     Err(broken) => return Err((metadata, broken)),
                 },

@@ -1,6 +1,7 @@
 //! Compiled programs: their names, and their HLO where the profiler kept it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use trace_model::{Blob, TraceBuilder};
 
@@ -18,7 +19,7 @@ use crate::names;
 /// the end of the name.
 pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &Tables, programs: &mut ProgramNames) {
     for (row, message) in tables.event_messages().iter().enumerate() {
-        let metadata = match EventMetadata::read(tables, message.clone()) {
+        let metadata = match EventMetadata::read(tables.bytes(), message.clone()) {
             Ok(metadata) | Err((metadata, _)) => metadata,
         };
         let mut proto: Option<Range<usize>> = None;
@@ -38,7 +39,10 @@ pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &Tables, programs: 
             programs.insert(id, name.to_owned());
         }
         let program = builder.program(name, id);
-        builder.set_program_hlo(program, Blob::new(tables.file().clone(), proto));
+        // Copied, so that the file need not stay in memory for them.
+        let copy = tables.slice(proto).to_vec();
+        let all = 0..copy.len();
+        builder.set_program_hlo(program, Blob::new(Arc::new(copy), all));
     }
 }
 
@@ -65,7 +69,7 @@ pub(super) fn names_from_modules(
     rows.dedup();
     for row in rows {
         let Some(message) = tables.event_messages().get(row) else { continue };
-        let (Ok(metadata) | Err((metadata, _))) = EventMetadata::read(tables, message.clone());
+        let (Ok(metadata) | Err((metadata, _))) = EventMetadata::read(tables.bytes(), message.clone());
         let name = text(builder, tables, metadata.name);
         if let (name, Some(id)) = names::program_name(&name) {
             let name = programs.entry(id).or_insert_with(|| name.to_owned());

@@ -14,16 +14,62 @@ use super::wire::{Broken, Cursor, Value};
 /// The unpacked file.
 pub(super) type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Metadata of one plane. Texts stay in the file.
-pub(super) struct Tables {
-    file: Bytes,
+/// Where the metadata of one plane lies. Outlives the bytes of the file.
+pub(super) struct Index {
     events: IdMap,
     event_keys: Vec<u64>,
     /// The `XEventMetadata` message of each row.
     event_messages: Vec<Range<usize>>,
     stats: IdMap,
-    stat_names: Vec<Range<usize>>,
+    stat_names: Vec<Box<str>>,
     known: Vec<Known>,
+}
+
+impl Index {
+    /// Row of an event's metadata.
+    #[inline]
+    pub(super) fn event_row(&self, id: u64) -> Option<usize> {
+        self.events.get(id)
+    }
+
+    /// All event metadata, by row.
+    pub(super) fn event_messages(&self) -> &[Range<usize>] {
+        &self.event_messages
+    }
+
+    /// Name of a stat.
+    pub(super) fn stat_name(&self, stat: u64) -> Option<&str> {
+        self.stat_names.get(self.stats.get(stat)?).map(|name| &**name)
+    }
+
+    /// The text of a stat of `bytes`, whether stored in place or by reference.
+    pub(super) fn text<'a>(&'a self, bytes: &'a [u8], value: &StatValue) -> Option<Cow<'a, str>> {
+        match value {
+            StatValue::Text(range) => Some(String::from_utf8_lossy(bytes.get(range.clone()).unwrap_or_default())),
+            StatValue::Ref(id) => self.stat_name(*id).map(Cow::Borrowed),
+            _ => None,
+        }
+    }
+
+    /// A stat of `bytes` as an argument to show.
+    pub(super) fn arg_value(&self, bytes: &[u8], value: &StatValue) -> ArgValue {
+        match value {
+            StatValue::Int(v) => ArgValue::Int(*v),
+            StatValue::Uint(v) => ArgValue::Uint(*v),
+            StatValue::Double(v) => ArgValue::Float(*v),
+            StatValue::Bytes(range) => ArgValue::Opaque(range.len()),
+            StatValue::Text(_) | StatValue::Ref(_) => {
+                self.text(bytes, value).map_or(ArgValue::Null, |text| ArgValue::Text(text.into_owned()))
+            }
+            StatValue::None => ArgValue::Null,
+        }
+    }
+}
+
+/// Metadata of one plane, together with the bytes that it lies in.
+pub(super) struct Tables {
+    file: Bytes,
+    index: Arc<Index>,
 }
 
 impl Tables {
@@ -51,10 +97,12 @@ impl Tables {
         };
         let (events, event_keys, event_messages) = read(event_entries);
         let (stats, _, stat_messages) = read(stat_entries);
-        let stat_names: Vec<_> = stat_messages.into_iter().map(|message| name_of(bytes, message)).collect();
-        let known =
-            stat_names.iter().map(|name| Known::from_name(bytes.get(name.clone()).unwrap_or_default())).collect();
-        Self { file, events, event_keys, event_messages, stats, stat_names, known }
+        let names =
+            || stat_messages.iter().map(|message| bytes.get(name_of(bytes, message.clone())).unwrap_or_default());
+        let known = names().map(Known::from_name).collect();
+        let stat_names = names().map(|name| String::from_utf8_lossy(name).into()).collect();
+        let index = Index { events, event_keys, event_messages, stats, stat_names, known };
+        Self { file, index: Arc::new(index) }
     }
 
     /// The file.
@@ -62,37 +110,37 @@ impl Tables {
         (*self.file).as_ref()
     }
 
-    /// The file, shared.
-    pub(super) fn file(&self) -> &Bytes {
-        &self.file
+    /// Where everything lies.
+    pub(super) fn index(&self) -> &Arc<Index> {
+        &self.index
     }
 
     /// Row of an event's metadata.
     #[inline]
     pub(super) fn event_row(&self, id: u64) -> Option<usize> {
-        self.events.get(id)
+        self.index.event_row(id)
     }
 
     /// Id of a row of the event metadata.
     pub(super) fn event_key(&self, row: usize) -> Option<u64> {
-        self.event_keys.get(row).copied()
+        self.index.event_keys.get(row).copied()
     }
 
     /// All event metadata, by row.
     pub(super) fn event_messages(&self) -> &[Range<usize>] {
-        &self.event_messages
+        self.index.event_messages()
     }
 
     /// What a stat is, where it is one that the importer reads.
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {
-        self.stats.get(stat).and_then(|row| self.known.get(row)).copied().unwrap_or(Known::Other)
+        let row = self.index.stats.get(stat);
+        row.and_then(|row| self.index.known.get(row)).copied().unwrap_or(Known::Other)
     }
 
     /// Name of a stat.
-    pub(super) fn stat_name(&self, stat: u64) -> Option<Cow<'_, str>> {
-        let range = self.stat_names.get(self.stats.get(stat)?)?;
-        Some(String::from_utf8_lossy(self.slice(range.clone())))
+    pub(super) fn stat_name(&self, stat: u64) -> Option<&str> {
+        self.index.stat_name(stat)
     }
 
     /// Bytes of the file; empty outside of it.
@@ -102,25 +150,12 @@ impl Tables {
 
     /// The text of a stat, whether stored in place or by reference.
     pub(super) fn text(&self, value: &StatValue) -> Option<Cow<'_, str>> {
-        match value {
-            StatValue::Text(range) => Some(String::from_utf8_lossy(self.slice(range.clone()))),
-            StatValue::Ref(id) => self.stat_name(*id),
-            _ => None,
-        }
+        self.index.text(self.bytes(), value)
     }
 
     /// A stat as an argument to show.
     pub(super) fn arg_value(&self, value: &StatValue) -> ArgValue {
-        match value {
-            StatValue::Int(v) => ArgValue::Int(*v),
-            StatValue::Uint(v) => ArgValue::Uint(*v),
-            StatValue::Double(v) => ArgValue::Float(*v),
-            StatValue::Bytes(range) => ArgValue::Opaque(range.len()),
-            StatValue::Text(_) | StatValue::Ref(_) => {
-                self.text(value).map_or(ArgValue::Null, |text| ArgValue::Text(text.into_owned()))
-            }
-            StatValue::None => ArgValue::Null,
-        }
+        self.index.arg_value(self.bytes(), value)
     }
 
     /// The whole number of a stat in any numeric form, numeric text included.

@@ -291,6 +291,14 @@ fn bad_values_are_mended_and_counted() {
 }
 
 #[test]
+fn a_marker_of_dropped_events_is_counted() {
+    let mut plane = core();
+    let events = [plane.event("barrier-cores", 0, 5, &[]), plane.event("Dropped traces", 9, 5, &[])];
+    plane.line(6, "XLA TraceMe", 0, &events);
+    assert_eq!(model(&[&plane]).import_log().count(IssueKind::DroppedTraces), 1);
+}
+
+#[test]
 fn reading_goes_on_after_a_plane_with_wrong_lengths() {
     let mut metadata = PlaneWriter::new("/host:metadata");
     metadata.metadata("jit_a(1)", "", &[("Hlo Proto", Stat::Bytes(b"0123456789".to_vec()))]);
