@@ -174,7 +174,6 @@ impl Tabular for RooflineReport {
         let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
         let columns = vec![
             column("name", "Point", Unit::None, Provenance::Profile),
-            column("program", "Program", Unit::None, Provenance::Profile),
             column("time_ps", "Time", Unit::Picoseconds, Provenance::Measured),
             column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
             column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, Provenance::Derived),
@@ -184,11 +183,11 @@ impl Tabular for RooflineReport {
             column("bound_by", "Bound by", Unit::None, derived),
             column("efficiency_percent", "of roofline", Unit::Percent, derived),
             column("ideal_time_ps", "Least time", Unit::Picoseconds, derived),
+            column("program", "Program", Unit::None, Provenance::Profile),
         ];
         let row = |point: &Point| {
             vec![
                 Cell::text(&point.name),
-                if point.program.is_empty() { Cell::Missing } else { Cell::text(&point.program) },
                 Cell::Int(point.time_ps),
                 Cell::maybe(point.flops_per_second),
                 Cell::maybe(point.hbm_bytes_per_second),
@@ -198,6 +197,7 @@ impl Tabular for RooflineReport {
                 point.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
                 Cell::maybe(point.efficiency_percent),
                 Cell::maybe(point.ideal_time_ps),
+                if point.program.is_empty() { Cell::Missing } else { Cell::text(&point.program) },
             ]
         };
         let rows = std::iter::once(&self.program).chain(&self.devices).chain(&self.ops).map(row).collect();

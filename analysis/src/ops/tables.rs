@@ -77,36 +77,37 @@ impl OpsReport {
         };
         let columns = vec![
             measured("name", "Op", Unit::None),
-            measured("program", "Program", Unit::None),
-            measured("category", "Category", Unit::None),
-            measured("occurrences", "Executions", Unit::Count),
             measured("self_time_ps", "Self time", Unit::Picoseconds),
-            measured("self_of_op_time_percent", "of op time", Unit::Percent),
             measured("self_of_total_percent", "of window", Unit::Percent),
-            measured("total_time_ps", "Total time", Unit::Picoseconds),
+            measured("occurrences", "Runs", Unit::Count),
+            column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance),
+            column("hbm_percent", "of HBM", Unit::Percent, bound_provenance),
+            column("bound_by", "Bound by", Unit::None, bound_provenance),
+            measured("category", "Category", Unit::None),
+            measured("self_of_op_time_percent", "of op time", Unit::Percent),
             measured("mean_time_ps", "Mean", Unit::Picoseconds),
             measured("min_time_ps", "Least", Unit::Picoseconds),
+            measured("total_time_ps", "Total time", Unit::Picoseconds),
             column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
-            column("flops_percent", "of peak FLOP/s", Unit::Percent, rate_provenance),
             column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate),
-            column("hbm_percent", "of peak HBM", Unit::Percent, bound_provenance),
-            column("bound_by", "Bound by", Unit::None, bound_provenance),
             column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance),
+            measured("program", "Program", Unit::None),
             column("source", "Source", Unit::None, Provenance::Profile),
             column("framework_name", "Framework op", Unit::None, Provenance::Profile),
         ];
         let mut rows: Vec<_> = self.rows.iter().map(time_row).collect();
         let idle_at = self.rows.partition_point(|row| row.self_time_ps >= self.idle_ps);
-        let mut idle = vec![Cell::Missing; columns.len()];
-        idle[0] = Cell::text("IDLE");
-        idle[2] = Cell::text("IDLE");
-        idle[3] = Cell::Int(0);
-        idle[4] = Cell::Int(self.idle_ps);
-        idle[6] = Cell::maybe(super::percent(self.idle_ps, self.total_time_ps));
-        idle[7] = Cell::Int(self.idle_ps);
+        let idle_cell = |column: &Column| match column.id {
+            "name" | "category" => Cell::text("IDLE"),
+            "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
+            "self_of_total_percent" => Cell::maybe(super::percent(self.idle_ps, self.total_time_ps)),
+            "occurrences" => Cell::Int(0),
+            _ => Cell::Missing,
+        };
+        let idle = columns.iter().map(idle_cell).collect();
         rows.insert(idle_at, idle);
         let mut notes = vec![
-            format!("of peak: {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()),
+            format!("of FLOP/s, of HBM: of the peaks {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()),
             "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
         ];
         notes.extend(self.notes.iter().cloned());
@@ -118,7 +119,6 @@ impl OpsReport {
         let cost = |id, title, unit| column(id, title, unit, Provenance::StaticCost);
         let columns = vec![
             measured("name", "Op", Unit::None),
-            measured("program", "Program", Unit::None),
             cost("flops", "Operations", Unit::Flop),
             cost("model_flops", "Model operations", Unit::Flop),
             cost("bytes", "Bytes", Unit::Bytes),
@@ -134,6 +134,7 @@ impl OpsReport {
             column("vmem_read_percent", "of peak VMEM read", Unit::Percent, Provenance::Derived),
             column("vmem_write_percent", "of peak VMEM write", Unit::Percent, Provenance::Derived),
             measured("dma_stall_ps", "DMA stall", Unit::Picoseconds),
+            measured("program", "Program", Unit::None),
         ];
         let rows = self.rows.iter().map(work_row).collect();
         Table { id: "op_costs", title: "Work of each op, all executions".to_owned(), columns, rows, notes: Vec::new() }
@@ -161,21 +162,21 @@ impl OpsReport {
 fn time_row(row: &OpRow) -> Vec<Cell> {
     vec![
         Cell::text(&row.name),
-        text(Some(&row.program)),
-        text(Some(&row.category)),
-        Cell::count(row.occurrences),
         Cell::Int(row.self_time_ps),
-        Cell::maybe(row.self_of_op_time_percent),
         Cell::maybe(row.self_of_total_percent),
-        Cell::Int(row.total_time_ps),
-        Cell::Float(row.mean_time_ps),
-        row.min_time_ps.map_or(Cell::Missing, Cell::Int),
-        Cell::maybe(row.flops_per_second),
+        Cell::count(row.occurrences),
         Cell::maybe(row.flops_percent),
-        Cell::maybe(row.hbm_bytes_per_second),
         Cell::maybe(row.hbm_percent),
         row.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
+        text(Some(&row.category)),
+        Cell::maybe(row.self_of_op_time_percent),
+        Cell::Float(row.mean_time_ps),
+        row.min_time_ps.map_or(Cell::Missing, Cell::Int),
+        Cell::Int(row.total_time_ps),
+        Cell::maybe(row.flops_per_second),
+        Cell::maybe(row.hbm_bytes_per_second),
         Cell::maybe(row.efficiency_percent),
+        text(Some(&row.program)),
         text(row.source.as_deref()),
         text(row.framework_name.as_deref()),
     ]
@@ -185,7 +186,6 @@ fn work_row(row: &OpRow) -> Vec<Cell> {
     let memory = |get: fn(&super::MemoryBytes) -> u64| count(row.memory.as_ref().map(get));
     vec![
         Cell::text(&row.name),
-        text(Some(&row.program)),
         count(row.flops),
         count(row.model_flops),
         count(row.bytes),
@@ -201,5 +201,6 @@ fn work_row(row: &OpRow) -> Vec<Cell> {
         Cell::maybe(row.vmem_read_percent),
         Cell::maybe(row.vmem_write_percent),
         row.dma_stall_ps.map_or(Cell::Missing, Cell::Int),
+        text(Some(&row.program)),
     ]
 }

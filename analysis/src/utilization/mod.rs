@@ -71,14 +71,32 @@ impl Analysis for Utilization {
         let mut combined = metrics(&Sums { ops: &ops, cores: &all });
         combined.extend(capture_metric(cx, &ops));
         combined.extend(hardware::host_metrics(cx));
+        sort_by_importance(&mut combined);
         let devices = ops.cores.iter().map(|core| {
             let mut metrics = metrics(&Sums { ops: &ops, cores: &[core] });
             metrics.extend(hardware::counter_metric(cx, core));
+            sort_by_importance(&mut metrics);
             DeviceUtilization { device: core.name.clone(), metrics }
         });
         let devices = devices.collect();
         Ok(UtilizationReport { combined, devices })
     }
+}
+
+/// What to read first; anything else follows in the order in which it was computed.
+const FIRST: [&str; 8] = [
+    "mfu_window_percent",
+    "flops_util_window_percent",
+    "mxu_util_on_mxu_ops_percent",
+    "mxu_hw_percent",
+    "hbm_util_window_percent",
+    "hbm_hw_percent",
+    "wait_percent",
+    "device_idle_percent",
+];
+
+fn sort_by_importance(metrics: &mut [Metric]) {
+    metrics.sort_by_key(|metric| FIRST.iter().position(|&id| id == metric.id).unwrap_or(FIRST.len()));
 }
 
 /// Share of op time below which work that is not known does not matter.
@@ -370,13 +388,27 @@ fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
     Table { id, title: title.to_owned(), columns, rows: metrics.iter().map(row).collect(), notes: Vec::new() }
 }
 
+/// A title that leaves room for the others beside it.
+fn short_title(metric: &Metric) -> &'static str {
+    match metric.id {
+        "mfu_window_percent" => "Model FLOPs",
+        "flops_util_window_percent" => "FLOPs",
+        "mxu_util_on_mxu_ops_percent" => "on matrix ops",
+        "hbm_util_window_percent" => "HBM",
+        "wait_percent" => "Waiting",
+        "device_idle_percent" => "Idle",
+        _ => metric.title,
+    }
+}
+
 impl UtilizationReport {
     /// A column a metric, a row a device.
     fn device_table(&self) -> Table {
         let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
         let mut columns = vec![column("device", "Device", Unit::None, Provenance::Profile)];
         let first = self.devices.first().map(|device| device.metrics.as_slice()).unwrap_or_default();
-        columns.extend(first.iter().map(|metric| column(metric.id, metric.title, metric.unit, metric.provenance)));
+        columns
+            .extend(first.iter().map(|metric| column(metric.id, short_title(metric), metric.unit, metric.provenance)));
         let rows = self.devices.iter().map(|device| {
             let value = |wanted: &Metric| {
                 let own = device.metrics.iter().find(|metric| metric.id == wanted.id);
