@@ -22,6 +22,9 @@ use crate::names;
 /// How often reading resumes after damage: bounds the work on hostile files.
 const MAX_RESUMED: usize = 100;
 
+/// More planes than any machine has; the rest of a hostile file is left out.
+const MAX_PLANES: usize = 1 << 14;
+
 /// What a file consists of.
 #[derive(Debug, Default)]
 pub(super) struct Space {
@@ -173,6 +176,8 @@ impl Reader<'_> {
         if let Some(first) = self.by_name.get(&plane.name).and_then(|&at| self.space.planes.get_mut(at)) {
             self.log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
             first.absorb(plane);
+        } else if self.space.planes.len() >= MAX_PLANES {
+            self.log.add(IssueKind::MalformedEvent, || format!("plane {:?} is one too many", plane.name));
         } else {
             self.by_name.insert(plane.name.clone(), self.space.planes.len());
             self.space.planes.push(plane);
