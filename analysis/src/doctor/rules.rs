@@ -129,7 +129,12 @@ fn clock_skew(cx: &Context<'_>) -> Option<Finding> {
             id: "Q06",
             name: "clock-skew",
             severity: if worst.is_inconsistent { Severity::Warning } else { Severity::Info },
-            message: "Device and host clocks are apart: programs begin before the host enqueued them.".to_owned(),
+            message: if worst.is_inconsistent {
+                "No shift aligns device and host: some programs seem to end after the host knew of it."
+            } else {
+                "Device and host clocks are apart: programs begin before the host enqueued them."
+            }
+            .to_owned(),
             evidence: format!(
                 "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
                 worst.core,

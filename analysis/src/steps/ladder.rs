@@ -85,7 +85,9 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Found {
     }
     why.push("so the whole capture counts as one step".to_owned());
     let extent = model.extent();
-    let everything = devices.iter().map(|&device| (device, extent)).collect();
+    // Without devices any group stands for the host.
+    let host = model.group_ids().next().filter(|_| devices.is_empty());
+    let everything = devices.iter().copied().chain(host).map(|group| (group, extent)).collect();
     let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, is_partial: false };
     let steps = if extent.is_empty() { Vec::new() } else { vec![step] };
     Found { rung: Rung::WholeCapture, marker: "capture".to_owned(), steps, why }

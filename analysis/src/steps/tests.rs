@@ -157,6 +157,12 @@ fn a_scope_selects_steps() {
 }
 
 #[test]
+fn a_host_without_annotations_is_one_pseudo_step() {
+    let report = whole(&text_trace("host main: aaaa.bb"));
+    assert_eq!((report.rung, times(&report), report.has_steps()), (Rung::WholeCapture, vec![7], false));
+}
+
+#[test]
 fn an_empty_trace_has_no_steps() {
     let report = whole(&trace_model::TraceBuilder::new().finish());
     assert_eq!((report.rung, report.steps.len(), report.time), (Rung::WholeCapture, 0, None));

@@ -1,0 +1,265 @@
+//! Steps, device time, communication, compilation and health of real captures,
+//! against what `XProf` says of them and what is known of how they were made.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use analysis::busy::Devices;
+use analysis::compile::Compile;
+use analysis::doctor::Doctor;
+use analysis::overlap::Overlap;
+use analysis::steps::{Rung, Steps};
+use analysis::{Analysis, AnalysisError, Context, OpGroup, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+use serde_json::Value;
+use trace_model::TraceModel;
+
+/// The real captures, or `None`, said once, where this machine has none.
+fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(!is_required, "{} is required but absent", path.display());
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+struct Capture {
+    model: TraceModel,
+    options: Options,
+    reports: ReportCache,
+}
+
+fn open(name: &str) -> Option<Capture> {
+    let path = corpus()?.join(name);
+    let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
+    Some(Capture { model, options: Options::default(), reports: ReportCache::default() })
+}
+
+impl Capture {
+    fn scoped<A: Analysis>(&self, scope: Scope) -> Result<Arc<A::Report>, AnalysisError> {
+        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }.report::<A>()
+    }
+    fn report<A: Analysis>(&self) -> Arc<A::Report> {
+        self.scoped::<A>(Scope::WholeTrace).unwrap()
+    }
+    fn findings(&self) -> Vec<&'static str> {
+        self.report::<Doctor>().findings.iter().map(|finding| finding.id).collect()
+    }
+}
+
+fn near(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value - expected).abs() <= tolerance
+}
+
+const V5E: [&str; 2] = ["tpu/v5e_matmul.xplane.pb", "tpu/v5e_matmul.trace.json.gz"];
+const V6E: &str = "tpu/v6e_x4_host_offload.xplane.pb";
+const V6E_STEPS: &str = "tpu/v6e_x4_host_offload_steps_added.xplane.pb";
+
+#[test]
+fn the_steps_that_xprof_finds_are_found_to_the_last_digit_it_prints() {
+    let Some(capture) = open(V6E_STEPS) else { return };
+    let answer = "tpu/xprof/v6e_x4_host_offload_steps_added/cli/get_step_trace.json";
+    let xprof: Value = serde_json::from_str(&std::fs::read_to_string(corpus().unwrap().join(answer)).unwrap()).unwrap();
+    let steps = capture.report::<Steps>();
+    assert_eq!((steps.rung, steps.steps.len(), steps.left_out), (Rung::StepsLine, 100, 0));
+    let time = steps.time.unwrap();
+    let theirs = |key: &str| xprof["summary"][key].as_f64().unwrap() * 1e9;
+    let ours = [time.mean, time.min, time.max, time.stddev.unwrap()];
+    let keys = ["step_time_ms_average", "step_time_ms_min", "step_time_ms_max", "step_time_ms_stddev"];
+    for (ours, key) in ours.into_iter().zip(keys) {
+        assert!(near(ours, theirs(key), 1e5), "{key}: {ours}");
+    }
+    for (step, theirs) in steps.steps.iter().zip(xprof["step_breakdown"].as_array().unwrap()) {
+        assert_eq!(u64::from(step.number), theirs["step_num"].as_u64().unwrap());
+        assert!(near(step.time_ps as f64, theirs["step_time_ms"].as_f64().unwrap() * 1e9, 1e5), "{}", step.number);
+    }
+}
+
+#[test]
+fn without_a_steps_line_the_same_steps_come_from_the_programs() {
+    let (Some(with), Some(without)) = (open(V6E_STEPS), open(V6E)) else { return };
+    let (with, without) = (with.report::<Steps>(), without.report::<Steps>());
+    assert_eq!((without.rung, without.marker.as_str(), without.steps.len()), (Rung::Modules, "jit_f", 100));
+    let median = |steps: &analysis::steps::StepsReport| steps.time.unwrap().median;
+    assert!(near(median(&without), median(&with), 5e6));
+}
+
+#[test]
+fn most_of_the_offload_capture_waits_for_copies() {
+    let Some(capture) = open(V6E) else { return };
+    let devices = capture.report::<Devices>();
+    assert_eq!(devices.cores.len(), 4);
+    assert!(near(devices.copy_wait_of_window_percent().unwrap(), 84.0, 1.0));
+    for core in &devices.cores {
+        assert_eq!(core.groups.iter().map(|group| group.time_ps).sum::<i64>(), core.window_ps);
+        assert!(core.time(OpGroup::AsyncWait).ps() > core.window_ps * 8 / 10);
+    }
+    let overlap = capture.report::<Overlap>();
+    assert_eq!(overlap.summary.collectives, 12);
+    let reduce = overlap.kinds.iter().find(|kind| kind.kind == "all-reduce").unwrap();
+    // A synchronous op on a serial track is exposed entirely.
+    assert_eq!((reduce.occurrences, reduce.hidden_ps, reduce.exposed_ps), (12, 0, reduce.time_ps));
+    // Pairs of a mesh of 8, of which 4 were captured: nobody can say who waited for whom.
+    let transfer = overlap.transfers.iter().find(|transfer| transfer.kind == "all-reduce").unwrap();
+    assert_eq!((transfer.participants, transfer.bytes, transfer.skew_wait_ps), (Some(2), Some(5_368_709_120), None));
+    // Six copies in each of 100 executions on 4 chips.
+    let copies = overlap.kinds.iter().find(|kind| kind.kind == "copy").unwrap();
+    assert_eq!((copies.ops, copies.occurrences), (6, 2_400));
+    for (core, time) in overlap.cores.iter().zip(&devices.cores) {
+        assert_eq!(core.copy_wait_ps, time.time(OpGroup::AsyncWait).ps());
+        assert_eq!(core.comm_total_ps, core.overlapped_ps.unwrap() + core.exposed_ps);
+    }
+    let findings = capture.findings();
+    assert!(["Q07", "Q08", "Q11"].iter().all(|id| findings.contains(id)), "{findings:?}");
+}
+
+#[test]
+fn parts_of_a_real_trace_add_up_to_the_whole() {
+    let Some(capture) = open(V6E_STEPS) else { return };
+    let whole = capture.report::<Steps>();
+    let split = |first, last| capture.scoped::<Devices>(Scope::Steps { first, last }).unwrap();
+    let (head, tail, both) = (split(0, 4), split(5, 9), split(0, 9));
+    for core in 0..4 {
+        // Between two steps there is a gap of about a microsecond that belongs to neither.
+        let sum = head.cores[core].window_ps + tail.cores[core].window_ps;
+        assert!(near(both.cores[core].window_ps as f64, sum as f64, 3e6));
+        for group in OpGroup::ALL {
+            let sum = head.cores[core].time(group) + tail.cores[core].time(group);
+            assert!(near(both.cores[core].time(group).ps() as f64, sum.ps() as f64, 3e6), "{group:?}");
+        }
+    }
+    assert_eq!(capture.scoped::<Steps>(Scope::Steps { first: 0, last: 9 }).unwrap().steps, whole.steps[..10]);
+}
+
+#[test]
+fn compilation_of_the_matmul_is_as_measured_in_both_formats() {
+    for name in V5E {
+        let Some(capture) = open(name) else { return };
+        let compile = capture.report::<Compile>();
+        // Two backend_compile_and_load: 117,675,082 + 38,215,677 ns.
+        assert_eq!(compile.compile_ps, Some(155_890_759_000), "{name}");
+        assert_eq!((compile.compilations, compile.recompilations), (2, 0), "{name}");
+        let functions: Vec<&str> =
+            compile.functions.iter().take(2).map(|function| function.function.as_str()).collect();
+        assert_eq!(functions, ["matmul", "_reduce_sum"], "{name}");
+        // Nearly all of it while the device had nothing to do.
+        assert!(compile.exposed_ps.unwrap() > 155_000_000_000, "{name}");
+    }
+    let compile = open(V5E[0]).unwrap().report::<Compile>();
+    assert!(near(compile.window_ps as f64, 242.6e9, 0.1e9), "{}", compile.window_ps);
+}
+
+#[test]
+fn both_formats_of_one_session_agree_on_the_device() {
+    let (Some(pb), Some(json)) = (open(V5E[0]), open(V5E[1])) else { return };
+    let (a, b) = (pb.report::<Devices>(), json.report::<Devices>());
+    assert_eq!(a.cores[0].groups.len(), 5);
+    for (a, b) in a.cores[0].groups.iter().zip(&b.cores[0].groups) {
+        assert_eq!(a.group, b.group);
+        // Only the window, and with it idle time, depends on times that JSON rounds.
+        let tolerance = if a.group == OpGroup::Idle { 1_000.0 } else { 0.0 };
+        assert!(near(a.time_ps as f64, b.time_ps as f64, tolerance), "{a:?} {b:?}");
+    }
+    assert_eq!((a.cores[0].programs, b.cores[0].programs), (20, 20));
+    let copies = |capture: &Capture| capture.report::<Overlap>().kinds[0].clone();
+    let (a, b) = (copies(&pb), copies(&json));
+    assert_eq!((a.occurrences, a.time_ps, a.blocking_ps), (b.occurrences, b.time_ps, b.blocking_ps));
+    assert_eq!(a.occurrences, 20);
+    let (a, b) = (pb.report::<Steps>(), json.report::<Steps>());
+    assert_eq!((a.rung, a.steps.len()), (Rung::Modules, 10));
+    assert_eq!((b.rung, b.steps.len()), (Rung::Modules, 10));
+    assert!(pb.report::<Doctor>().sources[0].cannot_know.len() < json.report::<Doctor>().sources[0].cannot_know.len());
+    assert!(json.findings().contains(&"Q05"));
+}
+
+/// Launches and completions of the v5e session bound its clock shift to
+/// 610.180 … 687.127 µs.
+#[test]
+fn the_device_clock_is_found_to_be_late() {
+    let Some(capture) = open(V5E[0]) else { return };
+    let report = capture.report::<Doctor>();
+    let [shift] = &report.clock_shifts[..] else { panic!("{:?}", report.clock_shifts) };
+    assert_eq!((shift.pairs, shift.is_inconsistent), (20, false));
+    assert!(near(shift.at_least_ps as f64, 610.180e6, 1e3), "{shift:?}");
+    assert!(near(shift.at_most_ps.unwrap() as f64, 687.127e6, 1e3), "{shift:?}");
+    assert!(capture.findings().contains(&"Q06"));
+}
+
+#[test]
+fn a_serving_capture_has_one_step_of_its_dominant_program() {
+    for (name, ms) in [("tpu/v7x_vllm_tp2_a.trace.json.gz", 67.3), ("tpu/v7x_vllm_tp2_b.trace.json.gz", 65.9)] {
+        let Some(capture) = open(name) else { return };
+        let steps = capture.report::<Steps>();
+        assert_eq!((steps.rung, steps.marker.as_str(), steps.steps.len()), (Rung::Modules, "jit_step_fun", 1));
+        assert!(near(steps.steps[0].time_ps as f64, ms * 1e9, 0.1e9), "{name}: {}", steps.steps[0].time_ps);
+        assert_eq!(steps.steps[0].spans.len(), 2);
+        let overlap = capture.report::<Overlap>();
+        assert_eq!(overlap.cores.len(), 2);
+        assert!(overlap.kinds.iter().any(|kind| kind.kind == "all-reduce" && kind.bus_bandwidth.is_some()));
+        for core in &overlap.cores {
+            assert!(core.collectives > 100 && core.exposed_ps <= core.window_ps, "{core:?}");
+        }
+        let compile = capture.report::<Compile>();
+        assert_eq!((compile.statement.as_str(), compile.wall_ps), ("no compilation in the captured window", None));
+    }
+}
+
+#[test]
+fn the_three_recompiling_steps_are_named() {
+    for name in ["host/jax_cpu_transformer_recompiles.trace.json.gz", "host/jax_cpu_transformer_recompiles.xplane.pb"] {
+        let Some(capture) = open(name) else { return };
+        let steps = capture.report::<Steps>();
+        assert_eq!((steps.rung, steps.marker.as_str(), steps.steps.len()), (Rung::HostAnnotations, "train", 20));
+        let slow: Vec<(u32, i64)> =
+            steps.outliers().iter().map(|step| (step.number, step.time_ps / 100_000_000_000)).collect();
+        // 12.4, 11.2 and 9.7 s against about 0.1 s.
+        assert_eq!(slow, [(14, 123), (9, 111), (5, 97)], "{name}");
+        assert!(steps.outliers().iter().all(|step| step.compile_ps > step.time_ps * 8 / 10));
+        let others = steps.steps.iter().filter(|step| !step.is_outlier);
+        assert!(others.into_iter().all(|step| step.compile_ps == 0 && step.time_ps < 130_000_000_000));
+        let compile = capture.report::<Compile>();
+        let [function] = &compile.functions[..] else { panic!("{:?}", compile.functions) };
+        // It ran before the capture's first compilation, so all three are again.
+        assert_eq!((function.function.as_str(), function.compilations, function.recompilations), ("train_step", 3, 3));
+        assert!(near(compile.compile_ps.unwrap() as f64, 28.111e12, 0.001e12));
+        assert_eq!((compile.exposed_ps, compile.execute_mean_ps), (None, None));
+        assert!(capture.scoped::<Devices>(Scope::WholeTrace).is_err());
+        assert!(capture.scoped::<Overlap>(Scope::WholeTrace).is_err());
+        assert!(capture.findings().contains(&"Q04"));
+    }
+}
+
+#[test]
+fn a_host_capture_without_steps_compiles_and_says_so() {
+    for name in ["host/tpuvm_cpu_backend.xplane.pb", "host/tpuvm_cpu_backend.trace.json.gz"] {
+        let Some(capture) = open(name) else { return };
+        let compile = capture.report::<Compile>();
+        assert_eq!(compile.compilations, 2, "{name}");
+        assert!(near(compile.compile_ps.unwrap() as f64, 68.52e9, 0.01e9), "{name}: {:?}", compile.compile_ps);
+        let steps = capture.report::<Steps>();
+        assert_eq!((steps.rung, steps.steps.len()), (Rung::WholeCapture, 1), "{name}");
+        assert!(steps.steps[0].time_ps > 0);
+    }
+}
+
+#[test]
+fn other_captures_have_sensible_steps_and_no_invented_devices() {
+    // XProf, too, finds one step of 21.3104 ms on the GPUs.
+    let Some(gpu) = open("gpu/tf2_8xV100.xplane.pb") else { return };
+    let steps = gpu.report::<Steps>();
+    assert_eq!((steps.rung, steps.steps.len(), steps.steps[0].time_ps), (Rung::StepsLine, 1, 21_310_352_000));
+    assert!(gpu.scoped::<Devices>(Scope::WholeTrace).is_err());
+    for name in ["host/jax_cpu_8dev_collectives.trace.json.gz", "host/jax_cpu_8dev_collectives.perfetto_trace.json.gz"]
+    {
+        let collectives = open(name).unwrap();
+        assert_eq!(collectives.report::<Steps>().steps.len(), 20, "{name}");
+        assert!(collectives.scoped::<Devices>(Scope::WholeTrace).is_err());
+    }
+    let big = open("big/jax_cpu_808k_events.xplane.pb.gz").unwrap();
+    assert_eq!(big.report::<Steps>().steps.len(), 350);
+    assert_eq!(big.report::<Compile>().compilations, 0);
+}
