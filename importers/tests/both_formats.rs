@@ -109,10 +109,8 @@ fn every_track_has_the_same_slices() {
             tracks
         };
         let (pb, json) = (tracks(&pb), tracks(&json));
-        let keys = |tracks: &[((String, TrackKind, String, u32), Vec<_>)]| {
-            tracks.iter().map(|(key, slices)| (key.clone(), slices.len())).collect::<Vec<_>>()
-        };
-        assert_eq!(keys(&pb), keys(&json), "{file}");
+        let keys: Vec<_> = pb.iter().map(|(key, slices)| (key, slices.len())).collect();
+        assert_eq!(keys, json.iter().map(|(key, slices)| (key, slices.len())).collect::<Vec<_>>(), "{file}");
         for (pb, json) in pb.iter().zip(&json) {
             let first = pb.1.iter().zip(&json.1).find(|(a, b)| a != b);
             assert_eq!(first, None, "{file}: {:?}", pb.0);

@@ -8,7 +8,7 @@
 mod feed;
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -34,9 +34,10 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct Source {
     name: String,
     path: Option<PathBuf>,
-    /// Size and time of change when it was opened, for [`Self::reopen`].
+    /// Size and time of change when it was opened, for [`Self::read_later`].
     version: Option<(u64, Option<SystemTime>)>,
     packed: Arc<Packed>,
+    gzip: bool,
     head: Vec<u8>,
 }
 
@@ -88,7 +89,8 @@ impl Source {
         version: Option<(u64, Option<SystemTime>)>,
         packed: Packed,
     ) -> Result<Self, ImportError> {
-        let mut source = Self { name, path, version, packed: Arc::new(packed), head: Vec::new() };
+        let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
+        let mut source = Self { name, path, version, packed: Arc::new(packed), gzip, head: Vec::new() };
         let mut head = Vec::new();
         // A damaged gzip still shows what it holds up to the damage.
         let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
@@ -99,27 +101,42 @@ impl Source {
         Ok(source)
     }
 
-    /// The same file again, for reading arguments long after the import. The error
-    /// is a sentence for the user: the file is gone, or no longer what it was.
-    pub fn reopen(&self) -> Result<Self, String> {
-        let Some(path) = &self.path else { return Ok(self.clone()) };
-        self.open_again()?;
-        Self::open(path).map_err(|error| format!("cannot read arguments: {error}: {}", path.display()))
-    }
-
-    /// Like [`Self::reopen`], for who reads only parts of the file.
+    /// The file again, for reading arguments long after the import. The error is a
+    /// sentence for the user: the file is gone, or no longer what it was.
     pub(crate) fn open_again(&self) -> Result<File, String> {
         let Some(path) = &self.path else { return Err("cannot read arguments: this was never a file".to_owned()) };
-        let shown = path.display();
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, file) = opened.map_err(|error| format!("cannot read arguments: {error}: {shown}"))?;
+        let (metadata, file) = opened.map_err(|error| self.no_arguments(&error))?;
         if Some(version_of(&metadata)) != self.version {
+            let shown = path.display();
             return Err(format!("cannot read arguments: the file has changed since it was opened: {shown}"));
         }
         Ok(file)
     }
 
-    /// The same source without its bytes, where they can be had again from the file.
+    /// Up to `len` bytes of the unpacked content from `start` on, with the errors of
+    /// [`Self::open_again`]; of a source that never was a file, from its bytes.
+    pub(crate) fn read_later(&self, start: u64, len: u64) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let read = if self.path.is_none() {
+            read_range(self.reader(), start, len, &mut bytes)
+        } else if self.gzip {
+            read_range(MultiGzDecoder::new(BufReader::new(self.open_again()?)), start, len, &mut bytes)
+        } else {
+            let mut file = self.open_again()?;
+            file.seek(SeekFrom::Start(start)).and_then(|_| file.take(len).read_to_end(&mut bytes)).map(drop)
+        };
+        read.map_err(|error| self.no_arguments(&error))?;
+        Ok(bytes)
+    }
+
+    fn no_arguments(&self, error: &io::Error) -> String {
+        let shown = self.path.as_ref().map_or_else(|| self.name.clone(), |path| path.display().to_string());
+        format!("cannot read arguments: {error}: {shown}")
+    }
+
+    /// The same source without its bytes, where [`Self::read_later`] can have them
+    /// again from the file.
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.path.is_some() {
@@ -145,7 +162,7 @@ impl Source {
 
     /// Whether the content is gzipped.
     pub fn is_gzip(&self) -> bool {
-        self.packed().starts_with(&[0x1f, 0x8b])
+        self.gzip
     }
 
     /// The first bytes of the unpacked content.
@@ -200,6 +217,15 @@ impl std::fmt::Debug for Content {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = (*self.bytes).as_ref().len();
         f.debug_struct("Content").field("bytes", &bytes).field("damage", &self.damage).finish()
+    }
+}
+
+/// A stream that breaks off was read up to there when it was imported.
+fn read_range(mut reader: impl Read, start: u64, len: u64, into: &mut Vec<u8>) -> io::Result<()> {
+    io::copy(&mut reader.by_ref().take(start), &mut io::sink())?;
+    match reader.take(len).read_to_end(into) {
+        Err(error) if into.is_empty() => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -297,15 +323,18 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_is_not_reopened() {
+    fn a_changed_file_is_not_read_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace.json");
-        fs::write(&path, b"[]").unwrap();
-        let source = Source::open(&path).unwrap().without_bytes();
-        assert_eq!(source.reopen().unwrap().head(), b"[]");
-        fs::write(&path, b"[ ]").unwrap();
-        assert!(source.reopen().unwrap_err().contains("changed"));
-        fs::remove_file(&path).unwrap();
-        assert!(source.reopen().is_err());
+        for content in [b"[1234]".to_vec(), gzip(b"[1234]")] {
+            fs::write(&path, content).unwrap();
+            let source = Source::open(&path).unwrap().without_bytes();
+            assert_eq!(source.read_later(1, 4).unwrap(), b"1234");
+            assert_eq!(source.read_later(3, 100).unwrap(), b"34]");
+            fs::write(&path, b"[ ]").unwrap();
+            assert!(source.read_later(0, 1).unwrap_err().contains("changed"));
+            fs::remove_file(&path).unwrap();
+            assert!(source.read_later(0, 1).is_err());
+        }
     }
 }

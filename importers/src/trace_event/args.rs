@@ -5,7 +5,6 @@
 //! for what lies before it.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 
 use trace_model::{Arg, ArgSource, ArgValue};
@@ -103,23 +102,10 @@ impl JsonArgs {
             // Some of what comes before too: neighbours are looked at next.
             let start = offset.saturating_sub(STEP as u64);
             let len = want as u64 + (offset - start) + 4 * STEP as u64;
-            *block = Some(Block { start, bytes: read(&self.source, start, len)? });
+            *block = Some(Block { start, bytes: self.source.read_later(start, len)? });
         }
         let Some(block) = block else { return Ok(&[]) };
         Ok(block.bytes.get((offset - block.start) as usize..).unwrap_or_default())
-    }
-}
-
-fn read(source: &Source, start: u64, len: u64) -> Result<Vec<u8>, String> {
-    let source = source.reopen()?;
-    let mut reader = source.reader();
-    let fail = |error: std::io::Error| format!("cannot read arguments: {error}: {}", source.name());
-    std::io::copy(&mut reader.by_ref().take(start), &mut std::io::sink()).map_err(fail)?;
-    let mut bytes = Vec::new();
-    // A stream that breaks off was read up to there when it was imported.
-    match reader.take(len).read_to_end(&mut bytes) {
-        Err(error) if bytes.is_empty() => Err(fail(error)),
-        _ => Ok(bytes),
     }
 }
 

@@ -14,6 +14,10 @@ use super::event::RawEvent;
 use super::json::{Value, members};
 use super::places::Places;
 
+/// Open spans of one id that an end is compared with, from the innermost: without
+/// a limit a file of begins alone would take quadratic time.
+const MAX_LOOK_BACK: usize = 1024;
+
 /// What an event does to its span.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
@@ -134,11 +138,13 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
         let same_process = |span: &Open| span.pid == pid && span.local == event.local;
         if event.action == Action::End {
             let named = |span: &&Open| !event.named || events[span.begin].label == event.label;
-            let at = stack
+            let older = stack.len().saturating_sub(MAX_LOOK_BACK);
+            let recent = &stack[older..];
+            let at = recent
                 .iter()
                 .rposition(|span| same_process(span) && named(&span))
-                .or_else(|| stack.iter().rposition(|span| !event.local && !span.local && named(&span)));
-            let Some(at) = at else {
+                .or_else(|| recent.iter().rposition(|span| !event.local && !span.local && named(&span)));
+            let Some(at) = at.map(|at| older + at) else {
                 let name = builder.str(builder.label_ref(event.label).name).to_owned();
                 builder.log(IssueKind::EndWithoutBegin, || format!("{name:?} at {} ps", event.at.ps()));
                 continue;

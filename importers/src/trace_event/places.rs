@@ -105,13 +105,12 @@ fn add_processes(
     processes: &BTreeMap<i64, Process>,
 ) -> BTreeMap<i64, (GroupId, PlaneKind)> {
     let mut groups = BTreeMap::new();
+    let mut taken = BTreeSet::new();
     for &pid in used {
         let process = processes.get(&pid);
         let name = process.and_then(|process| process.name.clone()).unwrap_or_else(|| format!("process {pid}"));
         // The same program may run more than once under one name.
-        let taken =
-            groups.values().any(|&(group, _): &(GroupId, _)| builder.str(builder.groups()[group.index()].name) == name);
-        let name = if taken { format!("{name} ({pid})") } else { name };
+        let name = if taken.insert(name.clone()) { name } else { format!("{name} ({pid})") };
         let group = builder.group(None, GroupKind::Process { pid }, &name);
         if let Some(process) = process {
             builder.group_mut(group).sort = process.sort.unwrap_or(0);
