@@ -240,6 +240,13 @@ impl App {
 }
 
 impl eframe::App for App {
+    fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
+        if self.screenshot.is_some() {
+            // A picture shows no tooltip of wherever the pointer happens to be.
+            raw.events.retain(|event| !matches!(event, egui::Event::PointerMoved(_)));
+        }
+    }
+
     fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
         self.poll_jobs();
         self.read_global_input(ctx);

@@ -94,6 +94,7 @@ pub fn shown(cell: &Cell, unit: Unit) -> String {
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Picoseconds => trace_model::Picos::from_ps(value as i64).to_string(),
+        Unit::Percent if value > 0.0 && value < 0.000_05 => "< 0.0001 %".to_owned(),
         Unit::Percent if value != 0.0 && value.abs() < 0.01 => format!("{value:.4} %"),
         Unit::Percent if value.abs() < 1.0 => format!("{value:.2} %"),
         Unit::Percent => format!("{value:.1} %"),

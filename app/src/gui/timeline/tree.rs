@@ -4,7 +4,7 @@
 //! them, parents before children. [`TrackTree::rows`] walks it every frame, which
 //! is linear in groups and tracks, never in slices.
 
-use trace_model::{GroupId, GroupKind, TraceModel, TrackId};
+use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
 use crate::gui::state::ViewState;
 
@@ -140,7 +140,9 @@ impl TrackTree {
         let index = self.nodes.len();
         let (title, note) = describe_group(model, group);
         self.nodes.push(Node { item: Item::Group(group), indent, title, note, end: 0, lanes: (0, 0), counter: None });
-        for track in model.tracks_of(group) {
+        let mut tracks = model.tracks_of(group);
+        tracks.sort_by_key(|&track| rank(model.track(track).kind));
+        for track in tracks {
             self.add_track(model, track, indent + 1);
         }
         for child in sorted_groups(model, Some(group)) {
@@ -174,6 +176,21 @@ impl TrackTree {
         self.of_track[track.index()] = Some(index);
         let lanes = (model.first_lane_index(track), lanes.len());
         self.nodes.push(Node { item: Item::Track(track), indent, title, note, end: index + 1, lanes, counter });
+    }
+}
+
+/// What one looks at first comes first; the order as recorded decides among equals.
+fn rank(kind: TrackKind) -> u8 {
+    match kind {
+        TrackKind::Steps => 0,
+        TrackKind::Modules => 1,
+        TrackKind::Ops | TrackKind::Stream => 2,
+        TrackKind::AsyncOps => 3,
+        TrackKind::HostThread | TrackKind::Async | TrackKind::Other => 4,
+        TrackKind::DeviceScopes => 5,
+        TrackKind::Counter => 6,
+        TrackKind::Derived => 7,
+        TrackKind::LowLevel => 8,
     }
 }
 
@@ -229,7 +246,7 @@ fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::{SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+    use trace_model::{SliceSpec, TimeRange, Timestamp, TraceBuilder};
 
     fn model() -> TraceModel {
         let mut builder = TraceBuilder::new();

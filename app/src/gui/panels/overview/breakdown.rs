@@ -1,0 +1,100 @@
+//! Where the time of the devices goes, by kind of work: one bar a device, and
+//! what it adds up to.
+
+use analysis::OpGroup;
+use analysis::ops::{CoreOps, OpsReport};
+use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
+use trace_model::Picos;
+
+use super::{Answer, section_ui};
+use crate::gui::theme::Theme;
+
+/// Most devices that get a bar of their own.
+const MAX_BARS: usize = 16;
+/// Width of the names before the bars.
+const NAME: f32 = 56.0;
+
+/// Bars by device, and the sums.
+pub fn breakdown_ui(ui: &mut Ui, report: &Answer<OpsReport>) {
+    let report = match report {
+        Ok(report) if report.total_time_ps > 0 => report,
+        Ok(_) => {
+            section_ui(ui, "Device time", "");
+            return drop(ui.weak("No device recorded ops."));
+        }
+        Err(reason) => {
+            section_ui(ui, "Device time", "");
+            return drop(ui.weak(reason));
+        }
+    };
+    let total = Picos::from_ps(report.total_time_ps);
+    let note = match report.cores.len() {
+        1 => format!("of {total}, first op to the end of the last"),
+        n => format!("of {total}: the windows of {n} devices"),
+    };
+    section_ui(ui, "Device time", &note);
+    for core in report.cores.iter().take(MAX_BARS) {
+        bar_ui(ui, core);
+    }
+    if report.cores.len() > MAX_BARS {
+        ui.weak(format!("and {} more devices", report.cores.len() - MAX_BARS));
+    }
+    ui.add_space(4.0);
+    let idle = (OpGroup::Idle, report.idle_ps);
+    let groups = report.groups.iter().map(|row| (row.group, row.self_time_ps));
+    for (group, time) in groups.chain([idle]).filter(|&(_, time)| time > 0) {
+        sum_ui(ui, group, time, report.total_time_ps);
+    }
+}
+
+fn bar_ui(ui: &mut Ui, core: &CoreOps) {
+    let theme = Theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::hover());
+    let name = core.name.strip_prefix("/device:").unwrap_or(&core.name);
+    let painter = ui.painter_at(rect);
+    let font = crate::gui::theme::small_font();
+    painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, name, font, theme.text_weak);
+    let bar = rect.with_min_x(rect.left() + NAME);
+    painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
+    let whole = core.total_time_ps.max(1) as f32;
+    let mut x = bar.left();
+    for (group, &time) in OpGroup::ALL.iter().zip(&core.group_self_ps) {
+        if *group == OpGroup::Idle {
+            continue;
+        }
+        let width = bar.width() * time as f32 / whole;
+        let part = Rect::from_min_max(pos2(x, bar.top()), pos2((x + width).min(bar.right()), bar.bottom()));
+        painter.rect_filled(part, 0.0, theme.group(*group));
+        x += width;
+    }
+    response.on_hover_ui(|ui| {
+        ui.label(RichText::new(&core.name).strong());
+        for (group, &time) in OpGroup::ALL.iter().zip(&core.group_self_ps).filter(|&(_, &time)| time > 0) {
+            let share = time as f64 * 100.0 / core.total_time_ps.max(1) as f64;
+            ui.label(format!("{}: {} ({share:.1} %)", group.title(), Picos::from_ps(time)));
+        }
+        ui.label(format!("Idle: {}", Picos::from_ps(core.idle_ps)));
+    });
+}
+
+fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
+    let theme = Theme::current(ui);
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.y = 1.0;
+        let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
+        ui.painter().rect_filled(rect, 2.0, theme.group(group));
+        ui.label(group.title());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let share = time as f64 * 100.0 / total as f64;
+            let width = 64.0;
+            let right = |ui: &mut Ui, text: RichText| {
+                ui.allocate_ui_with_layout(vec2(width, 16.0), egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    ui.label(text)
+                });
+            };
+            let text = if share < 0.05 { "< 0.1 %".to_owned() } else { format!("{share:.1} %") };
+            right(ui, RichText::new(text).color(theme.text_strong));
+            right(ui, RichText::new(Picos::from_ps(time).to_string()).weak());
+        });
+    });
+}

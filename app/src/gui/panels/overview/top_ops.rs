@@ -1,0 +1,133 @@
+//! The ops that take most of the devices' time.
+
+use analysis::ops::{OpRow, OpsReport};
+use egui::{RichText, ScrollArea, Sense, Ui, vec2};
+use trace_model::{OpId, Picos, SliceId, TraceModel};
+
+use super::{Answer, section_ui};
+use crate::gui::panels::table::number;
+use crate::gui::state::ViewCommand;
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::timeline::paint::elided;
+use crate::gui::trace::OpenTrace;
+use analysis::Unit;
+
+/// Height of a row.
+const ROW: f32 = 20.0;
+/// Rows in sight; the rest is scrolled to.
+const IN_SIGHT: usize = 12;
+/// Right edges of the columns of numbers, from the right edge of the table.
+const COLUMNS: [(f32, &str, &str); 4] = [
+    (0.0, "of limit", "Least time that the tightest known limit allows, as a share of the time taken"),
+    (62.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
+    (134.0, "self time", "Time of all executions without ops inside"),
+    (212.0, "runs", "Executions"),
+];
+/// Space that the columns of numbers take.
+const NUMBERS: f32 = 262.0;
+
+/// A table; a click goes to the longest execution.
+pub fn top_ops_ui(ui: &mut Ui, trace: &OpenTrace, report: &Answer<OpsReport>, out: &mut Vec<ViewCommand>) {
+    let Ok(report) = report else { return };
+    if report.rows.is_empty() {
+        return;
+    }
+    section_ui(ui, "Ops", "by self time; click to see the longest execution");
+    heading_ui(ui);
+    let width = ui.available_width();
+    let rows = report.rows.len();
+    ScrollArea::vertical().id_salt("top ops").max_height(ROW * IN_SIGHT as f32).auto_shrink([false, true]).show_rows(
+        ui,
+        ROW,
+        rows,
+        |ui, range| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for row in report.rows.get(range).unwrap_or_default() {
+                if row_ui(ui, row, width)
+                    && let Some(slice) = row.op.and_then(|op| longest(&trace.model, op))
+                {
+                    out.push(ViewCommand::GoTo(slice));
+                }
+            }
+        },
+    );
+}
+
+fn heading_ui(ui: &mut Ui) {
+    let theme = Theme::current(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW - 4.0), Sense::hover());
+    for (i, (offset, title, hint)) in COLUMNS.into_iter().enumerate() {
+        let at = rect.right_center() - vec2(offset + 6.0, 0.0);
+        let drawn = ui.painter().text(at, egui::Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
+        ui.interact(drawn, ui.scope_id().with(("top ops heading", i)), Sense::hover()).on_hover_text(hint);
+    }
+}
+
+/// One op; true where it was clicked.
+fn row_ui(ui: &mut Ui, row: &OpRow, width: f32) -> bool {
+    let theme = Theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Op {}", row.name)));
+    let painter = ui.painter_at(rect);
+    if response.hovered() {
+        painter.rect_filled(rect, 2.0, theme.raised);
+    }
+    let swatch = egui::Rect::from_center_size(rect.left_center() + vec2(8.0, 0.0), vec2(9.0, 9.0));
+    painter.rect_filled(swatch, 2.0, theme.group(row.group));
+    let font = egui::FontId::proportional(12.0);
+    let room = rect.width() - NUMBERS - 18.0;
+    elided(
+        &painter,
+        rect.left_center() + vec2(18.0, 0.0),
+        egui::Align2::LEFT_CENTER,
+        &row.name,
+        room,
+        &font,
+        theme.text,
+    );
+    let percent = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent));
+    let texts = [
+        percent(row.efficiency_percent),
+        percent(row.self_of_op_time_percent),
+        Picos::from_ps(row.self_time_ps).to_string(),
+        number(row.occurrences as f64, Unit::Count),
+    ];
+    for ((offset, _, _), text) in COLUMNS.into_iter().zip(texts) {
+        let at = rect.right_center() - vec2(offset + 6.0, 0.0);
+        painter.text(at, egui::Align2::RIGHT_CENTER, text, font.clone(), theme.text);
+    }
+    let response = response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_ui(|ui| hover_ui(ui, row));
+    response.clicked()
+}
+
+fn hover_ui(ui: &mut Ui, row: &OpRow) {
+    ui.label(RichText::new(&row.name).strong());
+    ui.weak(format!("{} · {}", row.category, row.program));
+    ui.label(format!("{} executions, {} each on average", row.occurrences, Picos::from_ps(row.mean_time_ps as i64)));
+    for (title, value, unit) in [
+        ("achieved", row.flops_per_second, Unit::FlopPerSecond),
+        ("of peak operations", row.flops_percent, Unit::Percent),
+        ("HBM", row.hbm_bytes_per_second, Unit::BytesPerSecond),
+        ("of peak HBM bandwidth", row.hbm_percent, Unit::Percent),
+    ] {
+        if let Some(value) = value {
+            ui.label(format!("{title}: {}", number(value, unit)));
+        }
+    }
+    if let Some(bound) = row.bound_by {
+        ui.label(format!("bound by {bound:?}").to_lowercase());
+    }
+    for text in [&row.framework_name, &row.source].into_iter().flatten() {
+        ui.weak(text);
+    }
+}
+
+/// The longest execution of an op; the first of equals.
+fn longest(model: &TraceModel, op: OpId) -> Option<SliceId> {
+    let labels: Vec<bool> = model.labels().iter().map(|label| label.op == Some(op)).collect();
+    model
+        .all_slices()
+        .filter(|slice| labels[slice.label_id().index()])
+        .max_by_key(|slice| (slice.measured_dur(), std::cmp::Reverse(slice.id())))
+        .map(trace_model::SliceRef::id)
+}
