@@ -60,7 +60,7 @@ pub struct ScreenshotArgs {
 impl From<ScreenshotArgs> for Option<Screenshot> {
     fn from(args: ScreenshotArgs) -> Self {
         let ScreenshotArgs { screenshot, size, range, select, fold, light } = args;
-        screenshot.map(|path| Screenshot { path, size, range, select, fold, light })
+        screenshot.map(|path| Screenshot { path, size, range, select, light, fold })
     }
 }
 

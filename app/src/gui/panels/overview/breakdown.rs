@@ -88,8 +88,10 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
             let share = time as f64 * 100.0 / total as f64;
             let width = 64.0;
             let right = |ui: &mut Ui, text: RichText| {
-                ui.allocate_ui_with_layout(vec2(width, 16.0), egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    ui.label(text)
+                let layout = egui::Layout::right_to_left(egui::Align::Center);
+                ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {
+                    ui.set_min_width(width);
+                    ui.label(text);
                 });
             };
             let text = if share < 0.05 { "< 0.1 %".to_owned() } else { format!("{share:.1} %") };

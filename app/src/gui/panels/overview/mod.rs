@@ -12,7 +12,7 @@ use analysis::busy::Devices;
 use analysis::ops::{Ops, OpsReport};
 use analysis::steps::{Steps, StepsReport};
 use analysis::utilization::{Utilization, UtilizationReport};
-use analysis::{ANALYSES, Analysis, AnalysisEntry, Report, Scope};
+use analysis::{ANALYSES, Analysis as _, AnalysisEntry, Report, Scope};
 use egui::{CollapsingHeader, RichText, ScrollArea, Ui};
 
 use super::table::table_ui;

@@ -73,9 +73,9 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, out: &mut Vec<ViewCommand>) {
             let line = HLine::new("median", time.median).color(theme.text_weak).style(LineStyle::dashed_dense());
             plot.hline(line.allow_hover(false));
         }
-        plot.pointer_coordinate().map(|at| at.x.round())
+        plot.pointer_coordinate().map(|at| at.x.round() as i64)
     });
-    let step = shown.inner.and_then(|x| report.steps.iter().find(|step| f64::from(step.number) == x));
+    let step = shown.inner.and_then(|x| report.steps.iter().find(|step| i64::from(step.number) == x));
     let response = shown.response;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Step times"));
     let Some(step) = step else { return };

@@ -156,7 +156,7 @@ fn counters_keep_their_peaks() {
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::Counter, 1, "HBM");
     for (at, value) in [(0, 10.0), (5_000, 40.0), (5_010, 5.0), (5_020, 20.0), (9_000, 0.0)] {
-        builder.add_counter_sample(track, Timestamp::from_ps(at), Some(trace_model::Picos::from_ps(10_000)), value);
+        builder.add_counter_sample(track, Timestamp::from_ps(at), Some(Picos::from_ps(10_000)), value);
     }
     let op = builder.track(host, TrackKind::Ops, 2, "ops");
     let label = builder.label("x", None);
