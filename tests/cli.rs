@@ -89,9 +89,17 @@ fn wrong_usage_is_code_2() {
         assert_eq!(code(&run(args)), 2, "{args:?}");
     }
     let (_dir, path) = small_trace();
-    let output = run(&["analyze", &path, "--only", "no-such-analysis"]);
-    assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("there are "), "{}", stderr(&output));
+    for (args, word) in [
+        (["--only", "no-such-analysis"], "there are "),
+        (["--device", "7"], "no TPU devices"),
+        (["--device-spec", "h100"], "v5e"),
+        (["--steps", "40..50"], "steps 0 to 0"),
+    ] {
+        let output = run(&["analyze", &path, args[0], args[1]]);
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+        assert!(stdout(&output).is_empty(), "{args:?}");
+    }
 }
 
 #[test]

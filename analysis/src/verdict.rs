@@ -17,7 +17,7 @@ use crate::overlap::{Overlap, OverlapReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::steps::{Steps, StepsReport};
 use crate::utilization::{Utilization, UtilizationReport};
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, Scope};
 
 /// The analysis `verdict`.
 pub struct Verdict;
@@ -64,7 +64,7 @@ impl Analysis for Verdict {
         if let Some(ops) = &ops {
             let quality =
                 Quality { utilization: cx.report::<Utilization>().ok(), overlap: cx.report::<Overlap>().ok() };
-            findings = device_findings(ops, &quality);
+            findings = device_findings(ops, &quality, cx.scope);
         }
         let mostly_idle = findings.first().is_none_or(|first| first.id == "idle" && share(first) > MOSTLY_IDLE_PERCENT);
         if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report)) {
@@ -95,7 +95,7 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
             text = match steps.and_then(|steps| steps.time.filter(|_| steps.has_steps())) {
                 Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
                 Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
-                None => "No device ops, steps or compilations are recorded here, so nothing can be judged".to_owned(),
+                None => return "No TPU ops, steps or compilations are recorded here: nothing to judge".to_owned(),
             };
         }
         text.push_str("; no TPU ops in this trace, so device metrics do not apply");
@@ -111,12 +111,17 @@ struct Quality {
 }
 
 /// Shares of device time, the largest first.
-fn device_findings(ops: &OpsReport, quality: &Quality) -> Vec<Finding> {
+fn device_findings(ops: &OpsReport, quality: &Quality, scope: Scope) -> Vec<Finding> {
     let total = ops.total_time_ps;
     let devices = ops.cores.len();
+    let window = match scope {
+        Scope::WholeTrace => "from first op to last",
+        Scope::Range(_) => "in the range",
+        Scope::Steps { .. } => "in these steps",
+    };
     let of = match devices {
-        1 => format!("device time: {} from first op to last", length(total as f64)),
-        n => format!("device time: {} from first op to last, {n} devices added up", length(total as f64)),
+        1 => format!("device time: {} {window}", length(total as f64)),
+        n => format!("device time: {} {window}, {n} devices added up", length(total as f64)),
     };
     let finding = |id: &str, time_ps, statement| Finding {
         id: id.to_owned(),
@@ -135,7 +140,7 @@ fn device_findings(ops: &OpsReport, quality: &Quality) -> Vec<Finding> {
         })
         .collect();
     let idle = if devices == 1 { "the device is idle" } else { "the devices are idle" };
-    let idle = format!("{idle} {} of the time from first op to last", shown(percent(ops.idle_ps, total)));
+    let idle = format!("{idle} {} of the time {window}", shown(percent(ops.idle_ps, total)));
     findings.push(finding("idle", ops.idle_ps, idle));
     findings.retain(|finding| finding.time_ps > 0);
     findings.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.id.cmp(&b.id)));
@@ -212,9 +217,15 @@ fn group_id(group: OpGroup) -> &'static str {
     }
 }
 
+/// Not `(unknown)`.
+fn is_name(function: &&str) -> bool {
+    !function.starts_with('(')
+}
+
 fn compiling(report: &CompileReport) -> Option<Finding> {
     let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
-    let names: Vec<_> = report.functions.iter().take(2).map(|function| function.function.as_str()).collect();
+    let names: Vec<_> =
+        report.functions.iter().map(|function| function.function.as_str()).filter(is_name).take(2).collect();
     let what = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
     let again = match report.recompilations {
         0 => String::new(),
@@ -323,6 +334,6 @@ mod tests {
     #[test]
     fn without_evidence_there_is_no_opinion() {
         let text = statement(false, None, &[]);
-        assert!(text.contains("nothing can be judged") && text.contains("device metrics do not apply"), "{text}");
+        assert!(text.contains("nothing to judge"), "{text}");
     }
 }

@@ -1,18 +1,24 @@
 //! `systole analyze`: what limits this program.
 
-use analysis::ANALYSES;
+use std::collections::BTreeSet;
+
+use analysis::steps::Steps;
+use analysis::{ANALYSES, Scope};
+use trace_model::GroupKind;
 
 use super::Talk;
-use super::args::AnalyzeArgs;
+use super::args::{AnalyzeArgs, StepsArg};
 use super::failure::{Failure, Outcome};
 use super::{loading, output};
 use crate::render::{Document, View};
+use crate::session::Session;
 
 /// Runs the command.
 pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     check_names(&args.only)?;
     output::check(&args.output)?;
     let session = loading::open(&args.input, talk)?;
+    check_scope(&session, args)?;
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
     let view = if args.only.is_empty() { View::Summary } else { View::Tables };
@@ -22,6 +28,37 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),
         _ => Outcome::Done,
     })
+}
+
+/// Refuses steps and devices that the trace does not have.
+fn check_scope(session: &Session, args: &AnalyzeArgs) -> Result<(), Failure> {
+    check_devices(session, &args.input.device)?;
+    let Some(StepsArg { first, last }) = args.steps else { return Ok(()) };
+    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
+    if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {
+        return Ok(());
+    }
+    let numbers = steps.steps.iter().map(|step| step.number);
+    let (least, most) = (numbers.clone().min(), numbers.max());
+    let there = least.zip(most).map_or("no steps".to_owned(), |(least, most)| format!("steps {least} to {most}"));
+    Err(Failure::Usage(format!("--steps: the trace has {there}")))
+}
+
+/// Refuses devices that the trace does not have.
+pub fn check_devices(session: &Session, wanted: &[u32]) -> Result<(), Failure> {
+    let model = session.model();
+    let ordinals: BTreeSet<u32> = model
+        .tensor_cores()
+        .into_iter()
+        .filter_map(|core| match model.group(core).kind {
+            GroupKind::TensorCore { ordinal } => Some(ordinal),
+            _ => None,
+        })
+        .collect();
+    let Some(missing) = wanted.iter().find(|ordinal| !ordinals.contains(ordinal)) else { return Ok(()) };
+    let there: Vec<_> = ordinals.iter().map(u32::to_string).collect();
+    let there = if there.is_empty() { "no TPU devices".to_owned() } else { format!("devices {}", there.join(", ")) };
+    Err(Failure::Usage(format!("--device {missing}: the trace has {there}")))
 }
 
 fn check_names(only: &[String]) -> Result<(), Failure> {

@@ -60,7 +60,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub device: Vec<u32>,
     /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
-    #[arg(long, value_name = "CHIP")]
+    #[arg(long, value_name = "CHIP", value_parser = chip)]
     pub device_spec: Option<String>,
     /// Leave out the first N steps, besides partial ones
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -146,11 +146,20 @@ pub struct OpenArgs {
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
     /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
-    #[arg(long, value_name = "CHIP")]
+    #[arg(long, value_name = "CHIP", value_parser = chip)]
     pub device_spec: Option<String>,
     #[cfg(feature = "gui")]
     #[command(flatten)]
     pub screenshot: crate::gui::ScreenshotArgs,
+}
+
+/// A chip of the table of published peaks.
+fn chip(text: &str) -> Result<String, String> {
+    if analysis::chips::Chip::named(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let known: Vec<_> = analysis::chips::CHIPS.iter().map(|chip| chip.id).collect();
+    Err(format!("known chips are {}", known.join(", ")))
 }
 
 /// What a report is written as.

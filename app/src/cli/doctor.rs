@@ -3,6 +3,7 @@
 use analysis::Scope;
 
 use super::Talk;
+use super::analyze::check_devices;
 use super::args::DoctorArgs;
 use super::failure::{Failure, Outcome};
 use super::{loading, output};
@@ -15,6 +16,7 @@ const DOCTOR: &str = "doctor";
 pub fn run(args: &DoctorArgs, talk: &Talk) -> Result<Outcome, Failure> {
     output::check(&args.output)?;
     let session = loading::open(&args.input, talk)?;
+    check_devices(&session, &args.input.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], View::Doctor);
     output::write(&document, &args.output, talk)?;
     Ok(match document.doubt() {

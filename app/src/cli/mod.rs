@@ -21,6 +21,11 @@ use failure::Outcome;
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    if args.len() == 1 && cfg!(feature = "gui") {
+        // Started from a desktop: there is nobody to read the help.
+        args.push("open".into());
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use analysis::Scope;
 use analysis::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
 
@@ -38,7 +39,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
     if cores.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}\n", layout.style.bold("Time of each device, first op to last"));
+    let mut text = format!("{}\n", layout.style.bold(heading(document.scope)));
     for (name, cores) in rows(&cores) {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + 14).min(MAX_BAR);
@@ -53,6 +54,14 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
     }
     text.push_str(&legend(&parts(&cores), layout));
     text
+}
+
+fn heading(scope: Scope) -> &'static str {
+    match scope {
+        Scope::WholeTrace => "Time of each device, first op to last",
+        Scope::Range(_) => "Time of each device in the range",
+        Scope::Steps { .. } => "Time of each device in these steps",
+    }
 }
 
 fn rows<'a>(cores: &[&'a CoreOps]) -> Vec<(String, Vec<&'a CoreOps>)> {

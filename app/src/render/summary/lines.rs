@@ -25,6 +25,9 @@ const METRICS: &[(&str, &str)] = &[
     ("hbm_util_busy_percent", "HBM bandwidth when busy"),
 ];
 
+/// Few captures have these: worth a line only where they are.
+const OPTIONAL: &[&str] = &["flops_util_capture_percent", "mxu_hw_percent"];
+
 /// Columns of the metrics.
 const TITLE: usize = 25;
 const VALUE: usize = 11;
@@ -151,6 +154,9 @@ fn metrics<'a>(metrics: impl Iterator<Item = (&'static str, &'a Metric)>, peaks:
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
     for (title, metric) in metrics {
         let Some(value) = metric.value else {
+            if OPTIONAL.contains(&metric.id) {
+                continue;
+            }
             let why = metric.note.as_deref().unwrap_or("not recorded in this capture");
             match missing.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, titles)) => titles.push(title),
