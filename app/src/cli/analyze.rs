@@ -17,7 +17,7 @@ use crate::session::Session;
 pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     check_names(&args.only)?;
     output::check(&args.output)?;
-    let session = loading::open(&args.input, talk)?;
+    let session = loading::open(&args.input, args.output.format, talk)?;
     check_scope(&session, args)?;
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();

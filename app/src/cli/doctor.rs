@@ -15,7 +15,7 @@ const DOCTOR: &str = "doctor";
 /// Runs the command.
 pub fn run(args: &DoctorArgs, talk: &Talk) -> Result<Outcome, Failure> {
     output::check(&args.output)?;
-    let session = loading::open(&args.input, talk)?;
+    let session = loading::open(&args.input, args.output.format, talk)?;
     check_devices(&session, &args.input.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], View::Doctor);
     output::write(&document, &args.output, talk)?;

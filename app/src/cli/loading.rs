@@ -10,7 +10,7 @@ use importers::Progress;
 use trace_model::Severity;
 
 use super::Talk;
-use super::args::InputArgs;
+use super::args::{Format, InputArgs};
 use super::failure::Failure;
 use crate::session::Session;
 
@@ -20,7 +20,7 @@ const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const BAR_CELLS: usize = 30;
 
 /// Opens what the user named and says on stderr what happened.
-pub fn open(input: &InputArgs, talk: &Talk) -> Result<Session, Failure> {
+pub fn open(input: &InputArgs, format: Format, talk: &Talk) -> Result<Session, Failure> {
     let started = Instant::now();
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
@@ -30,6 +30,10 @@ pub fn open(input: &InputArgs, talk: &Talk) -> Result<Session, Failure> {
     }
     let session = opened.map_err(|error| Failure::import(error, &input.path))?;
     say_what_was_read(&session, talk, started.elapsed());
+    // The text says it itself.
+    if format != Format::Text {
+        warn_of_losses(&session, talk);
+    }
     Ok(session)
 }
 
@@ -41,14 +45,17 @@ fn say_what_was_read(session: &Session, talk: &Talk, elapsed: Duration) {
     let count = model.slice_count();
     talk.detail(&format!("{count} slices on {} tracks in {:.3} s", model.tracks().len(), elapsed.as_secs_f64()));
     for issue in model.import_log().counts() {
-        let kind = issue.kind;
-        if kind.severity() == Severity::Loss {
-            let first = issue.examples.first().map_or(String::new(), |example| format!(" First: {example}"));
-            talk.warn(&format!("{} ({}×){first}", kind.explain(), issue.count));
-        }
         for example in &issue.examples {
-            talk.detail(&format!("{}: {example}", kind.id()));
+            talk.detail(&format!("{}: {example}", issue.kind.id()));
         }
+    }
+}
+
+fn warn_of_losses(session: &Session, talk: &Talk) {
+    let counts = session.model().import_log().counts().iter();
+    for issue in counts.filter(|issue| issue.kind.severity() == Severity::Loss) {
+        let first = issue.examples.first().map_or(String::new(), |example| format!(" First: {example}"));
+        talk.warn(&format!("{} ({}×){first}", issue.kind.explain(), issue.count));
     }
 }
 

@@ -10,6 +10,8 @@ use crate::render::{self, Document, Layout, Style};
 
 /// Width of text that does not go to a terminal.
 const FILE_WIDTH: usize = 100;
+/// Narrower than this, lines break anyway.
+const MIN_WIDTH: usize = 60;
 /// Wider tables are harder to read, not easier.
 const MAX_WIDTH: usize = 140;
 
@@ -38,7 +40,9 @@ pub fn write(document: &Document, output: &OutputArgs, talk: &Talk) -> Result<()
         talk.detail(&format!("wrote {}", path.display()));
     }
     let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
-    let width = terminal_size::terminal_size().map_or(FILE_WIDTH, |(width, _)| usize::from(width.0)).min(MAX_WIDTH);
+    let width = terminal_size::terminal_size()
+        .map_or(FILE_WIDTH, |(width, _)| usize::from(width.0))
+        .clamp(MIN_WIDTH, MAX_WIDTH);
     let layout = Layout { width, top: output.top, style };
     print(&rendered(document, output.format, &layout)?)
 }

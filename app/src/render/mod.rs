@@ -1,9 +1,10 @@
 //! Reports as text, JSON, CSV and Markdown. Everything here works on
-//! [`analysis::Report`] and [`analysis::Table`]; only the summary screen knows
-//! particular analyses.
+//! [`analysis::Report`] and [`analysis::Table`]; only the summary screen and
+//! the health screen know particular analyses.
 
 pub mod csv;
 mod document;
+mod health;
 pub mod json;
 pub mod md;
 pub mod number;

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use trace_model::Severity;
-
 use super::document::scope_in_words;
-use super::table::{shortened, table, wrapped};
-use super::{Document, Layout, View, number, summary};
+use super::table::{table, wrapped};
+use super::{Document, Layout, View, health, number, summary};
 
 /// The text of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
@@ -15,9 +13,7 @@ pub fn document(document: &Document, layout: &Layout) -> String {
         View::Summary => text.push_str(&summary::screen(document, layout)),
         View::Tables => text.push_str(&sections(document, layout)),
         View::Doctor => {
-            text.push_str(&sections(document, layout));
-            text.push_str(&import_log(document, layout));
-            text.push_str(&memory(document, layout));
+            text.push_str(&health::screen(document, layout));
         }
     }
     text
@@ -71,55 +67,6 @@ fn sections(document: &Document, layout: &Layout) -> String {
             }
             Err(why) => {
                 let _ = writeln!(text, "{}\n  not applicable: {why}\n", layout.style.bold(section.title));
-            }
-        }
-    }
-    text
-}
-
-fn import_log(document: &Document, layout: &Layout) -> String {
-    let style = layout.style;
-    let mut text = format!("{}\n", style.bold("Import log"));
-    let counts = document.session.model().import_log().counts();
-    if counts.is_empty() {
-        text.push_str("  nothing lost, nothing mended\n");
-    }
-    for issue in counts {
-        let (word, paint): (_, fn(super::Style, &str) -> String) = match issue.kind.severity() {
-            Severity::Loss => ("loss   ", super::Style::bad),
-            Severity::Warning => ("warning", super::Style::warn),
-            Severity::Info => ("info   ", super::Style::dim),
-        };
-        let count = number::value(issue.count as f64, analysis::Unit::Count);
-        let _ = writeln!(text, "  {} {} ({count}×, {})", paint(style, word), issue.kind.explain(), issue.kind.id());
-        for example in &issue.examples {
-            let line = shortened(example, layout.width.saturating_sub(10));
-            let _ = writeln!(text, "          {}", style.dim(&line));
-        }
-    }
-    text.push('\n');
-    text
-}
-
-fn memory(document: &Document, layout: &Layout) -> String {
-    let model = document.session.model();
-    let memory = model.memory_use();
-    let bytes = |bytes: usize| number::value(bytes as f64, analysis::Unit::Bytes);
-    let mut text = format!("{}\n", layout.style.bold("Memory of the model"));
-    let per_slice = memory.bytes_per_slice().map_or(number::MISSING.to_owned(), |bytes| format!("{bytes:.1} B"));
-    let _ = writeln!(
-        text,
-        "  slices {} ({per_slice} each, arguments excluded) · argument handles {} · texts {} · counters {}",
-        bytes(memory.slice_bytes),
-        bytes(memory.arg_bytes),
-        bytes(memory.string_bytes),
-        bytes(memory.counter_bytes)
-    );
-    for source in model.sources() {
-        if !source.cannot_know.is_empty() {
-            let _ = writeln!(text, "\n{}", layout.style.bold(&format!("{} cannot tell", source.format)));
-            for line in wrapped(&source.cannot_know.join("; "), layout.width.saturating_sub(2)) {
-                let _ = writeln!(text, "  {line}");
             }
         }
     }

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use analysis::compile::{Compile, CompileReport};
+use analysis::doctor::Doctor;
 use analysis::ops::Ops;
 use analysis::overlap::{Overlap, OverlapReport};
 use analysis::peaks::Peaks;
 use analysis::steps::{Steps, StepsReport};
 use analysis::utilization::Utilization;
-use analysis::{AnalysisError, Metric, Provenance, Unit};
-use trace_model::{IssueKind, Picos, Severity};
+use analysis::{AnalysisError, Metric, Provenance, Scope, Unit};
+use trace_model::{Picos, Severity};
 
 use super::super::table::shortened;
 use super::super::{Document, Layout, number};
@@ -191,28 +192,27 @@ fn provenance(provenance: Provenance) -> &'static str {
     }
 }
 
-/// What was lost or mended, and what the format cannot tell.
+/// What must be known before these numbers are believed; the rest is the doctor's.
 pub fn health(document: &Document, layout: &Layout) -> String {
     let (style, width) = (layout.style, layout.width);
-    let model = document.session.model();
     let mut text = String::new();
-    for issue in model.import_log().counts() {
-        let line = format!("{} ({}×)", issue.kind.explain(), number::value(issue.count as f64, Unit::Count));
-        match issue.kind.severity() {
-            Severity::Loss => text.push_str(&entry("Lost", &style.bad(&line), style, width)),
-            // One screen: what was merely mended is the doctor's to tell, except where it moves things.
-            Severity::Warning if issue.kind == IssueKind::HostsNotAligned => {
-                text.push_str(&entry("Warning", &style.warn(&line), style, width));
+    if let Ok(report) = document.session.report::<Doctor>(Scope::WholeTrace) {
+        for finding in &report.findings {
+            let line = format!("{} ({})", finding.message, finding.id);
+            match finding.severity {
+                Severity::Loss => text.push_str(&entry("Lost", &line, style, width)),
+                Severity::Warning => text.push_str(&entry("Beware", &line, style, width)),
+                Severity::Info => {}
             }
-            Severity::Warning | Severity::Info => {}
         }
     }
-    let mut cannot: Vec<&str> = model.sources().iter().flat_map(|source| source.cannot_know.iter().copied()).collect();
+    let sources = document.session.model().sources();
+    let mut cannot: Vec<&str> = sources.iter().flat_map(|source| source.cannot_know.iter().copied()).collect();
     cannot.sort_unstable();
     cannot.dedup();
     if !cannot.is_empty() {
         let line = format!("this format does not record {}", cannot.join(", "));
-        text.push_str(&entry("Unknown", &style.dim(&line), style, width));
+        text.push_str(&entry("Unknown", &line, style, width));
     }
     text
 }

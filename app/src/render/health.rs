@@ -1,0 +1,118 @@
+//! The screen that `doctor` prints: findings in sentences, the import log, clocks,
+//! memory, and what the format cannot tell.
+
+use std::fmt::Write as _;
+
+use analysis::Unit;
+use analysis::doctor::{Doctor, DoctorReport, Finding};
+use trace_model::Severity;
+
+use super::table::{shortened, table, wrapped};
+use super::{Document, Layout, Style, number};
+
+/// Column in which sentences begin.
+const INDENT: usize = 10;
+
+/// The screen, without the header.
+pub fn screen(document: &Document, layout: &Layout) -> String {
+    let mut parts = Vec::new();
+    match document.session.report::<Doctor>(document.scope) {
+        Ok(report) => {
+            parts.push(findings(&report, layout));
+            parts.push(import_log(document, layout));
+            parts.extend(clocks(&report, layout));
+        }
+        Err(why) => parts.push(format!("{why}\n")),
+    }
+    parts.push(memory(document, layout));
+    parts.extend(unknown(document, layout));
+    parts.join("\n")
+}
+
+fn findings(report: &DoctorReport, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.style.bold("Findings"));
+    if report.findings.is_empty() {
+        text.push_str("  nothing limits this capture\n");
+    }
+    for Finding { id, severity, message, evidence, cure, .. } in &report.findings {
+        let mut lines = wrapped(&format!("{message} ({id})"), layout.width.saturating_sub(INDENT)).into_iter();
+        let first = lines.next().unwrap_or_default();
+        let _ = writeln!(text, "  {}{first}", word(*severity, layout.style));
+        for line in lines {
+            let _ = writeln!(text, "{}{line}", " ".repeat(INDENT));
+        }
+        for (what, sentence) in [("seen: ", evidence.as_str()), ("cure: ", cure)] {
+            for line in wrapped(&format!("{what}{sentence}"), layout.width.saturating_sub(INDENT)) {
+                let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
+            }
+        }
+    }
+    text
+}
+
+/// As wide as the indent, less the two in front of it.
+fn word(severity: Severity, style: Style) -> String {
+    match severity {
+        Severity::Loss => style.bad("loss    "),
+        Severity::Warning => style.warn("warning "),
+        Severity::Info => style.dim("info    "),
+    }
+}
+
+fn import_log(document: &Document, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.style.bold("Import log"));
+    let counts = document.session.model().import_log().counts();
+    if counts.is_empty() {
+        text.push_str("  nothing lost, nothing mended\n");
+    }
+    for issue in counts {
+        let count = number::value(issue.count as f64, Unit::Count);
+        let severity = word(issue.kind.severity(), layout.style);
+        let _ = writeln!(text, "  {severity}{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
+        for example in &issue.examples {
+            let line = shortened(example, layout.width.saturating_sub(INDENT));
+            let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
+        }
+    }
+    text
+}
+
+/// The table of clocks; nothing without devices.
+fn clocks(report: &DoctorReport, layout: &Layout) -> Option<String> {
+    let found = analysis::Tabular::tables(report).into_iter().find(|table| table.id == "clocks")?;
+    (!found.rows.is_empty()).then(|| table(&found, layout))
+}
+
+fn memory(document: &Document, layout: &Layout) -> String {
+    let memory = document.session.model().memory_use();
+    let bytes = |bytes: usize| number::value(bytes as f64, Unit::Bytes);
+    let per_slice = memory.bytes_per_slice().map_or(number::MISSING.to_owned(), |bytes| format!("{bytes:.1} B"));
+    let text = format!(
+        "slices {} ({per_slice} each, arguments excluded) · argument handles {} · texts {} · counters {}",
+        bytes(memory.slice_bytes),
+        bytes(memory.arg_bytes),
+        bytes(memory.string_bytes),
+        bytes(memory.counter_bytes)
+    );
+    paragraph("Memory of the model", &text, layout)
+}
+
+/// What the formats of the files cannot tell.
+fn unknown(document: &Document, layout: &Layout) -> Vec<String> {
+    let mut formats: Vec<(&str, String)> = Vec::new();
+    for source in document.session.model().sources() {
+        let entry = (source.format, source.cannot_know.join("; "));
+        if !source.cannot_know.is_empty() && !formats.contains(&entry) {
+            formats.push(entry);
+        }
+    }
+    formats.iter().map(|(format, what)| paragraph(&format!("{format} cannot tell"), what, layout)).collect()
+}
+
+fn paragraph(heading: &str, text: &str, layout: &Layout) -> String {
+    let mut lines = format!("{}\n", layout.style.bold(heading));
+    for line in wrapped(text, layout.width.saturating_sub(2)) {
+        let _ = writeln!(lines, "  {line}");
+    }
+    lines
+}
