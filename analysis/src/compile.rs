@@ -169,12 +169,9 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     CompileReport {
         window_ps: length.ps(),
         statement: if found {
-            format!(
-                "{} compilations took {wall} of {} ({:.1} %)",
-                compilations,
-                window.dur(),
-                share.unwrap_or_default()
-            )
+            let plural = if compilations == 1 { "" } else { "s" };
+            let percent = share.unwrap_or_default();
+            format!("{compilations} compilation{plural} took {wall} of {length} ({percent:.1} %)")
         } else {
             "no compilation in the captured window".to_owned()
         },
