@@ -128,7 +128,7 @@ impl Theme {
             counter: oklch(0.70, 0.10, 200.0),
             flow_in: oklch(0.80, 0.13, 200.0),
             flow_out: oklch(0.82, 0.14, 80.0),
-            palette: palette(0.0, 0.47),
+            palette: palette(0.0, 0.47, [0.44, 0.58, 0.34]),
         }
     }
 
@@ -152,15 +152,15 @@ impl Theme {
             counter: oklch(0.58, 0.10, 215.0),
             flow_in: oklch(0.50, 0.12, 230.0),
             flow_out: oklch(0.55, 0.15, 50.0),
-            palette: palette(0.08, 0.80),
+            palette: palette(0.08, 0.80, [0.60, 0.70, 0.90]),
         }
     }
 }
 
 /// Colours of all [`ColorKey`]s. `lift` brightens those of the kinds of work;
 /// names have lightness `name_lightness` and little chroma, so that they stay
-/// behind them.
-fn palette(lift: f32, name_lightness: f32) -> Vec<SliceColor> {
+/// behind them; `grays` are the lightness of what is no work.
+fn palette(lift: f32, name_lightness: f32, grays: [f32; 3]) -> Vec<SliceColor> {
     let groups = OpGroup::ALL.map(|group| {
         // Cool: work. Warm: waiting and moving. Gray: neither.
         let (lightness, chroma, hue) = match group {
@@ -172,9 +172,9 @@ fn palette(lift: f32, name_lightness: f32) -> Vec<SliceColor> {
             OpGroup::Collective => (0.68, 0.16, 48.0),
             OpGroup::AsyncWait => (0.58, 0.16, 15.0),
             OpGroup::HostIo => (0.60, 0.08, 65.0),
-            OpGroup::Control => (0.44, 0.02, 262.0),
-            OpGroup::Other => (0.58, 0.02, 262.0),
-            OpGroup::Idle => (0.34, 0.01, 262.0),
+            OpGroup::Control => (grays[0] - lift, 0.02, 262.0),
+            OpGroup::Other => (grays[1] - lift, 0.02, 262.0),
+            OpGroup::Idle => (grays[2] - lift, 0.01, 262.0),
         };
         oklch((lightness + lift).min(0.95), chroma, hue)
     });

@@ -147,6 +147,12 @@ impl Timeline {
         let painter = ui.painter_at(ruler);
         painter.rect_filled(ruler, 0.0, theme.labels);
         paint::ruler(&painter, ruler, &scale, x_of, theme);
+        // The ruler's strip reaches over the scroll bar.
+        ui.painter().rect_filled(
+            Rect::from_two_pos(ruler.right_top(), areas.scroll_bar.right_top()),
+            0.0,
+            theme.labels,
+        );
         let painter = ui.painter_at(areas.corner);
         painter.rect_filled(areas.corner, 0.0, theme.labels);
         let span = Picos::from_ps(time.span_ps().round() as i64);

@@ -123,6 +123,26 @@ pub fn elided(
     painter.text(at, align, text, font.clone(), color).size()
 }
 
+/// As [`elided`], but keeps the end too: names of ops differ in their number.
+pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) {
+    let shortened = painter.fonts_mut(|fonts| {
+        let mut width = |text: &str| text.chars().map(|c| fonts.glyph_width(font, c)).sum::<f32>();
+        if width(text) <= room {
+            return None;
+        }
+        let cut = text.char_indices().rev().nth(7).map_or(0, |(at, _)| at);
+        let (head, tail) = text.split_at(cut);
+        let free = room - width(tail) - width("…");
+        let mut used = 0.0;
+        let fits = head.char_indices().find(|&(_, c)| {
+            used += width(c.encode_utf8(&mut [0; 4]));
+            used > free
+        });
+        Some(format!("{}…{tail}", &head[..fits.map_or(head.len(), |(at, _)| at)]))
+    });
+    elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color);
+}
+
 fn counters(painter: &Painter, origin: Pos2, list: &DrawList, theme: &Theme) {
     for counter in &list.counters {
         let base = origin.y + counter.top + COUNTER - 1.0;

@@ -26,9 +26,9 @@ pub fn steps_ui(ui: &mut Ui, report: &Answer<StepsReport>, out: &mut Vec<ViewCom
             return drop(ui.weak(reason));
         }
     };
-    let note = report.time.as_ref().map_or_else(String::new, |time| {
-        let median = Picos::from_ps(time.median as i64);
-        format!("median {median} over {} steps, {} to {}", time.count, shown(time.min), shown(time.max))
+    let note = report.time.as_ref().map_or_else(String::new, |time| match time.count {
+        1 => format!("one complete step: {}", shown(time.median)),
+        n => format!("median {} over {n} steps, {} to {}", shown(time.median), shown(time.min), shown(time.max)),
     });
     section_ui(ui, "Steps", &note);
     plot_ui(ui, report, out);
@@ -40,9 +40,50 @@ fn shown(ps: f64) -> Picos {
     Picos::from_ps(ps as i64)
 }
 
+/// How step times become heights: by their logarithm where the longest would
+/// flatten all others.
+#[derive(Clone, Copy)]
+enum Heights {
+    Linear,
+    /// Decades above this one (log10 of picoseconds).
+    Log(f64),
+}
+
+impl Heights {
+    fn of(steps: &[Step]) -> Self {
+        let times = || steps.iter().map(|step| step.time_ps.max(1));
+        let (least, most) = (times().min().unwrap_or(1), times().max().unwrap_or(1));
+        if most / least >= 20 { Self::Log((least as f64).log10().floor()) } else { Self::Linear }
+    }
+
+    fn height(self, ps: f64) -> f64 {
+        match self {
+            Self::Linear => ps,
+            Self::Log(floor) => (ps.max(1.0).log10() - floor).max(0.02),
+        }
+    }
+
+    fn label(self, height: f64) -> String {
+        match self {
+            Self::Linear if height == 0.0 => "0".to_owned(),
+            Self::Linear => Picos::from_ps(height as i64).to_string(),
+            Self::Log(_) if height.fract() != 0.0 => String::new(),
+            Self::Log(floor) => decade(floor + height),
+        }
+    }
+}
+
+/// `1 ms` for 9: a power of ten of picoseconds in its unit.
+fn decade(power: f64) -> String {
+    const UNITS: [&str; 5] = ["ps", "ns", "µs", "ms", "s"];
+    let power = power.clamp(0.0, 18.0) as usize;
+    let unit = (power / 3).min(UNITS.len() - 1);
+    format!("{} {}", 10_u64.pow((power - unit * 3) as u32), UNITS[unit])
+}
+
 fn plot_ui(ui: &mut Ui, report: &StepsReport, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
-    let longest = report.steps.iter().map(|step| step.time_ps).max().unwrap_or(1).max(1);
+    let heights = Heights::of(&report.steps);
     let bars = report.steps.iter().map(|step| {
         let color = if step.is_partial || step.is_warmup {
             theme.text_weak.gamma_multiply(0.5)
@@ -51,9 +92,11 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, out: &mut Vec<ViewCommand>) {
         } else {
             theme.accent
         };
-        Bar::new(f64::from(step.number), step.time_ps as f64).width(0.9).fill(color).stroke(egui::Stroke::NONE)
+        let height = heights.height(step.time_ps as f64);
+        Bar::new(f64::from(step.number), height).width(0.9).fill(color).stroke(egui::Stroke::NONE)
     });
     let chart = BarChart::new("steps", bars.collect()).allow_hover(false);
+    let top = report.steps.iter().map(|step| heights.height(step.time_ps as f64)).fold(0.0, f64::max);
     let plot = Plot::new("step times")
         .height(110.0)
         .allow_zoom(false)
@@ -64,14 +107,24 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, out: &mut Vec<ViewCommand>) {
         .show_x(false)
         .show_y(false)
         .show_grid([false, true])
-        .include_y(longest as f64 * 1.05)
-        .y_axis_formatter(|mark, _| axis_label(mark.value))
+        .include_y(top * 1.08)
+        .y_axis_min_width(52.0)
+        .y_axis_formatter(move |mark, _| heights.label(mark.value))
         .x_axis_formatter(|mark, _| if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() });
+    let plot = match heights {
+        // Marks at whole decades only.
+        Heights::Log(_) => plot.y_grid_spacer(|input| {
+            let (from, to) = input.bounds;
+            let decades = (from.ceil() as i64)..=(to.floor() as i64);
+            decades.map(|at| egui_plot::GridMark { value: at as f64, step_size: 1.0 }).collect()
+        }),
+        Heights::Linear => plot,
+    };
     let shown = plot.show(ui, |plot| {
         plot.bar_chart(chart);
         if let Some(time) = &report.time {
-            let line = HLine::new("median", time.median).color(theme.text_weak).style(LineStyle::dashed_dense());
-            plot.hline(line.allow_hover(false));
+            let line = HLine::new("median", heights.height(time.median)).color(theme.text_weak);
+            plot.hline(line.style(LineStyle::dashed_dense()).allow_hover(false));
         }
         plot.pointer_coordinate().map(|at| at.x.round() as i64)
     });
@@ -109,6 +162,15 @@ fn range_of(step: &Step) -> Option<TimeRange> {
     step.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
 }
 
-fn axis_label(ps: f64) -> String {
-    if ps == 0.0 { "0".to_owned() } else { Picos::from_ps(ps as i64).to_string() }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decades_carry_their_unit() {
+        assert_eq!(decade(9.0), "1 ms");
+        assert_eq!(decade(11.0), "100 ms");
+        assert_eq!(decade(13.0), "10 s");
+        assert_eq!(decade(0.0), "1 ps");
+    }
 }

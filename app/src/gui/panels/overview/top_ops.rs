@@ -8,7 +8,7 @@ use super::{Answer, section_ui};
 use crate::gui::panels::table::number;
 use crate::gui::state::ViewCommand;
 use crate::gui::theme::{Theme, small_font};
-use crate::gui::timeline::paint::elided;
+use crate::gui::timeline::paint::elided_middle;
 use crate::gui::trace::OpenTrace;
 use analysis::Unit;
 
@@ -76,15 +76,7 @@ fn row_ui(ui: &mut Ui, row: &OpRow, width: f32) -> bool {
     painter.rect_filled(swatch, 2.0, theme.group(row.group));
     let font = egui::FontId::proportional(12.0);
     let room = rect.width() - NUMBERS - 18.0;
-    elided(
-        &painter,
-        rect.left_center() + vec2(18.0, 0.0),
-        egui::Align2::LEFT_CENTER,
-        &row.name,
-        room,
-        &font,
-        theme.text,
-    );
+    elided_middle(&painter, rect.left_center() + vec2(18.0, 0.0), &row.name, room, &font, theme.text);
     let percent = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent));
     let texts = [
         percent(row.efficiency_percent),
