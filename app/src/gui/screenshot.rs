@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use image::ImageEncoder as _;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+
 use egui::{ColorImage, Context, ViewportCommand};
 use trace_model::{Picos, TimeRange};
 
@@ -164,6 +167,11 @@ pub fn result(outcome: &Outcome) -> anyhow::Result<()> {
 fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size;
     let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
-    image::save_buffer(path, &bytes, width as u32, height as u32, image::ColorType::Rgb8)
-        .map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
+    let write = || {
+        // Pictures are kept in the repository: small counts, speed does not.
+        let file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        let encoder = PngEncoder::new_with_quality(file, CompressionType::Best, FilterType::Adaptive);
+        encoder.write_image(&bytes, width as u32, height as u32, image::ExtendedColorType::Rgb8)
+    };
+    write().map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
 }

@@ -28,6 +28,10 @@ impl ColorKey {
     pub fn of_name(name: &str) -> Self {
         let stem =
             name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '(' | ')' | ' '));
+        if stem.is_empty() {
+            // Steps are numbers: no colour tells them apart, and none is needed.
+            return Self::of_group(OpGroup::Other);
+        }
         // FNV-1a: the same name has the same colour in every trace and every version.
         let hash = stem
             .bytes()
@@ -322,6 +326,7 @@ mod tests {
         assert_eq!(ColorKey::of_name("fusion.12"), ColorKey::of_name("fusion.99"));
         assert_eq!(ColorKey::of_name("jit_step(123)"), ColorKey::of_name("jit_step(9)"));
         assert_ne!(ColorKey::of_name("fusion"), ColorKey::of_name("copy"));
+        assert_eq!(ColorKey::of_name("12"), ColorKey::of_group(OpGroup::Other));
     }
 
     #[test]

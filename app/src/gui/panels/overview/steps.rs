@@ -63,6 +63,18 @@ impl Heights {
         }
     }
 
+    /// Distance of the axis' marks: two or three of them, at round numbers.
+    fn mark_step(self, top: f64) -> f64 {
+        match self {
+            Self::Log(_) => 1.0,
+            Self::Linear => {
+                let wanted = (top / 3.0).max(1.0);
+                let power = 10_f64.powf(wanted.log10().floor());
+                [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&step| step >= wanted).unwrap_or(wanted)
+            }
+        }
+    }
+
     fn label(self, height: f64) -> String {
         match self {
             Self::Linear if height == 0.0 => "0".to_owned(),
@@ -111,15 +123,12 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, out: &mut Vec<ViewCommand>) {
         .y_axis_min_width(52.0)
         .y_axis_formatter(move |mark, _| heights.label(mark.value))
         .x_axis_formatter(|mark, _| if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() });
-    let plot = match heights {
-        // Marks at whole decades only.
-        Heights::Log(_) => plot.y_grid_spacer(|input| {
-            let (from, to) = input.bounds;
-            let decades = (from.ceil() as i64)..=(to.floor() as i64);
-            decades.map(|at| egui_plot::GridMark { value: at as f64, step_size: 1.0 }).collect()
-        }),
-        Heights::Linear => plot,
-    };
+    let step = heights.mark_step(top);
+    let plot = plot.y_grid_spacer(move |input| {
+        let (from, to) = input.bounds;
+        let marks = ((from / step).ceil() as i64)..=((to / step).floor() as i64);
+        marks.map(|at| egui_plot::GridMark { value: at as f64 * step, step_size: step }).collect()
+    });
     let shown = plot.show(ui, |plot| {
         plot.bar_chart(chart);
         if let Some(time) = &report.time {
@@ -172,5 +181,14 @@ mod tests {
         assert_eq!(decade(11.0), "100 ms");
         assert_eq!(decade(13.0), "10 s");
         assert_eq!(decade(0.0), "1 ps");
+    }
+
+    #[test]
+    fn marks_are_round_and_few() {
+        for top in [1.0, 9.7e9, 58.69e9, 1.0e12] {
+            let step = Heights::Linear.mark_step(top);
+            assert!((1.0..=3.0).contains(&(top / step).max(1.0)), "{top}: {step}");
+        }
+        assert!((Heights::Linear.mark_step(58.69e9) - 20e9).abs() < 1.0);
     }
 }
