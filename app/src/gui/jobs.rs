@@ -115,7 +115,8 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
             Err(TryRecvError::Empty) => return false,
             Err(TryRecvError::Disconnected) => Err(format!("the {} thread stopped unexpectedly", self.name)),
         };
-        let wanted = self.key.as_ref() == Some(&running.key);
+        // Where another waits, this one was told to stop, even if both ask the same.
+        let wanted = self.next.is_none() && self.key.as_ref() == Some(&running.key);
         self.running = None;
         if wanted {
             let previous = std::mem::take(&mut self.memo).into_latest();
@@ -247,6 +248,21 @@ mod tests {
         worker.ask(1, |_| panic!("expected by this test"));
         wait(&mut worker);
         assert!(matches!(worker.memo(), Memo::Failed { .. }));
+    }
+
+    #[test]
+    fn asking_the_same_again_after_clearing_is_answered() {
+        let mut worker = worker();
+        worker.ask(1, |progress| {
+            while progress.check().is_ok() {
+                std::thread::yield_now();
+            }
+            Err("cancelled".to_owned())
+        });
+        worker.clear();
+        worker.ask(1, |_| Ok(1));
+        wait(&mut worker);
+        assert!(matches!(worker.memo(), Memo::Ready(1)));
     }
 
     #[test]

@@ -202,7 +202,12 @@ impl App {
             Command::Open(path) => self.open(&path),
             Command::OpenDialog => {
                 self.dialogs_opened += 1;
-                self.dialog.ask(self.dialogs_opened, |_| Ok(pick_file()));
+                if cfg!(target_os = "macos") {
+                    // There, dialogs belong to the main thread.
+                    self.commands.extend(pick_file().map(Command::Open));
+                } else {
+                    self.dialog.ask(self.dialogs_opened, |_| Ok(pick_file()));
+                }
             }
             Command::CancelLoad => self.loading.clear(),
             Command::DismissError => self.error = None,

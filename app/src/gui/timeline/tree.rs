@@ -43,7 +43,7 @@ pub struct Node {
     end: usize,
     /// Index of its first lane in the model, and their number; 0 for counters.
     pub lanes: (usize, usize),
-    /// Lowest and highest sample, zero included, where it shows samples instead of
+    /// Lowest and highest sample, zero included unless all are equal, where it shows samples instead of
     /// slices.
     pub counter: Option<(f64, f64)>,
 }
@@ -116,8 +116,7 @@ impl TrackTree {
         rows
     }
 
-    /// The groups around a track, and the track itself where it is folded: what
-    /// must be unfolded to see lane `depth` of it.
+    /// The folded groups around a track: what must be unfolded to see it.
     pub fn hidden_by(&self, model: &TraceModel, track: TrackId, state: &ViewState) -> Vec<GroupId> {
         let mut hiding = Vec::new();
         let mut group = Some(model.track(track).group);
@@ -166,7 +165,10 @@ impl TrackTree {
         let title = if name.is_empty() { format!("Track {}", model.track(track).external_id) } else { name.to_owned() };
         let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
         let counter = series.map(|series| {
-            series.samples().fold((0.0_f64, 0.0_f64), |(min, max), (_, value)| (min.min(value), max.max(value)))
+            let start = (f64::INFINITY, f64::NEG_INFINITY);
+            let (min, max) = series.samples().fold(start, |(min, max), (_, value)| (min.min(value), max.max(value)));
+            // A constant is a thin line at the bottom: there is nothing to see in it.
+            if min < max { (min.min(0.0), max.max(0.0)) } else { (min, max) }
         });
         let note = match series {
             Some(series) => plural(series.len(), "sample"),

@@ -1,7 +1,8 @@
 //! The verdict, and the utilizations that everybody asks for.
 
+use analysis::Metric;
 use analysis::utilization::UtilizationReport;
-use analysis::{Metric, Report};
+use analysis::verdict::VerdictReport;
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
 use super::{Answer, section_ui};
@@ -21,15 +22,13 @@ const HEADLINES: [&str; 6] = [
 ];
 
 /// The sentence to read first, and what it is about.
-pub fn verdict_ui(ui: &mut Ui, verdict: &Answer<dyn Report>, trace: &OpenTrace) {
+pub fn verdict_ui(ui: &mut Ui, verdict: &Answer<VerdictReport>, trace: &OpenTrace) {
     let theme = Theme::current(ui);
-    if let Ok(report) = verdict
-        && let Some(statement) = report.json().get("statement").and_then(|text| text.as_str().map(str::to_owned))
-    {
+    if let Ok(report) = verdict {
         let frame = Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin::symmetric(12, 9));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new(statement).size(14.5).color(theme.text_strong));
+            ui.label(RichText::new(&report.statement).size(14.5).color(theme.text_strong));
         });
         let bar = shown.response.rect.with_max_x(shown.response.rect.left() + 3.0);
         ui.painter().rect_filled(bar, 1.5, theme.accent);

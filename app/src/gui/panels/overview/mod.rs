@@ -12,6 +12,7 @@ use analysis::busy::Devices;
 use analysis::ops::{Ops, OpsReport};
 use analysis::steps::{Steps, StepsReport};
 use analysis::utilization::{Utilization, UtilizationReport};
+use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{ANALYSES, Analysis as _, AnalysisEntry, Report, Scope};
 use egui::{CollapsingHeader, RichText, ScrollArea, Ui};
 
@@ -28,7 +29,7 @@ type Answer<T> = Result<Arc<T>, String>;
 
 /// What the panel shows; computed in the background.
 pub struct Overview {
-    verdict: Answer<dyn Report>,
+    verdict: Answer<VerdictReport>,
     utilization: Answer<UtilizationReport>,
     ops: Answer<OpsReport>,
     steps: Answer<StepsReport>,
@@ -41,10 +42,10 @@ impl Overview {
     pub fn compute(session: &Session) -> Self {
         let context = session.context(Scope::WholeTrace);
         let run = |entry: &AnalysisEntry| (entry.run)(&context).map_err(|error| error.to_string());
-        let shown = ["verdict", Utilization::ID, Ops::ID, Steps::ID, Devices::ID];
+        let shown = [Verdict::ID, Utilization::ID, Ops::ID, Steps::ID, Devices::ID];
         let others = ANALYSES.iter().filter(|entry| !shown.contains(&entry.id));
         Self {
-            verdict: session.report_by_id("verdict", Scope::WholeTrace).map_err(|error| error.to_string()),
+            verdict: context.report::<Verdict>().map_err(|error| error.to_string()),
             utilization: context.report::<Utilization>().map_err(|error| error.to_string()),
             ops: context.report::<Ops>().map_err(|error| error.to_string()),
             steps: context.report::<Steps>().map_err(|error| error.to_string()),
