@@ -299,6 +299,29 @@ fn a_log_directory_opens_its_newest_run_or_the_one_named() {
     assert!(stderr(&output).contains("2026_02_02_00_00_00"), "{}", stderr(&output));
 }
 
+/// The hosts count their devices and executions alike; nothing may mix them up.
+#[test]
+fn the_hosts_of_a_run_are_one_trace() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
+    let dir = tempfile::tempdir().unwrap();
+    for (sample, host) in [("synthetic_v5e_8chip_overlap", "host0"), ("synthetic_v5e_8chip_serial", "host1")] {
+        let name = format!("{host}.xplane.pb");
+        fs::copy(samples.join(sample).with_extension("xplane.pb"), dir.path().join(name)).unwrap();
+    }
+    fs::copy(samples.join("synthetic_v5e_8chip_overlap.trace.json.gz"), dir.path().join("host0.trace.json.gz"))
+        .unwrap();
+    let json = |path: &Path| -> Value {
+        let output = run(&["doctor", path.to_str().unwrap(), "--format", "json"]);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let both = json(dir.path());
+    assert_eq!(both["input"].as_array().map(Vec::len), Some(2), "the JSON of host0 is a duplicate");
+    assert_eq!(both["import"]["issues"][0]["kind"], "duplicate");
+    let shifts = |json: &Value| json["reports"]["doctor"]["report"]["clock_shifts"].as_array().unwrap().clone();
+    let alone = ["host0", "host1"].map(|host| shifts(&json(&dir.path().join(host).with_extension("xplane.pb"))));
+    assert_eq!(shifts(&both), alone.concat());
+}
+
 #[test]
 fn strict_turns_lost_data_into_code_11() {
     let whole = CHROME_TRACE.len() - 40;

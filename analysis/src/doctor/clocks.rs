@@ -15,7 +15,7 @@
 //! nothing is wrong; else the lower bound is the least correction.
 
 use serde::Serialize;
-use trace_model::{GroupKind, SliceAttr, SliceRef, TraceModel, TrackKind};
+use trace_model::{GroupId, GroupKind, SliceAttr, SliceRef, TraceModel, TrackKind};
 
 use crate::Context;
 
@@ -40,13 +40,19 @@ pub struct ClockShift {
 }
 
 /// The shift of every device whose programs can be paired with host events.
-pub(super) fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
+pub(super) fn clock_shifts<'a>(cx: &Context<'a>) -> Vec<ClockShift> {
     let model = cx.model;
     let cores = cx.tensor_cores();
     let enqueues = host_slices(model, |name| name == "DoEnqueueProgram" || name.ends_with("ExecuteLaunch"));
     let completions = host_slices(model, |name| name == "CompleteCallbacks" || name == "tpu::System::Execute=>Done");
-    let alone = cores.len() == 1;
+    let source = |group: GroupId| model.group(group).source;
     let shifts = cores.iter().filter_map(|&core| {
+        // Hosts of one run count devices and executions alike: each has its own.
+        let alone = cores.iter().filter(|&&other| source(other) == source(core)).count() == 1;
+        let of_host = |slices: &[SliceRef<'a>]| -> Vec<SliceRef<'a>> {
+            slices.iter().copied().filter(|slice| source(model.track(slice.track()).group) == source(core)).collect()
+        };
+        let (enqueues, completions) = (of_host(&enqueues), of_host(&completions));
         let GroupKind::TensorCore { ordinal } = model.group(core).kind else { return None };
         let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Modules);
         let mut programs: Vec<SliceRef<'_>> = tracks.flat_map(|track| model.slices_on(track)).collect();

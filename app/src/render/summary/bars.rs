@@ -6,6 +6,8 @@ use analysis::Scope;
 use analysis::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
 
+use trace_model::TraceModel;
+
 use super::super::table::shortened;
 use super::super::{Document, Layout};
 use super::INDENT;
@@ -40,7 +42,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
         return String::new();
     }
     let mut text = format!("{}\n", layout.style.bold(heading(document.scope)));
-    for (name, cores) in rows(&cores) {
+    for (name, cores) in rows(&cores, document.session.model()) {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + 14).min(MAX_BAR);
         let bar = bar(&parts, width, layout);
@@ -64,16 +66,28 @@ fn heading(scope: Scope) -> &'static str {
     }
 }
 
-fn rows<'a>(cores: &[&'a CoreOps]) -> Vec<(String, Vec<&'a CoreOps>)> {
+fn rows<'a>(cores: &[&'a CoreOps], model: &TraceModel) -> Vec<(String, Vec<&'a CoreOps>)> {
+    let name = |core: &CoreOps| name(core, model);
     if cores.len() <= MAX_DEVICES {
-        return cores.iter().map(|&core| (core.name.clone(), vec![core])).collect();
+        return cores.iter().map(|&core| (name(core), vec![core])).collect();
     }
     let by_busy = |core: &&&CoreOps| (core.busy_ps, std::cmp::Reverse(core.ordinal));
     let mut rows = vec![(format!("mean of {}", cores.len()), cores.to_vec())];
     for core in [cores.iter().max_by_key(by_busy), cores.iter().min_by_key(by_busy)].into_iter().flatten() {
-        rows.push((core.name.clone(), vec![core]));
+        rows.push((name(core), vec![core]));
     }
     rows
+}
+
+/// `/device:TPU:0`; of several hosts `host1 TPU:0`, because each counts from 0.
+fn name(core: &CoreOps, model: &TraceModel) -> String {
+    if model.sources().len() < 2 {
+        return core.name.clone();
+    }
+    let source = model.source(model.group(core.core).source);
+    let device = core.name.trim_start_matches("/device:");
+    let room = NAME.saturating_sub(device.chars().count() + 2);
+    format!("{} {device}", shortened(source.host.as_ref().unwrap_or(&source.name), room))
 }
 
 /// Time of each group and of idling.
