@@ -1,6 +1,6 @@
 //! Steps: where they are, how long they take, which ones stand out.
 //!
-//! The [`ladder`] finds them; this report says which rung held and why. All times
+//! The `ladder` finds them; this report says which rung held and why. All times
 //! are on the timeline, because annotations, steps and compilation have no other
 //! clock. Step time is the span of the slowest core (`XProf`'s definition), the
 //! interval is from its begin to the begin of the next step.

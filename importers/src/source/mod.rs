@@ -135,7 +135,7 @@ impl Source {
         format!("cannot read arguments: {error}: {shown}")
     }
 
-    /// The same source without its bytes, where [`Self::read_later`] can have them
+    /// The same source without its bytes, where `read_later` can have them
     /// again from the file.
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
