@@ -10,8 +10,9 @@
 //! boxes    ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
 //! ```
 
-use trace_model::{LabelId, LodIndex, LodSlice, Picos, SliceId, TraceModel};
+use trace_model::{LabelId, LodIndex, SliceId, TraceModel};
 
+use super::tiles::{MAX_LEVEL, Piece, Tiles};
 use super::tree::{COUNTER, GAP, LANE, Row, TrackTree};
 use super::viewport::Viewport;
 
@@ -124,12 +125,13 @@ pub struct DrawList {
     /// Arrows of the selected slice.
     pub arrows: Vec<Arrow>,
     /// Kept to save allocations.
-    found: Vec<LodSlice>,
+    pieces: Vec<Piece>,
 }
 
 impl DrawList {
-    /// Lays out `scene` as seen through `window`, reusing the memory of before.
-    pub fn fill(&mut self, scene: Scene<'_>, window: &Window<'_>) {
+    /// Lays out `scene` as seen through `window`, reusing the memory and the tiles
+    /// of before.
+    pub fn fill(&mut self, scene: Scene<'_>, window: &Window<'_>, tiles: &mut Tiles) {
         self.rows.clear();
         self.boxes.clear();
         self.counters.clear();
@@ -146,7 +148,7 @@ impl DrawList {
             for lane in 0..row.lanes {
                 let top = row.y + lane as f32 * (LANE + GAP);
                 if top + LANE > 0.0 && top < window.height {
-                    self.add_lane(scene, window, node.lanes.0 + lane, top);
+                    self.add_lane(scene, window, tiles, node.lanes.0 + lane, top);
                 }
             }
         }
@@ -169,16 +171,18 @@ impl DrawList {
         self.rows.iter().find(|row| row.y <= y && y < row.y + row.height)
     }
 
-    fn add_lane(&mut self, scene: Scene<'_>, window: &Window<'_>, lane: usize, top: f32) {
-        let Some(model_lane) = scene.model.all_lanes().get(lane) else { return };
-        self.found.clear();
-        let resolution = resolution(window);
-        scene.lod.lane(lane).query(scene.model, model_lane, window.time.range(), resolution, &mut self.found);
+    fn add_lane(&mut self, scene: Scene<'_>, window: &Window<'_>, tiles: &mut Tiles, lane: usize, top: f32) {
+        self.pieces.clear();
+        tiles.pieces(scene, lane, window.time.range(), level(window), &mut self.pieces);
         let width = f64::from(window.width);
-        for found in &self.found {
+        for found in &self.pieces {
             let left = window.time.fraction(found.range.start) * width;
             let right = window.time.fraction(found.range.end) * width;
             let drawn = (right - left).max(f64::from(MIN_WIDTH));
+            if left > width || left + drawn < 0.0 {
+                // Tiles reach past the edges.
+                continue;
+            }
             // Shares are of what is drawn: a bucket of few slices is nearly empty.
             let fill = if found.count == 1 {
                 1.0
@@ -191,8 +195,8 @@ impl DrawList {
                 left,
                 right,
                 top,
-                slice: found.representative,
-                label: scene.model.slice(found.representative).label_id(),
+                slice: found.slice,
+                label: found.label,
                 count: found.count,
                 fill: fill as f32,
                 has_text: found.count == 1 && right.min(window.width) - left.max(0.0) >= MIN_TEXT,
@@ -241,11 +245,11 @@ impl DrawList {
     }
 }
 
-/// Picoseconds per bucket: a power of two, so that it changes rarely while one
-/// zooms, wide enough for the narrowest box.
-fn resolution(window: &Window<'_>) -> Picos {
+/// Picoseconds per bucket as a power of two, so that it changes rarely while one
+/// zooms: wide enough for the narrowest box.
+fn level(window: &Window<'_>) -> u32 {
     let ps = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
-    if ps <= 1.0 { Picos::from_ps(1) } else { Picos::from_ps(1_i64 << (ps.log2().ceil() as u32).min(61)) }
+    if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
 }
 
 /// Left, right and top of a slice's box; `None` where its row is folded away.

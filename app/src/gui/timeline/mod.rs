@@ -12,6 +12,7 @@ mod labels;
 pub mod layout;
 mod motion;
 pub mod paint;
+mod tiles;
 mod tooltip;
 pub mod tree;
 pub mod viewport;
@@ -21,6 +22,7 @@ use trace_model::{Picos, TimeRange, Timestamp};
 
 use self::layout::{DrawList, SliceBox, Window};
 use self::paint::Colors;
+use self::tiles::Tiles;
 use self::tree::{LANE, Row};
 use self::viewport::{Viewport, tick_label, tick_step, ticks};
 use super::state::{ColorBy, ViewCommand, ViewState};
@@ -36,10 +38,14 @@ const SCROLL_BAR: f32 = 10.0;
 /// Space below the last row, so that it can be scrolled clear of the edge.
 const BELOW: f32 = 48.0;
 
+/// Tiles computed in one frame: some 3 ms where memory is slowest.
+const NEW_TILES: usize = 32;
+
 /// What the timeline remembers from frame to frame: nothing that matters.
 #[derive(Default)]
 pub struct Timeline {
     list: DrawList,
+    tiles: Tiles,
     glide: motion::Glide,
     hands: input::Hands,
 }
@@ -101,7 +107,11 @@ impl Timeline {
             height: areas.canvas.height(),
             selection: state.place.selection,
         };
-        self.list.fill(trace.scene(), &window);
+        self.tiles.begin_frame(NEW_TILES);
+        self.list.fill(trace.scene(), &window, &mut self.tiles);
+        if self.tiles.is_incomplete() {
+            ui.ctx().request_repaint();
+        }
 
         let keys = match state.color_by {
             ColorBy::Category => &trace.by_category,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::gui::state::{ViewCommand, ViewState};
-use trace_model::{FlowEnd, GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+use trace_model::{FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
 fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
@@ -25,7 +25,7 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
         selection: state.place.selection,
     };
     let mut list = DrawList::default();
-    list.fill(Scene { model, lod: &lod, tree: &tree }, &window);
+    list.fill(Scene { model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
     show(&list, model, &tree)
 }
 
@@ -175,7 +175,7 @@ fn the_box_below_the_pointer_is_found() {
     let time = Viewport::of(range(0, 100));
     let window = Window { time, rows: &rows, scroll: 0.0, width: 100.0, height: 200.0, selection: None };
     let mut list = DrawList::default();
-    list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window);
+    list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
     let name = |x, y| list.hit(x, y).map(|b| model.slice(b.slice).name());
     assert_eq!(name(20.0, 40.0), Some("outer"));
     assert_eq!(name(20.0, 60.0), Some("inner"));
