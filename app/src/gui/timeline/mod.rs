@@ -39,7 +39,7 @@ const SCROLL_BAR: f32 = 10.0;
 const BELOW: f32 = 48.0;
 
 /// Tiles computed in one frame: some 3 ms where memory is slowest.
-const NEW_TILES: usize = 32;
+const NEW_TILES: usize = 20;
 
 /// What the timeline remembers from frame to frame: nothing that matters.
 #[derive(Default)]
