@@ -1,5 +1,7 @@
 //! Facts that few slices carry, as sparse columns.
 
+use crate::compact::CompactColumn;
+
 /// A per-execution fact that an analysis needs without reading the arguments of
 /// every slice. Everything else stays in the file (see [`crate::ArgSource`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,20 +52,20 @@ pub enum SliceAttr {
 #[derive(Debug, Default)]
 pub(crate) struct SparseColumn {
     pub(crate) rows: Vec<u32>,
-    pub(crate) values: Vec<i64>,
+    pub(crate) values: CompactColumn,
 }
 
 impl SparseColumn {
     pub(crate) fn get(&self, row: u32) -> Option<i64> {
-        self.rows.binary_search(&row).ok().map(|i| self.values[i])
+        self.rows.binary_search(&row).ok().map(|i| self.values.get(i))
     }
 
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn freeze(&mut self) {
         self.rows.shrink_to_fit();
-        self.values.shrink_to_fit();
+        self.values.freeze();
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.rows.capacity() * 4 + self.values.capacity() * 8
+        self.rows.capacity() * 4 + self.values.heap_bytes()
     }
 }

@@ -277,8 +277,8 @@ impl TraceModel {
         let column = self.slices.attrs.get(&attr);
         column
             .into_iter()
-            .flat_map(|c| c.rows.iter().zip(&c.values))
-            .map(|(&row, &value)| (self.slice(SliceId(row)), value))
+            .flat_map(|c| c.rows.iter().enumerate().map(|(i, &row)| (row, c.values.get(i))))
+            .map(|(row, value)| (self.slice(SliceId(row)), value))
     }
 
     /// Every lane, by track then depth.

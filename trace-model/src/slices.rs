@@ -32,12 +32,13 @@ impl SliceId {
 /// Handle that means "no arguments".
 pub(crate) const NO_ARGS: i64 = -1;
 
-/// Columns of all slices. At most 32 bytes a row before `args` and device clocks.
+/// Columns of all slices. At most 32 bytes a row, `args` left aside, in every capture seen.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTable {
     pub(crate) starts: Vec<i64>,
     pub(crate) durs: CompactColumn,
-    pub(crate) self_durs: CompactColumn,
+    /// Measured time of the direct children: zero for most, unlike self time, so it packs to nothing.
+    pub(crate) child_durs: CompactColumn,
     pub(crate) labels: Vec<u32>,
     pub(crate) parents: Vec<u32>,
     /// Empty where no slice has arguments.
@@ -84,20 +85,20 @@ impl SliceTable {
         Some(&pairs[from..to])
     }
 
-    pub(crate) fn shrink(&mut self) {
+    pub(crate) fn freeze(&mut self) {
         self.starts.shrink_to_fit();
-        self.durs.shrink();
-        self.self_durs.shrink();
+        self.durs.freeze();
+        self.child_durs.freeze();
         self.labels.shrink_to_fit();
         self.parents.shrink_to_fit();
-        self.args.shrink();
-        self.attrs.values_mut().for_each(SparseColumn::shrink);
+        self.args.freeze();
+        self.attrs.values_mut().for_each(SparseColumn::freeze);
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.starts.capacity() * 8
             + self.durs.heap_bytes()
-            + self.self_durs.heap_bytes()
+            + self.child_durs.heap_bytes()
             + (self.labels.capacity() + self.parents.capacity()) * 4
             + self
                 .device_clocks
@@ -165,7 +166,7 @@ impl<'a> SliceRef<'a> {
 
     /// [`Self::measured_dur`] less that of the direct children; never negative.
     pub fn self_dur(self) -> Picos {
-        Picos::from_ps(self.model.slices.self_durs.get(self.row()))
+        (self.measured_dur() - Picos::from_ps(self.model.slices.child_durs.get(self.row()))).clamped()
     }
 
     /// What it is an occurrence of, for grouping.

@@ -29,7 +29,7 @@ impl Merged {
             table: SliceTable {
                 starts: Vec::with_capacity(rows),
                 durs: CompactColumn::with_capacity(rows),
-                self_durs: CompactColumn::with_capacity(rows),
+                child_durs: CompactColumn::with_capacity(rows),
                 labels: Vec::with_capacity(rows),
                 parents: Vec::with_capacity(rows),
                 args: CompactColumn::with_capacity(if has_args { rows } else { 0 }),
@@ -72,7 +72,7 @@ impl Merged {
 
         let table = &mut self.table;
         table.durs.extend(&track.durs);
-        table.self_durs.extend(&track.self_durs);
+        table.child_durs.extend(&track.child_durs);
         table.starts.extend_from_slice(&track.starts);
         table.labels.extend_from_slice(&track.labels);
         table.parents.extend(track.parents.iter().map(|&p| if p == NO_PARENT { p } else { p + base }));

@@ -38,7 +38,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         .collect();
 
     let Merged { mut table, lanes, track_lanes, track_args, rows_of } = merged;
-    table.shrink();
+    table.freeze();
     let mut model = TraceModel {
         strings: builder.strings,
         sources: builder.sources,

@@ -25,7 +25,7 @@ pub(super) struct Job {
 pub(super) struct FinishedTrack {
     pub(super) starts: Vec<i64>,
     pub(super) durs: CompactColumn,
-    pub(super) self_durs: CompactColumn,
+    pub(super) child_durs: CompactColumn,
     pub(super) labels: Vec<u32>,
     pub(super) parents: Vec<u32>,
     pub(super) args: CompactColumn,
@@ -142,7 +142,7 @@ impl Placed<'_> {
         let mut out = FinishedTrack {
             starts: Vec::with_capacity(n),
             durs: CompactColumn::with_capacity(n),
-            self_durs: CompactColumn::with_capacity(n),
+            child_durs: CompactColumn::with_capacity(n),
             labels: Vec::with_capacity(n),
             parents: Vec::with_capacity(n),
             args: CompactColumn::with_capacity(if has_args { n } else { 0 }),
@@ -152,7 +152,7 @@ impl Placed<'_> {
             let i = self.order[position as usize] as usize;
             out.starts.push(batch.starts[i]);
             out.durs.push(batch.durs.get(i));
-            out.self_durs.push((measured(i) - children[position as usize]).max(0));
+            out.child_durs.push(children[position as usize]);
             out.labels.push(batch.labels[i]);
             let parent = self.parents[position as usize];
             out.parents.push(if parent == NO_PARENT { NO_PARENT } else { self.row_of[parent as usize] });
@@ -219,7 +219,7 @@ fn device_clock(
         start_column.push(start(i).saturating_sub(base));
         dur_column.push(batch.device_durs.get(i).saturating_sub(batch.durs.get(i)));
     }
-    start_column.shrink();
-    dur_column.shrink();
+    start_column.freeze();
+    dur_column.freeze();
     (base, start_column, dur_column)
 }
