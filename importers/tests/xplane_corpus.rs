@@ -312,12 +312,26 @@ fn a_plane_whose_lengths_do_not_add_up_costs_only_itself() {
 }
 
 #[test]
-fn a_big_profile_keeps_every_event_in_little_memory() {
+fn a_big_profile_keeps_every_event() {
     let Some(model) = open("big/jax_cpu_808k_events.xplane.pb.gz") else { return };
     assert_eq!(model.slice_count(), 808_237);
     assert_eq!(model.flows().len(), 254_870);
-    let bytes = model.memory_use().bytes_per_slice().unwrap();
-    assert!(bytes <= 32.0, "{bytes} bytes a slice");
+}
+
+#[test]
+fn slices_take_at_most_32_bytes() {
+    let files = [
+        "big/jax_cpu_808k_events.xplane.pb.gz",
+        "gpu/tf2_8xV100.xplane.pb",
+        "tpu/v5e_matmul.xplane.pb",
+        "tpu/v6e_x4_host_offload.xplane.pb",
+        "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+    ];
+    for file in files {
+        let Some(model) = open(file) else { return };
+        let bytes = model.memory_use().bytes_per_slice().unwrap();
+        assert!(bytes <= 32.0, "{file}: {bytes} bytes a slice");
+    }
 }
 
 #[test]
