@@ -117,7 +117,7 @@ impl Context<'_> {
     /// device       [op][op]        [op]
     /// window    |                       |
     /// ```
-    fn shifted(&self, core: GroupId, range: TimeRange) -> TimeRange {
+    pub(crate) fn shifted(&self, core: GroupId, range: TimeRange) -> TimeRange {
         let ops = self.model.track_of_kind(core, TrackKind::Ops);
         let lanes = ops.map(|track| self.model.lanes(track)).unwrap_or_default();
         let overlapping = lanes.iter().flat_map(|lane| self.model.slices_in(lane, range));

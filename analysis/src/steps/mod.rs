@@ -54,9 +54,9 @@ pub struct Step {
     pub label: String,
     /// Begin on the first core, on the timeline.
     pub start_ps: i64,
-    /// Longest span over the cores.
+    /// Longest span over the cores, by the clock that timed their ops.
     pub time_ps: i64,
-    /// From begin to the begin of the next step, on the slowest core; `None` for the last.
+    /// From begin to the begin of the next step, on the slowest core, by the same clock; `None` for the last.
     pub interval_ps: Option<i64>,
     /// The core (or host) with the longest span, where several took part.
     pub slowest: Option<String>,
@@ -79,6 +79,8 @@ pub struct StepSpan {
     pub group: GroupId,
     /// From when to when, on the timeline.
     pub range: TimeRange,
+    /// The same by the clock that timed its ops; what step times are taken from.
+    pub measured: TimeRange,
 }
 
 impl Step {
@@ -185,7 +187,7 @@ fn whole(cx: &Context<'_>) -> StepsReport {
         let is_warmup = !raw_step.is_partial && warmup_left > 0;
         warmup_left -= u32::from(is_warmup);
         let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
-        step(model, raw_step, raw.get(k + 1), number, is_warmup, &compiling)
+        step(cx, raw_step, raw.get(k + 1), number, is_warmup, &compiling)
     });
     let steps = steps.collect();
     let mut report = StepsReport {
@@ -203,31 +205,34 @@ fn whole(cx: &Context<'_>) -> StepsReport {
 }
 
 fn step(
-    model: &TraceModel,
+    cx: &Context<'_>,
     raw: &ladder::RawStep,
     next: Option<&ladder::RawStep>,
     number: u32,
     is_warmup: bool,
     compiling: &IntervalSet,
 ) -> Step {
-    let slowest = raw.spans.iter().min_by_key(|(_, range)| std::cmp::Reverse(range.dur())).copied();
-    let next_begin = slowest.and_then(|(group, _)| Some(next?.spans.iter().find(|(g, _)| *g == group)?.1.start));
-    let interval = slowest.zip(next_begin).map(|((_, range), begin)| (begin - range.start).ps());
+    let model = cx.model;
+    let span = |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: cx.shifted(group, range) };
+    let spans: Vec<StepSpan> = raw.spans.iter().map(span).collect();
+    let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
+    let interval = slowest.and_then(|slowest| {
+        let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
+        Some((following.measured.start - slowest.measured.start).ps())
+    });
     let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();
     Step {
         number,
         label: raw.label.clone(),
         start_ps: hull.start.ps(),
-        time_ps: slowest.map_or(0, |(_, range)| range.dur().ps()),
+        time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
         interval_ps: interval,
-        slowest: slowest
-            .filter(|_| raw.spans.len() > 1)
-            .map(|(group, _)| model.str(model.group(group).name).to_owned()),
+        slowest: slowest.filter(|_| spans.len() > 1).map(|span| model.str(model.group(span.group).name).to_owned()),
         compile_ps: compiling.measure_in(hull).ps(),
         is_partial: raw.is_partial,
         is_warmup,
         is_outlier: false,
-        spans: raw.spans.iter().map(|&(group, range)| StepSpan { group, range }).collect(),
+        spans,
     }
 }
 
@@ -288,7 +293,7 @@ impl Tabular for StepsReport {
                 column("remark", "Remark", Unit::None),
             ],
             rows: rows.collect(),
-            notes: vec!["Time is the longest span over the cores.".to_owned()],
+            notes: vec!["Time is the longest span over the cores, by the clock that timed their ops.".to_owned()],
         };
         vec![summary, list]
     }
