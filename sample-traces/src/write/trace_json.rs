@@ -147,6 +147,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn threads_are_numbered_by_the_low_half_of_their_line() {
+        let line = |id| Line { id, name: String::new(), timestamp_ns: 0, events: Vec::new() };
+        assert_eq!(tid(&line(9_183_218_585_576_192_760)), 403_225_336);
+        assert_eq!(tid(&line(-7_565_713_996_007_134_123)), 2_613_783_637);
+    }
+
+    #[test]
     fn numbers_have_seventeen_digits_as_in_the_export() {
         for (value, expected) in [
             (2.0, "2"),
