@@ -1,4 +1,5 @@
-//! What a collective moves: message size, bus bandwidth, time at link speed.
+//! What a collective moves: message size and bus bandwidth. How long links need
+//! for it is in [`crate::ici`].
 //!
 //! `bytes_accessed` of a collective is local HBM traffic; what crosses the network
 //! follows from shapes and group size. Sizes follow the convention of NCCL's
@@ -64,30 +65,6 @@ pub fn bus_bandwidth(kind: CollectiveKind, bytes: u64, n: u64, seconds: f64) -> 
     (seconds > 0.0).then(|| sent_bytes(kind, bytes, n) / seconds)
 }
 
-/// Seconds that a collective needs at link speed.
-///
-/// `axis_bandwidth` is both directions of one wrapped torus axis in bytes/s,
-/// `axes` how many are used, `n` the participants of a wrapped ring. A hop takes
-/// about a microsecond, so that small messages are bound by latency. `None` for
-/// patterns whose time depends on the route.
-pub fn ideal_seconds(kind: CollectiveKind, bytes: u64, n: u64, axes: u32, axis_bandwidth: f64) -> Option<f64> {
-    if n < 2 || axes == 0 || axis_bandwidth <= 0.0 {
-        return None;
-    }
-    let gather = (bytes as f64 / (f64::from(axes) * axis_bandwidth)).max(latency_floor_seconds(n));
-    match kind {
-        CollectiveKind::AllGather | CollectiveKind::ReduceScatter => Some(gather),
-        CollectiveKind::AllReduce => Some(2.0 * gather),
-        CollectiveKind::AllToAll => Some(gather / 4.0),
-        _ => None,
-    }
-}
-
-/// Least time on a wrapped ring: half of it, a microsecond a hop.
-pub fn latency_floor_seconds(n: u64) -> f64 {
-    n.div_ceil(2) as f64 * 1e-6
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,15 +79,6 @@ mod tests {
         assert!((busbw(CollectiveKind::AllGather) - 46.976).abs() < 5e-4);
         assert!(bus_factor(CollectiveKind::AllReduce, 1).abs() < f64::EPSILON);
         assert_eq!(bus_bandwidth(CollectiveKind::AllReduce, 1, 2, 0.0), None);
-    }
-
-    #[test]
-    fn all_gather_over_one_wrapped_axis_of_v5p() {
-        let time = ideal_seconds(CollectiveKind::AllGather, MIB_256, 8, 1, 1.8e11).unwrap();
-        assert!((time * 1e3 - 1.491).abs() < 5e-4);
-        assert!((latency_floor_seconds(8) - 4e-6).abs() < 1e-12);
-        // Few bytes: the hops dominate.
-        assert_eq!(ideal_seconds(CollectiveKind::AllGather, 8, 8, 1, 1.8e11), Some(latency_floor_seconds(8)));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod core_time;
 pub mod doctor;
 pub mod hlo_text;
 pub mod host_class;
+pub mod ici;
 pub mod intervals;
 pub mod kernel_scopes;
 pub mod ops;

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use trace_model::TimeRange;
 
+use crate::ici::Topology;
+
 /// Which part of the trace a report is about. Slices that begin inside count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -27,6 +29,8 @@ pub struct Options {
     /// Chip whose published peaks to use where the capture records none
     /// (`v5e`, `v6e`, `v7x` …).
     pub device_spec: Option<String>,
+    /// The grid of chips; else every grid that the generation allows is considered.
+    pub topology: Option<Topology>,
     /// Only devices with these ordinals; all where empty.
     pub devices: Vec<u32>,
     /// Steps at the start that statistics leave out, besides partial ones.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use analysis::ici::Topology;
 use analysis::{Options, Scope};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use importers::ImportOptions;
@@ -62,6 +63,9 @@ pub struct InputArgs {
     /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
     #[arg(long, value_name = "CHIP", value_parser = chip)]
     pub device_spec: Option<String>,
+    /// Chips along each axis of the slice, as 4x4 or 2x2x4: how fast collectives can be
+    #[arg(long, value_name = "AxBxC")]
+    pub topology: Option<Topology>,
     /// Leave out the first N steps, besides partial ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
@@ -75,7 +79,12 @@ impl InputArgs {
 
     /// Assumptions of all reports.
     pub fn options(&self) -> Options {
-        Options { device_spec: self.device_spec.clone(), devices: self.device.clone(), warmup_steps: self.warmup }
+        Options {
+            device_spec: self.device_spec.clone(),
+            topology: self.topology.clone(),
+            devices: self.device.clone(),
+            warmup_steps: self.warmup,
+        }
     }
 }
 
