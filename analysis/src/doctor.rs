@@ -4,16 +4,14 @@
 //! The rules are a list; each looks for one thing and says what it saw. They have
 //! no opinion on performance.
 
-mod clocks;
 mod rules;
 mod table;
 
 use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Severity, Source};
 
+use crate::clocks::{ClockShift, Clocks};
 use crate::{Analysis, AnalysisError, Context};
-
-pub use clocks::ClockShift;
 
 /// The health analysis.
 pub struct Doctor;
@@ -38,9 +36,16 @@ impl Analysis for Doctor {
             slices: memory.slices,
             bytes_per_slice: memory.bytes_per_slice(),
             memory,
-            clock_shifts: clocks::clock_shifts(cx),
+            clock_shifts: clock_shifts(cx),
         })
     }
+}
+
+/// The shifts of the devices that were asked for.
+fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
+    let cores = cx.tensor_cores();
+    let all = cx.report::<Clocks>().map(|clocks| clocks.devices.clone()).unwrap_or_default();
+    all.into_iter().filter(|shift| cores.contains(&shift.group)).collect()
 }
 
 /// The health of a capture.

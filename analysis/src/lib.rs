@@ -10,6 +10,7 @@ pub mod busy;
 mod cache;
 pub mod category;
 pub mod chips;
+pub mod clocks;
 pub mod collective_bytes;
 pub mod compile;
 pub mod core_time;
@@ -70,5 +71,6 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<roofline::Roofline>(),
     entry::<overlap::Overlap>(),
     entry::<compile::Compile>(),
+    entry::<clocks::Clocks>(),
     entry::<doctor::Doctor>(),
 ];

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use analysis::clocks::{Clocks, Sync};
 use analysis::compile::Compile;
 use analysis::ops::{Ops, OpsReport};
 use analysis::overlap::{Overlap, OverlapReport};
@@ -239,6 +240,26 @@ fn compilation_is_counted_once_and_only_where_there_is_one() {
         let steps = report!(Steps, &open_protobuf(&run));
         let compiling: Vec<_> = steps.steps.iter().filter(|step| step.compile_ps > 0).map(|step| step.number).collect();
         assert_eq!(compiling, [expected.step], "{name}");
+    }
+}
+
+#[test]
+fn clocks_are_as_far_apart_as_they_were_made() {
+    for run in runs() {
+        for model in [open_protobuf(&run), open_json(&run)] {
+            let report = report!(Clocks, &model);
+            let name = &run.spec.name;
+            assert_eq!(report.devices.len(), run.spec.devices() as usize, "{name}");
+            let at_least = report.devices.iter().map(|shift| shift.bounds.at_least_ps).max().unwrap();
+            let at_most = report.devices.iter().map(|shift| shift.bounds.at_most_ps.unwrap()).min().unwrap();
+            assert_eq!((at_least, at_most), run.expected.clock_shift_ps, "{name}");
+            for shift in &report.devices {
+                let needed = shift.bounds.at_least_ps.max(0);
+                let sync = if needed == 0 { Sync::Aligned } else { Sync::Shifted };
+                assert_eq!((shift.sync, shift.shift_ps), (sync, needed), "{name}");
+                assert_eq!((shift.pairs, shift.ends), (run.spec.steps as usize, run.spec.steps as usize), "{name}");
+            }
+        }
     }
 }
 

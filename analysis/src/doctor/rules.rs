@@ -2,9 +2,10 @@
 
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
-use super::{Finding, clocks};
+use super::{Finding, clock_shifts};
 use crate::Context;
 use crate::category::OpClasses;
+use crate::clocks::Sync;
 use crate::hlo_text::HloText;
 use crate::steps::{Rung, Steps};
 
@@ -120,30 +121,39 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
 const SHIFT_PS: i64 = 50_000_000;
 
 fn clock_skew(cx: &Context<'_>) -> Option<Finding> {
-    let shifts = clocks::clock_shifts(cx);
-    let worst = shifts.iter().max_by_key(|shift| (shift.is_inconsistent, shift.shift_ps))?;
-    (worst.shift_ps > SHIFT_PS || worst.is_inconsistent).then(|| {
-        let us = |ps: i64| ps as f64 / 1e6;
-        let upper = worst.at_most_ps.map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
-        Finding {
-            id: "Q06",
-            name: "clock-skew",
-            severity: if worst.is_inconsistent { Severity::Warning } else { Severity::Info },
-            message: if worst.is_inconsistent {
-                "No shift aligns device and host: some programs seem to end after the host knew of it."
-            } else {
-                "Device and host clocks are apart: programs begin before the host enqueued them."
-            }
-            .to_owned(),
-            evidence: format!(
-                "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
-                worst.core,
-                worst.pairs,
-                us(worst.at_least_ps)
+    let shifts = clock_shifts(cx);
+    let worst = shifts.iter().max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
+    let us = |ps: i64| ps as f64 / 1e6;
+    let upper = worst.bounds.at_most_ps.map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
+    let evidence = format!(
+        "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
+        worst.core,
+        worst.pairs,
+        us(worst.bounds.at_least_ps)
+    );
+    let (severity, message, cure) = match worst.sync {
+        Sync::Aligned => return None,
+        Sync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
+        Sync::Shifted => (
+            Severity::Info,
+            format!("Device and host clocks are apart; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
+            "None needed for numbers; on the timeline allow for the shift between device and host.",
+        ),
+        Sync::Drifting => (
+            Severity::Info,
+            format!(
+                "Device and host clocks drift apart by {:.1} ppm; device times are shifted accordingly.",
+                worst.drift.map(|line| line.drift_ppm).unwrap_or_default()
             ),
-            cure: "Compare device with device and host with host; between the two, allow for the shift.",
-        }
-    })
+            "None needed for numbers; on the timeline allow for the shift between device and host.",
+        ),
+        Sync::Poor => (
+            Severity::Warning,
+            "No shift aligns device and host: some programs seem to end after the host knew of it.".to_owned(),
+            "Compare device with device and host with host; between the two, allow for the difference.",
+        ),
+    };
+    Some(Finding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
 }
 
 fn partial_async_line(cx: &Context<'_>) -> Option<Finding> {

@@ -1,6 +1,7 @@
 //! The health report as tables.
 
 use super::DoctorReport;
+use crate::clocks::device_table;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
@@ -22,7 +23,7 @@ impl Tabular for DoctorReport {
             self.import_log_table(),
             self.sources_table(),
             self.model_table(),
-            self.clocks_table(),
+            device_table(&self.clock_shifts),
         ]
     }
 }
@@ -125,33 +126,6 @@ impl DoctorReport {
                 .map(|&(what, bytes, each)| vec![Cell::text(what), Cell::count(bytes as u64), Cell::maybe(each)])
                 .collect(),
             notes: vec![format!("{} slices on {} tracks of {} devices.", self.slices, self.tracks, self.devices)],
-        }
-    }
-
-    fn clocks_table(&self) -> Table {
-        let row = |shift: &super::ClockShift| {
-            vec![
-                Cell::text(shift.core.clone()),
-                Cell::count(shift.pairs as u64),
-                Cell::text(shift.paired_by),
-                Cell::Int(shift.at_least_ps),
-                shift.at_most_ps.map_or(Cell::Missing, Cell::Int),
-                Cell::Int(shift.shift_ps),
-            ]
-        };
-        Table {
-            id: "clocks",
-            title: "Device clocks against the host's".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None),
-                column("pairs", "Programs", Unit::Count),
-                column("paired_by", "Paired by", Unit::None),
-                column("at_least_ps", "At least", Unit::Picoseconds),
-                column("at_most_ps", "At most", Unit::Picoseconds),
-                column("shift_ps", "Shift", Unit::Picoseconds),
-            ],
-            rows: self.clock_shifts.iter().map(row).collect(),
-            notes: vec!["The shift is what device times need to follow their host; it is not applied.".to_owned()],
         }
     }
 }

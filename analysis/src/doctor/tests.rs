@@ -1,6 +1,7 @@
 //! Each rule with and without its reason.
 
 use super::*;
+use crate::clocks::{PairedBy, Sync};
 use crate::{Options, ReportCache, Scope};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{IssueKind, SliceAttr, TraceModel};
@@ -103,10 +104,10 @@ fn skewed(completions: [i64; 2]) -> TraceModel {
 fn clocks_are_bounded_by_what_the_host_knew() {
     let found = report(&skewed([1150, 2160]));
     let shift = &found.clock_shifts[0];
-    assert_eq!((shift.pairs, shift.paired_by), (2, "run id"));
-    assert_eq!((shift.at_least_ps, shift.at_most_ps), (120_000_000, Some(140_000_000)));
-    assert_eq!((shift.shift_ps, shift.is_inconsistent), (120_000_000, false));
+    assert_eq!((shift.pairs, shift.paired_by), (2, PairedBy::RunId));
+    assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (120_000_000, Some(140_000_000)));
+    assert_eq!((shift.shift_ps, shift.sync), (120_000_000, Sync::Shifted));
     assert!(found.findings.iter().any(|finding| finding.id == "Q06" && finding.severity == Severity::Info));
     let inconsistent = report(&skewed([1115, 2160]));
-    assert!(inconsistent.clock_shifts[0].is_inconsistent);
+    assert_eq!(inconsistent.clock_shifts[0].sync, Sync::Poor);
 }

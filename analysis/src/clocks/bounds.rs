@@ -1,0 +1,169 @@
+//! Which shifts between two clocks are possible.
+//!
+//! Every pair of events is one inequality for the shift `δ` at one moment. A
+//! constant satisfies all of them if the largest lower bound is at most the
+//! smallest upper one. Where it is not, clocks that run at different speeds may
+//! still explain them: a line `δ(t) = a + b·t` between the two sets of bounds.
+
+use serde::Serialize;
+
+/// One inequality: at `at_ps` the shift is at least, or at most, `shift_ps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// When, by the device's own position on the timeline.
+    pub at_ps: i64,
+    /// The bound.
+    pub shift_ps: i64,
+}
+
+/// The shifts that some pairs allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Interval {
+    /// No program begins before the host launched it.
+    pub at_least_ps: i64,
+    /// No program ends after the host knew; `None` where no end was noticed.
+    pub at_most_ps: Option<i64>,
+}
+
+impl Interval {
+    /// Of all pairs; `None` without launches.
+    pub fn of(lower: &[Bound], upper: &[Bound]) -> Option<Self> {
+        let at_least_ps = lower.iter().map(|bound| bound.shift_ps).max()?;
+        Some(Self { at_least_ps, at_most_ps: upper.iter().map(|bound| bound.shift_ps).min() })
+    }
+
+    /// Whether no shift satisfies it.
+    pub fn is_empty(&self) -> bool {
+        self.at_most_ps.is_some_and(|at_most| at_most < self.at_least_ps)
+    }
+
+    /// The least correction: none where that is possible, else the bound next to
+    /// none; the lower one where the two contradict each other, because an effect
+    /// before its cause is worse than a late notice.
+    pub fn choice_ps(&self) -> i64 {
+        if self.is_empty() {
+            return self.at_least_ps;
+        }
+        let least = self.at_least_ps.max(0);
+        self.at_most_ps.map_or(least, |at_most| least.min(at_most))
+    }
+}
+
+/// A shift that grows with time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// The shift at `at_ps`.
+    pub shift_ps: i64,
+    /// Somewhere in the middle of the pairs.
+    pub at_ps: i64,
+    /// Picoseconds per microsecond: how much faster the host's clock runs.
+    pub drift_ppm: f64,
+    /// How far the bounds are apart from the line at the closest.
+    pub slack_ps: i64,
+}
+
+/// Crystals of computers differ by less than 100 ppm.
+const MAX_DRIFT_PPM: f64 = 1_000.0;
+/// Halves the range of slopes about as often as an `f64` allows.
+const ROUNDS: usize = 100;
+
+/// A line between lower and upper bounds, as far from both as possible; `None`
+/// where there is none with a credible slope.
+pub fn line(lower: &[Bound], upper: &[Bound]) -> Option<Line> {
+    let at_ps = lower.get(lower.len() / 2)?.at_ps;
+    // The room between the bounds as a function of the slope is concave: one peak.
+    let room = |ppm: f64| {
+        let rest = |bound: &Bound| bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64;
+        let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
+        let high = upper.iter().map(rest).fold(f64::INFINITY, f64::min);
+        (low, high)
+    };
+    let (mut from, mut to) = (-MAX_DRIFT_PPM, MAX_DRIFT_PPM);
+    for _ in 0..ROUNDS {
+        let (left, right) = (from + (to - from) / 3.0, to - (to - from) / 3.0);
+        let width = |ppm| {
+            let (low, high) = room(ppm);
+            high - low
+        };
+        if width(left) < width(right) { from = left } else { to = right }
+    }
+    let drift_ppm = f64::midpoint(from, to);
+    let (low, high) = room(drift_ppm);
+    let is_steepest = drift_ppm.abs() > 0.99 * MAX_DRIFT_PPM;
+    (low <= high && high.is_finite() && !is_steepest).then(|| Line {
+        shift_ps: f64::midpoint(low, high) as i64,
+        at_ps,
+        drift_ppm,
+        slack_ps: ((high - low) / 2.0) as i64,
+    })
+}
+
+/// The first and the last third of the bounds by time.
+pub fn thirds(bounds: &[Bound]) -> (&[Bound], &[Bound]) {
+    let third = bounds.len() / 3;
+    (&bounds[..third], &bounds[bounds.len() - third..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(points: &[(i64, i64)]) -> Vec<Bound> {
+        points.iter().map(|&(at_ps, shift_ps)| Bound { at_ps, shift_ps }).collect()
+    }
+
+    fn choice(at_least_ps: i64, at_most_ps: Option<i64>) -> i64 {
+        Interval { at_least_ps, at_most_ps }.choice_ps()
+    }
+
+    #[test]
+    fn the_least_correction_is_taken() {
+        assert_eq!(choice(-5, Some(7)), 0);
+        assert_eq!(choice(-5, None), 0);
+        assert_eq!(choice(610, Some(687)), 610);
+        assert_eq!(choice(610, None), 610);
+        assert_eq!(choice(-90, Some(-20)), -20);
+        assert_eq!(choice(30, Some(10)), 30);
+        assert_eq!(Interval::of(&[], &bounds(&[(0, 1)])), None);
+    }
+
+    #[test]
+    fn bounds_of_all_pairs_are_the_tightest_ones() {
+        let interval = Interval::of(&bounds(&[(0, 100), (5, 120)]), &bounds(&[(1, 150), (6, 140)])).unwrap();
+        assert_eq!((interval.at_least_ps, interval.at_most_ps, interval.is_empty()), (120, Some(140), false));
+    }
+
+    /// Clocks 20 ppm apart over ten seconds: no constant fits within 50 µs, a line does.
+    #[test]
+    fn a_drift_is_found_where_no_constant_fits() {
+        let truth = |second: i64| 300_000_000 + second * 20_000_000;
+        let at = |second: i64, off: i64| (second * 1_000_000_000_000, truth(second) + off);
+        let lower = bounds(&(0..10).map(|s| at(s, -25_000_000)).collect::<Vec<_>>());
+        let upper = bounds(&(0..10).map(|s| at(s, 25_000_000)).collect::<Vec<_>>());
+        assert!(Interval::of(&lower, &upper).unwrap().is_empty());
+        let line = line(&lower, &upper).unwrap();
+        assert!((line.drift_ppm - 20.0).abs() < 0.05, "{line:?}");
+        assert!((line.shift_ps - truth(5)).abs() < 100_000 && line.at_ps == 5_000_000_000_000, "{line:?}");
+    }
+
+    #[test]
+    fn contradictions_are_no_drift() {
+        // Late, early, late: no line either.
+        let lower = bounds(&[(0, 100), (1_000_000_000, 0), (2_000_000_000, 100)]);
+        let upper = bounds(&[(0, 200), (1_000_000_000, 20), (2_000_000_000, 200)]);
+        assert_eq!(line(&lower, &upper), None);
+        // Nor does a jump of a second within a second count as one.
+        let lower = bounds(&[(0, 0), (1_000_000_000_000, 1_000_000_000_000)]);
+        let upper = bounds(&[(0, 10), (1_000_000_000_000, 1_000_000_000_010)]);
+        assert_eq!(line(&lower, &upper), None);
+        assert_eq!(line(&lower, &[]), None);
+    }
+
+    #[test]
+    fn thirds_are_of_the_pairs() {
+        let all = bounds(&[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7)]);
+        let (first, last) = thirds(&all);
+        assert_eq!((first, last), (&all[..2], &all[5..]));
+        assert_eq!(thirds(&all[..2]).0.len(), 0);
+    }
+}
