@@ -333,6 +333,46 @@ fn strict_turns_lost_data_into_code_11() {
 }
 
 #[test]
+fn chips_lists_every_generation_with_its_sources() {
+    let json: Value = serde_json::from_slice(&run(&["chips", "--format", "json"]).stdout).unwrap();
+    let chips = json["chips"].as_array().unwrap();
+    assert!(chips.iter().any(|chip| chip["id"] == "v5e") && chips.len() >= 10);
+    for chip in chips {
+        for fact in chip["facts"].as_array().unwrap() {
+            assert!(json["sources"][fact["source"].as_str().unwrap()].is_string(), "{fact}");
+        }
+    }
+    for format in ["text", "csv", "md"] {
+        assert!(stdout(&run(&["chips", "--format", format])).contains("v6e"), "{format}");
+    }
+    let one = run(&["chips", "v6e"]);
+    let one = stdout(&one);
+    assert!(one.contains("918.0 TFLOP/s") && one.contains("capture: 946.7 TFLOP/s"), "{one}");
+    assert_eq!(code(&run(&["chips", "v99"])), 2);
+}
+
+#[test]
+fn a_chip_file_gives_peaks_that_are_called_assumed_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("lab.toml");
+    fs::write(&file, "base = \"v5e\"\nbf16_flops = 100e12\n").unwrap();
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.trace.json.gz");
+    let report = |format: &str| {
+        let args = ["analyze", trace, "--device-spec", file.to_str().unwrap(), "--only", "utilization,ops,roofline"];
+        stdout(&run(&[&args[..], &["--format", format]].concat())).to_owned()
+    };
+    let text = report("text");
+    assert!(text.contains("100.0 TFLOP/s (lab as named by you, assumed)") && text.contains("of FLOP/s†"), "{text}");
+    assert!(report("md").contains("of FLOP/s†"));
+    assert!(report("csv").contains(",assumed,"));
+    assert!(report("json").contains("\"assumed-peak\""));
+    fs::write(&file, "base = \"v5e\"\nbf16_flop = 100e12\n").unwrap();
+    let refused = run(&["analyze", trace, "--device-spec", file.to_str().unwrap()]);
+    assert_eq!(code(&refused), 2);
+    assert!(stderr(&refused).contains("bf16_flops"));
+}
+
+#[test]
 fn formats_lists_every_importer() {
     let json: Value = serde_json::from_slice(&run(&["formats", "--format", "json"]).stdout).unwrap();
     let listed: Vec<_> = json["formats"].as_array().unwrap().iter().map(|f| f["id"].as_str().unwrap()).collect();

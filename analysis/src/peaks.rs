@@ -1,9 +1,10 @@
 //! Which peak a utilization is measured against.
 //!
 //! In this order, for each number by itself: what the capture records about the
-//! device; the published value of the chip that the user names; the published
+//! device; the value of the chip that the user names or describes; the published
 //! value of the chip that the capture names. Otherwise there is no peak, and
-//! every utilization is missing rather than guessed.
+//! every utilization is missing rather than guessed. Whatever does not come from
+//! the capture is shown as assumed.
 
 use serde::Serialize;
 use trace_model::{DeviceInfo, GroupId};
@@ -38,7 +39,7 @@ pub struct Peaks {
     /// Device type as recorded, or the name of the assumed chip.
     pub device_type: Option<String>,
     /// Chip of the published table, where recognised.
-    pub chip: Option<&'static str>,
+    pub chip: Option<String>,
     /// FLOP/s at the bf16 rate.
     pub flops: Option<Peak>,
     /// HBM, bytes/s, both directions together.
@@ -56,14 +57,14 @@ pub struct Peaks {
 impl Peaks {
     /// The peaks to use for a core.
     pub fn of(cx: &Context<'_>, core: GroupId) -> Self {
-        Self::choose(cx.model.group(core).device.as_ref(), cx.options.device_spec.as_deref())
+        Self::choose(cx.model.group(core).device.as_ref(), cx.options.chip())
     }
 
-    /// The choice, from what the capture records and what the user names.
-    pub fn choose(device: Option<&DeviceInfo>, spec: Option<&str>) -> Self {
+    /// The choice, from what the capture records and the chip that the user names.
+    pub fn choose(device: Option<&DeviceInfo>, named: Option<&Chip>) -> Self {
         let unknown = DeviceInfo::default();
         let device = device.unwrap_or(&unknown);
-        let named = spec.and_then(Chip::named).map(|chip| (chip, PeakSource::Assumed));
+        let named = named.map(|chip| (chip, PeakSource::Assumed));
         let typed = device.type_name.as_deref().and_then(Chip::named).map(|chip| (chip, PeakSource::Published));
         let published = named.or(typed);
         // Zero in a capture means that the chip has no such memory.
@@ -76,7 +77,7 @@ impl Peaks {
             };
         Self {
             device_type: device.type_name.clone().or_else(|| named.map(|(chip, _)| format!("TPU {}", chip.id))),
-            chip: typed.or(named).map(|(chip, _)| chip.id),
+            chip: typed.or(named).map(|(chip, _)| chip.id.clone()),
             // Every chip has these two: zero there means "not recorded".
             flops: choose(device.peak_flops.filter(|&peak| peak > 0.0), |chip| Some(chip.bf16_flops)),
             hbm: choose(device.peak_hbm_bytes.filter(|&peak| peak > 0.0), |chip| Some(chip.hbm_bandwidth)),
@@ -100,19 +101,19 @@ impl Peaks {
     /// `rate unit (where from)`.
     fn text(&self, peak: Option<Peak>, scale: f64, unit: &str) -> String {
         let Some(peak) = peak else { return format!("unknown peak {unit}") };
-        let chip = self.chip.unwrap_or("chip");
+        let chip = self.chip.as_deref().unwrap_or("chip");
         let from = match peak.source {
             PeakSource::Recorded => "recorded in the capture".to_owned(),
-            PeakSource::Assumed => format!("published {chip} peak, assumed"),
-            PeakSource::Published => format!("published {chip} peak"),
+            PeakSource::Assumed => format!("{chip} as named by you, assumed"),
+            PeakSource::Published => format!("published {chip} peak, assumed"),
         };
         format!("{:.1} {unit} ({from})", peak.per_second / scale)
     }
 
-    /// Provenance of a utilization that uses `peak`: an assumed peak makes it an inference.
+    /// Provenance of a utilization that uses `peak`: one from a table of chips is assumed.
     pub fn provenance(peak: Option<Peak>) -> Provenance {
         match peak.map(|peak| peak.source) {
-            Some(PeakSource::Assumed) => Provenance::Inferred,
+            Some(PeakSource::Assumed | PeakSource::Published) => Provenance::AssumedPeak,
             _ => Provenance::Derived,
         }
     }
@@ -137,34 +138,36 @@ mod tests {
 
     #[test]
     fn a_recorded_peak_beats_the_users_and_the_published() {
-        let peaks = Peaks::choose(Some(&v5e()), Some("v6e"));
+        let peaks = Peaks::choose(Some(&v5e()), Chip::named("v6e"));
         assert_eq!(peaks.flops, Some(Peak { per_second: 202.7e12, source: PeakSource::Recorded }));
-        assert_eq!((peaks.chip, peaks.cmem_read), (Some("v5e"), None));
+        assert_eq!((peaks.chip.as_deref(), peaks.cmem_read), (Some("v5e"), None));
         assert_eq!(peaks.flops_text(), "202.7 TFLOP/s (recorded in the capture)");
     }
 
     #[test]
     fn without_recorded_peaks_the_named_chip_is_assumed() {
-        let peaks = Peaks::choose(None, Some("v5e"));
+        let peaks = Peaks::choose(None, Chip::named("v5e"));
         assert_eq!(peaks.flops, Some(Peak { per_second: 197e12, source: PeakSource::Assumed }));
-        assert_eq!(peaks.flops_text(), "197.0 TFLOP/s (published v5e peak, assumed)");
-        assert_eq!(Peaks::provenance(peaks.hbm), Provenance::Inferred);
+        assert_eq!(peaks.flops_text(), "197.0 TFLOP/s (v5e as named by you, assumed)");
+        assert_eq!(Peaks::provenance(peaks.hbm), Provenance::AssumedPeak);
         // A device of v7x is one of the two cores of a chip.
-        let half = Peaks::choose(None, Some("v7x")).hbm.unwrap().per_second;
+        let half = Peaks::choose(None, Chip::named("v7x")).hbm.unwrap().per_second;
         assert!((half - 3690e9).abs() < 1.0);
     }
 
     #[test]
     fn a_device_type_without_peaks_uses_the_published_ones() {
         let device = DeviceInfo { type_name: Some("TPU v6 Lite".to_owned()), ..DeviceInfo::default() };
-        let flops = Peaks::choose(Some(&device), None).flops;
+        let peaks = Peaks::choose(Some(&device), None);
+        assert_eq!(peaks.flops_text(), "918.0 TFLOP/s (published v6e peak, assumed)");
+        assert_eq!(Peaks::provenance(peaks.flops), Provenance::AssumedPeak);
+        let flops = peaks.flops;
         assert_eq!(flops, Some(Peak { per_second: 918e12, source: PeakSource::Published }));
     }
 
     #[test]
     fn nothing_is_guessed() {
         assert_eq!(Peaks::choose(None, None), Peaks::default());
-        assert_eq!(Peaks::choose(None, Some("v99")), Peaks::default());
         assert_eq!(Peaks::default().flops_text(), "unknown peak TFLOP/s");
     }
 }

@@ -17,6 +17,9 @@ pub enum Provenance {
     StaticCost,
     /// Computed from measured times and compiler costs.
     Derived,
+    /// The same, against a peak that the capture does not record: the published one
+    /// of its chip, or that of the chip that the user names.
+    AssumedPeak,
     /// Concluded by a rule that can be wrong.
     Inferred,
 }
@@ -29,6 +32,7 @@ impl Provenance {
             Self::Profile => "recorded",
             Self::StaticCost => "compiler",
             Self::Derived => "derived",
+            Self::AssumedPeak => "assumed",
             Self::Inferred => "inferred",
         }
     }
@@ -90,6 +94,14 @@ pub struct Column {
     pub provenance: Provenance,
 }
 
+impl Column {
+    /// The title, marked where the numbers use an assumed peak ([`Table::mark`] explains).
+    pub fn heading(&self) -> String {
+        let mark = if self.provenance == Provenance::AssumedPeak { "†" } else { "" };
+        format!("{}{mark}", self.title)
+    }
+}
+
 /// One cell of a [`Table`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -136,6 +148,14 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// What to know when reading it (denominators, exclusions).
     pub notes: Vec<String>,
+}
+
+impl Table {
+    /// What the mark in headings means, where one is marked.
+    pub fn mark(&self) -> Option<&'static str> {
+        let marked = self.columns.iter().any(|column| column.provenance == Provenance::AssumedPeak);
+        marked.then_some("† against an assumed peak: this capture does not record it")
+    }
 }
 
 /// A report as tables.

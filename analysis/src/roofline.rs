@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn unknown_traffic_gives_no_verdict() {
         let work = Work { flops: Some(1.0), ..Work::default() };
-        let point = Point::new("op", work, 1_000, &Peaks::choose(None, Some("v5e")));
+        let point = Point::new("op", work, 1_000, &Peaks::choose(None, crate::chips::Chip::named("v5e")));
         assert_eq!((point.bound_by, point.efficiency_percent), (None, None));
         assert!(point.flops_percent.is_some());
     }

@@ -1,8 +1,11 @@
 //! Which part of a trace, and under which assumptions.
 
-use serde::Serialize;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
 use trace_model::TimeRange;
 
+use crate::chips::Chip;
 use crate::ici::Topology;
 
 /// Which part of the trace a report is about. Slices that begin inside count.
@@ -26,13 +29,29 @@ pub enum Scope {
 /// Assumptions that hold for all reports of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Options {
-    /// Chip whose published peaks to use where the capture records none
+    /// Name of the chip whose peaks to use where the capture records none
     /// (`v5e`, `v6e`, `v7x` …).
     pub device_spec: Option<String>,
+    /// That chip, where a file of the user describes it; otherwise it is a published one.
+    #[serde(serialize_with = "chip_id")]
+    pub own_chip: Option<Arc<Chip>>,
     /// The grid of chips; else every grid that the generation allows is considered.
     pub topology: Option<Topology>,
     /// Only devices with these ordinals; all where empty.
     pub devices: Vec<u32>,
     /// Steps at the start that statistics leave out, besides partial ones.
     pub warmup_steps: u32,
+}
+
+impl Options {
+    /// The chip that the user names.
+    pub fn chip(&self) -> Option<&Chip> {
+        self.own_chip.as_deref().or_else(|| Chip::named(self.device_spec.as_deref()?))
+    }
+}
+
+/// By name: its facts are shown by the command that lists chips.
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+fn chip_id<S: Serializer>(chip: &Option<Arc<Chip>>, serializer: S) -> Result<S::Ok, S::Error> {
+    chip.as_ref().map(|chip| &chip.id).serialize(serializer)
 }

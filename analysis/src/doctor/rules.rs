@@ -7,6 +7,7 @@ use crate::Context;
 use crate::category::OpClasses;
 use crate::clocks::Sync;
 use crate::hlo_text::HloText;
+use crate::peaks::{PeakSource, Peaks};
 use crate::steps::{Rung, Steps};
 
 /// Every rule.
@@ -99,18 +100,18 @@ fn no_device(cx: &Context<'_>) -> Option<Finding> {
 }
 
 fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
-    let model = cx.model;
     let cores = cx.tensor_cores();
-    let recorded =
-        |&core: &trace_model::GroupId| model.group(core).device.as_ref().is_some_and(|d| d.peak_flops.is_some());
-    let missing = cores.len() - cores.iter().filter(|core| recorded(core)).count();
+    let peaks = cores.iter().map(|&core| Peaks::of(cx, core));
+    let unrecorded: Vec<Peaks> =
+        peaks.filter(|peaks| peaks.flops.is_none_or(|peak| peak.source != PeakSource::Recorded)).collect();
+    let missing = unrecorded.len();
     (missing > 0).then(|| Finding {
         id: "Q05",
         name: "assumed-peaks",
         severity: Severity::Warning,
         message: "The capture does not record the peaks of its devices.".to_owned(),
-        evidence: match &cx.options.device_spec {
-            Some(spec) => format!("{missing} of {} devices; published peaks of {spec} are assumed", cores.len()),
+        evidence: match unrecorded.iter().find_map(|peaks| peaks.flops.and(peaks.chip.as_ref())) {
+            Some(chip) => format!("{missing} of {} devices; peaks of {chip} are assumed", cores.len()),
             None => format!("{missing} of {} devices; utilizations are not computed", cores.len()),
         },
         cure: "Name the chip with --device-spec, or open the .xplane.pb of the same session.",

@@ -119,8 +119,8 @@ fn without_peaks_there_is_no_utilization_but_shares_of_time() {
     let report = utilization_of(&model, &options);
     let mfu = report.metric("mfu_window_percent").unwrap();
     near(mfu.value, 100.0 * 20e6 / (200e-9 * 197e12));
-    assert_eq!(mfu.provenance, Provenance::Inferred);
-    assert!(mfu.of.contains("published v5e peak, assumed"), "{}", mfu.of);
+    assert_eq!(mfu.provenance, Provenance::AssumedPeak);
+    assert!(mfu.of.contains("v5e as named by you, assumed"), "{}", mfu.of);
 }
 
 #[test]

@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use importers::ImportOptions;
 use trace_model::{Picos, TimeRange, Timestamp};
 
+use super::chip_arg::ChipArg;
+
 /// Profiler-trace analyzer and visualizer for TPUs.
 #[derive(Debug, Parser)]
 #[command(name = "systole", version, max_term_width = 100, after_help = EXIT_CODES)]
@@ -30,6 +32,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// The formats that can be read
     Formats(FormatsArgs),
+    /// What is assumed of each TPU generation, and who says so
+    Chips(ChipsArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
 }
@@ -60,9 +64,9 @@ pub struct InputArgs {
     /// Only these devices, by ordinal
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub device: Vec<u32>,
-    /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
-    #[arg(long, value_name = "CHIP", value_parser = chip)]
-    pub device_spec: Option<String>,
+    /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
+    #[arg(long, value_name = "CHIP")]
+    pub device_spec: Option<ChipArg>,
     /// Chips along each axis of the slice, as 4x4 or 2x2x4: how fast collectives can be
     #[arg(long, value_name = "AxBxC")]
     pub topology: Option<Topology>,
@@ -79,12 +83,16 @@ impl InputArgs {
 
     /// Assumptions of all reports.
     pub fn options(&self) -> Options {
-        Options {
-            device_spec: self.device_spec.clone(),
+        let mut options = Options {
             topology: self.topology.clone(),
             devices: self.device.clone(),
             warmup_steps: self.warmup,
+            ..Options::default()
+        };
+        if let Some(chip) = &self.device_spec {
+            chip.assume(&mut options);
         }
+        options
     }
 }
 
@@ -154,21 +162,21 @@ pub struct OpenArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
-    /// Peaks of this chip where the profile records none: v5e, v5p, v6e, v7x …
-    #[arg(long, value_name = "CHIP", value_parser = chip)]
-    pub device_spec: Option<String>,
+    /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
+    #[arg(long, value_name = "CHIP")]
+    pub device_spec: Option<ChipArg>,
     #[cfg(feature = "gui")]
     #[command(flatten)]
     pub screenshot: crate::gui::ScreenshotArgs,
 }
 
-/// A chip of the table of published peaks.
-fn chip(text: &str) -> Result<String, String> {
-    if analysis::chips::Chip::named(text).is_some() {
-        return Ok(text.to_owned());
-    }
-    let known: Vec<_> = analysis::chips::CHIPS.iter().map(|chip| chip.id).collect();
-    Err(format!("known chips are {}", known.join(", ")))
+#[derive(Debug, Args)]
+pub struct ChipsArgs {
+    /// Everything about this one: a name, or a file as for `--device-spec`
+    pub chip: Option<ChipArg>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// What a report is written as.

@@ -3,6 +3,8 @@
 
 mod analyze;
 mod args;
+mod chip_arg;
+mod chips;
 mod doctor;
 mod failure;
 mod formats;
@@ -44,6 +46,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Analyze(args) => analyze::run(&args, &talk),
         Command::Doctor(args) => doctor::run(&args, &talk),
         Command::Formats(args) => formats::run(&args),
+        Command::Chips(args) => chips::run(&args),
         Command::Open(args) => open::run(args),
     };
     match result {

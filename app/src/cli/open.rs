@@ -7,7 +7,10 @@ use super::failure::{Failure, Outcome};
 #[cfg(feature = "gui")]
 pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
     let import = importers::ImportOptions { run: args.run };
-    let options = analysis::Options { device_spec: args.device_spec, ..analysis::Options::default() };
+    let mut options = analysis::Options::default();
+    if let Some(chip) = &args.device_spec {
+        chip.assume(&mut options);
+    }
     let launch = crate::gui::Launch { path: args.path, import, options, screenshot: args.screenshot.into() };
     crate::gui::launch(launch).map_err(|error| Failure::Internal(format!("{error:#}")))?;
     Ok(Outcome::Done)

@@ -30,7 +30,7 @@ pub fn document(document: &Document, layout: &Layout) -> String {
 pub fn markdown(table: &Table, top: usize) -> String {
     let shown = if top == 0 { table.rows.len() } else { table.rows.len().min(top) };
     let mut text = format!("\n## {}\n\n", escaped(&table.title));
-    let titles: Vec<_> = table.columns.iter().map(|column| escaped(column.title)).collect();
+    let titles: Vec<_> = table.columns.iter().map(|column| escaped(&column.heading())).collect();
     let rules: Vec<_> =
         table.columns.iter().map(|column| if column.unit == Unit::None { "---" } else { "---:" }).collect();
     let _ = write!(text, "| {} |\n|{}|\n", titles.join(" | "), rules.join("|"));
@@ -42,7 +42,7 @@ pub fn markdown(table: &Table, top: usize) -> String {
     if shown < table.rows.len() {
         let _ = writeln!(text, "\n… {} more rows", table.rows.len() - shown);
     }
-    for note in &table.notes {
+    for note in table.mark().into_iter().chain(table.notes.iter().map(String::as_str)) {
         let _ = writeln!(text, "\n*{}*", escaped(note));
     }
     text

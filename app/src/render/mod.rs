@@ -10,7 +10,7 @@ pub mod md;
 pub mod number;
 mod style;
 mod summary;
-mod table;
+pub mod table;
 pub mod text;
 
 pub use document::{Document, InputFile, Section, View};

@@ -19,7 +19,7 @@ pub fn table(table: &Table, layout: &Layout) -> String {
     } else {
         text.push_str(&body(table, layout));
     }
-    for note in &table.notes {
+    for note in table.mark().into_iter().chain(table.notes.iter().map(String::as_str)) {
         for line in wrapped(note, layout.width.saturating_sub(2)) {
             let _ = writeln!(text, "  {}", layout.style.dim(&line));
         }
@@ -70,10 +70,11 @@ impl Column {
         let cells: Vec<_> = table.rows[..shown].iter().map(cell).collect();
         let is_number = |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
         let right = spec.unit != Unit::None || table.rows.iter().any(is_number);
-        let heading_width = spec.title.chars().count();
+        let heading = spec.heading();
+        let heading_width = heading.chars().count();
         let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading_width);
         let min = if right { width } else { MIN_TEXT.max(heading_width).min(width) };
-        Self { heading: spec.title.to_owned(), cells, right, width, min }
+        Self { heading, cells, right, width, min }
     }
 }
 

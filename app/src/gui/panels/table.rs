@@ -18,7 +18,7 @@ pub fn table_ui(ui: &mut Ui, table: &Table, columns: &[usize], max_rows: usize) 
         ui.spacing_mut().item_spacing.x = 0.0;
         for (&index, &width) in columns.iter().zip(&widths) {
             let Some(column) = table.columns.get(index) else { continue };
-            let text = RichText::new(column.title).small().color(theme.text_weak);
+            let text = RichText::new(column.heading()).small().color(theme.text_weak);
             cell_ui(ui, width, column, |ui| ui.add(egui::Label::new(text).truncate()));
         }
     });

@@ -182,14 +182,9 @@ fn metrics<'a>(metrics: impl Iterator<Item = (&'static str, &'a Metric)>, peaks:
     text + &below
 }
 
+/// Shorter than the title where that helps a line.
 fn provenance(provenance: Provenance) -> &'static str {
-    match provenance {
-        Provenance::Measured => "measured",
-        Provenance::Profile => "profile",
-        Provenance::StaticCost => "compiler",
-        Provenance::Derived => "derived",
-        Provenance::Inferred => "inferred",
-    }
+    if provenance == Provenance::Profile { "profile" } else { provenance.title() }
 }
 
 /// What must be known before these numbers are believed; the rest is the doctor's.

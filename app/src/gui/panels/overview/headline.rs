@@ -97,7 +97,7 @@ fn card_ui(ui: &mut Ui, metric: &Metric, width: f32) {
     response.on_hover_ui(|ui| {
         ui.label(RichText::new(metric.title).strong());
         ui.label(format!("of {}", metric.of));
-        ui.weak(format!("{:?}", metric.provenance).to_lowercase());
+        ui.weak(metric.provenance.title());
         if let Some(note) = &metric.note {
             ui.label(note);
         }
