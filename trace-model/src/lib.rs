@@ -48,6 +48,7 @@ mod slices;
 mod strings;
 pub mod time;
 mod track;
+pub mod wire;
 
 pub use args::{Arg, ArgSource, ArgSourceId, ArgValue};
 pub use attrs::SliceAttr;

@@ -13,8 +13,8 @@ use trace_model::{Arg, ArgSource, ArgValue};
 
 use super::ops::EventMetadata;
 use super::tables::{Bytes, Index, stat};
-use super::wire::{Broken, Cursor, Value};
 use crate::Source;
+use trace_model::wire::{Broken, Cursor, Value};
 
 /// Tag and length of a field are no longer than this.
 const FIELD_HEAD: usize = 20;

@@ -9,8 +9,8 @@ use trace_model::{GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, Trac
 use super::known::Known;
 use super::lines::Outline;
 use super::tables::{StatValue, Tables, stat};
-use super::wire::{Broken, Cursor, Value};
 use crate::names;
+use trace_model::wire::{Broken, Cursor, Value};
 
 /// One sample as recorded.
 struct Sample {

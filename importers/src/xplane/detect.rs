@@ -1,8 +1,8 @@
 //! Whether bytes begin an `XSpace`.
 
-use super::wire::{Cursor, Value};
 use crate::Confidence;
 use crate::names;
+use trace_model::wire::{Cursor, Value};
 
 /// U+FFFD, which text filters put in place of every byte they do not understand.
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();

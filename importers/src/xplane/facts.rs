@@ -6,7 +6,7 @@ use trace_model::{DeviceInfo, GroupId, TraceBuilder};
 
 use super::known::Known;
 use super::tables::{StatValue, Tables, stat};
-use super::wire::{Cursor, Value};
+use trace_model::wire::{Cursor, Value};
 
 /// The stats of a plane; those that cannot be read are left out.
 fn plane_stats<'a>(tables: &'a Tables, stats: &'a [Range<usize>]) -> impl Iterator<Item = (u64, StatValue)> + 'a {

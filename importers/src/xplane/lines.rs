@@ -15,8 +15,8 @@ use trace_model::{
 use super::flows::{FlowPoint, Role, XFlow};
 use super::known::Known;
 use super::tables::{StatValue, Tables, stat};
-use super::wire::{Broken, Cursor, Value};
 use crate::{ImportError, Progress};
+use trace_model::wire::{Broken, Cursor, Value};
 
 /// A line timestamp above this is nanoseconds of the Unix epoch (three years of
 /// session time otherwise) and has to be brought near zero.

@@ -25,9 +25,8 @@ mod ops;
 mod programs;
 mod space;
 mod tables;
-mod wire;
 
-use trace_model::{ImportLog, IssueKind, TraceBuilder};
+use trace_model::{ImportLog, IssueKind, TraceBuilder, wire};
 
 use crate::source::Content;
 use crate::{Confidence, Format, ImportError, Importer, Progress, Source};

@@ -8,8 +8,8 @@ use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, Str
 
 use super::known::Known;
 use super::tables::{StatValue, Tables, stat};
-use super::wire::{Broken, Cursor, Value};
 use crate::names;
+use trace_model::wire::{Broken, Cursor, Value};
 
 /// Names of programs by id, from everywhere in the file.
 pub(super) type ProgramNames = HashMap<u64, String>;

@@ -9,8 +9,8 @@ use super::known::Known;
 use super::lines::Outline;
 use super::ops::{EventMetadata, ProgramNames, text};
 use super::tables::{StatValue, Tables};
-use super::wire::{Cursor, Value};
 use crate::names;
+use trace_model::wire::{Cursor, Value};
 
 /// Reads the HLO protos of the metadata plane: one for each program.
 ///

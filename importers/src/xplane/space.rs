@@ -16,8 +16,8 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use trace_model::{ImportLog, IssueKind};
 
-use super::wire::{Broken, Cursor, Value};
 use crate::names;
+use trace_model::wire::{Broken, Cursor, Value};
 
 /// How often reading resumes after damage: bounds the work on hostile files.
 const MAX_RESUMED: usize = 100;

@@ -9,7 +9,7 @@ use trace_model::ArgValue;
 
 use super::ids::IdMap;
 use super::known::Known;
-use super::wire::{Broken, Cursor, Value};
+use trace_model::wire::{Broken, Cursor, Value};
 
 /// The unpacked file.
 pub(super) type Bytes = Arc<dyn AsRef<[u8]> + Send + Sync>;

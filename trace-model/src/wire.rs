@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// A value as it lies in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub enum Value {
     /// Integers, booleans and enums.
     Varint(u64),
     /// Eight bytes: doubles.
@@ -22,16 +22,16 @@ pub(super) enum Value {
 
 /// Why and where a message cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub struct Broken {
     /// Offset into the file.
-    pub(super) at: usize,
+    pub at: usize,
     /// What is wrong there.
-    pub(super) why: &'static str,
+    pub why: &'static str,
 }
 
 /// Walks the fields of one message.
 #[derive(Clone, Debug)]
-pub(super) struct Cursor<'a> {
+pub struct Cursor<'a> {
     /// The file up to the end of the message.
     bytes: &'a [u8],
     at: usize,
@@ -39,19 +39,20 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The message at `range` of `file`; a range outside is empty.
-    pub(super) fn new(file: &'a [u8], range: Range<usize>) -> Self {
+    pub fn new(file: &'a [u8], range: Range<usize>) -> Self {
         let bytes = file.get(..range.end).unwrap_or_default();
         Self { bytes, at: range.start.min(bytes.len()) }
     }
 
     /// Offset of the next field.
-    pub(super) fn position(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.at
     }
 
     /// The next field and its number; `None` at the end of the message.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(u32, Value)>, Broken> {
+    #[expect(clippy::should_implement_trait, reason = "no iterator: after damage there is nothing more to read")]
+    pub fn next(&mut self) -> Result<Option<(u32, Value)>, Broken> {
         if self.at >= self.bytes.len() {
             return Ok(None);
         }
@@ -76,7 +77,7 @@ impl<'a> Cursor<'a> {
 
     /// A base-128 number.
     #[inline]
-    pub(super) fn varint(&mut self) -> Result<u64, Broken> {
+    pub fn varint(&mut self) -> Result<u64, Broken> {
         match self.bytes.get(self.at) {
             Some(&byte) if byte < 0x80 => {
                 self.at += 1;
@@ -103,7 +104,7 @@ impl<'a> Cursor<'a> {
 
     /// The range of a text, bytes or message whose length comes next.
     #[inline]
-    pub(super) fn length_delimited(&mut self) -> Result<Range<usize>, Broken> {
+    pub fn length_delimited(&mut self) -> Result<Range<usize>, Broken> {
         let at = self.at;
         let len = self.varint()?;
         let start = self.at;
