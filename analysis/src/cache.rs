@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use trace_model::{GroupId, GroupKind, TraceModel};
 
+use crate::hlo::HloCache;
 use crate::report::Report;
 use crate::{Analysis, AnalysisError, Options, Scope};
 
@@ -17,6 +18,8 @@ type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 #[derive(Debug, Default)]
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
+    /// Programs of the trace; see [`Context::hlo`].
+    pub(crate) hlo: HloCache,
 }
 
 impl ReportCache {

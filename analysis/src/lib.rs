@@ -15,6 +15,7 @@ pub mod collective_bytes;
 pub mod compile;
 pub mod core_time;
 pub mod doctor;
+pub mod hlo;
 pub mod hlo_text;
 pub mod host_class;
 pub mod ici;

@@ -1,12 +1,81 @@
 //! Which devices take part in a collective: `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
 
+use super::mesh::MeshGroups;
+
 /// Largest group list that is expanded: far beyond any pod.
-const MAX_DEVICES: u64 = 1 << 20;
+pub(super) const MAX_DEVICES: u64 = 1 << 20;
+
+/// Which devices communicate with each other.
+///
+/// The ids are replicas, partitions or devices: see [`GroupMode`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplicaGroups {
+    /// Each group spelled out: `{{0,1},{2,3}}`. No group at all means that everybody
+    /// belongs to one.
+    Listed(Vec<Vec<u64>>),
+    /// Numbered over a grid: `[4,2]<=[2,4]T(1,0)`.
+    Iota(IotaGroups),
+    /// Along axes of a named mesh: `mesh['x'=2,'y'=4] {'y'}`.
+    Mesh(MeshGroups),
+}
+
+/// Number the devices in row-major order of `dims`, transpose by `permutation`, read
+/// row by row, cut into groups of `size`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IotaGroups {
+    /// Number of groups.
+    pub count: u64,
+    /// Devices in each.
+    pub size: u64,
+    /// Sizes of the grid.
+    pub dims: Vec<u64>,
+    /// Order of its dimensions; empty where it is unchanged.
+    pub permutation: Vec<u64>,
+}
+
+impl ReplicaGroups {
+    /// Reads the value of `replica_groups=`; `None` for a form that is not known.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text.starts_with('[') {
+            parse_iota(text).map(Self::Iota)
+        } else if text.starts_with("mesh[") {
+            MeshGroups::parse(text).map(Self::Mesh)
+        } else {
+            parse_lists(text).map(Self::Listed)
+        }
+    }
+
+    /// Every group spelled out; none at all where everybody belongs to one. `None`
+    /// where the description contradicts itself.
+    pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
+        match self {
+            Self::Listed(groups) => Some(groups.clone()),
+            Self::Iota(iota) => iota.expand(),
+            Self::Mesh(mesh) => mesh.expand(),
+        }
+    }
+
+    /// Whether everybody belongs to one group that is not spelled out.
+    pub fn is_everybody(&self) -> bool {
+        matches!(self, Self::Listed(groups) if groups.is_empty())
+    }
+
+    /// Devices of the largest group; `None` where everybody belongs to one, and
+    /// where the description contradicts itself.
+    pub fn size(&self) -> Option<u64> {
+        let listed = |groups: &[Vec<u64>]| groups.iter().map(|group| group.len() as u64).max();
+        match self {
+            Self::Listed(groups) => listed(groups),
+            Self::Iota(iota) => iota.is_sound().then_some(iota.size),
+            Self::Mesh(mesh) => listed(&mesh.expand()?),
+        }
+    }
+}
 
 /// Reads `replica_groups`; an empty list means that all devices form one group.
 pub fn parse_replica_groups(text: &str) -> Option<Vec<Vec<u64>>> {
-    let text = text.trim();
-    if text.starts_with('[') { parse_iota(text) } else { parse_lists(text) }
+    ReplicaGroups::parse(text)?.expand()
 }
 
 /// Reads `source_target_pairs={{0,1},{1,0}}`.
@@ -42,9 +111,8 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
     text.split(',').map(|part| part.trim().parse().ok()).collect()
 }
 
-/// Expands `[groups,size]<=[dims]T(permutation)`: number the devices in row-major
-/// order of `dims`, transpose, read row by row, cut into groups.
-fn parse_iota(text: &str) -> Option<Vec<Vec<u64>>> {
+/// `[groups,size]<=[dims]T(permutation)`.
+fn parse_iota(text: &str) -> Option<IotaGroups> {
     let (shape, rest) = text.split_once("<=")?;
     let bracketed = |text: &str| numbers(text.trim().strip_prefix('[')?.strip_suffix(']')?);
     let shape = bracketed(shape)?;
@@ -52,36 +120,55 @@ fn parse_iota(text: &str) -> Option<Vec<Vec<u64>>> {
     let dims = bracketed(dims)?;
     let permutation = match order {
         Some(order) => numbers(order.trim().strip_prefix('(')?.strip_suffix(')')?)?,
-        None => (0..dims.len() as u64).collect(),
+        None => Vec::new(),
     };
-    let product = |sizes: &[u64]| sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
-    let count = product(&dims)?;
-    let size = *shape.last()?;
-    if count == 0 || count > MAX_DEVICES || size == 0 || product(&shape)? != count {
-        return None;
-    }
-    let ids = transposed(&dims, &permutation, count)?;
-    Some(ids.chunks(usize::try_from(size).ok()?).map(<[u64]>::to_vec).collect())
+    let (&size, groups) = shape.split_last()?;
+    let iota = IotaGroups { count: product(groups)?, size, dims, permutation };
+    iota.is_sound().then_some(iota)
 }
 
-/// `0..count` in shape `dims`, its dimensions reordered by `permutation`, flattened.
-fn transposed(dims: &[u64], permutation: &[u64], count: u64) -> Option<Vec<u64>> {
-    let mut sorted = permutation.to_vec();
-    sorted.sort_unstable();
-    if !sorted.iter().copied().eq(0..dims.len() as u64) {
-        return None;
+/// All multiplied; `None` where that is more than can be counted.
+pub(super) fn product(sizes: &[u64]) -> Option<u64> {
+    sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
+}
+
+impl IotaGroups {
+    /// Whether the numbers fit together and the groups are few enough to be real.
+    fn is_sound(&self) -> bool {
+        let count = product(&self.dims).filter(|count| (1..=MAX_DEVICES).contains(count));
+        let mut sorted = self.permutation.clone();
+        sorted.sort_unstable();
+        let permuted = sorted.is_empty() || sorted.iter().copied().eq(0..self.dims.len() as u64);
+        permuted && self.size > 0 && count.is_some() && self.count.checked_mul(self.size) == count
     }
+
+    /// Every group spelled out.
+    pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
+        if !self.is_sound() {
+            return None;
+        }
+        let ids = transposed(&self.dims, &self.permutation, self.count * self.size)?;
+        Some(ids.chunks(usize::try_from(self.size).ok()?).map(<[u64]>::to_vec).collect())
+    }
+}
+
+/// `0..count` in shape `dims`, its dimensions reordered by `permutation` (unchanged
+/// where empty), flattened.
+pub(super) fn transposed(dims: &[u64], permutation: &[u64], count: u64) -> Option<Vec<u64>> {
     // Distance in the row-major numbering between neighbours along each dimension.
     let mut strides = vec![1u64; dims.len()];
     for i in (1..dims.len()).rev() {
-        strides[i - 1] = strides[i] * dims[i];
+        strides[i - 1] = strides[i].checked_mul(dims[i])?;
     }
-    let axes: Vec<(u64, u64)> = permutation.iter().map(|&axis| (dims[axis as usize], strides[axis as usize])).collect();
+    let axis = |axis: u64| Some((*dims.get(axis as usize)?, *strides.get(axis as usize)?));
+    let unchanged: Vec<u64> = (0..dims.len() as u64).collect();
+    let permutation = if permutation.is_empty() { &unchanged } else { permutation };
+    let axes: Vec<(u64, u64)> = permutation.iter().map(|&number| axis(number)).collect::<Option<_>>()?;
     let id = |position: u64| {
         let mut rest = position;
         axes.iter().rev().fold(0, |id, &(size, stride)| {
-            let index = rest % size;
-            rest /= size;
+            let index = rest % size.max(1);
+            rest /= size.max(1);
             id + index * stride
         })
     };
@@ -99,6 +186,18 @@ mod tests {
         assert_eq!(groups("[2,4]<=[8]"), [[0, 1, 2, 3], [4, 5, 6, 7]]);
         assert_eq!(groups("[2,4]<=[4,2]T(1,0)"), [[0, 2, 4, 6], [1, 3, 5, 7]]);
         assert_eq!(groups("[1,2]<=[2]"), [[0, 1]]);
+    }
+
+    #[test]
+    fn sizes_without_expanding() {
+        let size = |text: &str| ReplicaGroups::parse(text).unwrap().size();
+        assert_eq!(size("[4,2]<=[2,4]T(1,0)"), Some(2));
+        assert_eq!(size("{{0},{1,2,3}}"), Some(3));
+        assert_eq!(size("{}"), None);
+        assert!(ReplicaGroups::parse("{}").unwrap().is_everybody());
+        assert_eq!(size("mesh['x'=2,'y'=4] {'y'}"), Some(4));
+        // A form of the future is unknown, never wrong.
+        assert_eq!(ReplicaGroups::parse("@mesh<\"x\"=8> {x}"), None);
     }
 
     #[test]

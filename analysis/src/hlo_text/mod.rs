@@ -8,11 +8,11 @@
 //! The text comes from a file and may be cut anywhere: every function answers
 //! `None`, or what could be read, and never panics.
 
-mod groups;
 mod shape;
 
-pub use groups::{parse_pairs, parse_replica_groups};
+pub use crate::hlo::{parse_pairs, parse_replica_groups};
 pub use shape::{ArrayShape, Shape, element_bits};
+pub(crate) use shape::{MAX_DEPTH, dtype_of_number};
 
 /// Byte offset after the balanced brackets that begin at `at`, or the end of a
 /// text that was cut inside.

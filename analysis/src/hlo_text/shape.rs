@@ -2,8 +2,8 @@
 
 use super::{after_brackets, split_commas};
 
-/// Deepest nesting of tuples that is read; deeper text is not a real shape.
-const MAX_DEPTH: usize = 32;
+/// Deepest nesting of tuples that is read; deeper ones are not real shapes.
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,70 @@ pub fn element_bits(dtype: &str) -> Option<u64> {
     })
 }
 
+/// The types that HLO has, by their number in its protobuf; the text spells them so.
+const DTYPES: [&str; 35] = [
+    "",
+    "pred",
+    "s8",
+    "s16",
+    "s32",
+    "s64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "f16",
+    "f32",
+    "f64",
+    "tuple",
+    "opaque",
+    "c64",
+    "bf16",
+    "token",
+    "c128",
+    "f8e5m2",
+    "f8e4m3fn",
+    "s4",
+    "u4",
+    "f8e4m3b11fnuz",
+    "f8e5m2fnuz",
+    "f8e4m3fnuz",
+    "s2",
+    "u2",
+    "f8e4m3",
+    "f8e3m4",
+    "s1",
+    "u1",
+    "f4e2m1fn",
+    "f8e8m0fnu",
+    "buffer",
+];
+
+/// The type with a number of `xla.PrimitiveType`; `unknown` for numbers of the future.
+pub(crate) fn dtype_of_number(number: u64) -> &'static str {
+    usize::try_from(number).ok().and_then(|number| DTYPES.get(number)).copied().unwrap_or("unknown")
+}
+
 impl<'a> Shape<'a> {
+    /// The same without its text; types that this crate does not know become `unknown`.
+    pub fn into_static(self) -> Shape<'static> {
+        match self {
+            Self::Array(ArrayShape { dtype, dims, minor_to_major, tiles, memory_space, packed_bits }) => {
+                let dtype = DTYPES.into_iter().find(|&known| known == dtype).unwrap_or("unknown");
+                Shape::Array(ArrayShape { dtype, dims, minor_to_major, tiles, memory_space, packed_bits })
+            }
+            Self::Tuple(parts) => Shape::Tuple(parts.into_iter().map(Self::into_static).collect()),
+        }
+    }
+
+    /// The shape, where it is an array.
+    pub fn array(&self) -> Option<&ArrayShape<'a>> {
+        match self {
+            Self::Array(array) => Some(array),
+            Self::Tuple(_) => None,
+        }
+    }
+
     /// Reads a shape; `None` for anything else.
     pub fn parse(text: &'a str) -> Option<Self> {
         Self::parse_nested(text.trim(), 0)
@@ -133,6 +196,26 @@ impl<'a> ArrayShape<'a> {
         self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
     }
 
+    /// Bytes in memory, rounded up to whole tiles: `T(8,128)` pads the two minor
+    /// dimensions to multiples of 8 and 128. `None` where the type is unknown or the
+    /// layout is not fully given.
+    pub fn tiled_bytes(&self) -> Option<u64> {
+        let Some(tile) = self.tiles.first() else { return self.bytes() };
+        if self.minor_to_major.len() != self.dims.len() {
+            return None;
+        }
+        let mut sizes = Vec::with_capacity(self.dims.len().max(tile.len()));
+        for &dim in &self.minor_to_major {
+            sizes.push(*self.dims.get(usize::try_from(dim).ok()?)?);
+        }
+        // A tile with more dimensions than the array counts the missing ones as 1.
+        sizes.resize(sizes.len().max(tile.len()), 1);
+        for (size, &unit) in sizes.iter_mut().zip(tile.iter().rev()) {
+            *size = size.checked_next_multiple_of(unit.max(1))?;
+        }
+        Self { dims: sizes, dtype: self.dtype, packed_bits: self.packed_bits, ..Self::default() }.bytes()
+    }
+
     /// Bytes without padding; `None` where the type is unknown. Tokens have none.
     pub fn bytes(&self) -> Option<u64> {
         if matches!(self.dtype, "token" | "opaque") {
@@ -152,6 +235,26 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tiles_pad_the_minor_dimensions() {
+        let tiled = |text: &str| Shape::parse(text).unwrap().array().unwrap().tiled_bytes();
+        assert_eq!(tiled("f32[3,5]{1,0:T(8,128)}"), Some(8 * 128 * 4));
+        assert_eq!(tiled("bf16[17,64]{1,0:T(8,128)(2,1)}"), Some(24 * 128 * 2));
+        assert_eq!(tiled("bf16[17,64]{0,1:T(8,128)(2,1)}"), Some(128 * 64 * 2));
+        assert_eq!(tiled("f32[100]{0:T(1024)}"), Some(4096));
+        assert_eq!(tiled("s32[]{:T(128)}"), Some(512));
+        assert_eq!(tiled("s4[16,128]{1,0:T(64,128)(8,1)E(4)}"), Some(64 * 128 / 2));
+        assert_eq!(tiled("f32[3,5]{1,0}"), Some(60));
+        assert_eq!(tiled("f32[3,5]{1:T(8,128)}"), None);
+    }
+
+    #[test]
+    fn a_shape_outlives_its_text() {
+        let shape = Shape::parse("(bf16[2]{0}, mystery[3])").unwrap().into_static();
+        assert_eq!(shape.arrays().iter().map(|array| array.dtype).collect::<Vec<_>>(), ["bf16", "unknown"]);
+        assert_eq!([dtype_of_number(16), dtype_of_number(34), dtype_of_number(99)], ["bf16", "buffer", "unknown"]);
+    }
 
     #[test]
     fn reads_layout_tiles_and_memory_space() {

@@ -1,0 +1,48 @@
+//! The backend's own configuration of an instruction, as far as it matters here.
+
+use serde_json::Value as Json;
+use trace_model::wire::{Cursor, Value};
+
+/// How often a loop repeats, by the compiler's analysis: in JSON
+/// (`{"known_trip_count":{"n":"12"}}`), or as message `xla.WhileLoopBackendConfig`.
+pub(super) fn trip_count(config: &[u8]) -> Option<u64> {
+    if config.first() == Some(&b'{') {
+        let config: Json = serde_json::from_slice(config).ok()?;
+        let count = config.get("known_trip_count").or_else(|| config.get("knownTripCount"))?.get("n")?;
+        // 64-bit numbers are text in the JSON form of protocol buffers.
+        return count.as_u64().or_else(|| count.as_str()?.parse().ok());
+    }
+    let Value::Bytes(known) = field(config, 1)? else { return None };
+    match field(config.get(known)?, 1)? {
+        Value::Varint(count) => i64::try_from(count).ok()?.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// The first field with a number, if the whole message can be read.
+fn field(message: &[u8], wanted: u32) -> Option<Value> {
+    let mut cursor = Cursor::new(message, 0..message.len());
+    let mut found = None;
+    while let Some((number, value)) = cursor.next().ok()? {
+        if number == wanted {
+            found.get_or_insert(value);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trip_count;
+
+    #[test]
+    fn both_forms() {
+        assert_eq!(trip_count(br#"{"known_trip_count":{"n":"12"},"known_init_step":{"init":"0"}}"#), Some(12));
+        assert_eq!(trip_count(br#"{"knownTripCount":{"n":7}}"#), Some(7));
+        assert_eq!(trip_count(&[0x0a, 0x03, 0x08, 0x80, 0x01]), Some(128));
+        assert_eq!(trip_count(br#"{"other":1}"#), None);
+        assert_eq!(trip_count(br#"{"known_trip"#), None);
+        assert_eq!(trip_count(&[0x0a, 0x03, 0x08]), None);
+        assert_eq!(trip_count(b""), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! A program: computations of instructions.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use trace_model::Blob;
+
+use super::buffers::BufferAssignment;
+use super::facts::Attributes;
+use super::stack::StackFrames;
+use crate::hlo_text::Shape;
+
+/// A computation of one module; meaningless in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComputationId(pub(super) u32);
+
+/// An instruction of one module; meaningless in another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstructionId(pub(super) u32);
+
+impl ComputationId {
+    /// Position in [`HloModule::computations`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl InstructionId {
+    /// Position in [`HloModule::instructions`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where the facts come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The whole program, as serialized by the compiler.
+    #[default]
+    Proto,
+    /// One line of text: what is inside of fusions and loops is not known.
+    Text,
+}
+
+/// A compiled program. Immutable; cheap to share.
+#[derive(Debug, Default)]
+pub struct HloModule {
+    /// Name without the id.
+    pub name: String,
+    /// Where the facts come from.
+    pub origin: Origin,
+    /// All computations.
+    pub computations: Vec<Computation>,
+    /// All instructions, computation by computation, operands before their users.
+    pub instructions: Vec<Instruction>,
+    /// Where execution begins.
+    pub entry: Option<ComputationId>,
+    /// On which devices it runs, where recorded.
+    pub devices: Option<DeviceAssignment>,
+    /// Results that share the memory of a parameter (donated buffers).
+    pub aliases: Vec<Alias>,
+    /// Parameters whose memory any result may take over: number and place in its tuple.
+    pub donors: Vec<(u64, Vec<u64>)>,
+    /// Key and value, by key.
+    pub frontend_attributes: Vec<(String, String)>,
+    /// Where its values lie in memory, where recorded.
+    pub buffers: Option<BufferAssignment>,
+    pub(super) frames: StackFrames,
+    pub(super) by_name: HashMap<Arc<str>, InstructionId>,
+    /// Instructions by the compiler's id; absent where two share one.
+    pub(super) by_id: HashMap<u64, Option<InstructionId>>,
+    /// The serialized program, for what is kept there.
+    pub(super) blob: Option<Blob>,
+}
+
+/// One computation of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Computation {
+    /// Its name.
+    pub name: String,
+    /// Its instructions: a part of [`HloModule::instructions`].
+    pub instructions: Range<usize>,
+    /// The instruction that makes its result.
+    pub root: Option<InstructionId>,
+    /// Body of a fusion: its instructions do not run by themselves.
+    pub is_fusion: bool,
+    /// Thread that it runs on; empty for the main one.
+    pub thread: String,
+    /// Order of execution, where recorded.
+    pub schedule: Vec<InstructionId>,
+}
+
+/// One instruction of a program.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// Name without `%`; unique in the program.
+    pub name: Arc<str>,
+    /// `fusion`, `all-reduce-start`, `dot` …; empty for an operand of which only the
+    /// name or shape is known.
+    pub opcode: Arc<str>,
+    /// The result's shape, where known.
+    pub shape: Option<Shape<'static>>,
+    /// Where it belongs.
+    pub computation: ComputationId,
+    /// Its operands, in order.
+    pub operands: Vec<InstructionId>,
+    /// Computations that it calls: the body of a fusion, condition and body of a loop
+    /// (see [`HloModule::loop_body`]), the function of a reduction.
+    pub called: Vec<ComputationId>,
+    /// Of `parameter`.
+    pub parameter_number: Option<u64>,
+    /// Of `get-tuple-element`.
+    pub tuple_index: Option<u64>,
+    /// Of `transpose`, `broadcast`, `reduce`, `concatenate`, collectives …
+    pub dimensions: Vec<u64>,
+    /// Provenance in the framework (`jit(f)/dot_general`); empty where not recorded.
+    pub op_name: Arc<str>,
+    pub(super) source_file: Arc<str>,
+    pub(super) source_line: u64,
+    /// Number of the innermost frame, from 1; 0 for none.
+    pub(super) stack_frame: u64,
+    pub(super) attributes: Option<Box<Attributes>>,
+}
+
+impl Instruction {
+    /// What only some instructions have.
+    pub fn attributes(&self) -> &Attributes {
+        static NONE: Attributes = Attributes::NONE;
+        self.attributes.as_deref().unwrap_or(&NONE)
+    }
+}
+
+/// On which devices a program runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceAssignment {
+    /// Copies that work on different data.
+    pub replicas: u64,
+    /// Parts that one copy is cut into.
+    pub partitions: u64,
+    /// Device of each partition, and in it of each replica.
+    pub devices: Vec<Vec<u64>>,
+}
+
+impl DeviceAssignment {
+    /// The device that runs a replica of a partition.
+    pub fn device(&self, replica: u64, partition: u64) -> Option<u64> {
+        self.devices.get(usize::try_from(partition).ok()?)?.get(usize::try_from(replica).ok()?).copied()
+    }
+}
+
+/// A result that lies in the memory of a parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alias {
+    /// Place in the tuple of results.
+    pub output_index: Vec<u64>,
+    /// Number of the parameter.
+    pub parameter: u64,
+    /// Place in the tuple of that parameter.
+    pub parameter_index: Vec<u64>,
+    /// The memory must be shared, not only may be.
+    pub is_required: bool,
+}
+
+impl HloModule {
+    /// The instruction with a name (without `%`), in constant time.
+    pub fn find(&self, name: &str) -> Option<InstructionId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// One instruction.
+    pub fn instruction(&self, id: InstructionId) -> Option<&Instruction> {
+        self.instructions.get(id.index())
+    }
+
+    /// The instruction with the compiler's own id, as buffer assignments name it;
+    /// `None` where there is none, or where two have the same.
+    pub fn instruction_by_compiler_id(&self, id: u64) -> Option<InstructionId> {
+        self.by_id.get(&id).copied().flatten()
+    }
+
+    /// One computation.
+    pub fn computation(&self, id: ComputationId) -> Option<&Computation> {
+        self.computations.get(id.index())
+    }
+
+    /// Instructions of a computation, operands before their users.
+    pub fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
+        let range = self.computation(computation).map(|computation| computation.instructions.clone());
+        range.and_then(|range| self.instructions.get(range)).unwrap_or_default()
+    }
+
+    /// The instruction that makes the result of a computation.
+    pub fn root(&self, computation: ComputationId) -> Option<&Instruction> {
+        self.instruction(self.computation(computation)?.root?)
+    }
+
+    /// Operands, in order.
+    pub fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
+        instruction.operands.iter().filter_map(|&id| self.instruction(id))
+    }
+
+    /// The computation that a fusion, call or asynchronous op runs.
+    pub fn body(&self, instruction: &Instruction) -> Option<ComputationId> {
+        let calls = matches!(&*instruction.opcode, "fusion" | "call") || instruction.opcode.starts_with("async-");
+        instruction.called.first().copied().filter(|_| calls)
+    }
+
+    /// Body and condition of a `while`.
+    pub fn loop_body(&self, instruction: &Instruction) -> Option<(ComputationId, ComputationId)> {
+        match instruction.called.as_slice() {
+            &[body, condition] if &*instruction.opcode == "while" => Some((body, condition)),
+            _ => None,
+        }
+    }
+
+    /// Number, name and shape of the parameters of the program, by number.
+    pub fn parameters(&self) -> Vec<(u64, &Instruction)> {
+        let entry = self.entry.map(|entry| self.instructions_of(entry)).unwrap_or_default();
+        let number = |instruction: &Instruction| {
+            (&*instruction.opcode == "parameter").then(|| instruction.parameter_number.unwrap_or(0))
+        };
+        let mut parameters: Vec<_> = entry.iter().filter_map(|it| Some((number(it)?, it))).collect();
+        parameters.sort_by_key(|&(number, _)| number);
+        parameters
+    }
+
+    /// The backend's own configuration of an instruction: JSON text or a message whose
+    /// meaning depends on the compiler; for a Mosaic kernel the kernel itself. Empty
+    /// where there is none, and for text.
+    pub fn backend_config(&self, instruction: &Instruction) -> &[u8] {
+        let range = instruction.attributes().backend_config.clone().unwrap_or_default();
+        self.blob.as_ref().and_then(|blob| blob.bytes().get(range)).unwrap_or_default()
+    }
+}

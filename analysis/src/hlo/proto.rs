@@ -1,0 +1,308 @@
+//! Reads `xla.HloProto`: the module, its computations and tables.
+
+mod instruction;
+mod shape;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use trace_model::Blob;
+use trace_model::wire::Value;
+
+use super::HloError;
+use super::buffers::BufferAssignment;
+use super::module::{
+    Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin,
+};
+use super::stack::StackFrames;
+use super::wire::{Bytes, Damage, number, range};
+
+/// Texts that many instructions share are stored once.
+#[derive(Default)]
+struct Texts<'a>(HashMap<&'a [u8], Arc<str>>);
+
+impl<'a> Texts<'a> {
+    fn intern(&mut self, bytes: &'a [u8]) -> Arc<str> {
+        Arc::clone(self.0.entry(bytes).or_insert_with(|| Arc::from(String::from_utf8_lossy(bytes))))
+    }
+}
+
+/// What is being read.
+struct Reader<'a> {
+    bytes: Bytes<'a>,
+    texts: Texts<'a>,
+    module: HloModule,
+    /// Computations by the compiler's id.
+    computations: HashMap<u64, ComputationId>,
+    /// Shared backend configurations.
+    payloads: Vec<std::ops::Range<usize>>,
+}
+
+impl HloModule {
+    /// Reads a serialized `xla.HloProto`. `program` is its name for the error.
+    ///
+    /// Operands that come after their user and computations that come after their
+    /// caller count as damage: programs are acyclic, and so is what is returned.
+    pub fn from_proto(blob: Blob, program: &str) -> Result<Self, HloError> {
+        let bytes = Bytes(blob.bytes());
+        let len = bytes.0.len();
+        let damaged = |Damage { message, at, why }: Damage| HloError::Damaged {
+            program: program.to_owned(),
+            why,
+            message,
+            at,
+            len,
+        };
+        let mut module = read(bytes).map_err(damaged)?;
+        module.blob = Some(blob);
+        Ok(module)
+    }
+}
+
+fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
+    let mut module = None;
+    let mut buffers = None;
+    bytes.walk(0..bytes.0.len(), "HloProto", |field, value| {
+        match field {
+            1 => module = Some(range(&value)),
+            3 => buffers = Some(BufferAssignment::read(bytes, &value)?),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let Some(module) = module else {
+        return Err(Damage { message: "HloProto", at: 0, why: "there is no module" });
+    };
+    let mut reader = Reader {
+        bytes,
+        texts: Texts::default(),
+        module: HloModule { origin: Origin::Proto, buffers, ..HloModule::default() },
+        computations: HashMap::new(),
+        payloads: Vec::new(),
+    };
+    reader.read_module(module)?;
+    Ok(reader.module)
+}
+
+impl Reader<'_> {
+    fn read_module(&mut self, message: std::ops::Range<usize>) -> Result<(), Damage> {
+        const MODULE: &str = "HloModuleProto";
+        let bytes = self.bytes;
+        // Instructions refer to payloads by number, which may come after them.
+        bytes.walk(message.clone(), MODULE, |field, value| {
+            if field == 22 {
+                self.payloads.push(range(&value));
+            }
+            Ok(())
+        })?;
+        let (mut entry_id, mut entry_name, mut schedule) = (None, String::new(), None);
+        bytes.walk(message, MODULE, |field, value| {
+            match field {
+                1 => self.module.name = bytes.text(&value),
+                2 => entry_name = bytes.text(&value),
+                3 => self.read_computation(&value)?,
+                6 => entry_id = Some(number(&value)),
+                7 => schedule = Some(value),
+                8 => self.read_aliases(&value)?,
+                15 => self.module.devices = Some(device_assignment(bytes, &value)?),
+                17 => self.module.frames = stack_frames(bytes, &value)?,
+                18 => self.read_donors(&value)?,
+                19 => self.module.frontend_attributes = string_map(bytes, &value)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let named = || self.module.computations.iter().position(|it| it.name == entry_name);
+        self.module.entry = entry_id
+            .and_then(|id| self.computations.get(&id).copied())
+            .or_else(|| named().map(|index| ComputationId(index as u32)));
+        match schedule {
+            Some(schedule) => self.read_schedule(&schedule),
+            None => Ok(()),
+        }
+    }
+
+    fn read_computation(&mut self, message: &Value) -> Result<(), Damage> {
+        const COMPUTATION: &str = "HloComputationProto";
+        let bytes = self.bytes;
+        let id = ComputationId(self.module.computations.len() as u32);
+        let first = self.module.instructions.len();
+        let mut computation = Computation::default();
+        let mut local = HashMap::new();
+        let (mut proto_id, mut root_id) = (0, None);
+        bytes.walk(range(message), COMPUTATION, |field, value| {
+            match field {
+                1 => computation.name = bytes.text(&value),
+                2 => {
+                    let (compiler_id, instruction) = self.read_instruction(&value, id, &local)?;
+                    local.insert(compiler_id, self.add(compiler_id, instruction));
+                }
+                5 => proto_id = number(&value),
+                6 => root_id = Some(number(&value)),
+                7 => computation.is_fusion = number(&value) != 0,
+                8 => computation.thread = bytes.text(&value),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        computation.instructions = first..self.module.instructions.len();
+        computation.root = root_id.and_then(|id| local.get(&id).copied());
+        self.module.computations.push(computation);
+        self.computations.insert(proto_id, id);
+        Ok(())
+    }
+
+    fn add(&mut self, compiler_id: u64, instruction: Instruction) -> InstructionId {
+        let module = &mut self.module;
+        let id = InstructionId(module.instructions.len() as u32);
+        module.by_name.entry(Arc::clone(&instruction.name)).or_insert(id);
+        module.by_id.entry(compiler_id).and_modify(|known| *known = None).or_insert(Some(id));
+        module.instructions.push(instruction);
+        id
+    }
+
+    fn read_schedule(&mut self, message: &Value) -> Result<(), Damage> {
+        const SCHEDULE: &str = "HloScheduleProto";
+        let bytes = self.bytes;
+        bytes.walk(range(message), SCHEDULE, |field, entry| {
+            if field != 1 {
+                return Ok(());
+            }
+            let (mut computation, mut ids) = (0, Vec::new());
+            bytes.walk(range(&entry), SCHEDULE, |field, value| match field {
+                1 => {
+                    computation = number(&value);
+                    Ok(())
+                }
+                2 => bytes.walk(range(&value), SCHEDULE, |field, value| match field {
+                    1 => bytes.numbers(&value, SCHEDULE, &mut ids),
+                    _ => Ok(()),
+                }),
+                _ => Ok(()),
+            })?;
+            let Some(&computation) = self.computations.get(&computation) else { return Ok(()) };
+            let by_id = &self.module.by_id;
+            if let Some(computation) = self.module.computations.get_mut(computation.index()) {
+                computation.schedule = ids.into_iter().filter_map(|id| by_id.get(&id).copied().flatten()).collect();
+            }
+            Ok(())
+        })
+    }
+
+    fn read_aliases(&mut self, message: &Value) -> Result<(), Damage> {
+        const ALIAS: &str = "HloInputOutputAliasProto";
+        /// `xla.Kind`: the memory must be shared.
+        const MUST_ALIAS: u64 = 2;
+        let bytes = self.bytes;
+        bytes.walk(range(message), ALIAS, |field, entry| {
+            let mut alias = Alias::default();
+            bytes.walk(range(&entry), ALIAS, |field, value| {
+                match field {
+                    1 => bytes.numbers(&value, ALIAS, &mut alias.output_index)?,
+                    2 => alias.parameter = number(&value),
+                    3 => bytes.numbers(&value, ALIAS, &mut alias.parameter_index)?,
+                    4 => alias.is_required = number(&value) == MUST_ALIAS,
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            if field == 1 {
+                self.module.aliases.push(alias);
+            }
+            Ok(())
+        })
+    }
+
+    fn read_donors(&mut self, message: &Value) -> Result<(), Damage> {
+        const DONOR: &str = "HloBufferDonorProto";
+        let bytes = self.bytes;
+        bytes.walk(range(message), DONOR, |field, entry| {
+            let (mut parameter, mut index) = (0, Vec::new());
+            bytes.walk(range(&entry), DONOR, |field, value| {
+                match field {
+                    1 => parameter = number(&value),
+                    2 => bytes.numbers(&value, DONOR, &mut index)?,
+                    _ => {}
+                }
+                Ok(())
+            })?;
+            if field == 1 {
+                self.module.donors.push((parameter, index));
+            }
+            Ok(())
+        })
+    }
+}
+
+fn device_assignment(bytes: Bytes<'_>, message: &Value) -> Result<DeviceAssignment, Damage> {
+    const ASSIGNMENT: &str = "DeviceAssignmentProto";
+    let mut out = DeviceAssignment::default();
+    bytes.walk(range(message), ASSIGNMENT, |field, value| {
+        match field {
+            1 => out.replicas = number(&value),
+            2 => out.partitions = number(&value),
+            3 => {
+                let mut devices = Vec::new();
+                bytes.walk(range(&value), ASSIGNMENT, |field, value| match field {
+                    1 => bytes.numbers(&value, ASSIGNMENT, &mut devices),
+                    _ => Ok(()),
+                })?;
+                out.devices.push(devices);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+fn stack_frames(bytes: Bytes<'_>, message: &Value) -> Result<StackFrames, Damage> {
+    const FRAMES: &str = "StackFrameIndexProto";
+    let mut out = StackFrames::default();
+    bytes.walk(range(message), FRAMES, |field, value| {
+        match field {
+            1 => out.files.push(bytes.text(&value)),
+            2 => out.functions.push(bytes.text(&value)),
+            3 => out.locations.push(first_numbers(bytes, &value, FRAMES)?),
+            4 => out.frames.push(first_numbers(bytes, &value, FRAMES)?),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// Fields 1 to `N` of a message of numbers.
+fn first_numbers<const N: usize>(bytes: Bytes<'_>, message: &Value, name: &'static str) -> Result<[u64; N], Damage> {
+    let mut out = [0; N];
+    bytes.walk(range(message), name, |field, value| {
+        if let Some(slot) = out.get_mut((field as usize).wrapping_sub(1)) {
+            *slot = number(&value);
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// `xla.FrontendAttributes`: a map in field 1.
+fn string_map(bytes: Bytes<'_>, message: &Value) -> Result<Vec<(String, String)>, Damage> {
+    const ATTRIBUTES: &str = "FrontendAttributes";
+    let mut out = Vec::new();
+    bytes.walk(range(message), ATTRIBUTES, |field, entry| {
+        let (mut key, mut text) = (String::new(), String::new());
+        bytes.walk(range(&entry), ATTRIBUTES, |field, value| {
+            match field {
+                1 => key = bytes.text(&value),
+                2 => text = bytes.text(&value),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if field == 1 {
+            out.push((key, text));
+        }
+        Ok(())
+    })?;
+    out.sort();
+    Ok(out)
+}

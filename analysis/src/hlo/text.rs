@@ -1,0 +1,220 @@
+//! A module of one instruction, from its line of text.
+
+use std::sync::Arc;
+
+use super::config;
+use super::facts::{Attributes, Collective, DotDimensions, FusionKind, Precision, PrecisionConfig};
+use super::groups::ReplicaGroups;
+use super::module::{Computation, ComputationId, HloModule, Instruction, InstructionId, Origin};
+use crate::hlo_text::HloText;
+
+impl HloModule {
+    /// What one line of HLO text tells; `None` for any other text.
+    ///
+    /// The instruction comes last; before it are its operands, of which only name and
+    /// shape are known, if that. Computations that it calls have a name and no content.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let hlo = HloText::parse(text)?;
+        let mut module = Self { origin: Origin::Text, entry: Some(ComputationId(0)), ..Self::default() };
+        module.computations.push(Computation::default());
+        let blank: Arc<str> = Arc::from("");
+        let instruction = |name: &str, opcode: Arc<str>| Instruction {
+            name: Arc::from(name),
+            opcode,
+            shape: None,
+            computation: ComputationId(0),
+            operands: Vec::new(),
+            called: Vec::new(),
+            parameter_number: None,
+            tuple_index: None,
+            dimensions: Vec::new(),
+            op_name: Arc::clone(&blank),
+            source_file: Arc::clone(&blank),
+            source_line: 0,
+            stack_frame: 0,
+            attributes: None,
+        };
+        for operand in hlo.operand_list() {
+            // `parameter(0)` and `constant(1)` have no operands: that is their value.
+            if matches!(hlo.opcode, "parameter" | "constant" | "iota") {
+                break;
+            }
+            let shape = operand.shape.map(crate::hlo_text::Shape::into_static);
+            module.instructions.push(Instruction { shape, ..instruction(operand.name, Arc::clone(&blank)) });
+        }
+        let mut main = instruction(hlo.name, Arc::from(hlo.opcode));
+        main.operands = (0..module.instructions.len() as u32).map(InstructionId).collect();
+        main.shape = hlo.result().map(crate::hlo_text::Shape::into_static);
+        main.called = module.add_called(&hlo);
+        main.dimensions = hlo.attribute("dimensions").and_then(list).unwrap_or_default();
+        let metadata = |key| inside(hlo.attribute("metadata")?, key);
+        main.op_name = Arc::from(metadata("op_name").unwrap_or_default());
+        main.source_file = Arc::from(metadata("source_file").unwrap_or_default());
+        main.source_line = metadata("source_line").and_then(|line| line.parse().ok()).unwrap_or(0);
+        main.parameter_number = (hlo.opcode == "parameter").then(|| hlo.operands.parse().ok()).flatten();
+        main.tuple_index = hlo.attribute("index").and_then(|index| index.parse().ok());
+        main.attributes = Some(attributes(&hlo)).filter(|it| *it != Attributes::default()).map(Box::new);
+        module.instructions.push(main);
+        for (index, instruction) in module.instructions.iter().enumerate() {
+            let id = InstructionId(index as u32);
+            if !instruction.name.is_empty() {
+                module.by_name.insert(Arc::clone(&instruction.name), id);
+            }
+        }
+        let last = InstructionId(module.instructions.len() as u32 - 1);
+        if let Some(entry) = module.computations.first_mut() {
+            entry.instructions = 0..module.instructions.len();
+            entry.root = Some(last);
+        }
+        Some(module)
+    }
+
+    /// Computations without content for the names that the text calls, in the order
+    /// of the serialized form.
+    fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
+        let mut called = Vec::new();
+        for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.attribute(key)) {
+            called.push(ComputationId(self.computations.len() as u32));
+            let name = name.trim_start_matches('%').to_owned();
+            let is_fusion = hlo.opcode == "fusion";
+            self.computations.push(Computation { name, is_fusion, ..Computation::default() });
+        }
+        called
+    }
+}
+
+fn attributes(hlo: &HloText<'_>) -> Attributes {
+    let dims = |key| hlo.attribute(key).and_then(list).unwrap_or_default();
+    let dot = DotDimensions {
+        lhs_contracting: dims("lhs_contracting_dims"),
+        rhs_contracting: dims("rhs_contracting_dims"),
+        lhs_batch: dims("lhs_batch_dims"),
+        rhs_batch: dims("rhs_batch_dims"),
+        lhs_ragged: dims("lhs_ragged_dims"),
+        rhs_group: dims("rhs_group_dims"),
+    };
+    let channel_id = hlo.channel_id().filter(|&id| id > 0);
+    let collective = Collective {
+        groups: hlo.attribute("replica_groups").and_then(ReplicaGroups::parse),
+        pairs: hlo.source_target_pairs().unwrap_or_default(),
+        channel_id,
+        uses_global_ids: hlo.attribute("use_global_device_ids") == Some("true"),
+    };
+    let trip_count = || config::trip_count(hlo.attribute("backend_config")?.as_bytes());
+    Attributes {
+        fusion_kind: hlo.attribute("kind").and_then(FusionKind::parse),
+        dot: (dot != DotDimensions::default()).then_some(dot),
+        precision: PrecisionConfig { operands: precisions(hlo), algorithm: 0 },
+        collective: (collective != Collective::default()).then_some(collective),
+        custom_call_target: hlo.custom_call_target().map(str::to_owned),
+        trip_count: if hlo.opcode == "while" { trip_count() } else { None },
+        frontend_attributes: hlo.attribute("frontend_attributes").map(pairs).unwrap_or_default(),
+        is_host_transfer: hlo.attribute("is_host_transfer") == Some("true"),
+        slice_sizes: dims("dynamic_slice_sizes"),
+        ..Attributes::default()
+    }
+}
+
+/// `operand_precision={highest,default}`.
+fn precisions(hlo: &HloText<'_>) -> Vec<Precision> {
+    let list = hlo.attribute("operand_precision").and_then(|list| list.strip_prefix('{')?.strip_suffix('}'));
+    let precision = |word: &str| match word.trim() {
+        "high" => Precision::High,
+        "highest" => Precision::Highest,
+        _ => Precision::Default,
+    };
+    list.map(|list| list.split(',').map(precision).collect()).unwrap_or_default()
+}
+
+/// `{0,1}`.
+fn list(text: &str) -> Option<Vec<u64>> {
+    let inner = text.strip_prefix('{')?.strip_suffix('}')?.trim();
+    if inner.is_empty() {
+        return Some(Vec::new());
+    }
+    inner.split(',').map(|number| number.trim().parse().ok()).collect()
+}
+
+/// The value of `key="value"` or `key=value` inside of braces.
+fn inside<'a>(braces: &'a str, key: &str) -> Option<&'a str> {
+    pairs_of(braces).find(|&(name, _)| name == key).map(|(_, value)| value)
+}
+
+fn pairs(braces: &str) -> Vec<(String, String)> {
+    pairs_of(braces).map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+/// `{a="b c",d=1}` or `{a="b c" d=1}`: keys and values.
+fn pairs_of(braces: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = braces.trim_start_matches('{').trim_end_matches('}');
+    std::iter::from_fn(move || {
+        let (key, after) = rest.trim_start_matches([',', ' ']).split_once('=')?;
+        let (value, after) = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => after.split_at(after.find([',', ' ']).unwrap_or(after.len())),
+        };
+        rest = after;
+        Some((key.trim(), value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> (HloModule, Instruction) {
+        let module = HloModule::from_text(text).unwrap();
+        let last = module.instructions.last().unwrap().clone();
+        (module, last)
+    }
+
+    #[test]
+    fn a_dot_with_everything() {
+        let (module, dot) = one(concat!(
+            "%dot.3 = f32[2,8,16]{2,1,0} dot(bf16[2,8,4]{2,1,0} %a, %b), lhs_batch_dims={0}, lhs_contracting_dims={2}, ",
+            "rhs_batch_dims={0}, rhs_contracting_dims={1}, operand_precision={highest,default}, ",
+            "metadata={op_type=\"dot\" op_name=\"jit(f)/dot, general\" source_file=\"a b.py\" source_line=7}"
+        ));
+        assert_eq!((&*dot.opcode, module.find("dot.3")), ("dot", Some(InstructionId(2))));
+        let facts = dot.attributes().dot.as_ref().unwrap();
+        assert_eq!((facts.lhs_contracting.as_slice(), facts.rhs_batch.as_slice()), ([2].as_slice(), [0].as_slice()));
+        assert_eq!(dot.attributes().precision.operands, [Precision::Highest, Precision::Default]);
+        let operands: Vec<_> = module.operands(&dot).map(|it| (&*it.name, it.shape.is_some())).collect();
+        assert_eq!(operands, [("a", true), ("b", false)]);
+        assert_eq!((&*dot.op_name, module.source(&dot).as_deref()), ("jit(f)/dot, general", Some("a b.py:7")));
+        assert_eq!(module.stack(&dot)[0].line, 7);
+    }
+
+    #[test]
+    fn wrappers_loops_and_kernels() {
+        let (module, start) = one(concat!(
+            "%s = ((bf16[8]{0}), bf16[32]{0}, u32[]{:S(2)}) async-start(bf16[8]{0} %p), ",
+            "calls=%all-gather.7, frontend_attributes={_scheduling=\"x,y\",b=\"1\"}"
+        ));
+        assert_eq!(module.computation(module.body(&start).unwrap()).unwrap().name, "all-gather.7");
+        assert_eq!(start.attributes().frontend_attribute("_scheduling"), Some("x,y"));
+        let (module, outer) = one(concat!(
+            "%while.1 = (s32[], f32[8]) while((s32[], f32[8]) %t), condition=%cond, body=%body, ",
+            "backend_config={\"known_trip_count\":{\"n\":\"12\"}}"
+        ));
+        let (body, condition) = module.loop_body(&outer).unwrap();
+        assert_eq!(module.computation(body).unwrap().name, "body");
+        assert_eq!(module.computation(condition).unwrap().name, "cond");
+        assert_eq!(outer.attributes().trip_count, Some(12));
+        let (_, kernel) = one("%k = f32[8] custom-call(f32[8] %p), custom_call_target=\"tpu_custom_call\"");
+        assert_eq!(kernel.attributes().custom_call_target.as_deref(), Some("tpu_custom_call"));
+        let (module, parameter) = one("%p.1 = f32[8]{0} parameter(3)");
+        assert_eq!((parameter.parameter_number, module.instructions.len()), (Some(3), 1));
+        assert_eq!(module.parameters()[0].0, 3);
+    }
+
+    #[test]
+    fn unknown_groups_are_absent() {
+        let (_, reduce) = one("%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, replica_groups=@future{x}");
+        let collective = reduce.attributes().collective.as_ref().unwrap();
+        assert_eq!((&collective.groups, collective.channel_id), (&None, Some(3)));
+        let (_, reduce) =
+            one("%ar = f32[8] all-reduce(f32[8] %p), replica_groups=mesh['x'=2,'y'=4] {'y'}, to_apply=%a");
+        assert_eq!(reduce.attributes().collective.as_ref().unwrap().groups.as_ref().unwrap().size(), Some(4));
+    }
+}
