@@ -89,7 +89,7 @@ impl CoreTime {
 
 /// Cuts nested spans into segments that do not overlap. Where spans overlap
 /// without being nested, the one that began later has the shared part.
-fn innermost(mut spans: Vec<(TimeRange, Segment)>) -> Vec<Segment> {
+pub(crate) fn innermost(mut spans: Vec<(TimeRange, Segment)>) -> Vec<Segment> {
     spans.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
     let mut out = Vec::with_capacity(spans.len());
     let mut open: Vec<(Timestamp, Segment)> = Vec::new();

@@ -20,7 +20,7 @@ pub mod hlo_text;
 pub mod host_class;
 pub mod ici;
 pub mod intervals;
-pub mod kernel_scopes;
+pub mod kernels;
 pub mod ops;
 pub mod overlap;
 pub mod padding;
@@ -70,6 +70,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<utilization::Utilization>(),
     entry::<ops::Ops>(),
     entry::<roofline::Roofline>(),
+    entry::<kernels::Kernels>(),
     entry::<overlap::Overlap>(),
     entry::<compile::Compile>(),
     entry::<clocks::Clocks>(),

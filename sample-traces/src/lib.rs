@@ -4,10 +4,12 @@
 //! - [`synthetic`]: training runs that never happened, as sessions of a profiler,
 //!   with the answers that analyses must give about them.
 //! - [`sample_files`]: the files under `assets/samples`.
+//! - [`rare`]: sessions of what no public capture shows, with known answers.
 //! - [`big`]: as many slices as a benchmark needs.
 //! - [`session`] and [`mod@write`]: such a session, and the files that hold it.
 
 pub mod big;
+pub mod rare;
 mod samples;
 pub mod session;
 pub mod synthetic;

@@ -44,6 +44,15 @@ impl CounterSeries {
     pub fn first_after(&self, at: Timestamp) -> usize {
         self.ends.partition_point(|&end| end <= at)
     }
+    /// The parts of samples that hold within `range`, instants left out.
+    pub fn samples_in(&self, range: TimeRange) -> impl Iterator<Item = (TimeRange, f64)> + '_ {
+        let from = self.first_after(range.start);
+        let rest = self.starts[from..].iter().zip(&self.ends[from..]).zip(&self.values[from..]);
+        rest.take_while(move |((start, _), _)| **start < range.end).filter_map(move |((&start, &end), &value)| {
+            let part = TimeRange::new(start, end).intersect(range)?;
+            (!part.is_empty()).then_some((part, value))
+        })
+    }
     /// The value that holds at `at`.
     pub fn value_at(&self, at: Timestamp) -> Option<f64> {
         let i = self.starts.partition_point(|&start| start <= at).checked_sub(1)?;
@@ -54,11 +63,9 @@ impl CounterSeries {
     pub fn mean(&self, range: TimeRange) -> Option<f64> {
         let mut held = Picos::ZERO;
         let mut sum = 0.0;
-        for (at, value) in self.samples() {
-            if let Some(part) = at.intersect(range) {
-                held += part.dur();
-                sum += value * part.dur().ps() as f64;
-            }
+        for (part, value) in self.samples_in(range) {
+            held += part.dur();
+            sum += value * part.dur().ps() as f64;
         }
         (held > Picos::ZERO).then(|| sum / held.ps() as f64)
     }

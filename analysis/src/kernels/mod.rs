@@ -1,0 +1,458 @@
+//! Kernels that XLA did not write: Pallas, Mosaic and other custom calls.
+//!
+//! For each kernel how often and how long it ran, what it says that it does (costs
+//! are the author's, not the compiler's: absent, zero or wrong as often as right),
+//! and, where kernel tracing was on, what it spends its time on:
+//!
+//! - **Stages** are the scopes of its software pipeline. They nest; each instant
+//!   counts for the innermost one, so the stages and what is in none of them add up
+//!   to the kernel's time exactly.
+//! - **Waiting for DMA** is `ep_wait_in` and `ep_wait_out` of the kernel's time.
+//! - **LLO estimates** (MXU, vector units …) come from the schedule that the compiler
+//!   made of the kernel, not from the hardware: markers in the trace are spread over
+//!   the estimated cycles. They are means over time.
+//!
+//! One kernel is often many ops (one a layer), hence two tables. Stages and estimates
+//! have been tested on generated captures only; times and costs on real ones.
+
+mod inside;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::bound::{BoundBy, Work, ratio};
+use crate::hlo_text::HloText;
+use crate::ops::{OpRow, Ops, OpsReport, percent};
+use crate::peaks::Peaks;
+use crate::{Analysis, AnalysisError, Context};
+use inside::Inside;
+
+/// The analysis `kernels`.
+pub struct Kernels;
+
+/// Every kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelsReport {
+    /// The longest first; ties by name.
+    pub kernels: Vec<Kernel>,
+    /// The ops that run them, the longest first.
+    pub ops: Vec<KernelOp>,
+    /// Time of all kernels.
+    pub time_ps: i64,
+    /// Self time of all ops of all cores: the denominator of `of_op_time_percent`.
+    pub op_time_ps: i64,
+    /// What achieved rates are measured against.
+    pub peaks: Peaks,
+    /// What to do about what was found.
+    pub hints: Vec<String>,
+}
+
+/// What a kernel says of its own costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Declared {
+    /// Operations.
+    Yes,
+    /// Operations for some of its ops.
+    Partly,
+    /// Nothing, or zero.
+    No,
+    /// More than the device can do in that time.
+    Impossible,
+}
+
+impl Declared {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Yes => "declared",
+            Self::Partly => "partly",
+            Self::No => "none",
+            Self::Impossible => "impossible",
+        }
+    }
+}
+
+/// One kernel of one program, on all cores.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Kernel {
+    /// Name that its author gave it; else that of the op, or what it calls.
+    pub kernel: String,
+    /// `tpu_custom_call` for Pallas and Mosaic.
+    pub target: Option<String>,
+    /// Written in Pallas or Mosaic.
+    pub is_pallas: bool,
+    /// Program, with its id.
+    pub program: String,
+    /// `file:line` of its longest op.
+    pub source: Option<String>,
+    /// Ops that run it.
+    pub ops: u64,
+    /// Executions.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub time_ps: i64,
+    /// Of the self time of all ops.
+    pub of_op_time_percent: Option<f64>,
+    /// `time / occurrences`.
+    pub mean_time_ps: f64,
+    /// Shortest execution.
+    pub min_time_ps: Option<i64>,
+    /// Whether it declares its operations.
+    pub declared: Declared,
+    /// Declared operations of all executions.
+    pub flops: Option<u64>,
+    /// Declared bytes of all executions.
+    pub bytes: Option<u64>,
+    /// `flops / time`.
+    pub flops_per_second: Option<f64>,
+    /// `bytes / time`.
+    pub bytes_per_second: Option<f64>,
+    /// Achieved of peak operations.
+    pub flops_percent: Option<f64>,
+    /// Achieved of peak HBM bandwidth, where declared bytes are split by memory.
+    pub hbm_percent: Option<f64>,
+    /// Stalled on DMA as the hardware counts it, where recorded.
+    pub dma_stall_ps: Option<i64>,
+    /// The same of its time.
+    pub dma_stall_percent: Option<f64>,
+    /// What its scopes say; `None` where it recorded none.
+    pub pipeline: Option<Pipeline>,
+    /// LLO estimates over its executions.
+    pub estimates: Vec<Estimate>,
+}
+
+/// The software pipeline of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pipeline {
+    /// Executions that recorded scopes.
+    pub executions: u64,
+    /// Their time: the denominator of all percentages here.
+    pub time_ps: i64,
+    /// By self time; with `outside_ps` they add up to `time_ps`.
+    pub stages: Vec<Stage>,
+    /// In no scope.
+    pub outside_ps: i64,
+    /// In `ep_wait_in` or `ep_wait_out`.
+    pub dma_wait_ps: i64,
+    /// The same of the time.
+    pub dma_wait_percent: Option<f64>,
+    /// Runs of the body (`ep_run_kernel`) an execution: steps of the grid.
+    pub grid_steps: Option<f64>,
+}
+
+/// One scope of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stage {
+    /// Name, without the number of the pipeline.
+    pub stage: String,
+    /// How often.
+    pub occurrences: u64,
+    /// With scopes inside.
+    pub total_ps: i64,
+    /// Without.
+    pub self_ps: i64,
+    /// Self time of the kernel's time.
+    pub self_percent: Option<f64>,
+}
+
+/// A series that the compiler's schedule fills.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// `MXU`, `Vector ALU`, `Vector Spills` …
+    pub series: String,
+    /// As recorded (`% util`).
+    pub unit: String,
+    /// Mean over the time with samples.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+    /// Time with samples, of the time of executions that have any.
+    pub covered_percent: Option<f64>,
+}
+
+/// One op that runs a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelOp {
+    /// Instruction.
+    pub op: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Program, with its id.
+    pub program: String,
+    /// Executions.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub time_ps: i64,
+    /// `time / occurrences`.
+    pub mean_time_ps: f64,
+    /// Shortest execution.
+    pub min_time_ps: Option<i64>,
+    /// Declared operations of all executions.
+    pub flops: Option<u64>,
+    /// Waiting for DMA, of the time of executions with scopes.
+    pub dma_wait_percent: Option<f64>,
+    /// `file:line`.
+    pub source: Option<String>,
+}
+
+/// Waiting for DMA from which a kernel is bound by memory.
+const DMA_BOUND_PERCENT: f64 = 30.0;
+/// Stalls from which they are worth a hint.
+const DMA_STALL_PERCENT: f64 = 10.0;
+/// Share of op time from which unknown costs make utilization doubtful.
+const WORTH_COSTS_PERCENT: f64 = 5.0;
+
+/// How to record what is missing.
+const TRACING: &str = "record pipeline stages and LLO estimates with LIBTPU_INIT_ARGS=\"--xla_enable_custom_call_region_trace=true \
+                       --xla_xprof_register_llo_debug_info=true\"";
+
+impl Analysis for Kernels {
+    type Report = KernelsReport;
+    const ID: &'static str = "kernels";
+    const TITLE: &'static str = "Kernels";
+
+    fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
+        let report = cx.report::<Ops>()?;
+        let rows: Vec<&OpRow> = report.rows.iter().filter(|row| row.is_custom_call).collect();
+        if rows.is_empty() {
+            return Err(AnalysisError::NotApplicable(
+                "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
+                    .to_owned(),
+            ));
+        }
+        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
+        let inside = inside::collect(cx, &wanted)?;
+        Ok(KernelsReport::new(cx, &report, &rows, &inside))
+    }
+}
+
+/// Rows of one kernel on their way into the report.
+#[derive(Default)]
+struct Group<'a> {
+    rows: Vec<&'a OpRow>,
+    target: Option<String>,
+    is_pallas: bool,
+    inside: Inside,
+}
+
+impl KernelsReport {
+    fn new(
+        cx: &Context<'_>,
+        report: &OpsReport,
+        rows: &[&OpRow],
+        inside: &BTreeMap<trace_model::OpId, Inside>,
+    ) -> Self {
+        let mut groups: BTreeMap<(String, &str), Group<'_>> = BTreeMap::new();
+        let mut ops = Vec::new();
+        for row in rows {
+            let text = row.op.and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
+            let target = text.and_then(call_target);
+            let name = kernel_name(row, target);
+            let inside = row.op.and_then(|op| inside.get(&op));
+            ops.push(kernel_op(row, &name, inside));
+            let group = groups.entry((name, &row.program)).or_default();
+            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(row);
+            group.target = group.target.take().or(target.map(str::to_owned));
+            group.rows.push(row);
+            group.inside.merge(inside.unwrap_or(&Inside::default()));
+        }
+        let mut kernels: Vec<Kernel> =
+            groups.iter().map(|((name, program), group)| group.kernel(name, program, report)).collect();
+        kernels.sort_by(|a, b| {
+            b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
+        });
+        ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
+        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum();
+        let hints = hints(&kernels);
+        Self { kernels, ops, time_ps, op_time_ps: report.op_time_ps, peaks: report.peaks.clone(), hints }
+    }
+}
+
+impl Group<'_> {
+    fn kernel(&self, name: &str, program: &str, report: &OpsReport) -> Kernel {
+        let rows = &self.rows;
+        let time_ps: i64 = rows.iter().map(|row| row.total_time_ps).sum();
+        let occurrences: u64 = rows.iter().map(|row| row.occurrences).sum();
+        let flops = |row: &&OpRow| row.flops.or(row.model_flops);
+        let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
+        let all = |of: &dyn Fn(&&OpRow) -> Option<u64>| {
+            rows.iter().map(of).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
+        };
+        let flops = all(&flops);
+        let bytes = all(&|row| row.bytes);
+        let hbm = all(&|row| row.memory.as_ref().map(|memory| memory.hbm_bytes));
+        let float = |value: Option<u64>| value.map(|value| value as f64);
+        let seconds = time_ps as f64 / 1e12;
+        let work = Work { flops: float(flops), hbm_bytes: float(hbm), ..Work::default() };
+        let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
+        let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
+        let exceeds = |percent: Option<f64>| percent.is_some_and(|percent| percent > 100.0);
+        let declared = match declaring {
+            _ if exceeds(flops_percent) || exceeds(hbm_percent) => Declared::Impossible,
+            0 => Declared::No,
+            count if count < rows.len() => Declared::Partly,
+            _ => Declared::Yes,
+        };
+        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps).reduce(i64::saturating_add);
+        let longest = rows.iter().max_by_key(|row| row.total_time_ps);
+        Kernel {
+            kernel: name.to_owned(),
+            target: self.target.clone(),
+            is_pallas: self.is_pallas,
+            program: program.to_owned(),
+            source: longest.and_then(|row| row.source.clone()),
+            ops: rows.len() as u64,
+            occurrences,
+            time_ps,
+            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps).sum(), report.op_time_ps),
+            mean_time_ps: time_ps as f64 / occurrences.max(1) as f64,
+            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps).min(),
+            declared,
+            flops,
+            bytes,
+            flops_per_second: ratio(work.flops, Some(seconds)),
+            bytes_per_second: ratio(float(bytes), Some(seconds)),
+            flops_percent,
+            hbm_percent,
+            dma_stall_ps: stalls,
+            dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
+            pipeline: pipeline(&self.inside),
+            estimates: estimates(&self.inside),
+        }
+    }
+}
+
+fn kernel_op(row: &OpRow, kernel: &str, inside: Option<&Inside>) -> KernelOp {
+    KernelOp {
+        op: row.name.clone(),
+        kernel: kernel.to_owned(),
+        program: row.program.clone(),
+        occurrences: row.occurrences,
+        time_ps: row.total_time_ps,
+        mean_time_ps: row.mean_time_ps,
+        min_time_ps: row.min_time_ps,
+        flops: row.flops.or(row.model_flops),
+        dma_wait_percent: inside.and_then(pipeline).and_then(|pipeline| pipeline.dma_wait_percent),
+        source: row.source.clone(),
+    }
+}
+
+fn pipeline(inside: &Inside) -> Option<Pipeline> {
+    let time_ps = inside.time.ps();
+    let mut stages: Vec<Stage> = inside
+        .stages
+        .iter()
+        .map(|(name, sums)| Stage {
+            stage: name.clone(),
+            occurrences: sums.occurrences,
+            total_ps: sums.total.ps(),
+            self_ps: sums.own.ps(),
+            self_percent: percent(sums.own.ps(), time_ps),
+        })
+        .collect();
+    stages.sort_by(|a, b| b.self_ps.cmp(&a.self_ps).then_with(|| a.stage.cmp(&b.stage)));
+    let runs = inside.stages.get("ep_run_kernel").map(|sums| sums.occurrences);
+    let is_pipelined = stages.iter().any(|stage| stage.stage.starts_with("ep_"));
+    (inside.executions > 0).then(|| Pipeline {
+        executions: inside.executions,
+        time_ps,
+        stages,
+        outside_ps: inside.outside.ps(),
+        dma_wait_ps: inside.dma_wait.ps(),
+        // Scopes of users alone do not say whether it waited.
+        dma_wait_percent: percent(inside.dma_wait.ps(), time_ps).filter(|_| is_pipelined),
+        grid_steps: runs.map(|runs| runs as f64 / inside.executions as f64),
+    })
+}
+
+fn estimates(inside: &Inside) -> Vec<Estimate> {
+    let with_time = inside.counters.iter().filter(|(_, sums)| sums.held.ps() > 0);
+    with_time
+        .map(|((series, unit), sums)| Estimate {
+            series: series.clone(),
+            unit: unit.clone(),
+            mean: sums.weighted / sums.held.ps() as f64,
+            max: sums.max,
+            covered_percent: percent(sums.held.ps(), sums.time.ps()),
+        })
+        .collect()
+}
+
+/// What a custom call calls.
+fn call_target(text: &str) -> Option<&str> {
+    Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
+}
+
+fn is_pallas_call(row: &OpRow) -> bool {
+    row.framework_name.as_deref().is_some_and(|name| name.contains("pallas_call"))
+}
+
+/// The name that the author gave: the scope around `pallas_call`; else the op
+/// without its number; a nameless `custom-call` is called after what it calls.
+fn kernel_name(row: &OpRow, target: Option<&str>) -> String {
+    let framework = row.framework_name.as_deref().unwrap_or_default();
+    let before = framework.split_once("/pallas_call").map(|(before, _)| before.rsplit('/').next().unwrap_or(before));
+    if let Some(named) = before.filter(|name| !name.is_empty()) {
+        // Without a name of its own it is called after the function that was compiled.
+        let function = named.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
+        return function.unwrap_or(named).to_owned();
+    }
+    let stem = match row.name.rsplit_once('.') {
+        Some((stem, number)) if number.bytes().all(|b| b.is_ascii_digit()) => stem,
+        _ => &row.name,
+    };
+    match target {
+        Some(target) if stem == "custom-call" && !target.is_empty() => target.to_owned(),
+        _ => stem.to_owned(),
+    }
+}
+
+/// What stands out, and its cure.
+fn hints(kernels: &[Kernel]) -> Vec<String> {
+    let mut hints: Vec<String> = [Declared::No, Declared::Partly, Declared::Impossible]
+        .into_iter()
+        .filter_map(|how| costs_hint(kernels, how))
+        .collect();
+    for kernel in kernels {
+        let name = &kernel.kernel;
+        let waiting = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent).unwrap_or_default();
+        if waiting >= DMA_BOUND_PERCENT {
+            hints.push(format!(
+                "{name} waits for DMA {waiting:.1} % of its time: memory bound; larger blocks or more buffers hide more"
+            ));
+        }
+        if let Some(stalled) = kernel.dma_stall_percent.filter(|&percent| percent >= DMA_STALL_PERCENT) {
+            hints.push(format!("{name} is stalled on DMA {stalled:.1} % of its time"));
+        }
+        let spills =
+            |series: &Estimate| matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0;
+        if kernel.estimates.iter().any(spills) {
+            hints.push(format!("{name} spills vector registers to VMEM; smaller blocks need fewer registers"));
+        }
+    }
+    hints
+}
+
+/// Kernels of some weight whose costs are no use, in one sentence.
+fn costs_hint(kernels: &[Kernel], declared: Declared) -> Option<String> {
+    let share = |kernel: &Kernel| kernel.of_op_time_percent.unwrap_or_default();
+    let heavy = || kernels.iter().filter(|kernel| kernel.declared == declared && share(kernel) >= WORTH_COSTS_PERCENT);
+    let names: Vec<&str> = heavy().map(|kernel| kernel.kernel.as_str()).collect();
+    let what = match declared {
+        Declared::Impossible => "declared costs are more than the device can do in that time",
+        Declared::Partly => "some of the ops declare no operations, so utilization is unknown",
+        _ => "no operations are declared, so utilization is unknown",
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{what}: {} ({:.1} % of op time); give pallas_call a cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)",
+            names.join(", "),
+            heavy().map(share).sum::<f64>()
+        )
+    })
+}

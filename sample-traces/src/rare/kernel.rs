@@ -1,0 +1,124 @@
+//! A Pallas matmul on v6e, traced with its pipeline.
+
+use super::{COUNTERS, MODULE, MODULES, OPS, SCOPES};
+use crate::session::{Plane, Session, Stat};
+use crate::synthetic::Chip;
+
+/// Executions of one kernel. The default waits for its input as a real matmul did:
+/// 173.374 µs of 227.262 µs.
+#[derive(Clone, Copy, Debug)]
+pub struct PallasKernel {
+    /// How often it runs.
+    pub executions: i64,
+    /// Steps of its grid.
+    pub steps: i64,
+    /// Length of an execution.
+    pub call_ps: i64,
+    /// Waiting for one block of input.
+    pub wait_in_ps: i64,
+    /// The body on one block.
+    pub run_ps: i64,
+    /// A scope of the author inside of the body.
+    pub scope_ps: i64,
+    /// Issuing the copy of one block in.
+    pub copy_in_ps: i64,
+    /// Issuing the copy of one block out.
+    pub copy_out_ps: i64,
+    /// Before the first step.
+    pub initialize_ps: i64,
+    /// After the last.
+    pub finalize_ps: i64,
+    /// Operations that it declares for each execution, far too few.
+    pub flops: i64,
+    /// `% util` of the matrix units during the first and the second half.
+    pub mxu: [f64; 2],
+}
+
+impl Default for PallasKernel {
+    fn default() -> Self {
+        Self {
+            executions: 3,
+            steps: 16,
+            call_ps: 227_262_000,
+            wait_in_ps: 10_835_875,
+            run_ps: 2_500_000,
+            scope_ps: 2_000_000,
+            copy_in_ps: 250_000,
+            copy_out_ps: 125_000,
+            initialize_ps: 1_000_000,
+            finalize_ps: 500_000,
+            flops: 1_076_887_552,
+            mxu: [10.0, 30.0],
+        }
+    }
+}
+
+/// The last sample of a kernel can carry an absolute time as its length.
+const ABSURD_PS: i64 = 81_386_618_828;
+const PERIOD_PS: i64 = 400_000_000;
+const RELU_PS: i64 = 20_000_000;
+const TEXT: &str = "%matmul.1 = f32[2048,2048]{1,0:T(8,128)} custom-call(f32[2048,1024]{1,0:T(8,128)} %a, \
+                    f32[1024,2048]{1,0:T(8,128)} %b), custom_call_target=\"tpu_custom_call\", \
+                    frontend_attributes={kernel_metadata={}}";
+
+impl PallasKernel {
+    /// Time of an execution that is in no scope.
+    pub fn outside_ps(&self) -> i64 {
+        let step = self.copy_in_ps + self.wait_in_ps + self.run_ps + self.copy_out_ps;
+        self.call_ps - self.initialize_ps - self.finalize_ps - self.steps * step
+    }
+
+    /// The capture.
+    pub fn session(&self) -> Session {
+        let mut plane = super::device(0, &Chip::V6E);
+        let facts = vec![
+            Stat::shared("tf_op", "jit(step)/jit(matmul)/matmul/pallas_call:"),
+            Stat::shared("source", "kernel.py:42"),
+        ];
+        let matmul = super::op(&mut plane, TEXT, "custom-call", facts);
+        let relu = "%fusion.2 = f32[2048,2048]{1,0} fusion(f32[2048,2048]{1,0} %matmul.1), kind=kLoop, calls=%relu";
+        let relu = super::op(&mut plane, relu, "loop fusion", vec![Stat::uint("flops", 4_194_304)]);
+        for execution in 0..self.executions {
+            let begin = 1_000_000_000 + execution * PERIOD_PS;
+            let run = vec![Stat::int("run_id", execution + 1)];
+            super::event(&mut plane, MODULES, MODULE, begin, self.call_ps + RELU_PS, run);
+            let costs = ["flops", "model_flops"].map(|name| Stat::int(name, self.flops));
+            let costs = costs.into_iter().chain([Stat::int("bytes_accessed", 0)]).collect();
+            super::execution(&mut plane, OPS, matmul, begin, self.call_ps, costs);
+            super::execution(&mut plane, OPS, relu, begin + self.call_ps, RELU_PS, Vec::new());
+            self.scopes(&mut plane, begin);
+            self.counters(&mut plane, begin);
+        }
+        plane.sort();
+        super::session("kernel", vec![plane])
+    }
+
+    fn scopes(&self, plane: &mut Plane, begin: i64) {
+        let mut now = begin;
+        let mut scope = |name: &str, length: i64| {
+            super::event(plane, SCOPES, name, now, length, Vec::new());
+            now += length;
+            now
+        };
+        scope("ep_initialize_0", self.initialize_ps);
+        let mut bodies = Vec::new();
+        for _ in 0..self.steps {
+            scope("ep_copy_in", self.copy_in_ps);
+            scope("ep_wait_in", self.wait_in_ps);
+            bodies.push(scope("ep_run_kernel", self.run_ps) - self.run_ps);
+            scope("ep_copy_out", self.copy_out_ps);
+        }
+        scope("ep_finalize", self.finalize_ps);
+        for body in bodies {
+            super::event(plane, SCOPES, "dot", body, self.scope_ps, Vec::new());
+        }
+    }
+
+    fn counters(&self, plane: &mut Plane, begin: i64) {
+        let half = self.call_ps / 2;
+        for (at, length, value) in [(begin, half, self.mxu[0]), (begin + half, ABSURD_PS, self.mxu[1])] {
+            super::event(plane, COUNTERS, "MXU", at, length, vec![Stat::double("% util", value)]);
+        }
+        super::event(plane, COUNTERS, "Vector Spills", begin, half, vec![Stat::double("spills", 0.0)]);
+    }
+}
