@@ -29,6 +29,7 @@ mod report;
 pub mod roofline;
 mod scope;
 pub mod stats;
+pub mod step_parts;
 pub mod steps;
 pub mod utilization;
 pub mod verdict;
@@ -66,6 +67,7 @@ pub enum AnalysisError {
 pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<verdict::Verdict>(),
     entry::<steps::Steps>(),
+    entry::<step_parts::StepParts>(),
     entry::<busy::Devices>(),
     entry::<utilization::Utilization>(),
     entry::<ops::Ops>(),

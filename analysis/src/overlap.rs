@@ -46,7 +46,7 @@ impl Analysis for Overlap {
         let classes = OpClasses::new(cx.model);
         let mut traffic = Vec::new();
         for core in cx.tensor_cores() {
-            traffic.extend(cores::Traffic::of(cx, &classes, core)?);
+            traffic.extend(Traffic::of(cx, &classes, core)?);
         }
         if traffic.iter().all(|core| core.time.segments.is_empty()) {
             return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
@@ -224,6 +224,7 @@ impl Summary {
     }
 }
 
+pub(crate) use cores::Traffic;
 pub use cores::{Partition, partition};
 
 #[cfg(test)]

@@ -120,24 +120,36 @@ impl Context<'_> {
     pub(crate) fn shifted(&self, core: GroupId, range: TimeRange) -> TimeRange {
         let ops = self.model.track_of_kind(core, TrackKind::Ops);
         let lanes = ops.map(|track| self.model.lanes(track)).unwrap_or_default();
-        let overlapping = lanes.iter().flat_map(|lane| self.model.slices_in(lane, range));
-        let spans = overlapping.filter_map(|op| Some((range.contains(op.start()), (op.range(), op.device_range()?))));
-        let hull = |sum: Option<(TimeRange, TimeRange)>, (shown, timed): (TimeRange, TimeRange)| {
-            Some(sum.map_or((shown, timed), |(a, b)| (a.hull(shown), b.hull(timed))))
-        };
         let (mut members, mut around) = (None, None);
-        for (begins_inside, span) in spans {
-            if begins_inside {
+        for lane in lanes {
+            // The ops of a lane follow each other: the outermost ones of a range say all,
+            // and a range costs a search, however many ops it has and others share.
+            let inside = || self.model.slices_in(lane, range).filter(|op| range.contains(op.start()));
+            let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
+            for span in [inside().take(OUTERMOST).find_map(both), inside().rev().take(OUTERMOST).find_map(both)] {
                 members = hull(members, span);
-            } else {
-                around = hull(around, span);
             }
+            around = hull(around, self.model.slices_in(lane, range).next().and_then(both));
         }
         // Without an op of its own the range lies inside of one, or between two.
         let Some((shown, timed)) = members.or(around) else { return range };
         let start = timed.start - (shown.start - range.start);
         let end = if members.is_some() { timed.end + (range.end - shown.end) } else { start + range.dur() };
         TimeRange::new(start, end)
+    }
+}
+
+/// How many ops from either end of a range are asked for their device clock: where
+/// a capture has that clock, all have it but a few.
+const OUTERMOST: usize = 64;
+
+/// The same span by two clocks.
+type BothClocks = Option<(TimeRange, TimeRange)>;
+
+fn hull(sum: BothClocks, part: BothClocks) -> BothClocks {
+    match (sum, part) {
+        (Some((a, b)), Some((shown, timed))) => Some((a.hull(shown), b.hull(timed))),
+        (sum, part) => sum.or(part),
     }
 }
 

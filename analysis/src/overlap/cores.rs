@@ -10,7 +10,7 @@ use crate::{AnalysisError, Context};
 
 /// A span in flight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InFlight {
+pub(crate) struct InFlight {
     /// By the clock of the ops, inside of the window.
     pub range: TimeRange,
     /// Begins inside of the window: counts as an occurrence.
@@ -25,7 +25,7 @@ pub(super) struct InFlight {
 }
 
 /// What one core did and what was in flight meanwhile.
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     pub time: CoreTime,
     pub in_flight: Vec<InFlight>,
     pub compute: IntervalSet,
@@ -67,12 +67,18 @@ impl Traffic {
         of_kind.map(|span| span.range).collect()
     }
 
+    /// When collectives are in flight, those included that only show as waiting.
+    pub fn collectives_in_flight(&self) -> IntervalSet {
+        let waiting = self.time.when(|class| class.is_collective() && class.is_async());
+        // A done whose start came before the capture is in flight at least while it waits.
+        self.flight(true).union(&waiting)
+    }
+
     pub fn summary(&self, model: &TraceModel) -> CoreOverlap {
         let time = &self.time;
         let synchronous = time.when(|class| class.is_collective() && !class.is_async());
         let waiting = time.when(|class| class.is_collective() && class.is_async());
-        // A done whose start came before the capture is in flight at least while it waits.
-        let flight = self.flight(true).union(&waiting);
+        let flight = self.collectives_in_flight();
         let comm = partition(&self.compute, &synchronous, &flight);
         let blocking = synchronous.union(&waiting).measure();
         let copies = self.flight(false);

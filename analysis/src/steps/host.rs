@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use super::ladder::{Mark, Marked, join, step_number};
+use super::ladder::{CUT_OFF, Mark, Marked, join, step_number};
 
 /// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps where
 /// no attribute does.
@@ -70,7 +70,8 @@ fn host_marks(slices: &[SliceRef<'_>], begins_only: bool) -> Vec<Mark> {
             number: step_number(*slice),
             label: slice.name().to_owned(),
             range: TimeRange::new(slice.start(), end),
-            is_partial: slice.attr(SliceAttr::Unterminated).is_some() || (begins_only && next.is_none()),
+            partial: (slice.attr(SliceAttr::Unterminated).is_some() || (begins_only && next.is_none()))
+                .then_some(CUT_OFF),
         }
     };
     slices.iter().enumerate().map(mark).collect()

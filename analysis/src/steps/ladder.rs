@@ -53,7 +53,8 @@ pub(super) struct RawStep {
     pub label: String,
     /// One span for each core (or host) that took part.
     pub spans: Vec<(GroupId, TimeRange)>,
-    pub is_partial: bool,
+    /// Why it is not complete, if it is not.
+    pub partial: Option<String>,
 }
 
 /// What a rung found.
@@ -88,7 +89,7 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Found {
     // Without devices any group stands for the host.
     let host = model.group_ids().next().filter(|_| devices.is_empty());
     let everything = devices.iter().copied().chain(host).map(|group| (group, extent)).collect();
-    let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, is_partial: false };
+    let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, partial: None };
     let steps = if extent.is_empty() { Vec::new() } else { vec![step] };
     Found { rung: Rung::WholeCapture, marker: "capture".to_owned(), steps, why }
 }
@@ -108,8 +109,12 @@ pub(super) struct Mark {
     pub number: Option<u32>,
     pub label: String,
     pub range: TimeRange,
-    pub is_partial: bool,
+    /// Why it is not complete, if it is not.
+    pub partial: Option<&'static str>,
 }
+
+/// Why a step is not complete that was still going on when the capture ended.
+pub(super) const CUT_OFF: &str = "the capture ended in it";
 
 /// Joins the marks of several cores: by number where every core numbers its own
 /// uniquely, else the k-th with the k-th.
@@ -128,15 +133,18 @@ pub(super) fn join(by_group: Vec<(GroupId, Vec<Mark>)>) -> Vec<RawStep> {
                 number: Some(key),
                 label: mark.label,
                 spans: Vec::new(),
-                is_partial: false,
+                partial: None,
             });
             step.spans.push((group, mark.range));
-            step.is_partial |= mark.is_partial;
+            step.partial = step.partial.take().or(mark.partial.map(str::to_owned));
         }
     }
     let mut steps: Vec<RawStep> = steps.into_values().collect();
     for step in &mut steps {
-        step.is_partial |= step.spans.len() < groups;
+        let missing = groups.saturating_sub(step.spans.len());
+        if missing > 0 && step.partial.is_none() {
+            step.partial = Some(format!("not recorded on {missing} of {groups} devices or hosts"));
+        }
     }
     steps.sort_by_key(|step| step.spans.iter().map(|(_, range)| range.start).min());
     steps
@@ -172,11 +180,11 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String>
             tracks_of_kind(model, device, TrackKind::Steps).into_iter().flat_map(|track| top_slices(model, track))
         {
             let number = step_number(slice);
-            let is_partial = slice.attr(SliceAttr::Unterminated).is_some();
+            let partial = slice.attr(SliceAttr::Unterminated).map(|_| CUT_OFF);
             match marks.last_mut().filter(|last| number.is_some() && last.number == number) {
                 // One step in several parts.
                 Some(last) => last.range = last.range.hull(slice.range()),
-                None => marks.push(Mark { number, label: slice.name().to_owned(), range: slice.range(), is_partial }),
+                None => marks.push(Mark { number, label: slice.name().to_owned(), range: slice.range(), partial }),
             }
         }
         if !marks.is_empty() {

@@ -4,10 +4,15 @@
 //! are on the timeline, because annotations, steps and compilation have no other
 //! clock. Step time is the span of the slowest core (`XProf`'s definition), the
 //! interval is from its begin to the begin of the next step.
+//!
+//! Statistics are over complete steps after warm-up, of each class of steps that do
+//! the same work and of all; what they leave out is said step by step with the reason.
 
+mod classes;
 mod host;
 mod ladder;
 mod programs;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +23,7 @@ pub use ladder::Rung;
 
 use crate::compile::Compile;
 use crate::intervals::IntervalSet;
-use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
-use crate::stats::{OUTLIER_Z, Stats, modified_z};
+use crate::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
 use crate::{Analysis, AnalysisError, Context, Scope};
 
 /// The step analysis.
@@ -64,10 +68,19 @@ pub struct Step {
     pub compile_ps: i64,
     /// It is not complete in the capture: left out of the statistics.
     pub is_partial: bool,
-    /// It is one of the first steps that the options leave out.
+    /// It is one of the first steps: one that the options leave out, or one that is
+    /// slow because it compiles. Left out of the statistics.
     pub is_warmup: bool,
-    /// It took unusually long: modified z above 3.5 and more than 1.3 × the median.
+    /// Why the statistics leave it out.
+    pub left_out: Option<String>,
+    /// Which of the report's classes it is of.
+    pub class: usize,
+    /// It took unusually long: modified z above 3.5 and more than 1.3 × the median
+    /// of its class.
     pub is_outlier: bool,
+    /// Modified z-score of its time in its class; `None` for classes of fewer than
+    /// three steps.
+    pub z: Option<f64>,
     /// Its span on each core or host.
     pub spans: Vec<StepSpan>,
 }
@@ -107,13 +120,28 @@ pub struct StepsReport {
     pub interval: Option<Stats>,
     /// How many steps the statistics leave out as partial or warm-up.
     pub left_out: usize,
+    /// Kinds of steps, by what they run and how long they take; the one of most
+    /// steps first.
+    pub classes: Vec<StepClass>,
+}
+
+/// Steps that do the same work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepClass {
+    /// `A`, `B` …
+    pub id: String,
+    /// The functions that its steps run, or what marks them.
+    pub title: String,
+    /// Its steps, those left out included.
+    pub steps: usize,
+    /// Of `time_ps` over its complete steps after warm-up.
+    pub time: Option<Stats>,
+    /// Of `interval_ps` over the same steps.
+    pub interval: Option<Stats>,
 }
 
 /// How much longer than the median a step must take to be called slow.
 const OUTLIER_RATIO: f64 = 1.3;
-/// Differences below this share of the median are no spread.
-const SPREAD_FLOOR: f64 = 0.005;
-
 impl StepsReport {
     /// Whether steps were found, rather than the whole capture taken for one.
     pub fn has_steps(&self) -> bool {
@@ -151,21 +179,74 @@ impl StepsReport {
         slow
     }
 
-    fn summarise(&mut self) {
-        let times: Vec<f64> = self.counted().map(|step| step.time_ps as f64).collect();
-        let intervals: Vec<f64> = self.counted().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect();
-        self.left_out = self.steps.len() - times.len();
-        self.time = Stats::of(&times);
-        self.interval = Stats::of(&intervals);
+    /// The class of a step.
+    pub fn class_of(&self, step: &Step) -> Option<&StepClass> {
+        self.classes.get(step.class)
     }
 
-    /// Marks slow steps: against all, warm-up included, so that it is seen.
+    /// The step of the middle time of a class (of the two, the shorter), which the
+    /// others are compared with: unlike a mean or a median it is made of parts.
+    pub fn median_step(&self, class: usize) -> Option<&Step> {
+        let mut members: Vec<&Step> = self.counted().filter(|step| step.class == class).collect();
+        members.sort_by_key(|step| (step.time_ps, step.number));
+        members.get(members.len().checked_sub(1)? / 2).copied()
+    }
+
+    fn summarise(&mut self) {
+        let stats = |class: Option<usize>| {
+            let counted = || self.counted().filter(|step| class.is_none_or(|class| step.class == class));
+            let times: Vec<f64> = counted().map(|step| step.time_ps as f64).collect();
+            let intervals: Vec<f64> = counted().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect();
+            (Stats::of(&times), Stats::of(&intervals))
+        };
+        let all = stats(None);
+        let of_classes: Vec<_> = (0..self.classes.len()).map(|class| stats(Some(class))).collect();
+        let steps = |class: usize| self.steps.iter().filter(|step| step.class == class).count();
+        let sizes: Vec<usize> = (0..self.classes.len()).map(steps).collect();
+        self.left_out = self.steps.len() - self.counted().count();
+        (self.time, self.interval) = all;
+        for ((class, (time, interval)), steps) in self.classes.iter_mut().zip(of_classes).zip(sizes) {
+            (class.time, class.interval, class.steps) = (time, interval, steps);
+        }
+    }
+
+    /// Marks slow steps: against all of their class, warm-up included, so that it is seen.
     fn mark_outliers(&mut self) {
-        let times: Vec<f64> = self.steps.iter().map(|step| step.time_ps as f64).collect();
-        let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { return };
-        let z = modified_z(&times, SPREAD_FLOOR * stats.median);
-        for ((step, z), time) in self.steps.iter_mut().zip(z).zip(times) {
-            step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
+        for class in 0..self.classes.len() {
+            let members = || self.steps.iter().enumerate().filter(|(_, step)| step.class == class);
+            let times: Vec<f64> = members().map(|(_, step)| step.time_ps as f64).collect();
+            let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { continue };
+            let indices: Vec<usize> = members().map(|(index, _)| index).collect();
+            for ((index, z), time) in
+                indices.into_iter().zip(modified_z(&times, SPREAD_FLOOR * stats.median)).zip(times)
+            {
+                if let Some(step) = self.steps.get_mut(index) {
+                    step.z = Some(z);
+                    step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
+                }
+            }
+        }
+    }
+
+    /// Says of every step why the statistics leave it out, if they do. The first
+    /// steps of a capture often compile: such steps say nothing about the others.
+    fn leave_out(&mut self, warmup_steps: u32) {
+        let mut asked_for = warmup_steps;
+        let mut compiles_still = true;
+        for step in &mut self.steps {
+            if step.is_partial {
+                continue;
+            }
+            let compiles = step.is_outlier && step.compile_ps * 2 > step.time_ps;
+            if asked_for > 0 {
+                asked_for -= 1;
+                step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for"));
+            } else if compiles && compiles_still {
+                let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
+                step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
+            }
+            step.is_warmup = step.left_out.is_some();
+            compiles_still &= step.is_warmup;
         }
     }
 }
@@ -182,14 +263,12 @@ fn whole(cx: &Context<'_>) -> StepsReport {
     let compiling = compile.as_ref().map(|report| report.intervals.clone()).unwrap_or_default();
     let raw = &found.steps;
     let numbered = raw.windows(2).all(|pair| pair[0].number < pair[1].number) && raw.iter().all(|s| s.number.is_some());
-    let mut warmup_left = cx.options.warmup_steps;
     let steps = raw.iter().enumerate().map(|(k, raw_step)| {
-        let is_warmup = !raw_step.is_partial && warmup_left > 0;
-        warmup_left -= u32::from(is_warmup);
         let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
-        step(cx, raw_step, raw.get(k + 1), number, is_warmup, &compiling)
+        step(cx, raw_step, raw.get(k + 1), number, &compiling)
     });
-    let steps = steps.collect();
+    let mut steps: Vec<Step> = steps.collect();
+    let classes = classes::classify(model, &found.marker, &mut steps);
     let mut report = StepsReport {
         rung: found.rung,
         marker: found.marker,
@@ -198,8 +277,10 @@ fn whole(cx: &Context<'_>) -> StepsReport {
         time: None,
         interval: None,
         left_out: 0,
+        classes,
     };
     report.mark_outliers();
+    report.leave_out(cx.options.warmup_steps);
     report.summarise();
     report
 }
@@ -209,7 +290,6 @@ fn step(
     raw: &ladder::RawStep,
     next: Option<&ladder::RawStep>,
     number: u32,
-    is_warmup: bool,
     compiling: &IntervalSet,
 ) -> Step {
     let model = cx.model;
@@ -221,6 +301,7 @@ fn step(
         Some((following.measured.start - slowest.measured.start).ps())
     });
     let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();
+    let on_host = on_host(cx, &spans);
     Step {
         number,
         label: raw.label.clone(),
@@ -228,91 +309,18 @@ fn step(
         time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
         interval_ps: interval,
         slowest: slowest.filter(|_| spans.len() > 1).map(|span| model.str(model.group(span.group).name).to_owned()),
-        compile_ps: compiling.measure_in(hull).ps(),
-        is_partial: raw.is_partial,
-        is_warmup,
+        compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
+        is_partial: raw.partial.is_some(),
+        is_warmup: false,
+        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
+        class: 0,
         is_outlier: false,
+        z: None,
         spans,
     }
 }
 
-impl Tabular for StepsReport {
-    fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: self.provenance() };
-        let mut notes = vec![format!("Steps are {}: {}.", self.rung.title(), self.why.join("; "))];
-        if self.left_out > 0 {
-            notes.push(format!("{} of {} steps are left out as partial or warm-up.", self.left_out, self.steps.len()));
-        }
-        let statistics = [("step time", self.time), ("begin to begin", self.interval)];
-        let rows = statistics.iter().filter_map(|(what, stats)| {
-            let stats = (*stats)?;
-            let mut row = vec![Cell::text(*what), Cell::count(stats.count as u64)];
-            row.extend([stats.mean, stats.median, stats.min, stats.max].map(Cell::Float));
-            row.extend([Cell::maybe(stats.stddev), Cell::maybe(stats.cv_percent)]);
-            Some(row)
-        });
-        let summary = Table {
-            id: "step_time",
-            title: "Step time".to_owned(),
-            columns: vec![
-                column("what", "What", Unit::None),
-                column("steps", "Steps", Unit::Count),
-                column("mean_ps", "Mean", Unit::Picoseconds),
-                column("median_ps", "Median", Unit::Picoseconds),
-                column("min_ps", "Min", Unit::Picoseconds),
-                column("max_ps", "Max", Unit::Picoseconds),
-                column("stddev_ps", "Std dev", Unit::Picoseconds),
-                column("cv_percent", "Std dev of mean", Unit::Percent),
-            ],
-            rows: rows.collect(),
-            notes,
-        };
-        let rows = self.steps.iter().map(|step| {
-            vec![
-                Cell::count(u64::from(step.number)),
-                Cell::text(step.label.clone()),
-                Cell::time(Picos::from_ps(step.start_ps)),
-                Cell::time(Picos::from_ps(step.time_ps)),
-                step.interval_ps.map_or(Cell::Missing, Cell::Int),
-                Cell::time(Picos::from_ps(step.compile_ps)),
-                step.slowest.clone().map_or(Cell::Missing, Cell::Text),
-                Cell::text(remark(step)),
-            ]
-        });
-        let list = Table {
-            id: "steps",
-            title: "Each step".to_owned(),
-            columns: vec![
-                column("step", "Step", Unit::None),
-                column("label", "Recorded as", Unit::None),
-                column("start_ps", "Begin", Unit::Picoseconds),
-                column("time_ps", "Time", Unit::Picoseconds),
-                column("interval_ps", "Begin to begin", Unit::Picoseconds),
-                column("compile_ps", "Compiling", Unit::Picoseconds),
-                column("slowest", "Slowest", Unit::None),
-                column("remark", "Remark", Unit::None),
-            ],
-            rows: rows.collect(),
-            notes: vec!["Time is the longest span over the cores, by the clock that timed their ops.".to_owned()],
-        };
-        vec![summary, list]
-    }
-}
-
-fn remark(step: &Step) -> String {
-    let marks = [(step.is_partial, "partial"), (step.is_warmup, "warm-up"), (step.is_outlier, "slow")];
-    let mut words: Vec<&str> = marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    if step.is_outlier && step.compile_ps * 2 > step.time_ps {
-        words.push("compiles");
-    }
-    words.join(", ")
-}
-
-impl StepsReport {
-    fn provenance(&self) -> Provenance {
-        match self.rung {
-            Rung::StepsLine | Rung::HostAnnotations => Provenance::Measured,
-            Rung::Modules | Rung::WholeCapture => Provenance::Inferred,
-        }
-    }
+/// When a step is, by the clock of the host: what to compare with its events.
+pub(crate) fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
+    spans.iter().map(|span| cx.to_host(span.group, span.range)).reduce(TimeRange::hull)
 }

@@ -101,7 +101,7 @@ fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str
             number: None,
             label: slice.name().to_owned(),
             range: TimeRange::new(slice.start(), until),
-            is_partial: next.is_none() && k > 0,
+            partial: (next.is_none() && k > 0).then_some("the capture ended before the next one began"),
         }
     };
     begins.iter().enumerate().map(mark).collect()

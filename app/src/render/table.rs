@@ -61,6 +61,10 @@ struct Column {
     width: usize,
     /// Not narrower than this.
     min: usize,
+    /// All rows shown are missing, empty or zero.
+    is_void: bool,
+    /// Number of the column in its table.
+    place: usize,
 }
 
 impl Column {
@@ -74,21 +78,33 @@ impl Column {
         let heading_width = heading.chars().count();
         let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading_width);
         let min = if right { width } else { MIN_TEXT.max(heading_width).min(width) };
-        Self { heading, cells, right, width, min }
+        let says_nothing = |row: &Vec<Cell>| match row.get(index) {
+            Some(Cell::Text(text)) => text.is_empty(),
+            Some(Cell::Int(number)) => *number == 0,
+            Some(Cell::Float(number)) => *number == 0.0,
+            Some(Cell::Missing) | None => true,
+        };
+        let is_void = table.rows[..shown].iter().all(says_nothing);
+        Self { heading, cells, right, width, min, is_void, place: index }
     }
 }
 
-/// Drops columns from the right until the rest fits with its texts shortened, then
-/// shortens the widest texts. Returns the headings of what was dropped.
+/// Drops columns until the rest fits with its texts shortened, those first that say
+/// nothing and then from the right; then shortens the widest texts. Returns the
+/// headings of what was dropped.
 fn fit(columns: &mut Vec<Column>, width: usize) -> Vec<String> {
     let sum = |columns: &[Column], of: fn(&Column) -> usize| {
         columns.iter().map(|column| of(column) + GAP).sum::<usize>().saturating_sub(GAP)
     };
     let mut dropped = Vec::new();
     while columns.len() > 2 && sum(columns, |column| column.min) > width {
-        dropped.extend(columns.pop().map(|column| column.heading));
+        let last = columns.len() - 1;
+        let at = columns.iter().rposition(|column| column.is_void).unwrap_or(last);
+        let column = columns.remove(at);
+        dropped.push((column.place, column.heading));
     }
-    dropped.reverse();
+    dropped.sort_unstable();
+    let dropped = dropped.into_iter().map(|(_, heading)| heading).collect();
     while sum(columns, |column| column.width) > width {
         let widest = columns.iter_mut().filter(|column| column.width > column.min).max_by_key(|column| column.width);
         let Some(column) = widest else { break };
@@ -189,6 +205,16 @@ Ops
         let text = table(&sample(), &Layout { width: 30, top: 0, style: Style::PLAIN });
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: MXU;"), "{text}");
+    }
+
+    #[test]
+    fn columns_that_say_nothing_go_first() {
+        let mut table = sample();
+        table.rows.iter_mut().for_each(|row| row[1] = Cell::Int(0));
+        let layout = Layout { width: 30, top: 0, style: Style::PLAIN };
+        let text = super::table(&table, &layout);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("columns that do not fit: time;"), "{text}");
     }
 
     #[test]
