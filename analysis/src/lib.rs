@@ -15,6 +15,8 @@ pub mod collective_bytes;
 pub mod compile;
 pub mod core_time;
 pub mod doctor;
+pub mod framework;
+pub mod hints;
 pub mod hlo;
 pub mod hlo_text;
 pub mod host_class;
@@ -25,6 +27,7 @@ pub mod ops;
 pub mod overlap;
 pub mod padding;
 pub mod peaks;
+pub mod replay;
 mod report;
 pub mod roofline;
 mod scope;
@@ -66,6 +69,7 @@ pub enum AnalysisError {
 #[rustfmt::skip]
 pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<verdict::Verdict>(),
+    entry::<hints::Hints>(),
     entry::<steps::Steps>(),
     entry::<step_parts::StepParts>(),
     entry::<busy::Devices>(),

@@ -33,6 +33,13 @@ pub struct Peak {
     pub source: PeakSource,
 }
 
+impl Peak {
+    /// The same limit, `factor` times as high.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { per_second: self.per_second * factor, ..self }
+    }
+}
+
 /// Peaks of one device of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Peaks {

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use trace_model::TimeRange;
 
 use crate::chips::Chip;
+use crate::hints::HintOptions;
 use crate::ici::Topology;
 
 /// Which part of the trace a report is about. Slices that begin inside count.
@@ -41,6 +42,8 @@ pub struct Options {
     pub devices: Vec<u32>,
     /// Steps at the start that statistics leave out, besides partial ones.
     pub warmup_steps: u32,
+    /// Thresholds and suppressions of hints.
+    pub hints: HintOptions,
 }
 
 impl Options {

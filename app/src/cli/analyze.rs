@@ -7,7 +7,7 @@ use analysis::{ANALYSES, Scope};
 use trace_model::GroupKind;
 
 use super::Talk;
-use super::args::{AnalyzeArgs, StepsArg};
+use super::args::{AnalyzeArgs, InputArgs, ScopeArgs, StepsArg};
 use super::failure::{Failure, Outcome};
 use super::{loading, output};
 use crate::render::{Document, View};
@@ -18,11 +18,11 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     check_names(&args.only)?;
     output::check(&args.output)?;
     let session = loading::open(&args.input, args.output.format, talk)?;
-    check_scope(&session, args)?;
+    check_scope(&session, &args.input, &args.scope)?;
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
     let view = if args.only.is_empty() { View::Summary } else { View::Tables };
-    let document = Document::new(&session, args.scope(), &ids, view);
+    let document = Document::new(&session, args.scope.scope(), &ids, view);
     output::write(&document, &args.output, talk)?;
     Ok(match document.doubt() {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),
@@ -31,9 +31,9 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
 }
 
 /// Refuses steps and devices that the trace does not have.
-fn check_scope(session: &Session, args: &AnalyzeArgs) -> Result<(), Failure> {
-    check_devices(session, &args.input.device)?;
-    let Some(StepsArg { first, last }) = args.steps else { return Ok(()) };
+pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
+    check_devices(session, &input.device)?;
+    let Some(StepsArg { first, last }) = scope.steps else { return Ok(()) };
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
     if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {
         return Ok(());

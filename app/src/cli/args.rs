@@ -10,6 +10,7 @@ use importers::ImportOptions;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::chip_arg::ChipArg;
+use super::whatif::WhatifArgs;
 
 /// Profiler-trace analyzer and visualizer for TPUs.
 #[derive(Debug, Parser)]
@@ -30,6 +31,10 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// How far this trace can be trusted: what is missing, what was mended, where memory goes
     Doctor(DoctorArgs),
+    /// What the run would have taken with faster links, hidden copies, cheaper ops
+    Whatif(WhatifArgs),
+    /// What a hint means, how to check it and what to do
+    Explain(ExplainArgs),
     /// The formats that can be read
     Formats(FormatsArgs),
     /// What is assumed of each TPU generation, and who says so
@@ -118,18 +123,24 @@ pub struct AnalyzeArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    /// Only these analyses, all tables in full (a wrong name lists them all)
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub only: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ScopeArgs {
     /// Only steps A to B, both included, as numbered in the report
     #[arg(long, value_name = "A..B", conflicts_with = "range")]
     pub steps: Option<StepsArg>,
     /// Only slices that begin in this part of the timeline: 1.5ms..2ms
     #[arg(long, value_name = "FROM..TO")]
     pub range: Option<RangeArg>,
-    /// Only these analyses, all tables in full (a wrong name lists them all)
-    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
-    pub only: Vec<String>,
 }
 
-impl AnalyzeArgs {
+impl ScopeArgs {
     /// The part of the trace to analyze.
     pub fn scope(&self) -> Scope {
         match (self.steps, self.range) {
@@ -146,6 +157,15 @@ pub struct DoctorArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Id of a hint, as in a report: K01; all are listed without it
+    pub hint: Option<String>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 #[derive(Debug, Args)]

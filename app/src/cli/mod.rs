@@ -6,11 +6,13 @@ mod args;
 mod chip_arg;
 mod chips;
 mod doctor;
+mod explain;
 mod failure;
 mod formats;
 mod loading;
 mod open;
 mod output;
+mod whatif;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -45,6 +47,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Analyze(args) => analyze::run(&args, &talk),
         Command::Doctor(args) => doctor::run(&args, &talk),
+        Command::Whatif(args) => whatif::run(&args, &talk),
+        Command::Explain(args) => explain::run(&args),
         Command::Formats(args) => formats::run(&args),
         Command::Chips(args) => chips::run(&args),
         Command::Open(args) => open::run(args),

@@ -113,6 +113,11 @@ impl Entry {
         out.program(name, id)
     }
 
+    /// Name of the op that waits for what this one starts.
+    pub(super) fn done(&self) -> Option<&str> {
+        self.values.get("done").map(String::as_str)
+    }
+
     /// Facts to attach to each slice.
     pub(super) fn attrs(&self, out: &mut TraceBuilder) -> Vec<(SliceAttr, i64)> {
         const KEYS: [(&str, SliceAttr); 8] = [
@@ -127,7 +132,7 @@ impl Entry {
         ];
         let mut attrs: Vec<_> =
             KEYS.into_iter().filter_map(|(key, attr)| Some((attr, self.number(key)? as i64))).collect();
-        if let Some(done) = self.values.get("done") {
+        if let Some(done) = self.done() {
             attrs.push((SliceAttr::DoneOp, out.intern(done).index() as i64));
         }
         attrs

@@ -44,7 +44,7 @@
 //! `vmem_write` (these four also add up to `bytes` where that is not given),
 //! `symbol`, `tf`, `source`, `shape`. Keys about each slice: `run_id`, `group`,
 //! `step`, `root`, `collective`, `ordinal`, `stall`, `transfer`, and `done` (name of
-//! the op that ends an asynchronous span).
+//! the op that ends an asynchronous span; on `ops` an arrow goes there).
 //!
 //! **Directives.** `@column 1us`; `@device-clock 500ns` gives the devices a clock
 //! of their own that is ahead by so much; `@device flops=2e14 hbm=8e11 TPU v5 lite`
@@ -55,8 +55,8 @@ mod legend;
 use std::collections::BTreeMap;
 
 use trace_model::{
-    DeviceInfo, GroupId, GroupKind, Label, LabelId, Picos, ProgramId, SliceAttr, SliceSpec, TimeRange, Timestamp,
-    TraceBuilder, TraceModel, TrackId, TrackKind,
+    DeviceInfo, FlowEnd, GroupId, GroupKind, Label, LabelId, Picos, ProgramId, SliceAttr, SliceKey, SliceSpec,
+    TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind,
 };
 
 use legend::{Entry, Legend};
@@ -81,6 +81,7 @@ pub fn text_builder(picture: &str) -> TraceBuilder {
         device: None,
         legend: Legend::default(),
         modules: BTreeMap::new(),
+        pending: Vec::new(),
     };
     let mut rows: Vec<(&str, &str)> = Vec::new();
     for line in picture.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -110,6 +111,8 @@ struct Painter {
     legend: Legend,
     /// Executions on each device, with their programs.
     modules: BTreeMap<GroupId, Vec<(TimeRange, ProgramId)>>,
+    /// Starts whose done was not drawn yet: the track, the name of the done, the slice.
+    pending: Vec<(TrackId, String, SliceKey)>,
 }
 
 /// A run of one letter.
@@ -167,6 +170,13 @@ impl Painter {
         let key = self.out.add_slice(track, SliceSpec { device, ..SliceSpec::new(range, label) });
         for (attr, value) in entry.attrs(&mut self.out) {
             self.out.set_attr(key, attr, value);
+        }
+        if kind == TrackKind::Ops {
+            if let Some(at) = self.pending.iter().position(|(on, done, _)| *on == track && *done == entry.name) {
+                let (_, _, start) = self.pending.remove(at);
+                self.out.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(key), self.pending.len() as u64);
+            }
+            self.pending.extend(entry.done().map(|done| (track, done.to_owned(), key)));
         }
         if range.is_empty() {
             self.out.set_attr(key, SliceAttr::Instant, 1);

@@ -1,0 +1,49 @@
+//! What the profiled program is written in, so that advice can speak its words.
+
+use serde::Serialize;
+use trace_model::TraceModel;
+
+/// A front end of XLA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Framework {
+    /// JAX, and what is built upon it. Also where nothing is known: its words are the most common.
+    #[default]
+    Jax,
+    /// `PyTorch/XLA`.
+    PyTorchXla,
+    /// TensorFlow.
+    TensorFlow,
+}
+
+impl Framework {
+    /// By what the session recorded about itself, else by names that only one of them leaves.
+    pub fn of(model: &TraceModel) -> Self {
+        let fact = |name: &str| model.sources().iter().any(|source| source.facts.iter().any(|(key, _)| key == name));
+        if fact("jax_version") {
+            return Self::Jax;
+        }
+        let marks = [
+            ("XLAGraphExecutor", Self::PyTorchXla),
+            ("SyncTensorsGraph", Self::PyTorchXla),
+            ("torch_xla", Self::PyTorchXla),
+            ("PjitFunction", Self::Jax),
+            ("jit(", Self::Jax),
+            ("tf_function", Self::TensorFlow),
+            ("TpuExecuteOp", Self::TensorFlow),
+        ];
+        let names = model.labels().iter().map(|label| model.str(label.name));
+        let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
+        let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
+        found.map_or_else(Self::default, |&(_, framework)| framework)
+    }
+
+    /// Heading of its section in the page of a rule.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Jax => "JAX",
+            Self::PyTorchXla => "PyTorch/XLA",
+            Self::TensorFlow => "TensorFlow",
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Asks every rule, prices what it found by playing the run again, ranks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace_model::{OpId, Picos};
+
+use super::report::{CannotTell, Hint, HintOp, HintsReport, SavingBy, Severity, Suppressed};
+use super::rule::{Finding, Rule, Saving};
+use super::{Facts, Page};
+use crate::AnalysisError;
+use crate::ops::{OpRow, Ops};
+use crate::replay::Change;
+
+/// Savings below this share of a step are not worth a hint.
+const WORTHWHILE_PERCENT: f64 = 0.5;
+/// Ops listed with a hint.
+const OPS_LISTED: usize = 20;
+
+/// A finding with its price.
+struct Priced {
+    rule: &'static Rule,
+    finding: Finding,
+    saving: Option<Picos>,
+    by: SavingBy,
+}
+
+pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
+    let step = facts.step()?;
+    let mut report = HintsReport {
+        hints: Vec::new(),
+        of: step.of.clone(),
+        step_ps: step.ps,
+        combined_saving_ps: None,
+        combined_saving_percent: None,
+        not_combined: Vec::new(),
+        quiet: Vec::new(),
+        cannot_tell: Vec::new(),
+        suppressed: Vec::new(),
+    };
+    let rows = rows_by_op(facts);
+    let percent = |saving: Picos| (step.ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step.ps);
+    let mut priced = Vec::new();
+    for &rule in rules {
+        match (rule.check)(facts) {
+            Err(AnalysisError::NotApplicable(reason)) => {
+                report.cannot_tell.push(CannotTell { id: rule.id, title: rule.title, reason });
+            }
+            Ok(None) => report.quiet.push(rule.id),
+            Ok(Some(finding)) => match suppressed(facts, rule, &finding, &rows) {
+                Some(reason) => report.suppressed.push(Suppressed { id: rule.id, title: rule.title, reason }),
+                None => priced.push(price(facts, rule, finding)),
+            },
+        }
+    }
+    priced.retain(|hint| {
+        let worthwhile = hint.saving.is_none_or(|saving| percent(saving).is_none_or(|part| part >= WORTHWHILE_PERCENT));
+        if !worthwhile {
+            report.quiet.push(hint.rule.id);
+        }
+        worthwhile
+    });
+    report.quiet.sort_unstable();
+    let score = |hint: &Priced| hint.saving.map_or(0.0, |saving| saving.ps() as f64 * hint.rule.confidence.weight());
+    priced.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.rule.id.cmp(b.rule.id)));
+    combine(facts, &priced, &mut report)?;
+    let overlaps = overlaps(&priced);
+    report.hints = priced
+        .into_iter()
+        .zip(overlaps)
+        .map(|(hint, overlaps_with)| hint_of(facts, hint, overlaps_with, percent, &rows))
+        .collect();
+    Ok(report)
+}
+
+/// The row of each op, for names and times.
+type Rows = BTreeMap<OpId, OpRow>;
+
+fn rows_by_op(facts: &Facts<'_>) -> Rows {
+    let Ok(ops) = facts.report::<Ops>() else { return Rows::new() };
+    ops.rows.iter().filter_map(|row| Some((row.op?, row.clone()))).collect()
+}
+
+fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows) -> Option<String> {
+    let ops: Vec<(&str, Option<&str>)> = finding
+        .ops
+        .iter()
+        .filter_map(|op| rows.get(op))
+        .map(|row| (row.name.as_str(), row.source.as_deref()))
+        .collect();
+    let by = facts.cx.options.hints.suppressions.iter().find(|suppression| suppression.covers(rule.id, &ops))?;
+    Some(by.reason.clone())
+}
+
+fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
+    let (saving, by) = match &finding.saving {
+        Saving::Replay { changes, at_most } => match facts.predict(changes) {
+            Ok(prediction) => {
+                let saving = prediction.saving().clamped();
+                (Some(at_most.map_or(saving, |most| saving.min(most.clamped()))), SavingBy::Replay)
+            }
+            Err(_) => (*at_most, SavingBy::Formula),
+        },
+        Saving::PerStep(saving) => (Some(saving.clamped()), SavingBy::Formula),
+        Saving::Unknown => (None, SavingBy::Unknown),
+    };
+    let by = if saving.is_none() { SavingBy::Unknown } else { by };
+    Priced { rule, finding, saving, by }
+}
+
+/// What all hints save together: their changes played at once.
+fn combine(facts: &Facts<'_>, priced: &[Priced], report: &mut HintsReport) -> Result<(), AnalysisError> {
+    let mut changes = Vec::new();
+    for hint in priced {
+        match &hint.finding.saving {
+            Saving::Replay { changes: own, .. } => changes.extend(own.iter().cloned()),
+            Saving::PerStep(_) => report.not_combined.push(hint.rule.id),
+            Saving::Unknown => {}
+        }
+    }
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let saving = facts.predict(&Change::merged(&changes))?.saving().clamped();
+    report.combined_saving_ps = Some(saving.ps());
+    report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);
+    Ok(())
+}
+
+/// For each hint the others that are about the same ops, or about idle time as well.
+fn overlaps(priced: &[Priced]) -> Vec<Vec<&'static str>> {
+    let ops: Vec<BTreeSet<OpId>> = priced.iter().map(|hint| hint.finding.op_set()).collect();
+    let both = |a: usize, b: usize| {
+        let idle = priced[a].finding.is_idle_time && priced[b].finding.is_idle_time;
+        idle || !ops[a].is_disjoint(&ops[b])
+    };
+    let others = |a: usize| (0..priced.len()).filter(|&b| b != a && both(a, b)).map(|b| priced[b].rule.id).collect();
+    (0..priced.len()).map(others).collect()
+}
+
+fn hint_of(
+    facts: &Facts<'_>,
+    priced: Priced,
+    overlaps_with: Vec<&'static str>,
+    percent: impl Fn(Picos) -> Option<f64>,
+    rows: &Rows,
+) -> Hint {
+    let Priced { rule, finding, saving, by } = priced;
+    let saving_percent = saving.and_then(percent);
+    let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
+    let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
+        name: row.name.clone(),
+        program: row.program.clone(),
+        source: row.source.clone(),
+        self_time_ps: row.self_time_ps,
+        op,
+    });
+    Hint {
+        id: rule.id,
+        title: rule.title,
+        severity: Severity::of(saving_percent),
+        confidence: rule.confidence,
+        statement: finding.statement,
+        evidence: finding.evidence,
+        saving_ps: saving.map(Picos::ps),
+        saving_percent,
+        saving_by: by,
+        action: Page(rule.page).action(facts.framework),
+        ops: ops.collect(),
+        overlaps_with,
+        focus: finding.focus,
+    }
+}

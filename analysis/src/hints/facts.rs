@@ -1,0 +1,123 @@
+//! What rules look at.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use trace_model::{OpId, Picos};
+
+use super::Threshold;
+use crate::category::OpClasses;
+use crate::framework::Framework;
+use crate::ops::{OpRow, Ops, OpsReport};
+use crate::replay::{Change, Prediction, Replay};
+use crate::steps::{Steps, StepsReport};
+use crate::{Analysis, AnalysisError, Context};
+
+/// A context, and what all rules need from it, computed once.
+pub struct Facts<'a> {
+    /// The trace, the scope, the other reports.
+    pub cx: &'a Context<'a>,
+    /// What the program is written in, as far as the trace tells.
+    pub framework: Framework,
+    /// Of every op.
+    pub classes: OpClasses,
+    replay: OnceCell<Result<Replay, AnalysisError>>,
+}
+
+/// The time that shares and savings are related to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepTime {
+    /// Median step, or the window where there are no steps.
+    pub ps: f64,
+    /// Steps in the window; 1 where there are none.
+    pub count: usize,
+    /// For people: `median of 9 steps`, `whole window`.
+    pub of: String,
+}
+
+impl<'a> Facts<'a> {
+    /// Of this context.
+    pub fn new(cx: &'a Context<'a>) -> Self {
+        let (framework, classes) = (Framework::of(cx.model), OpClasses::new(cx.model));
+        Self { cx, framework, classes, replay: OnceCell::new() }
+    }
+
+    /// Another report in the same scope; its error is the reason why a rule cannot tell.
+    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        self.cx.report::<A>()
+    }
+
+    /// The value of a threshold: the user's, or its own.
+    pub fn limit(&self, threshold: &Threshold) -> f64 {
+        self.cx.options.hints.thresholds.get(threshold.id).copied().unwrap_or(threshold.value)
+    }
+
+    /// The run with changes.
+    pub fn predict(&self, changes: &[Change]) -> Result<Prediction, AnalysisError> {
+        match self.replay.get_or_init(|| Replay::new(self.cx)) {
+            Ok(replay) => replay.with(self.cx, changes),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// The step, or the window where there are no steps.
+    pub fn step(&self) -> Result<StepTime, AnalysisError> {
+        if let Some(time) = self.steps().and_then(|steps| steps.time) {
+            let of = if time.count == 1 { "one step".to_owned() } else { format!("median of {} steps", time.count) };
+            return Ok(StepTime { ps: time.median, count: time.count, of });
+        }
+        let ops = self.report::<Ops>()?;
+        let longest = ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0);
+        Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
+    }
+
+    /// Steps, unless the whole capture was taken for one.
+    pub fn steps(&self) -> Option<Arc<StepsReport>> {
+        self.report::<Steps>().ok().filter(|steps| steps.has_steps())
+    }
+
+    /// Ops for which `wanted`, most self time first, with Σ self time over all devices.
+    pub fn select<'r>(&self, ops: &'r OpsReport, wanted: impl Fn(&OpRow) -> bool) -> Selection<'r> {
+        let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.self_time_ps > 0 && wanted(row)).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
+        let self_ps = rows.iter().map(|row| row.self_time_ps).sum();
+        Selection { rows, self_ps, total_ps: ops.total_time_ps }
+    }
+}
+
+/// Some ops and their share of the device time.
+pub struct Selection<'r> {
+    /// Most self time first.
+    pub rows: Vec<&'r OpRow>,
+    /// Σ self time, over all devices.
+    pub self_ps: i64,
+    /// Device time: the windows of all devices added up.
+    pub total_ps: i64,
+}
+
+impl Selection<'_> {
+    /// Σ self time ÷ device time, percent; 0 without device time.
+    pub fn percent(&self) -> f64 {
+        if self.total_ps > 0 { 100.0 * self.self_ps as f64 / self.total_ps as f64 } else { 0.0 }
+    }
+
+    /// Their ids.
+    pub fn ops(&self) -> Vec<OpId> {
+        self.rows.iter().filter_map(|row| row.op).collect()
+    }
+
+    /// Each with what is left of its time when it could take `ideal` instead, where
+    /// that is known and less.
+    pub fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
+        let factor = |row: &&OpRow| {
+            let (time, ideal) = (row.total_time_ps, ideal(row)?.ps());
+            (time > 0 && ideal < time).then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64))).flatten()
+        };
+        self.rows.iter().filter_map(factor).collect()
+    }
+
+    /// Each takes no time.
+    pub fn vanish(&self) -> Vec<(OpId, f64)> {
+        self.ops().into_iter().map(|op| (op, 0.0)).collect()
+    }
+}

@@ -1,0 +1,49 @@
+//! What to do next, and what it is worth.
+//!
+//! A [`Rule`] looks for one thing and answers with a [`Finding`], with nothing, or
+//! with the reason why it cannot tell. What a cure could save is found by playing
+//! the recorded run again without the cause ([`crate::replay`]), so that a
+//! transfer that something else would bring to light is not sold as a gain, and
+//! all hints together are played at once rather than added up.
+//!
+//! Hints are ordered by saving × confidence; savings below half a percent of a
+//! step are not mentioned. How far the capture itself can be trusted is the matter
+//! of [`crate::doctor`], whose findings come first wherever both are shown.
+//!
+//! To add a rule: one function in the file of its theme under `rules`, one line in
+//! its list there, one page under `pages`.
+
+mod engine;
+mod facts;
+mod options;
+mod page;
+mod report;
+mod rule;
+mod rules;
+
+use crate::{Analysis, AnalysisError, Context};
+
+pub use facts::{Facts, Selection, StepTime};
+pub use options::{HintOptions, Suppression, glob};
+pub use page::{Page, SECTIONS};
+pub use report::{CannotTell, Hint, HintOp, HintsReport, SavingBy, Severity, Suppressed};
+pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Threshold};
+pub use rules::rules;
+
+/// The analysis `hints`.
+pub struct Hints;
+
+impl Analysis for Hints {
+    type Report = HintsReport;
+    const ID: &'static str = "hints";
+    const TITLE: &'static str = "What to do";
+
+    fn run(cx: &Context<'_>) -> Result<HintsReport, AnalysisError> {
+        engine::run(&Facts::new(cx), rules())
+    }
+}
+
+/// The rule called `id`, in any case.
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    rules().iter().copied().find(|rule| rule.id.eq_ignore_ascii_case(id))
+}

@@ -1,0 +1,307 @@
+//! Hints as a report.
+
+use serde::Serialize;
+use trace_model::{OpId, Picos, SliceId};
+
+use super::{Confidence, Evidence};
+use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+
+/// How much a hint matters, by what it could save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Below 2 % of the step, or not known in time.
+    Low,
+    /// From 2 %.
+    Medium,
+    /// From 5 %.
+    High,
+    /// From 15 %.
+    Critical,
+}
+
+impl Severity {
+    /// Of a saving in percent of the step.
+    pub fn of(percent: Option<f64>) -> Self {
+        match percent {
+            Some(percent) if percent >= 15.0 => Self::Critical,
+            Some(percent) if percent >= 5.0 => Self::High,
+            Some(percent) if percent >= 2.0 => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// What to do next, and what it is worth.
+#[derive(Clone, Debug, Serialize)]
+pub struct Hint {
+    /// Stable name of the rule: `K01`.
+    pub id: &'static str,
+    /// What is the matter.
+    pub title: &'static str,
+    /// By the saving.
+    pub severity: Severity,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What was seen, one sentence.
+    pub statement: String,
+    /// What was compared with what.
+    pub evidence: Vec<Evidence>,
+    /// Per step (see [`HintsReport::of`]), at most; `None` where it cannot be said in time.
+    pub saving_ps: Option<i64>,
+    /// The same of the step.
+    pub saving_percent: Option<f64>,
+    /// How the saving was found: played again, or computed.
+    pub saving_by: SavingBy,
+    /// What to do, in the words of the framework.
+    pub action: String,
+    /// The ops concerned, most important first.
+    pub ops: Vec<HintOp>,
+    /// Other hints that are about the same time: their savings do not add up.
+    pub overlaps_with: Vec<&'static str>,
+    /// Slices to look at.
+    #[serde(skip)]
+    pub focus: Vec<SliceId>,
+}
+
+/// How a saving was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SavingBy {
+    /// The recorded run was played again without the cause.
+    Replay,
+    /// By a formula.
+    Formula,
+    /// It was not.
+    Unknown,
+}
+
+/// An op that a hint is about.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HintOp {
+    /// Instruction name.
+    pub name: String,
+    /// Program, with its id.
+    pub program: String,
+    /// `file:line`.
+    pub source: Option<String>,
+    /// Self time over all devices.
+    pub self_time_ps: i64,
+    /// The op in the model.
+    #[serde(skip)]
+    pub op: OpId,
+}
+
+/// A rule that had no answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CannotTell {
+    /// The rule.
+    pub id: &'static str,
+    /// What it looks for.
+    pub title: &'static str,
+    /// What is missing.
+    pub reason: String,
+}
+
+/// A hint that the user does not want to see.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Suppressed {
+    /// The rule.
+    pub id: &'static str,
+    /// What it looks for.
+    pub title: &'static str,
+    /// Why it is accepted.
+    pub reason: String,
+}
+
+/// Everything that the rules said.
+#[derive(Clone, Debug, Serialize)]
+pub struct HintsReport {
+    /// What to do, most worthwhile first.
+    pub hints: Vec<Hint>,
+    /// What savings are per: `median of 9 steps`, `whole window`.
+    pub of: String,
+    /// Its length.
+    pub step_ps: f64,
+    /// All hints together, played again at once: never the sum of their savings.
+    pub combined_saving_ps: Option<i64>,
+    /// The same of the step.
+    pub combined_saving_percent: Option<f64>,
+    /// Hints whose saving is not part of `combined_saving_ps`.
+    pub not_combined: Vec<&'static str>,
+    /// Rules that looked and found nothing.
+    pub quiet: Vec<&'static str>,
+    /// Rules that lack what they need.
+    pub cannot_tell: Vec<CannotTell>,
+    /// Hints that the user does not want to see.
+    pub suppressed: Vec<Suppressed>,
+}
+
+impl Tabular for HintsReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.hint_table(), self.evidence_table(), self.op_table()];
+        tables.push(self.silent_table());
+        tables.retain(|table| !table.rows.is_empty() || table.id == "hints");
+        tables
+    }
+}
+
+fn text(id: &'static str, title: &'static str) -> Column {
+    Column { id, title, unit: Unit::None, provenance: Provenance::Derived }
+}
+
+fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { id, title, unit, provenance: Provenance::Derived }
+}
+
+fn percent_of(value: f64) -> String {
+    format!("{value:.1} %")
+}
+
+impl HintsReport {
+    fn hint_table(&self) -> Table {
+        let rows = self.hints.iter().map(|hint| {
+            vec![
+                Cell::text(hint.id),
+                Cell::text(hint.severity.title()),
+                Cell::text(hint.title),
+                hint.saving_ps.map_or(Cell::Missing, Cell::Int),
+                Cell::maybe(hint.saving_percent),
+                Cell::text(hint.statement.clone()),
+                Cell::text(hint.action.clone()),
+                Cell::text(hint.overlaps_with.join(", ")),
+            ]
+        });
+        let mut notes = Vec::new();
+        if self.hints.is_empty() {
+            let looked = self.quiet.len();
+            notes.push(format!("None of {looked} rules that could look at this capture found anything."));
+        } else {
+            notes.push(format!("Savings are upper bounds per step ({}) and do not add up.", self.of));
+        }
+        if let (Some(ps), Some(percent)) = (self.combined_saving_ps, self.combined_saving_percent) {
+            notes.push(format!(
+                "All of them together save at most {} ({} of the step).",
+                Picos::from_ps(ps),
+                percent_of(percent)
+            ));
+        }
+        if !self.not_combined.is_empty() {
+            notes.push(format!("Not counted in that: {}.", self.not_combined.join(", ")));
+        }
+        if !self.suppressed.is_empty() {
+            let ids: Vec<&str> = self.suppressed.iter().map(|hint| hint.id).collect();
+            notes.push(format!("{} suppressed: {}.", ids.len(), ids.join(", ")));
+        }
+        Table {
+            id: "hints",
+            title: "What to do".to_owned(),
+            columns: vec![
+                text("hint", "Hint"),
+                text("severity", "Severity"),
+                text("title", "What"),
+                derived("saving_ps", "Saves at most", Unit::Picoseconds),
+                derived("saving_percent", "Of step", Unit::Percent),
+                text("statement", "Seen"),
+                text("action", "Do"),
+                text("overlaps_with", "Overlaps with"),
+            ],
+            rows: rows.collect(),
+            notes,
+        }
+    }
+
+    fn evidence_table(&self) -> Table {
+        let rows = self.hints.iter().flat_map(|hint| {
+            hint.evidence.iter().map(|seen| {
+                vec![
+                    Cell::text(hint.id),
+                    Cell::text(seen.what.clone()),
+                    Cell::text(shown(seen.value, seen.unit)),
+                    Cell::text(seen.of.clone()),
+                    seen.threshold.map_or(Cell::Missing, |value| Cell::text(shown(value, seen.unit))),
+                    Cell::text(seen.provenance.title()),
+                ]
+            })
+        });
+        Table {
+            id: "hint_evidence",
+            title: "What the hints rest on".to_owned(),
+            columns: vec![
+                text("hint", "Hint"),
+                text("what", "What"),
+                text("value", "Value"),
+                text("of", "Of"),
+                text("threshold", "Threshold"),
+                text("provenance", "From"),
+            ],
+            rows: rows.collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn op_table(&self) -> Table {
+        let rows = self.hints.iter().flat_map(|hint| {
+            hint.ops.iter().map(|op| {
+                vec![
+                    Cell::text(hint.id),
+                    Cell::text(op.name.clone()),
+                    Cell::text(op.program.clone()),
+                    Cell::Int(op.self_time_ps),
+                    op.source.clone().map_or(Cell::Missing, Cell::Text),
+                ]
+            })
+        });
+        Table {
+            id: "hint_ops",
+            title: "Ops that the hints are about".to_owned(),
+            columns: vec![
+                text("hint", "Hint"),
+                text("op", "Op"),
+                text("program", "Program"),
+                Column {
+                    id: "self_time_ps",
+                    title: "Self time",
+                    unit: Unit::Picoseconds,
+                    provenance: Provenance::Measured,
+                },
+                text("source", "Source"),
+            ],
+            rows: rows.collect(),
+            notes: vec!["Self time over all devices.".to_owned()],
+        }
+    }
+
+    fn silent_table(&self) -> Table {
+        let row = |id: &str, what: &str, reason: &str| vec![Cell::text(id), Cell::text(what), Cell::text(reason)];
+        let cannot = self.cannot_tell.iter().map(|rule| row(rule.id, rule.title, &rule.reason));
+        let suppressed =
+            self.suppressed.iter().map(|hint| row(hint.id, hint.title, &format!("suppressed: {}", hint.reason)));
+        Table {
+            id: "hints_silent",
+            title: "Rules that cannot tell, and suppressed hints".to_owned(),
+            columns: vec![text("hint", "Hint"), text("title", "Looks for"), text("reason", "Why silent")],
+            rows: suppressed.chain(cannot).collect(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+fn shown(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => percent_of(value),
+        Unit::Picoseconds => Picos::from_ps(value.round() as i64).to_string(),
+        _ if value.fract() == 0.0 => format!("{value:.0}"),
+        _ => format!("{value:.3}"),
+    }
+}

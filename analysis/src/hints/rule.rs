@@ -1,0 +1,165 @@
+//! What a rule is, and what it can answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use trace_model::{OpId, Picos, SliceId};
+
+use super::Facts;
+use crate::AnalysisError;
+use crate::replay::Change;
+use crate::report::{Provenance, Unit};
+
+/// How sure a rule is of what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confidence {
+    /// A pattern that can have other reasons.
+    Low,
+    /// Computed from measurements and the compiler's costs.
+    Medium,
+    /// Measured, or said by the hardware or the compiler.
+    High,
+}
+
+impl Confidence {
+    /// What a saving counts in the ranking.
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::Low => 0.4,
+            Self::Medium => 0.7,
+            Self::High => 1.0,
+        }
+    }
+}
+
+/// A number above or below which a rule speaks. Users override it by its id.
+#[derive(Debug, PartialEq)]
+pub struct Threshold {
+    /// `K01.exposed_percent`: the rule and what is compared.
+    pub id: &'static str,
+    /// Where nothing else is said.
+    pub value: f64,
+    /// Of the value.
+    pub unit: Unit,
+    /// Why this value.
+    pub why: &'static str,
+}
+
+/// One thing to look for.
+pub struct Rule {
+    /// Stable name: `K01`.
+    pub id: &'static str,
+    /// What is the matter, for people, without numbers.
+    pub title: &'static str,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What it compares with.
+    pub thresholds: &'static [&'static Threshold],
+    /// Looks.
+    pub check: fn(&Facts<'_>) -> Outcome,
+    /// Its page: cause, check, cure, example, source (see [`Page`](super::Page)).
+    pub page: &'static str,
+}
+
+/// What a rule answers. The error is the reason why it cannot tell.
+pub type Outcome = Result<Option<Finding>, AnalysisError>;
+
+/// What a rule saw.
+#[derive(Clone, Debug, Default)]
+pub struct Finding {
+    /// One sentence with the numbers that matter.
+    pub statement: String,
+    /// What was compared with what.
+    pub evidence: Vec<Evidence>,
+    /// The ops concerned, most important first.
+    pub ops: Vec<OpId>,
+    /// Slices to look at, most important first; those of `ops` where empty.
+    pub focus: Vec<SliceId>,
+    /// It is about time in which the device is idle.
+    pub is_idle_time: bool,
+    /// What a cure could save.
+    pub saving: Saving,
+}
+
+/// What a cure could save at most.
+#[derive(Clone, Debug, Default)]
+pub enum Saving {
+    /// Played again with these changes; never more than `at_most` per step.
+    Replay {
+        /// What the cure would change.
+        changes: Vec<Change>,
+        /// A bound that the replay does not know.
+        at_most: Option<Picos>,
+    },
+    /// Computed, per step (of the window where there are no steps).
+    PerStep(Picos),
+    /// Nothing that can be said in time, and why.
+    #[default]
+    Unknown,
+}
+
+/// One number that a rule compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What it is, for people.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Of the number and the threshold.
+    pub unit: Unit,
+    /// What 100 % is, or over what it was taken.
+    pub of: String,
+    /// What it was compared with, if anything.
+    pub threshold: Option<f64>,
+    /// Where the number comes from.
+    pub provenance: Provenance,
+}
+
+impl Evidence {
+    /// A share of something, in percent.
+    pub fn percent(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+        Self { unit: Unit::Percent, ..Self::number(what, value, of, threshold) }
+    }
+
+    /// A length of time.
+    pub fn time(what: impl Into<String>, ps: f64, of: impl Into<String>) -> Self {
+        Self { unit: Unit::Picoseconds, ..Self::number(what, ps, of, None) }
+    }
+
+    /// How many.
+    pub fn count(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+        Self { unit: Unit::Count, ..Self::number(what, value, of, threshold) }
+    }
+
+    /// A number without unit; measured unless said otherwise.
+    pub fn number(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+        let (what, of) = (what.into(), of.into());
+        Self { what, value, unit: Unit::None, of, threshold, provenance: Provenance::Measured }
+    }
+
+    /// The same from another source.
+    pub fn by(self, provenance: Provenance) -> Self {
+        Self { provenance, ..self }
+    }
+}
+
+impl Saving {
+    /// Played again with these changes.
+    pub fn replay(changes: impl IntoIterator<Item = Change>) -> Self {
+        Self::Replay { changes: changes.into_iter().collect(), at_most: None }
+    }
+
+    /// Played again with each op taking so much of its time.
+    pub fn ops(what: &str, factors: impl IntoIterator<Item = (OpId, f64)>) -> Self {
+        let factors: BTreeMap<OpId, f64> = factors.into_iter().collect();
+        Self::replay([Change::Ops { what: what.to_owned(), factors }])
+    }
+}
+
+impl Finding {
+    /// The ops as a set.
+    pub(super) fn op_set(&self) -> BTreeSet<OpId> {
+        self.ops.iter().copied().collect()
+    }
+}

@@ -1,0 +1,201 @@
+//! From a trace to a schedule.
+
+use std::collections::{BTreeMap, HashMap};
+
+use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp};
+
+use super::schedule::{Core, Kind, Member, Piece, Schedule, Transfer};
+use crate::category::{OpClass, OpClasses};
+use crate::core_time::CoreTime;
+use crate::{AnalysisError, Context};
+
+/// A done op of something that is already finished takes a cycle or two: the
+/// shortest ones in captures of real chips. Longer ones waited.
+const DONE_TAKES: Picos = Picos::from_ps(1_250);
+
+/// One execution of a transfer on one core, before executions are matched.
+struct Flight {
+    core: usize,
+    label: LabelId,
+    class: OpClass,
+    /// On the timeline, which all cores share.
+    shown: TimeRange,
+    begin: Timestamp,
+    /// Begin and end of what waits for it.
+    done: TimeRange,
+    /// Row of the piece that issues it and of the one that waits; the same for a synchronous one.
+    pieces: (usize, usize),
+}
+
+impl Flight {
+    fn is_sync(&self) -> bool {
+        self.pieces.0 == self.pieces.1
+    }
+
+    fn waited(&self) -> bool {
+        self.is_sync() || self.done.dur() > DONE_TAKES
+    }
+}
+
+/// The schedule of all cores in the scope of `cx`.
+pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
+    let classes = OpClasses::new(cx.model);
+    let mut schedule = Schedule { cores: Vec::new(), transfers: Vec::new(), unmatched: 0 };
+    let mut flights = Vec::new();
+    for group in cx.tensor_cores() {
+        let Some(time) = CoreTime::of(cx, &classes, group)? else { continue };
+        if time.segments.is_empty() {
+            continue;
+        }
+        let core = core_of(cx, &time);
+        flights_of(cx, schedule.cores.len(), &core.pieces, &mut flights);
+        schedule.cores.push(core);
+    }
+    if schedule.cores.is_empty() {
+        return Err(AnalysisError::NotApplicable("no TPU device recorded ops here: there is nothing to replay".into()));
+    }
+    matched(flights, &mut schedule);
+    bound_hidden(&mut schedule.transfers);
+    Ok(schedule)
+}
+
+fn core_of(cx: &Context<'_>, time: &CoreTime) -> Core {
+    let window = time.window.measured;
+    let mut now = window.start;
+    let pieces = time.segments.iter().map(|segment| {
+        let gap = (segment.range.start - now).clamped();
+        now = segment.range.end;
+        Piece {
+            range: segment.range,
+            slice: segment.slice,
+            label: cx.model.slice(segment.slice).label_id(),
+            class: segment.class,
+            kind: Kind::Work,
+            gap,
+            dur: segment.range.dur(),
+        }
+    });
+    let pieces = pieces.collect();
+    Core { group: time.core, window, pieces, tail: (window.end - now).clamped() }
+}
+
+/// Everything that a core issues and waits for, both inside of the window.
+fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec<Flight>) {
+    let last_piece: HashMap<SliceId, usize> =
+        pieces.iter().enumerate().map(|(row, piece)| (piece.slice, row)).collect();
+    let mut seen: Option<SliceId> = None;
+    for (row, piece) in pieces.iter().enumerate() {
+        if seen == Some(piece.slice) {
+            continue;
+        }
+        seen = Some(piece.slice);
+        let slice = cx.model.slice(piece.slice);
+        let waits = if piece.class.is_start() {
+            let flow = cx.model.flows_from(piece.slice).iter().find_map(|flow| last_piece.get(&flow.to));
+            let Some(&done) = flow.filter(|&&done| done > row) else { continue };
+            done
+        } else if piece.class.is_collective() && !piece.class.is_async() {
+            row
+        } else {
+            continue;
+        };
+        let Some(done) = pieces.get(waits) else { continue };
+        flights.push(Flight {
+            core,
+            label: piece.label,
+            class: piece.class,
+            shown: slice.range().hull(cx.model.slice(done.slice).range()),
+            begin: piece.range.start,
+            done: done.range,
+            pieces: (row, waits),
+        });
+    }
+}
+
+/// Joins executions of the same collective on several cores: the k-th with the
+/// k-th where all cores ran it equally often and at the same time. What cannot be
+/// joined depends on its own core only.
+fn matched(flights: Vec<Flight>, schedule: &mut Schedule) {
+    let mut by_op: BTreeMap<LabelId, BTreeMap<usize, Vec<Flight>>> = BTreeMap::new();
+    for flight in flights {
+        by_op.entry(flight.label).or_default().entry(flight.core).or_default().push(flight);
+    }
+    for mut by_core in by_op.into_values() {
+        let collective = by_core.values().flatten().next().is_some_and(|flight| flight.class.is_collective());
+        let count = by_core.values().map(Vec::len).max().unwrap_or(0);
+        let even = collective && by_core.len() > 1 && by_core.values().all(|flights| flights.len() == count);
+        let together = even && (0..count).all(|k| simultaneous(by_core.values().filter_map(|flights| flights.get(k))));
+        if together {
+            let mut lists: Vec<_> = by_core.into_values().map(Vec::into_iter).collect();
+            for _ in 0..count {
+                add(schedule, lists.iter_mut().filter_map(Iterator::next).collect());
+            }
+        } else {
+            schedule.unmatched += if collective && by_core.len() > 1 { count as u64 } else { 0 };
+            for flight in by_core.values_mut().flat_map(std::mem::take) {
+                add(schedule, vec![flight]);
+            }
+        }
+    }
+}
+
+fn simultaneous<'a>(mut flights: impl Iterator<Item = &'a Flight>) -> bool {
+    let Some(first) = flights.next() else { return false };
+    flights.try_fold(first.shown, |common, flight| common.intersect(flight.shown)).is_some()
+}
+
+fn add(schedule: &mut Schedule, flights: Vec<Flight>) {
+    let row = schedule.transfers.len();
+    let Some((class, label)) = flights.first().map(|flight| (flight.class, flight.label)) else { return };
+    let waits = waits(&flights);
+    let mut members = Vec::with_capacity(flights.len());
+    for (flight, wait) in flights.iter().zip(waits) {
+        let pieces = &mut schedule.cores[flight.core].pieces;
+        let (issues, awaits) = flight.pieces;
+        pieces[awaits].dur = if flight.is_sync() { Picos::ZERO } else { flight.done.dur().min(DONE_TAKES) };
+        if flight.is_sync() {
+            pieces[issues].kind = Kind::Sync(row);
+        } else {
+            (pieces[issues].kind, pieces[awaits].kind) = (Kind::Start(row), Kind::Done(row));
+        }
+        let arrived = flight.waited().then_some(flight.done.end);
+        members.push(Member { core: flight.core, begin: flight.begin, wait, arrived });
+    }
+    let known = members.iter().filter_map(|member| Some(member.arrived? - member.begin - member.wait)).min();
+    // Hidden everywhere: it had arrived when the first member looked.
+    let latest = flights.iter().zip(&members).map(|(flight, member)| flight.done.start - member.begin - member.wait);
+    let took = match known {
+        Some(took) => (took.clamped(), took.clamped()),
+        None => (Picos::ZERO, latest.min().unwrap_or_default().clamped()),
+    };
+    schedule.transfers.push(Transfer { class, label, members, took, factor: 1.0 });
+}
+
+/// How long each waited for the last to come. Members of a synchronous collective
+/// leave together, so the shortest was the last; those of an asynchronous one are
+/// compared by when they began on the timeline.
+fn waits(flights: &[Flight]) -> Vec<Picos> {
+    if flights.iter().all(Flight::is_sync) {
+        let shortest = flights.iter().map(|flight| flight.done.dur()).min().unwrap_or_default();
+        return flights.iter().map(|flight| flight.done.dur() - shortest).collect();
+    }
+    let last = flights.iter().map(|flight| flight.shown.start).max().unwrap_or_default();
+    let longest = |flight: &Flight| (flight.done.end - flight.begin).clamped();
+    flights.iter().map(|flight| (last - flight.shown.start).clamped().min(longest(flight))).collect()
+}
+
+/// A hidden transfer took at least as long as the shortest of the same op that was seen.
+fn bound_hidden(transfers: &mut [Transfer]) {
+    let mut shortest: HashMap<LabelId, Picos> = HashMap::new();
+    for transfer in transfers.iter().filter(|transfer| transfer.took.0 == transfer.took.1) {
+        shortest
+            .entry(transfer.label)
+            .and_modify(|least| *least = (*least).min(transfer.took.0))
+            .or_insert(transfer.took.0);
+    }
+    for transfer in transfers.iter_mut().filter(|transfer| transfer.took.0 < transfer.took.1) {
+        if let Some(&least) = shortest.get(&transfer.label) {
+            transfer.took.0 = least.min(transfer.took.1);
+        }
+    }
+}

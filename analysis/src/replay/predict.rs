@@ -1,0 +1,242 @@
+//! From a played schedule to an answer.
+
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+
+use super::engine::{Played, play};
+use super::schedule::{Belief, Core, Schedule};
+use super::{Change, Replay};
+use crate::Context;
+use crate::category::OpGroup;
+use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::stats::median;
+use crate::steps::Steps;
+
+/// One step: its span on each core that ran it, by row of [`Schedule::cores`].
+pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
+
+/// What would have happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// What was changed.
+    pub changes: Vec<String>,
+    /// Length of the window on the core that takes longest, as recorded.
+    pub window_ps: i64,
+    /// The same with the changes, hidden transfers as short as ever seen.
+    pub predicted_ps: i64,
+    /// The same, hidden transfers as long as possible: the prediction lies between.
+    pub predicted_at_most_ps: i64,
+    /// Steps, where there are any.
+    pub step: Option<StepPrediction>,
+    /// What that core does, recorded and predicted; both add up to the window.
+    pub parts: Vec<Part>,
+    /// The core of the parts.
+    pub core: String,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// Median over complete steps after warm-up, each as long as on its slowest core.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepPrediction {
+    /// How many steps.
+    pub steps: usize,
+    /// As recorded.
+    pub median_ps: f64,
+    /// With the changes, hidden transfers as short as ever seen.
+    pub predicted_ps: f64,
+    /// The same, hidden transfers as long as possible.
+    pub predicted_at_most_ps: f64,
+}
+
+/// Time of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// A group of ops, or idle.
+    pub group: OpGroup,
+    /// As recorded.
+    pub recorded_ps: i64,
+    /// With the changes.
+    pub predicted_ps: i64,
+}
+
+impl Prediction {
+    /// Time that the changes save at most: of a step where there are steps, else of the window.
+    pub fn saving(&self) -> Picos {
+        let ps = match self.step {
+            Some(step) => (step.median_ps - step.predicted_ps).round() as i64,
+            None => self.window_ps - self.predicted_ps,
+        };
+        Picos::from_ps(ps)
+    }
+}
+
+/// The steps that statistics count, on the cores of the schedule.
+pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
+    let Ok(report) = cx.report::<Steps>() else { return Vec::new() };
+    if !report.has_steps() {
+        return Vec::new();
+    }
+    let row = |group: GroupId| schedule.cores.iter().position(|core| core.group == group);
+    let counted = report.counted().map(|step| {
+        let spans = step.spans.iter().filter_map(|span| Some((row(span.group)?, span.measured)));
+        spans.collect::<StepOnCores>()
+    });
+    counted.filter(|spans| !spans.is_empty()).collect()
+}
+
+pub(super) fn predict(
+    cx: &Context<'_>,
+    replay: &Replay,
+    changed: &Schedule,
+    changes: &[Change],
+    mut notes: Vec<String>,
+) -> Prediction {
+    let recorded = &replay.recorded;
+    let (short, long) = (play(changed, Belief::Shortest), play(changed, Belief::Longest));
+    let lasts = |played: &Played, core: usize| {
+        let end = played.ends.get(core).copied().unwrap_or_default();
+        (end - recorded.cores[core].window.start).ps()
+    };
+    let longest = |lasts: &dyn Fn(usize) -> i64| (0..recorded.cores.len()).map(lasts).max().unwrap_or(0);
+    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(&short, core)).unwrap_or(0);
+    if recorded.unmatched > 0 {
+        notes.push(format!(
+            "{} executions of collectives could not be matched over the cores: their members are taken to come \
+             as recorded",
+            recorded.unmatched
+        ));
+    }
+    Prediction {
+        changes: changes.iter().map(Change::title).collect(),
+        window_ps: longest(&|core| recorded.cores[core].window.dur().ps()),
+        predicted_ps: longest(&|core| lasts(&short, core)),
+        predicted_at_most_ps: longest(&|core| lasts(&long, core)),
+        step: step_prediction(replay, changed, &short, &long),
+        parts: parts(&recorded.cores[slowest], &short, slowest),
+        core: cx.model.str(cx.model.group(recorded.cores[slowest].group).name).to_owned(),
+        notes,
+    }
+}
+
+fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &Played) -> Option<StepPrediction> {
+    let of_median = |time: &dyn Fn(usize, TimeRange) -> i64| {
+        let longest = |spans: &StepOnCores| spans.iter().map(|&(core, span)| time(core, span)).max().unwrap_or(0);
+        median(&replay.steps.iter().map(|spans| longest(spans) as f64).collect::<Vec<f64>>())
+    };
+    let played = |played: &Played, core: usize, span: TimeRange| {
+        let at = |time| when(&replay.recorded.cores[core], &changed.cores[core], played, core, time);
+        (at(span.end) - at(span.start)).ps()
+    };
+    Some(StepPrediction {
+        steps: replay.steps.len(),
+        median_ps: of_median(&|_, span| span.dur().ps())?,
+        predicted_ps: of_median(&|core, span| played(short, core, span))?,
+        predicted_at_most_ps: of_median(&|core, span| played(long, core, span))?,
+    })
+}
+
+/// When the recorded instant `time` of a core comes in the replay: in the gap before
+/// a piece it keeps its distance to the piece, inside of one its share of it.
+fn when(recorded: &Core, changed: &Core, played: &Played, row: usize, time: Timestamp) -> Timestamp {
+    let times = played.cores.get(row).map(Vec::as_slice).unwrap_or_default();
+    let next = recorded.pieces.partition_point(|piece| piece.range.end <= time);
+    match (recorded.pieces.get(next), changed.pieces.get(next), times.get(next)) {
+        (Some(piece), Some(now), Some(&(begin, end))) => {
+            if time <= piece.range.start {
+                begin - kept(piece.range.start - time, piece.gap, now.gap)
+            } else {
+                let share = (time - piece.range.start).fraction_of(piece.range.dur()).unwrap_or(0.0);
+                begin + Picos::from_ps(((end - begin).ps() as f64 * share).round() as i64)
+            }
+        }
+        _ => match (recorded.pieces.last(), times.last()) {
+            (Some(last), Some(&(_, end))) => end + kept(time - last.range.end, recorded.tail, changed.tail),
+            _ => time,
+        },
+    }
+}
+
+/// What is left of a distance into (or beyond) a gap that shrinks from its far end.
+fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
+    if distance > recorded { distance - recorded + now } else { distance.min(now) }
+}
+
+fn parts(core: &Core, played: &Played, row: usize) -> Vec<Part> {
+    let times = played.cores.get(row).map(Vec::as_slice).unwrap_or_default();
+    let mut parts: Vec<Part> =
+        OpGroup::ALL.iter().map(|&group| Part { group, recorded_ps: 0, predicted_ps: 0 }).collect();
+    let mut add = |group: OpGroup, recorded: Picos, predicted: Picos| {
+        if let Some(part) = parts.iter_mut().find(|part| part.group == group) {
+            part.recorded_ps += recorded.ps();
+            part.predicted_ps += predicted.ps();
+        }
+    };
+    let (mut busy, mut busy_then) = (Picos::ZERO, Picos::ZERO);
+    for (piece, &(begin, end)) in core.pieces.iter().zip(times) {
+        // A start only issues: what it costs belongs to its kind as the rest does.
+        add(piece.class.group, piece.range.dur(), end - begin);
+        busy += piece.range.dur();
+        busy_then += end - begin;
+    }
+    let ends = played.ends.get(row).copied().unwrap_or_default();
+    add(OpGroup::Idle, core.window.dur() - busy, ends - core.window.start - busy_then);
+    parts.retain(|part| part.recorded_ps != 0 || part.predicted_ps != 0);
+    parts
+}
+
+impl Tabular for Prediction {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+        let columns = || {
+            vec![
+                Column { id: "what", title: "What", unit: Unit::None, provenance: Provenance::Measured },
+                Column {
+                    id: "recorded_ps",
+                    title: "Recorded",
+                    unit: Unit::Picoseconds,
+                    provenance: Provenance::Measured,
+                },
+                column("predicted_ps", "Predicted", Unit::Picoseconds),
+                column("saved_ps", "Saved", Unit::Picoseconds),
+                column("saved_percent", "Saved", Unit::Percent),
+            ]
+        };
+        let row = |what: String, recorded: f64, predicted: f64| {
+            let percent = (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded);
+            vec![
+                Cell::text(what),
+                Cell::Float(recorded),
+                Cell::Float(predicted),
+                Cell::Float(recorded - predicted),
+                Cell::maybe(percent),
+            ]
+        };
+        let mut rows = Vec::new();
+        if let Some(step) = self.step {
+            let what = format!("step, median of {}", step.steps);
+            rows.push(row(what, step.median_ps, step.predicted_ps));
+            if step.predicted_at_most_ps != step.predicted_ps {
+                rows.push(row("step, if hidden transfers are slow".into(), step.median_ps, step.predicted_at_most_ps));
+            }
+        }
+        rows.push(row("whole window".into(), self.window_ps as f64, self.predicted_ps as f64));
+        if self.predicted_at_most_ps != self.predicted_ps {
+            let what = "whole window, if hidden transfers are slow".to_owned();
+            rows.push(row(what, self.window_ps as f64, self.predicted_at_most_ps as f64));
+        }
+        let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
+        notes.extend(self.notes.iter().map(|note| format!("{note}.")));
+        let part = |part: &Part| row(part.group.title().to_owned(), part.recorded_ps as f64, part.predicted_ps as f64);
+        vec![
+            Table { id: "prediction", title: "What if".to_owned(), columns: columns(), rows, notes },
+            Table {
+                id: "prediction_parts",
+                title: format!("What {} does in the whole window", self.core),
+                columns: columns(),
+                rows: self.parts.iter().map(part).collect(),
+                notes: vec!["Parts add up to the window; % is of the recorded time of the part.".to_owned()],
+            },
+        ]
+    }
+}

@@ -1,0 +1,145 @@
+//! Predictions against runs that were made with the changed durations, and against
+//! real captures played again without a change.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+
+use std::path::PathBuf;
+
+use analysis::ops::Ops;
+use analysis::replay::{Change, Prediction, Replay};
+use analysis::steps::Steps;
+use analysis::{Context, OpGroup, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress, Source};
+use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::write::xspace_bytes;
+use trace_model::TraceModel;
+
+struct Capture {
+    model: TraceModel,
+    options: Options,
+    reports: ReportCache,
+}
+
+impl Capture {
+    fn new(model: TraceModel) -> Self {
+        Self { model, options: Options::default(), reports: ReportCache::default() }
+    }
+
+    fn synthetic(spec: TrainingSpec) -> Self {
+        let source = Source::from_bytes("run.xplane.pb", xspace_bytes(&Run::new(spec).session())).unwrap();
+        Self::new(importers::import(&source, &Progress::default()).unwrap())
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { model: &self.model, scope: Scope::WholeTrace, options: &self.options, reports: &self.reports }
+    }
+
+    fn predict(&self, changes: &[Change]) -> Prediction {
+        Replay::new(&self.context()).unwrap().with(&self.context(), changes).unwrap()
+    }
+
+    fn step_ps(&self) -> f64 {
+        self.context().report::<Steps>().unwrap().time.unwrap().median
+    }
+
+    /// All ops of a group take so much of their time.
+    fn group(&self, group: OpGroup, factor: f64) -> Change {
+        let rows = &self.context().report::<Ops>().unwrap().rows;
+        let factors = rows.iter().filter(|row| row.group == group).filter_map(|row| Some((row.op?, factor))).collect();
+        Change::Ops { what: group.title().to_owned(), factors }
+    }
+}
+
+/// Equal but for rounding each op to picoseconds.
+fn same(predicted: f64, recorded: f64) -> bool {
+    (predicted - recorded).abs() <= 200.0
+}
+
+/// Slow links, so that communication is exposed whether or not it overlaps.
+fn slow_links(overlap: bool, link_efficiency: f64) -> TrainingSpec {
+    TrainingSpec { overlap, link_efficiency, ..TrainingSpec::default() }
+}
+
+#[test]
+fn links_of_another_speed_are_predicted_exactly() {
+    for overlap in [false, true] {
+        for (slow, fast) in [(0.2, 0.4), (0.1, 0.8)] {
+            let capture = Capture::synthetic(slow_links(overlap, slow));
+            let prediction = capture.predict(&[Change::Collectives(slow / fast)]);
+            let step = prediction.step.unwrap();
+            let truth = Capture::synthetic(slow_links(overlap, fast)).step_ps();
+            assert_eq!(step.median_ps, capture.step_ps());
+            assert!(step.predicted_ps < step.median_ps, "{overlap} {slow} {fast}: nothing saved");
+            assert!(same(step.predicted_ps, truth), "{overlap} {slow} {fast}: {} is not {truth}", step.predicted_ps);
+        }
+    }
+}
+
+#[test]
+fn faster_matmuls_are_predicted_exactly() {
+    for (overlap, link_efficiency) in [(false, 0.9), (true, 0.9), (true, 0.2)] {
+        let spec = |mxu_efficiency| TrainingSpec { mxu_efficiency, ..slow_links(overlap, link_efficiency) };
+        let capture = Capture::synthetic(spec(0.4));
+        let step = capture.predict(&[capture.group(OpGroup::MatMul, 0.5)]).step.unwrap();
+        let truth = Capture::synthetic(spec(0.8)).step_ps();
+        // Between its two ends; exactly where nothing that was hidden comes to light.
+        let within = step.predicted_ps - 200.0 <= truth && truth <= step.predicted_at_most_ps + 200.0;
+        assert!(within, "{overlap} {link_efficiency}: {truth} is not within {step:?}");
+        let settled = step.predicted_ps == step.predicted_at_most_ps;
+        assert!(!settled || same(step.predicted_ps, truth), "{overlap} {link_efficiency}: {step:?}, truth {truth}");
+        println!("{overlap} {link_efficiency}: {step:?}, truth {truth}");
+    }
+}
+
+#[test]
+fn idle_time_of_a_stall_is_taken_out() {
+    let stall = trace_model::Picos::from_ps(3_000_000_000);
+    let stalled = Capture::synthetic(TrainingSpec { stall: Some((2, stall)), ..TrainingSpec::default() });
+    let prediction = stalled.predict(&[Change::Idle(0.0)]);
+    let idle = |part: &&analysis::replay::Part| part.group == OpGroup::Idle;
+    let idle = prediction.parts.iter().find(idle).unwrap();
+    assert_eq!(idle.predicted_ps, 0);
+    assert!(idle.recorded_ps > stall.ps());
+    assert_eq!(prediction.window_ps - prediction.predicted_ps, idle.recorded_ps);
+}
+
+/// The real captures, or `None`, said once, where this machine has none.
+fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(!is_required, "{} is required but absent", path.display());
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+#[test]
+fn real_captures_played_without_a_change_stay_as_they_were() {
+    let Some(corpus) = corpus() else { return };
+    for name in [
+        "tpu/v5e_matmul.xplane.pb",
+        "tpu/v5e_matmul.trace.json.gz",
+        "tpu/v6e_x4_host_offload.xplane.pb",
+        "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+        "tpu/v7x_vllm_tp2_a.trace.json.gz",
+        "tpu/v7x_vllm_tp2_b.trace.json.gz",
+    ] {
+        let model = importers::import_path(&corpus.join(name), &ImportOptions::default(), &Progress::default());
+        let capture = Capture::new(model.unwrap());
+        let prediction = capture.predict(&[]);
+        assert_eq!(prediction.predicted_ps, prediction.window_ps, "{name}: {prediction:?}");
+        assert_eq!(prediction.predicted_at_most_ps, prediction.window_ps, "{name}");
+        assert!(prediction.step.is_none_or(|step| step.predicted_ps == step.median_ps), "{name}");
+        assert!(prediction.parts.iter().all(|part| part.recorded_ps == part.predicted_ps), "{name}");
+        let sum: i64 = prediction.parts.iter().map(|part| part.recorded_ps).sum();
+        assert!(sum <= prediction.window_ps, "{name}");
+        // Nothing gets slower by hiding something, and the parts still add up.
+        for change in [Change::Collectives(0.0), Change::Copies(0.0), Change::Idle(0.5), Change::NoCompile] {
+            let prediction = capture.predict(std::slice::from_ref(&change));
+            println!("{name}: {} of {} where {}", prediction.predicted_ps, prediction.window_ps, change.title());
+            assert!(prediction.predicted_ps <= prediction.window_ps, "{name}: {change:?}");
+            assert!(prediction.predicted_ps <= prediction.predicted_at_most_ps, "{name}: {change:?}");
+        }
+    }
+}

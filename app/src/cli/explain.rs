@@ -1,0 +1,68 @@
+//! `systole explain`: what a hint means, and what to do about it.
+
+use std::fmt::Write as _;
+
+use analysis::hints::{rule, rules};
+use serde_json::json;
+
+use super::args::{ExplainArgs, Format};
+use super::failure::{Failure, Outcome};
+use super::output;
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
+    let text = match &args.hint {
+        None => list(args.format),
+        Some(id) => match rule(id) {
+            Some(rule) if args.format == Format::Json => {
+                let thresholds: Vec<_> = rule
+                    .thresholds
+                    .iter()
+                    .map(|limit| json!({"id": limit.id, "value": limit.value, "unit": limit.unit, "why": limit.why}))
+                    .collect();
+                let page = json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
+                    "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
+                format!("{page:#}\n")
+            }
+            Some(rule) => {
+                let mut text = rule.page.to_owned();
+                if !rule.thresholds.is_empty() {
+                    text.push_str("\n## Thresholds\n");
+                }
+                for limit in rule.thresholds {
+                    let _ = writeln!(text, "- `{}` = {}: {}.", limit.id, limit.value, limit.why);
+                }
+                text
+            }
+            None => {
+                let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
+                return Err(Failure::Usage(format!("no hint is called {id:?}; there are {}", known.join(", "))));
+            }
+        },
+    };
+    output::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+fn list(format: Format) -> String {
+    let mut text = match format {
+        Format::Json => {
+            let list: Vec<_> = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title})).collect();
+            return format!("{:#}\n", json!({"schema": "systole.rules/1", "rules": list}));
+        }
+        Format::Csv => "id,title\n".to_owned(),
+        Format::Md => "| id | what |\n|---|---|\n".to_owned(),
+        Format::Text => String::new(),
+    };
+    for rule in rules() {
+        let _ = match format {
+            Format::Csv => writeln!(text, "{},{}", rule.id, crate::render::csv::quoted(rule.title)),
+            Format::Md => writeln!(text, "| {} | {} |", rule.id, rule.title),
+            _ => writeln!(text, "{}  {}", rule.id, rule.title),
+        };
+    }
+    if format == Format::Text {
+        text.push_str("\nsystole explain ID tells more.\n");
+    }
+    text
+}
