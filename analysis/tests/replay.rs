@@ -67,7 +67,7 @@ fn links_of_another_speed_are_predicted_exactly() {
             let prediction = capture.predict(&[Change::Collectives(slow / fast)]);
             let step = prediction.step.unwrap();
             let truth = Capture::synthetic(slow_links(overlap, fast)).step_ps();
-            assert_eq!(step.median_ps, capture.step_ps());
+            assert!(same(step.median_ps, capture.step_ps()));
             assert!(step.predicted_ps < step.median_ps, "{overlap} {slow} {fast}: nothing saved");
             assert!(same(step.predicted_ps, truth), "{overlap} {slow} {fast}: {} is not {truth}", step.predicted_ps);
         }
@@ -84,7 +84,7 @@ fn faster_matmuls_are_predicted_exactly() {
         // Between its two ends; exactly where nothing that was hidden comes to light.
         let within = step.predicted_ps - 200.0 <= truth && truth <= step.predicted_at_most_ps + 200.0;
         assert!(within, "{overlap} {link_efficiency}: {truth} is not within {step:?}");
-        let settled = step.predicted_ps == step.predicted_at_most_ps;
+        let settled = step.predicted_ps >= step.predicted_at_most_ps;
         assert!(!settled || same(step.predicted_ps, truth), "{overlap} {link_efficiency}: {step:?}, truth {truth}");
         println!("{overlap} {link_efficiency}: {step:?}, truth {truth}");
     }
@@ -130,7 +130,7 @@ fn real_captures_played_without_a_change_stay_as_they_were() {
         let prediction = capture.predict(&[]);
         assert_eq!(prediction.predicted_ps, prediction.window_ps, "{name}: {prediction:?}");
         assert_eq!(prediction.predicted_at_most_ps, prediction.window_ps, "{name}");
-        assert!(prediction.step.is_none_or(|step| step.predicted_ps == step.median_ps), "{name}");
+        assert!(prediction.step.is_none_or(|step| (step.predicted_ps - step.median_ps).abs() < 0.5), "{name}");
         assert!(prediction.parts.iter().all(|part| part.recorded_ps == part.predicted_ps), "{name}");
         let sum: i64 = prediction.parts.iter().map(|part| part.recorded_ps).sum();
         assert!(sum <= prediction.window_ps, "{name}");

@@ -29,15 +29,15 @@ pub struct Suppression {
 impl Suppression {
     /// Whether it covers a hint of the rule `id` about `ops`, each with its name and source.
     pub(super) fn covers(&self, id: &str, ops: &[(&str, Option<&str>)]) -> bool {
-        let every = |pattern: &Option<String>, text: &dyn Fn(&(&str, Option<&str>)) -> Option<String>| {
-            pattern.as_ref().is_none_or(|pattern| {
-                !ops.is_empty() && ops.iter().all(|op| text(op).is_some_and(|text| glob(pattern, &text)))
-            })
-        };
-        self.hint == id
-            && every(&self.op, &|op| Some(op.0.to_owned()))
-            && every(&self.source, &|op| op.1.map(str::to_owned))
+        let names = || ops.iter().map(|op| Some(op.0));
+        let sources = || ops.iter().map(|op| op.1);
+        self.hint == id && every(self.op.as_deref(), names()) && every(self.source.as_deref(), sources())
     }
+}
+
+/// Whether there is no pattern, or there are texts and all of them match it.
+fn every<'a>(pattern: Option<&str>, mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> bool {
+    pattern.is_none_or(|pattern| texts.len() > 0 && texts.all(|text| text.is_some_and(|text| glob(pattern, text))))
 }
 
 /// Whether `text` is what `pattern` says, where `*` stands for anything.

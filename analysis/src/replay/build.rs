@@ -128,12 +128,13 @@ fn matched(flights: Vec<Flight>, schedule: &mut Schedule) {
         if together {
             let mut lists: Vec<_> = by_core.into_values().map(Vec::into_iter).collect();
             for _ in 0..count {
-                add(schedule, lists.iter_mut().filter_map(Iterator::next).collect());
+                let instance: Vec<Flight> = lists.iter_mut().filter_map(Iterator::next).collect();
+                add(schedule, &instance);
             }
         } else {
             schedule.unmatched += if collective && by_core.len() > 1 { count as u64 } else { 0 };
             for flight in by_core.values_mut().flat_map(std::mem::take) {
-                add(schedule, vec![flight]);
+                add(schedule, &[flight]);
             }
         }
     }
@@ -144,10 +145,10 @@ fn simultaneous<'a>(mut flights: impl Iterator<Item = &'a Flight>) -> bool {
     flights.try_fold(first.shown, |common, flight| common.intersect(flight.shown)).is_some()
 }
 
-fn add(schedule: &mut Schedule, flights: Vec<Flight>) {
+fn add(schedule: &mut Schedule, flights: &[Flight]) {
     let row = schedule.transfers.len();
     let Some((class, label)) = flights.first().map(|flight| (flight.class, flight.label)) else { return };
-    let waits = waits(&flights);
+    let waits = waits(flights);
     let mut members = Vec::with_capacity(flights.len());
     for (flight, wait) in flights.iter().zip(waits) {
         let pieces = &mut schedule.cores[flight.core].pieces;

@@ -70,7 +70,9 @@ impl Change {
         let least = |slot: &mut f64, factor: f64| *slot = slot.min(factor);
         for change in changes {
             if let Self::Ops { factors, .. } = change {
-                factors.iter().for_each(|(&op, &factor)| least(ops.entry(op).or_insert(factor), factor));
+                for (&op, &factor) in factors {
+                    least(ops.entry(op).or_insert(factor), factor);
+                }
                 continue;
             }
             let same = others.iter_mut().find(|other| std::mem::discriminant(*other) == std::mem::discriminant(change));

@@ -21,6 +21,7 @@ use crate::session::Session;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct WhatifArgs {
     #[command(flatten)]
     pub input: InputArgs,
