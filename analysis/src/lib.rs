@@ -5,6 +5,7 @@
 //! be known is `None`, never 0; every percentage says of what. To add an
 //! analysis: one file in `src`, one line in the list.
 
+pub mod balance;
 pub mod bound;
 pub mod busy;
 mod cache;
@@ -73,6 +74,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<steps::Steps>(),
     entry::<step_parts::StepParts>(),
     entry::<busy::Devices>(),
+    entry::<balance::Balance>(),
     entry::<utilization::Utilization>(),
     entry::<ops::Ops>(),
     entry::<roofline::Roofline>(),

@@ -51,8 +51,12 @@ impl Analysis for Overlap {
         if traffic.iter().all(|core| core.time.segments.is_empty()) {
             return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
         }
-        let transfers = rows::rows(cx, &classes, &traffic);
-        let cores: Vec<CoreOverlap> = traffic.iter().map(|core| core.summary(cx.model)).collect();
+        let (transfers, waits) = rows::rows(cx, &classes, &traffic);
+        let summary = |(index, core): (usize, &Traffic)| CoreOverlap {
+            skew_wait_ps: waits.get(&index).map(|wait| wait.ps()),
+            ..core.summary(cx.model)
+        };
+        let cores: Vec<CoreOverlap> = traffic.iter().enumerate().map(summary).collect();
         Ok(OverlapReport { summary: Summary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
     }
 }
@@ -128,6 +132,9 @@ pub struct CoreOverlap {
     pub copy_hidden_ps: i64,
     /// Time in which the core waits for one of them (self time of `copy-done` and its like).
     pub copy_wait_ps: i64,
+    /// Σ over synchronous collectives of how much longer they took than on the core
+    /// that came last; `None` where executions cannot be matched over cores.
+    pub skew_wait_ps: Option<i64>,
 }
 
 /// One collective, or one asynchronous transfer, of one program.

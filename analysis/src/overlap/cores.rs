@@ -101,6 +101,7 @@ impl Traffic {
             copy_in_flight_ps: copies.measure().ps(),
             copy_hidden_ps: copies.intersect(&self.compute).measure().ps(),
             copy_wait_ps: time.time(|class| class.is_done() && !class.is_collective()).ps(),
+            skew_wait_ps: None, // Needs the other cores.
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, TraceModel};
 
 use super::cores::{Traffic, name_of};
-use super::skew::{Execution, skew_wait};
+use super::skew::{Execution, skew_waits};
 use super::{KindTotal, Transfer};
 use crate::Context;
 use crate::category::{OpClass, OpClasses};
@@ -29,20 +29,27 @@ struct Row {
     cores: BTreeSet<usize>,
 }
 
-/// All rows, most exposed first.
-pub(super) fn rows(cx: &Context<'_>, classes: &OpClasses, cores: &[Traffic]) -> Vec<Transfer> {
+/// All rows, most exposed first, and how long each core waited for others in
+/// synchronous collectives.
+pub(super) fn rows(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    cores: &[Traffic],
+) -> (Vec<Transfer>, BTreeMap<usize, Picos>) {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
     for (index, core) in cores.iter().enumerate() {
         let dones = add_spans(cx.model, &mut rows, index, core);
         add_ops(cx.model, &mut rows, &dones, index, core);
     }
     let captured = cores.len();
-    let mut out: Vec<Transfer> = rows.into_values().map(|row| finish(cx.model, classes, row, captured)).collect();
+    let mut waits = BTreeMap::new();
+    let mut out: Vec<Transfer> =
+        rows.into_values().map(|row| finish(cx.model, classes, row, captured, &mut waits)).collect();
     out.sort_by(|a, b| {
         let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
         rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
     });
-    out
+    (out, waits)
 }
 
 fn key_of(model: &TraceModel, label: LabelId) -> Key {
@@ -112,7 +119,13 @@ fn new_row(model: &TraceModel, slice: SliceId, class: OpClass) -> Row {
     Row { class, op: slice.op(), name: model.str(name_of(model, slice)).to_owned(), ..Row::default() }
 }
 
-fn finish(model: &TraceModel, classes: &OpClasses, row: Row, captured: usize) -> Transfer {
+fn finish(
+    model: &TraceModel,
+    classes: &OpClasses,
+    mut row: Row,
+    captured: usize,
+    all_waits: &mut BTreeMap<usize, Picos>,
+) -> Transfer {
     let op = row.op.map(|op| model.op(op));
     let text = op.and_then(|op| op.hlo_text).map(|text| model.str(text)).unwrap_or_default();
     let hlo = HloText::parse(text);
@@ -125,6 +138,11 @@ fn finish(model: &TraceModel, classes: &OpClasses, row: Row, captured: usize) ->
     let mean_seconds = (row.occurrences > 0).then(|| row.time.as_secs_f64() / row.occurrences as f64);
     let bandwidth = bytes.zip(mean_seconds).filter(|&(_, s)| s > 0.0).map(|(bytes, s)| bytes as f64 / s);
     let factor = kind.zip(participants).map(|(kind, n)| bus_factor(kind, n));
+    let waits = kind.and_then(|_| skew_waits(std::mem::take(&mut row.executions), groups.as_deref(), captured));
+    // Who awaits an asynchronous collective may compute meanwhile.
+    for (core, wait) in waits.iter().flatten().filter(|_| !row.class.is_async()) {
+        *all_waits.entry(*core).or_default() += *wait;
+    }
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { row.name.as_str() } else { category };
     Transfer {
@@ -145,7 +163,7 @@ fn finish(model: &TraceModel, classes: &OpClasses, row: Row, captured: usize) ->
         participants_estimated: kind.is_some() && declared.is_none() && !is_pairwise,
         algorithm_bandwidth: bandwidth,
         bus_bandwidth: bandwidth.zip(factor).map(|(bandwidth, factor)| bandwidth * factor),
-        skew_wait_ps: kind.and_then(|_| skew_wait(row.executions, groups.as_deref(), captured)).map(Picos::ps),
+        skew_wait_ps: waits.and_then(|waits| waits.into_values().max()).map(Picos::ps),
     }
 }
 

@@ -32,12 +32,12 @@ impl Execution {
 /// Executions that are one and the same, each with its core.
 type Instance = Vec<(usize, Execution)>;
 
-/// Σ wait of the core that waits most.
-pub(super) fn skew_wait(
+/// Σ wait of every core that took part.
+pub(super) fn skew_waits(
     mut by_core: BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
-) -> Option<Picos> {
+) -> Option<BTreeMap<usize, Picos>> {
     if by_core.len() < 2 {
         return None;
     }
@@ -56,7 +56,7 @@ pub(super) fn skew_wait(
             }
         }
     }
-    waits.into_values().max()
+    Some(waits).filter(|waits| !waits.is_empty())
 }
 
 /// Cores that communicate with each other. Ids in replica groups are taken for
@@ -110,9 +110,13 @@ mod tests {
         Execution { range, dur: range.dur(), instance }
     }
 
+    fn most(waits: Option<BTreeMap<usize, Picos>>) -> Option<i64> {
+        waits?.into_values().max().map(Picos::ps)
+    }
+
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {
         let by_core = cores.iter().map(|list| list.iter().map(|&(a, b, id)| execution(a, b, id)).collect());
-        skew_wait(by_core.enumerate().collect(), None, cores.len()).map(Picos::ps)
+        most(skew_waits(by_core.enumerate().collect(), None, cores.len()))
     }
 
     #[test]
@@ -142,7 +146,7 @@ mod tests {
             starts.iter().enumerate().map(|(core, &start)| (core, vec![execution(start, 10, None)])).collect()
         };
         let groups = vec![vec![0, 1], vec![2, 3]];
-        assert_eq!(skew_wait(by_core([0, 0, 8, 7]), Some(&groups), 4), Some(Picos::from_ps(1)));
-        assert_eq!(skew_wait(by_core([0, 0, 8, 7]), Some(&[vec![0, 9], vec![3, 4]]), 4), None);
+        assert_eq!(most(skew_waits(by_core([0, 0, 8, 7]), Some(&groups), 4)), Some(1));
+        assert_eq!(skew_waits(by_core([0, 0, 8, 7]), Some(&[vec![0, 9], vec![3, 4]]), 4), None);
     }
 }

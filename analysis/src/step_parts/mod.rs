@@ -20,6 +20,7 @@ use trace_model::{GroupId, TimeRange};
 pub use explain::{Explanation, HostChange, OpChange, PartChange};
 pub use host::HostPhase;
 pub use parts::{Part, Parts};
+pub(crate) use table::sentence;
 
 use explain::OpTimes;
 

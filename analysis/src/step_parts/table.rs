@@ -169,7 +169,7 @@ fn slow_rows(slow: &Explanation) -> Vec<Vec<Cell>> {
 }
 
 /// With a capital letter.
-fn sentence(clause: &str) -> String {
+pub(crate) fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
