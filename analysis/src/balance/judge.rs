@@ -194,6 +194,7 @@ pub(super) fn statement(
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {
         let more = format!("{imbalance:.2} % ({}) more than the middle one", length(work.max_ps - work.median_ps));
         clauses.push(match stragglers[..] {
+            [] if work.max_ps <= work.min_ps => "all devices work for the same time".to_owned(),
             [] => format!("no device stands out: {} works most, {more}", work.most),
             [one] => format!("{one} is a straggler: it works {more}"),
             _ => format!("{} devices work much longer than the others: {}", stragglers.len(), stragglers.join(", ")),

@@ -102,7 +102,7 @@ fn uneven_work_that_moves_around_is_no_slow_chip() {
     assert!(report.devices.iter().all(|load| !load.is_straggler));
     // Every device works the same on average, and yet every step costs 50.
     assert_eq!(report.quantities[0].imbalance_percent, Some(0.0));
-    assert!(report.steps.iter().all(|step| step.cost_ps == 50.0));
+    assert!(report.steps.iter().all(|step| step.cost_ps as i64 == 50));
 }
 
 #[test]
