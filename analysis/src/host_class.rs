@@ -139,7 +139,6 @@ const RULES: &[(HostClass, &[Is])] = &[
             Begins("AllocateOutputBuffer"),
             Exactly("AllocateRawBuffer"),
             Exactly("DeferredTpuAllocator::Allocate"),
-            Exactly("Acquire semaphore"),
             Exactly("Release semaphore"),
             Exactly("Handle inputs"),
             Begins("Handle outputs"),
@@ -193,6 +192,8 @@ const RULES: &[(HostClass, &[Is])] = &[
         Wait,
         &[
             Begins("Wait for "),
+            // A program may have to wait here until the ones before it have ended.
+            Exactly("Acquire semaphore"),
             Has("BlockUntilReady"),
             Has("block_until_ready"),
             Exactly("ReadSyncFlag"),
@@ -236,6 +237,26 @@ pub fn classify(name: &str) -> HostClass {
         return User;
     }
     RULES.iter().find(|(_, rules)| rules.iter().any(|rule| rule.matches(name))).map_or(User, |(class, _)| *class)
+}
+
+/// Whether an event of [`HostClass::User`] is a data loader of the program: Python
+/// frames that take the next element of an iterator, and names of common loaders.
+pub fn is_input_loader(name: &str) -> bool {
+    const FUNCTIONS: [&str; 6] = ["__next__", "next", "get_next", "next_batch", "get_batch", "load_batch"];
+    const PARTS: [&str; 6] =
+        ["dataloader", "data_loader", "load_batch", "next_batch", "iterator_ops.py", "input_pipeline"];
+    let function = name.strip_prefix('$').and_then(|frame| frame.rsplit(' ').next());
+    function.is_some_and(|function| FUNCTIONS.contains(&function)) || {
+        let name = name.to_ascii_lowercase();
+        PARTS.iter().any(|part| name.contains(part))
+    }
+}
+
+/// Whether an event is a Python frame that waits for another thread or process.
+pub fn is_python_wait(name: &str) -> bool {
+    const FUNCTIONS: [&str; 4] = ["acquire", "wait", "poll", "select"];
+    let function = name.strip_prefix('$').and_then(|frame| frame.rsplit(' ').next());
+    function.is_some_and(|function| FUNCTIONS.contains(&function))
 }
 
 /// `f` of `PjitFunction(f)`.
@@ -284,6 +305,7 @@ mod tests {
             ("np.asarray(jax.Array)", DeviceToHost),
             ("ArrayImpl.copy_to_host_async", DeviceToHost),
             ("block_until_ready", Wait),
+            ("Acquire semaphore", Wait),
             ("IteratorGetNextOp", Infeed),
             ("SyncLiveTensorsGraph", Lazy),
             ("$compiler.py:419 compile_or_get_cached", User),
@@ -292,6 +314,22 @@ mod tests {
         for (name, class) in cases {
             assert_eq!(classify(name), class, "{name}");
         }
+    }
+
+    #[test]
+    fn loaders_are_known_by_their_frames() {
+        for name in ["$loader.py:12 __next__", "$builtins next", "load_batch", "$torch/dataloader.py:7 f"] {
+            assert!(is_input_loader(name), "{name}");
+        }
+        for name in ["$builtins isinstance", "$model.py:3 next_token_ids", "$train.py:9 step", "context"] {
+            assert!(!is_input_loader(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn frames_that_wait_are_known() {
+        assert!(is_python_wait("$<unknown> acquire") && is_python_wait("$threading.py:355 wait"));
+        assert!(!is_python_wait("wait") && !is_python_wait("$<unknown> join"));
     }
 
     #[test]

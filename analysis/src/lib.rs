@@ -18,6 +18,7 @@ pub mod core_time;
 pub mod doctor;
 pub mod framework;
 pub mod hints;
+pub mod gaps;
 pub mod hlo;
 pub mod hlo_text;
 pub mod host_class;
@@ -81,6 +82,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<kernels::Kernels>(),
     entry::<overlap::Overlap>(),
     entry::<compile::Compile>(),
+    entry::<gaps::Gaps>(),
     entry::<clocks::Clocks>(),
     entry::<doctor::Doctor>(),
 ];

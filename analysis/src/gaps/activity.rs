@@ -1,0 +1,324 @@
+//! What a host does at each instant that could keep its devices waiting.
+//!
+//! Threads nest events and run beside each other. On each thread the innermost
+//! event of a known kind says what it does, except that everything inside of a
+//! compilation is compiling, and waiting for a transfer is transferring. Of several
+//! threads the one that explains most wins:
+//!
+//! ```text
+//! compile > input > host to device > device to host > dispatch
+//!     > user code > input in the background > waiting > nothing recorded
+//! ```
+//!
+//! From the moment when the next program is in the device's queue nothing of this
+//! matters: see [`Cause::Queued`].
+//!
+//! Waiting comes last, because a thread that waits for a device explains nothing.
+//! User code and waiting count on threads that drive devices only: a poller or an
+//! idle pool is always "active". Loaders that work ahead on their own threads are
+//! the cause only while the driving thread does nothing itself.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use serde::Serialize;
+use trace_model::{LabelId, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
+
+use crate::clocks::host_threads;
+use crate::host_class::{HostClass, HostClasses, is_input_loader, is_python_wait, stripped};
+
+/// Why a device has nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Tracing, lowering, compiling, loading programs.
+    Compile,
+    /// Infeed, input pipelines, data loaders.
+    Input,
+    /// Transfers to the device.
+    HostToDevice,
+    /// Transfers from the device.
+    DeviceToHost,
+    /// Launching programs.
+    Dispatch,
+    /// Code of the program itself on a thread that drives devices.
+    User,
+    /// The driving thread waits, and nobody else does anything.
+    Wait,
+    /// The next program is in the device's queue already, whatever the host does.
+    Queued,
+    /// Nothing was recorded.
+    Unknown,
+}
+
+impl Cause {
+    /// Every cause, in the order of precedence.
+    pub const ALL: [Self; 9] = [
+        Self::Compile,
+        Self::Input,
+        Self::HostToDevice,
+        Self::DeviceToHost,
+        Self::Dispatch,
+        Self::User,
+        Self::Wait,
+        Self::Queued,
+        Self::Unknown,
+    ];
+
+    /// Name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Compile => "compiling",
+            Self::Input => "input",
+            Self::HostToDevice => "host to device",
+            Self::DeviceToHost => "device to host",
+            Self::Dispatch => "dispatch",
+            Self::User => "user code",
+            Self::Wait => "waiting",
+            Self::Queued => "next one queued",
+            Self::Unknown => "nothing recorded",
+        }
+    }
+
+    /// Place in [`Self::ALL`].
+    pub(super) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Precedence among threads: causes, with input in the background apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Cause(Cause),
+    /// After user code, before waiting.
+    BackgroundInput,
+}
+
+impl Rank {
+    const COUNT: usize = Cause::ALL.len();
+
+    fn index(self) -> usize {
+        match self {
+            Self::Cause(Cause::Wait) => Cause::Wait.index() + 1,
+            Self::Cause(cause) => cause.index(),
+            Self::BackgroundInput => Cause::Wait.index(),
+        }
+    }
+    fn cause(self) -> Cause {
+        match self {
+            Self::Cause(cause) => cause,
+            Self::BackgroundInput => Cause::Input,
+        }
+    }
+}
+
+/// A span in which a host did one thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Doing {
+    pub range: TimeRange,
+    pub cause: Cause,
+    /// The event that says so.
+    pub label: LabelId,
+}
+
+/// What a thread does in a span.
+struct Part {
+    range: TimeRange,
+    rank: Rank,
+    label: LabelId,
+}
+
+/// Loads and look-ups shorter than this happen at every launch.
+const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
+
+/// What the hosts did, each in time order without overlaps; instants at which
+/// nothing was recorded are left out.
+pub(super) fn activity(model: &TraceModel) -> BTreeMap<SourceId, Vec<Doing>> {
+    let threads = Threads::new(model);
+    let mut by_host: BTreeMap<SourceId, Vec<TrackId>> = BTreeMap::new();
+    for track in host_threads(model) {
+        by_host.entry(model.group(model.track(track).group).source).or_default().push(track);
+    }
+    by_host
+        .into_iter()
+        .map(|(source, tracks)| {
+            let drives: Vec<bool> = tracks.iter().map(|&track| threads.drives(track)).collect();
+            let mut parts = Vec::new();
+            for (&track, is_driver) in tracks.iter().zip(drives) {
+                threads.parts(track, is_driver, &mut parts);
+            }
+            (source, merge(parts))
+        })
+        .collect()
+}
+
+struct Threads<'a> {
+    model: &'a TraceModel,
+    /// By label.
+    kinds: Vec<Kind>,
+    /// Slices that only say which step it is.
+    steps: HashSet<SliceId>,
+}
+
+/// What a label says.
+#[derive(Clone, Copy, PartialEq)]
+struct Kind {
+    class: HostClass,
+    /// What it is where the class is [`HostClass::User`].
+    user: Cause,
+    /// Hands input to a device, which is never done ahead of need.
+    feeds: bool,
+    /// Called by the program, not by a runtime.
+    is_call: bool,
+}
+
+impl<'a> Threads<'a> {
+    fn new(model: &'a TraceModel) -> Self {
+        let classes = HostClasses::new(model);
+        let kind = |label: LabelId| {
+            let name = model.str(model.label(label).name);
+            let class = classes.class(label);
+            let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
+                .iter()
+                .any(|start| stripped(name).starts_with(start));
+            let user = match name {
+                name if is_input_loader(name) => Cause::Input,
+                name if is_python_wait(name) => Cause::Wait,
+                _ => Cause::User,
+            };
+            Kind { class, user, feeds: name.contains("InfeedEnqueue"), is_call }
+        };
+        let marks = [SliceAttr::StepNum, SliceAttr::StepRoot].map(|attr| model.slices_with(attr));
+        let steps = marks.into_iter().flatten().map(|(slice, _)| slice.id()).collect();
+        Self { model, kinds: model.label_ids().map(kind).collect(), steps }
+    }
+
+    fn kind(&self, slice: SliceRef<'_>) -> Kind {
+        let unknown = Kind { class: HostClass::User, user: Cause::User, feeds: false, is_call: false };
+        self.kinds.get(slice.label_id().index()).copied().unwrap_or(unknown)
+    }
+
+    /// Whether a thread calls programs, or marks steps.
+    fn drives(&self, track: TrackId) -> bool {
+        self.model.slices_on(track).any(|slice| self.kind(slice).is_call || self.steps.contains(&slice.id()))
+    }
+
+    /// What an event says by itself; `None` where nothing.
+    fn own(&self, slice: SliceRef<'_>) -> Option<Cause> {
+        use HostClass as H;
+        let kind = self.kind(slice);
+        Some(match kind.class {
+            H::Trace | H::Lower | H::Compile => Cause::Compile,
+            H::Load | H::Cache if slice.dur().ps() >= SHORTEST_LOAD_PS => Cause::Compile,
+            H::Load | H::Cache | H::Dispatch | H::Lazy => Cause::Dispatch,
+            H::HostToDevice => Cause::HostToDevice,
+            H::DeviceToHost | H::Outfeed => Cause::DeviceToHost,
+            H::Infeed => Cause::Input,
+            H::Wait => Cause::Wait,
+            H::User if self.steps.contains(&slice.id()) => return None,
+            H::User => kind.user,
+        })
+    }
+
+    /// Adds what a thread does, cut into spans that do not overlap.
+    fn parts(&self, track: TrackId, is_driver: bool, out: &mut Vec<Part>) {
+        // Of equal spans the one in the upper lane, which has the smaller id, is around the other.
+        let key = |slice: SliceRef<'_>| (slice.start(), Reverse(slice.range().end), slice.id());
+        let mut slices: Vec<_> = self.model.slices_on(track).map(key).collect();
+        slices.sort_unstable();
+        let mut emit = |state: State, from: Timestamp, to: Timestamp| {
+            if let Some((cause, label)) = state
+                && from < to
+                && let Some(rank) = rank(cause, is_driver, self.kinds.get(label.index()).is_some_and(|kind| kind.feeds))
+            {
+                out.push(Part { range: TimeRange::new(from, to), rank, label });
+            }
+        };
+        let mut open: Vec<(Timestamp, State)> = Vec::new();
+        let mut now = Timestamp::MIN;
+        for (_, _, id) in slices {
+            let slice = self.model.slice(id);
+            let range = slice.range();
+            while let Some((end, state)) = open.pop_if(|(end, _)| *end <= range.start) {
+                emit(state, now, end);
+                now = now.max(end);
+            }
+            let around = open.last().and_then(|(_, state)| *state);
+            emit(around, now, range.start);
+            now = now.max(range.start);
+            open.push((range.end, inside(around, self.own(slice), slice.label_id())));
+        }
+        while let Some((end, state)) = open.pop() {
+            emit(state, now, end);
+            now = now.max(end);
+        }
+    }
+}
+
+/// What a thread does, and the outermost event that says so.
+type State = Option<(Cause, LabelId)>;
+
+/// The state within an event that says `own` and lies in a span of state `around`.
+fn inside(around: State, own: Option<Cause>, label: LabelId) -> State {
+    let Some(own) = own else { return around };
+    match around {
+        // Whatever happens in a compilation is part of it, and user code of what called it.
+        Some((Cause::Compile, _)) => around,
+        Some((cause, _)) if cause == own && cause != Cause::User => around,
+        Some((cause, _)) if own == Cause::User && cause != Cause::User => around,
+        // Waiting for a transfer, or for input, is that.
+        Some((Cause::Input | Cause::HostToDevice | Cause::DeviceToHost, _)) if own == Cause::Wait => around,
+        _ => Some((own, label)),
+    }
+}
+
+/// How a thread's state counts among threads; `None` where it does not.
+fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
+    match cause {
+        Cause::User | Cause::Wait if !is_driver => None,
+        Cause::Input if !is_driver && !feeds => Some(Rank::BackgroundInput),
+        _ => Some(Rank::Cause(cause)),
+    }
+}
+
+/// The parts of all threads as one sequence: at each instant the one of the best
+/// rank, of several the one that began first.
+fn merge(mut parts: Vec<Part>) -> Vec<Doing> {
+    parts.sort_by_key(|part| (part.range.start, part.rank.index(), part.label));
+    let mut ends: Vec<usize> = (0..parts.len()).collect();
+    ends.sort_by_key(|&part| parts[part].range.end);
+    let mut active: [BTreeSet<usize>; Rank::COUNT] = Default::default();
+    let mut out: Vec<Doing> = Vec::new();
+    let (mut begun, mut ended) = (0, 0);
+    let mut now = Timestamp::MIN;
+    while let Some(&ending) = ends.get(ended) {
+        let begins = parts.get(begun).map(|part| part.range.start);
+        let end = parts[ending].range.end;
+        let next = begins.map_or(end, |begins| begins.min(end));
+        if let Some(&best) = active.iter().find_map(BTreeSet::first) {
+            let part = &parts[best];
+            push(&mut out, Doing { range: TimeRange::new(now, next), cause: part.rank.cause(), label: part.label });
+        }
+        now = next;
+        if end <= next {
+            active[parts[ending].rank.index()].remove(&ending);
+            ended += 1;
+        } else {
+            active[parts[begun].rank.index()].insert(begun);
+            begun += 1;
+        }
+    }
+    out
+}
+
+fn push(out: &mut Vec<Doing>, doing: Doing) {
+    if doing.range.is_empty() {
+        return;
+    }
+    match out.last_mut() {
+        Some(last) if last.range.end == doing.range.start && (last.cause, last.label) == (doing.cause, doing.label) => {
+            last.range.end = doing.range.end;
+        }
+        _ => out.push(doing),
+    }
+}

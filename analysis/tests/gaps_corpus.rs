@@ -1,0 +1,127 @@
+//! Gaps of real captures, against what was read off their raw events.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+
+use std::path::PathBuf;
+
+use analysis::clocks::{Base, Clocks, Sync};
+use analysis::compile::Compile;
+use analysis::gaps::{Cause, DeviceGaps, Gaps, GapsReport, Place};
+use analysis::{Context, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+use trace_model::TraceModel;
+
+/// A real capture, or `None`, said once, where this machine has none.
+fn open(name: &str) -> Option<TraceModel> {
+    let corpus = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if corpus.is_dir() {
+        return Some(
+            importers::import_path(&corpus.join(name), &ImportOptions::default(), &Progress::default()).unwrap(),
+        );
+    }
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(!is_required, "{} is required but absent", corpus.display());
+    println!("skipped: {} is absent", corpus.display());
+    None
+}
+
+macro_rules! report {
+    ($analysis:ty, $model:expr) => {{
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: $model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<$analysis>().unwrap()
+    }};
+}
+
+fn sums_are_exact(report: &GapsReport) {
+    for device in &report.devices {
+        let parts: i64 = Cause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
+        assert_eq!((parts, device.idle_ps + device.program_ps), (device.idle_ps, device.window_ps));
+        for gap in &device.gaps {
+            assert_eq!(gap.causes.iter().map(|part| part.time_ps).sum::<i64>(), gap.length_ps, "{gap:?}");
+        }
+    }
+}
+
+fn ms(ps: i64) -> f64 {
+    ps as f64 / 1e9
+}
+
+fn near(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value - expected).abs() <= tolerance
+}
+
+fn compiler_ms(device: &DeviceGaps) -> f64 {
+    let parts = [Place::BeforeFirst, Place::Between].map(|place| {
+        let mut parts = device.at(place).iter().filter(|part| part.cause == Cause::Compile);
+        let part = parts.next().unwrap();
+        assert_eq!(part.event.as_deref(), Some("backend_compile_and_load"));
+        part.event_ps.unwrap()
+    });
+    ms(parts.iter().sum())
+}
+
+/// Two compilations of 117.675 and 38.216 ms by `backend_compile_and_load` alone.
+#[test]
+fn the_v5e_session_waits_for_compilation() {
+    for name in ["tpu/v5e_matmul.xplane.pb", "tpu/v5e_matmul.trace.json.gz"] {
+        let Some(model) = open(name) else { return };
+        let report = report!(Gaps, &model);
+        sums_are_exact(&report);
+        let device = &report.devices[0];
+        assert!(near(compiler_ms(device), 155.89, 0.01), "{}", compiler_ms(device));
+        let compile = ms(device.time_ps(Cause::Compile));
+        let wall = ms(report!(Compile, &model).wall_ps.unwrap());
+        assert!(near(compile, wall, 0.2), "{compile} ms of gaps, {wall} ms of compilation");
+        assert_eq!((device.programs, device.count), (20, 19));
+        let after = device.after.iter().max_by_key(|part| part.time_ps).unwrap();
+        assert_eq!(after.event.as_deref(), Some("$profiler.py:208 stop_trace"));
+    }
+}
+
+/// Every loop iteration was queued long before the one before it had ended.
+#[test]
+fn the_v6e_loop_is_queued_ahead() {
+    for name in ["tpu/v6e_x4_host_offload.xplane.pb", "tpu/v6e_x4_host_offload_steps_added.xplane.pb"] {
+        let Some(model) = open(name) else { return };
+        let clocks = report!(Clocks, &model);
+        for shift in &clocks.devices {
+            assert_eq!(shift.base, Base::DeviceClock, "the timeline is out of order");
+            assert!(shift.sync < Sync::Poor, "{shift:?}");
+            // The bounds of 98 s differ by no more than a drift of some ppm explains.
+            assert!((shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs() < 150_000_000, "{shift:?}");
+        }
+        let report = report!(Gaps, &model);
+        sums_are_exact(&report);
+        for device in &report.devices {
+            let loops = |gap: &&analysis::gaps::Gap| {
+                [&gap.after, &gap.before]
+                    .iter()
+                    .all(|name| name.as_deref().is_some_and(|name| name.starts_with("jit_f(")))
+            };
+            let loops: Vec<_> = device.gaps.iter().filter(loops).collect();
+            assert!(loops.len() > 80, "{}", loops.len());
+            for gap in loops {
+                assert!(gap.length_ps < 2_000_000, "{gap:?}");
+                assert_eq!(gap.causes[0].cause, Cause::Queued, "{gap:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn serving_waits_for_requests() {
+    for name in ["tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz"] {
+        let Some(model) = open(name) else { return };
+        let clocks = report!(Clocks, &model);
+        assert_eq!(clocks.devices.len(), 2);
+        // Launches have run ids, completions do not.
+        assert!(clocks.devices.iter().all(|shift| shift.pairs == 4 && shift.bounds.at_most_ps.is_none()));
+        let report = report!(Gaps, &model);
+        sums_are_exact(&report);
+        for device in &report.devices {
+            assert!(device.between.iter().all(|part| part.cause == Cause::Queued), "{:?}", device.between);
+            let before = device.before.iter().max_by_key(|part| part.time_ps).unwrap();
+            assert_eq!(before.event.as_deref(), Some("$threading.py:323 wait"), "{before:?}");
+        }
+    }
+}
