@@ -16,6 +16,7 @@ pub mod collective_bytes;
 pub mod compile;
 pub mod core_time;
 pub mod doctor;
+pub mod expected;
 pub mod framework;
 pub mod hints;
 pub mod gaps;
@@ -79,6 +80,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<utilization::Utilization>(),
     entry::<ops::Ops>(),
     entry::<roofline::Roofline>(),
+    entry::<expected::Expected>(),
     entry::<kernels::Kernels>(),
     entry::<overlap::Overlap>(),
     entry::<compile::Compile>(),

@@ -95,6 +95,11 @@ impl Peaks {
         }
     }
 
+    /// The published facts of the chip that the capture names.
+    pub fn published(&self) -> Option<&'static Chip> {
+        Chip::named(self.chip.as_deref()?)
+    }
+
     /// `202.7 TFLOP/s (recorded)`, for the denominator of a metric.
     pub fn flops_text(&self) -> String {
         self.text(self.flops, 1e12, "TFLOP/s")
