@@ -168,17 +168,14 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         add_limits(&mut limits, &ideal);
         let row = row(op, &ideal, ops.op_time_ps);
         totals.add(&row);
-        match groups.iter_mut().find(|sums| sums.group == row.group) {
-            Some(sums) => sums.totals.add(&row),
-            None => {
-                let mut sums = GroupSums { group: row.group, totals: Totals::default() };
-                sums.totals.add(&row);
-                groups.push(sums);
-            }
-        }
+        let at = groups.iter().position(|sums| sums.group == row.group).unwrap_or_else(|| {
+            groups.push(GroupSums { group: row.group, totals: Totals::default() });
+            groups.len() - 1
+        });
+        groups[at].totals.add(&row);
         rows.push(row);
     }
-    rows.sort_by(|a, b| order(a, b));
+    rows.sort_by(order);
     groups.sort_by(|a, b| b.totals.above_ps.total_cmp(&a.totals.above_ps).then_with(|| a.group.cmp(&b.group)));
     let used_links = limits.iter().zip(Limit::ALL).any(|(&s, limit)| s > 0.0 && !matches!(limit, Limit::Device(_)));
     ExpectedReport {
