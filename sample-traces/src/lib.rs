@@ -5,10 +5,12 @@
 //!   with the answers that analyses must give about them.
 //! - [`sample_files`]: the files under `assets/samples`.
 //! - [`rare`]: sessions of what no public capture shows, with known answers.
+//! - [`fleet`]: many steps on many devices, whose answers are sums.
 //! - [`big`]: as many slices as a benchmark needs.
 //! - [`session`] and [`mod@write`]: such a session, and the files that hold it.
 
 pub mod big;
+pub mod fleet;
 pub mod rare;
 mod samples;
 pub mod session;

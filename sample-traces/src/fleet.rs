@@ -1,0 +1,186 @@
+//! Runs of many steps on many devices, made so simply that every answer is a sum.
+//!
+//! ```text
+//! python  |input|compile |dispatch              |input|dispatch
+//! TPU:0          .       [matmul    ][all-reduce      ]
+//! TPU:1          .       [matmul           ][all-reduce]
+//! Steps   [                                           ][
+//! ```
+//!
+//! Each device runs one matmul and one all-reduce in a step, the host feeds input
+//! before it. What the specification adds (a slow device, steps that evaluate, wait
+//! for input or compile) shows in exactly one place.
+
+use trace_model::Picos;
+
+use crate::session::{Event, EventMetadata, Plane, Session, Stat};
+
+/// Said in every plane.
+const REMARK: &str = "synthetic: computed by sample-traces, not measured";
+const STEPS: i64 = 1;
+const MODULES: i64 = 2;
+const OPS: i64 = 3;
+/// How far the device's own clock is ahead of the timeline.
+const CLOCK_AHEAD_PS: i64 = 7_000_250;
+
+/// A data-parallel run.
+#[derive(Clone, Debug)]
+pub struct FleetSpec {
+    /// Devices of one host.
+    pub devices: u32,
+    /// Steps.
+    pub steps: u32,
+    /// Matmul of a training step.
+    pub work: Picos,
+    /// All-reduce of a training step on the device that comes last to it.
+    pub reduce: Picos,
+    /// Before each step, without ops on the devices.
+    pub input: Picos,
+    /// A device whose matmul takes so much longer.
+    pub straggler: Option<(u32, Picos)>,
+    /// Each so-many-th step runs another program: a matmul of this length and no all-reduce.
+    pub evaluation: Option<(u32, Picos)>,
+    /// A step that waits so much longer for its input.
+    pub stall: Option<(u32, Picos)>,
+    /// Steps that compile first.
+    pub compiles: Vec<u32>,
+    /// For how long.
+    pub compile: Picos,
+}
+
+impl Default for FleetSpec {
+    /// Eight even devices, twenty steps of 10 ms: 1 ms of input, 7 of work, 2 of all-reduce.
+    fn default() -> Self {
+        let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
+        Self {
+            devices: 8,
+            steps: 20,
+            work: ms(7),
+            reduce: ms(2),
+            input: ms(1),
+            straggler: None,
+            evaluation: None,
+            stall: None,
+            compiles: Vec::new(),
+            compile: ms(500),
+        }
+    }
+}
+
+/// When one step happens.
+struct Step {
+    number: u32,
+    begin: i64,
+    input_end: i64,
+    running: i64,
+    end: i64,
+    evaluates: bool,
+}
+
+impl FleetSpec {
+    /// Whether a step runs the other program.
+    pub fn evaluates(&self, step: u32) -> bool {
+        self.evaluation.is_some_and(|(every, _)| (step + 1).is_multiple_of(every))
+    }
+
+    /// Matmul of one device in a step.
+    pub fn work_of(&self, step: u32, device: u32) -> Picos {
+        let usual = self.evaluation.filter(|_| self.evaluates(step)).map_or(self.work, |(_, work)| work);
+        usual + self.straggler.filter(|&(slow, _)| slow == device).map_or(Picos::ZERO, |(_, more)| more)
+    }
+
+    /// Time of a step on every device.
+    pub fn step_time(&self, step: u32) -> Picos {
+        let most = (0..self.devices).map(|device| self.work_of(step, device)).max().unwrap_or(Picos::ZERO);
+        let reduce = if self.evaluates(step) { Picos::ZERO } else { self.reduce };
+        self.idle(step) + most + reduce
+    }
+
+    /// From the begin of a step to its first op.
+    pub fn idle(&self, step: u32) -> Picos {
+        let stall = self.stall.filter(|&(at, _)| at == step).map_or(Picos::ZERO, |(_, stall)| stall);
+        let compile = if self.compiles.contains(&step) { self.compile } else { Picos::ZERO };
+        self.input + stall + compile
+    }
+
+    /// The capture of the run.
+    pub fn session(&self) -> Session {
+        let mut begin = 1_000_000_000;
+        let mut steps = Vec::new();
+        for number in 0..self.steps {
+            let running = begin + self.idle(number).ps();
+            let compile = if self.compiles.contains(&number) { self.compile.ps() } else { 0 };
+            let end = begin + self.step_time(number).ps();
+            let evaluates = self.evaluates(number);
+            steps.push(Step { number, begin, input_end: running - compile, running, end, evaluates });
+            begin = end;
+        }
+        let mut planes: Vec<Plane> = (0..self.devices).map(|device| self.device(device, &steps)).collect();
+        planes.push(host(&steps));
+        Session { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+    }
+
+    fn device(&self, device: u32, steps: &[Step]) -> Plane {
+        let mut plane = Plane {
+            id: 2 + i64::from(device),
+            name: format!("/device:TPU:{device}"),
+            stats: vec![Stat::text("device_type_string", "TPU v5 Lite"), Stat::text("synthetic", REMARK)],
+            metadata: vec![
+                op("fusion.1", "convolution fusion", 1, 1),
+                op("all-reduce.2", "all-reduce", 1, 2),
+                op("fusion.3", "convolution fusion", 2, 1),
+            ],
+            ..Plane::default()
+        };
+        for (id, name) in [(STEPS, "Steps"), (MODULES, "XLA Modules"), (OPS, "XLA Ops")] {
+            plane.line(id, name);
+        }
+        for step in steps {
+            let work_end = step.running + self.work_of(step.number, device).ps();
+            let stats = vec![Stat::int("group_id", i64::from(step.number))];
+            plane.event(0, &step.number.to_string(), step.begin, step.end - step.begin, stats);
+            let program = if step.evaluates { "jit_eval_step(2)" } else { "jit_train_step(1)" };
+            plane.event(1, program, step.running, step.end - step.running, Vec::new());
+            let work = if step.evaluates { 2 } else { 0 };
+            execute(&mut plane, work, step.running, work_end, None);
+            if !step.evaluates {
+                execute(&mut plane, 1, work_end, step.end, Some(i64::from(step.number)));
+            }
+        }
+        plane
+    }
+}
+
+fn op(name: &str, category: &'static str, program: u64, symbol: u64) -> EventMetadata {
+    let stats = vec![
+        Stat::shared("hlo_category", category),
+        Stat::uint("program_id", program),
+        Stat::uint("symbol_id", symbol),
+    ];
+    let opcode = if category == "all-reduce" { category } else { "fusion" };
+    let text = format!("%{name} = bf16[1024]{{0}} {opcode}(bf16[1024]{{0}} %p)");
+    EventMetadata { id: None, name: text, display_name: name.to_owned(), stats }
+}
+
+/// Adds an execution of an op, by both clocks.
+fn execute(plane: &mut Plane, metadata: usize, from: i64, to: i64, instance: Option<i64>) {
+    let mut stats =
+        vec![Stat::int("device_offset_ps", from + CLOCK_AHEAD_PS), Stat::int("device_duration_ps", to - from)];
+    stats.extend(instance.map(|instance| Stat::int("all_reduce_unique_id", instance)));
+    let event = Event { metadata, offset_ps: from, duration_ps: to - from, stats };
+    plane.lines[2].events.push(event);
+}
+
+fn host(steps: &[Step]) -> Plane {
+    let mut plane = Plane { id: 700, name: "/host:CPU".to_owned(), ..Plane::default() };
+    let python = plane.line(1, "python");
+    for step in steps {
+        let mut add = |name: &str, from: i64, to: i64| plane.event(python, name, from, to - from, Vec::new());
+        add("IteratorGetNext", step.begin, step.input_end);
+        if step.input_end < step.running {
+            add("backend_compile", step.input_end, step.running);
+        }
+        add("block_until_ready", step.running, step.end);
+    }
+    plane
+}
