@@ -26,6 +26,7 @@ pub mod host_class;
 pub mod ici;
 pub mod intervals;
 pub mod kernels;
+pub mod memory;
 pub mod ops;
 pub mod overlap;
 pub mod padding;
@@ -83,6 +84,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<expected::Expected>(),
     entry::<kernels::Kernels>(),
     entry::<overlap::Overlap>(),
+    entry::<memory::Memory>(),
     entry::<compile::Compile>(),
     entry::<gaps::Gaps>(),
     entry::<clocks::Clocks>(),

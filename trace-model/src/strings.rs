@@ -16,6 +16,12 @@ impl StringId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// The text in row `row`, for ids that were stored as numbers; the empty one
+    /// for what is no row number.
+    pub fn from_index(row: i64) -> Self {
+        Self(u32::try_from(row).unwrap_or_default())
+    }
 }
 
 /// All texts of a model.

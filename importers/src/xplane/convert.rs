@@ -6,13 +6,13 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use trace_model::{
-    Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceBatch, TraceBuilder, TrackId,
-    TrackKind,
+    Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::args::{Later, PlaneArgs};
 use super::flows::{self, XFlow};
 use super::lines::{self, Context, Decoded, EPOCH_LIKE_NS, Outline};
+use super::memory::MemoryCurves;
 use super::ops::ProgramNames;
 use super::space::{Plane, Space};
 use super::tables::{Bytes, Tables};
@@ -248,7 +248,7 @@ fn decode_lines(
             Some(lines::decode(&context, &job.parts).map(|decoded| (job, decoded)))
         })
         .collect::<Result<_, _>>()?;
-    let mut points = Vec::new();
+    let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());
     for (job, mut decoded) in decoded {
         out.log_mut().merge(std::mem::take(&mut decoded.log));
         for row in &decoded.aggregates {
@@ -261,12 +261,13 @@ fn decode_lines(
                 min: row.min,
             });
         }
-        for (index, name) in &decoded.done_ops {
-            let name = planes.get(job.plane).and_then(|plane| plane.tables.text(name));
-            if let Some(name) = name.map(|name| out.intern(&name)) {
-                decoded.batch.set_attr(*index, SliceAttr::DoneOp, name.index() as i64);
+        for (attr, index, text) in &decoded.texts {
+            let text = planes.get(job.plane).and_then(|plane| plane.tables.text(text));
+            if let Some(text) = text.map(|text| out.intern(&text)) {
+                decoded.batch.set_attr(*index, *attr, text.index() as i64);
             }
         }
+        curves.collect(job.track, &decoded.memory, &decoded.batch);
         let batch = match job.kind {
             TrackKind::AsyncOps => join_pairs(decoded.batch, &decoded.async_flows),
             _ => decoded.batch,
@@ -282,6 +283,7 @@ fn decode_lines(
         }
     }
     flows::link(out, points);
+    curves.add_to(out);
     Ok(())
 }
 

@@ -44,7 +44,7 @@ known_stats! {
     GroupId = "group_id";
     RunId = "run_id";
     QueueId = "queue_id";
-    DeviceOrdinal = "device_ordinal";
+    DeviceOrdinal = "device_ordinal" | "index_on_host";
     StepNum = "step_num";
     StepRoot = "_r";
     SelfDuration = "self_duration_ps";
@@ -56,6 +56,14 @@ known_stats! {
     ConsumerId = "_c";
     TransferBytes = "bytes_transferred" | "size";
     CounterValue = "counter_value";
+    MemoryReserved = "bytes_reserved";
+    MemoryAllocated = "bytes_allocated";
+    MemoryAvailable = "bytes_available";
+    Fragmentation = "fragmentation";
+    RequestedBytes = "requested_bytes";
+    AllocationBytes = "allocation_bytes";
+    Address = "addr";
+    Allocator = "allocator_name";
     // One release of libtpu spells it in capitals.
     HloProto = "Hlo Proto";
     HloProtoMisspelt = "HLO Proto";

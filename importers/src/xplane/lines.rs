@@ -100,8 +100,10 @@ pub(super) struct Decoded {
     pub(super) flow_points: Vec<FlowPoint>,
     /// Flow of each slice of an async line, where it has one.
     pub(super) async_flows: Vec<(u32, XFlow)>,
-    /// Name of the done op of each slice of an async line, where it has one.
-    pub(super) done_ops: Vec<(u32, StatValue)>,
+    /// Sparse facts that are texts.
+    pub(super) texts: Vec<(SliceAttr, u32, StatValue)>,
+    /// Slices that say how full a memory is.
+    pub(super) memory: Vec<u32>,
     pub(super) log: ImportLog,
 }
 
@@ -118,6 +120,7 @@ struct Event {
     consumer: (u64, Option<u64>),
     flow: Option<XFlow>,
     done_op: Option<StatValue>,
+    allocator: Option<StatValue>,
     self_time: Option<Picos>,
     min: Option<Picos>,
 }
@@ -191,9 +194,13 @@ fn event_stat(
             event.done_op = (context.kind == TrackKind::AsyncOps).then_some(value);
             return Ok(());
         }
-        Known::TimeScale => {
-            let bits = tables.float(&value).map(|factor| factor.to_bits() as i64);
-            attrs.extend(bits.map(|bits| (SliceAttr::TimeScaleBits, bits)));
+        Known::TimeScale | Known::Fragmentation => {
+            let attr = if known == Known::TimeScale { SliceAttr::TimeScaleBits } else { SliceAttr::FragmentationBits };
+            attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
+            return Ok(());
+        }
+        Known::Allocator => {
+            event.allocator = Some(value);
             return Ok(());
         }
         Known::Flops => SliceAttr::Flops,
@@ -210,6 +217,12 @@ fn event_stat(
         Known::CollectiveInstance => SliceAttr::CollectiveInstance,
         Known::DroppedTraces => SliceAttr::DroppedTraces,
         Known::TransferBytes => SliceAttr::TransferBytes,
+        Known::MemoryReserved => SliceAttr::MemoryReserved,
+        Known::MemoryAllocated => SliceAttr::MemoryAllocated,
+        Known::MemoryAvailable => SliceAttr::MemoryAvailable,
+        Known::RequestedBytes => SliceAttr::RequestedBytes,
+        Known::AllocationBytes => SliceAttr::AllocationBytes,
+        Known::Address => SliceAttr::Address,
         _ => {
             if let Some(number) = tables.int(&value) {
                 event.set(known, number);
@@ -217,7 +230,9 @@ fn event_stat(
             return Ok(());
         }
     };
-    attrs.extend(tables.int(&value).map(|number| (attr, number)));
+    // Zero is what most memories set aside, not worth a row.
+    let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
+    attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
     Ok(())
 }
 
@@ -271,15 +286,19 @@ impl Decoded {
             if attr == SliceAttr::DroppedTraces {
                 self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
             }
+            if attr == SliceAttr::MemoryAllocated {
+                self.memory.push(index);
+            }
             self.batch.set_attr(index, attr, value);
         }
+        self.texts.extend(event.allocator.clone().map(|name| (SliceAttr::Allocator, index, name)));
         self.add_flows(context, event, index);
     }
 
     fn add_flows(&mut self, context: &Context<'_>, event: &Event, index: u32) {
         if context.kind == TrackKind::AsyncOps {
             self.async_flows.extend(event.flow.map(|flow| (index, flow)));
-            self.done_ops.extend(event.done_op.clone().map(|name| (index, name)));
+            self.texts.extend(event.done_op.clone().map(|name| (SliceAttr::DoneOp, index, name)));
         } else if let Some(flow) = event.flow {
             self.flow_points.extend(flow.points(index));
         }

@@ -7,7 +7,7 @@
 //! 1. [`space`]: the outline, planes and their parts; damage is found here;
 //! 2. [`tables`], [`ops`], [`programs`]: metadata, one label or op each;
 //! 3. [`lines`], in parallel: events become slices; arguments stay in the file;
-//! 4. [`counters`], [`flows`], and asynchronous spans where a core has none.
+//! 4. [`counters`], curves of [`memory`], [`flows`], and asynchronous spans where a core has none.
 //!
 //! Left out on purpose: `child_id` of event metadata (the HLO proto says more),
 //! descriptions of stats, and dumps of compiler internals in `/host:metadata`.
@@ -21,6 +21,7 @@ mod flows;
 mod ids;
 mod known;
 mod lines;
+mod memory;
 mod ops;
 mod programs;
 mod space;

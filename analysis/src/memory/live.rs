@@ -1,0 +1,179 @@
+//! Buffers as a person knows them: by op, shape and size. What the events say in
+//! words is read from the file for the largest ones only.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::TraceModel;
+
+use super::SizeClass;
+use super::events::MemoryEvent;
+use super::replay::SizeSums;
+use crate::hlo_text::Shape;
+
+/// Buffers whose words are read from the file.
+const NAMED: usize = 64;
+/// Rows of a list of sizes.
+const SIZES: usize = 24;
+
+/// Buffers from before the capture.
+pub(super) const OLDER: &str = "older buffers";
+
+/// Buffers that are alike, or a part of memory that is no buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LiveBuffer {
+    /// What it is: `buffer`, or what else takes memory.
+    pub what: String,
+    /// The op that made the first of them, where recorded.
+    pub op: Option<String>,
+    /// Shape with layout, where recorded.
+    pub shape: Option<String>,
+    /// What kind of buffer, where recorded (`temp`, `output`).
+    pub region: Option<String>,
+    /// How many that are alike.
+    pub count: u64,
+    /// Bytes of all of them.
+    pub bytes: i64,
+    /// What they asked for, where recorded.
+    pub requested_bytes: Option<i64>,
+    /// Bytes of their elements without any padding, where the shape says so.
+    pub element_bytes: Option<i64>,
+    /// When the first of them was allocated, on the timeline.
+    pub since_ps: Option<i64>,
+}
+
+impl LiveBuffer {
+    /// Share of its bytes that hold no element; `None` where the shape is unknown.
+    pub fn padding_percent(&self) -> Option<f64> {
+        let elements = self.element_bytes.filter(|_| self.bytes > 0)?;
+        Some(100.0 * (1.0 - elements as f64 / self.bytes as f64).max(0.0))
+    }
+}
+
+/// What the words of an event say.
+#[derive(Default, PartialEq)]
+struct Words {
+    op: Option<String>,
+    shape: Option<String>,
+    region: Option<String>,
+}
+
+impl Words {
+    fn read(model: &TraceModel, event: &MemoryEvent) -> Self {
+        let mut words = Self::default();
+        for arg in model.slice(event.slice).args().unwrap_or_default() {
+            let text = arg.value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+            match arg.name.as_str() {
+                // The TPU runtime calls every op this.
+                "tf_op" => words.op = text.filter(|text| text != "dummy"),
+                "shape" => words.shape = text,
+                "region_type" => words.region = text,
+                _ => {}
+            }
+        }
+        words
+    }
+}
+
+/// Most bytes that the allocator had in use up to `event`, before the capture included.
+pub(super) fn lifetime_peak(model: &TraceModel, event: &MemoryEvent) -> Option<i64> {
+    let args = model.slice(event.slice).args().unwrap_or_default();
+    args.iter().find(|arg| arg.name == "peak_bytes_in_use")?.value.as_i64().filter(|&bytes| bytes >= 0)
+}
+
+/// Bytes of the allocations at `indices`.
+pub(super) fn total(events: &[MemoryEvent], indices: &[usize]) -> i64 {
+    indices.iter().filter_map(|&index| events.get(index)).fold(0, |sum, event| sum.saturating_add(event.taken()))
+}
+
+/// The buffers at `indices`, largest first, those that are alike together; beyond
+/// the first few only their sum.
+pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usize]) -> Vec<LiveBuffer> {
+    let (named, rest) = indices.split_at(indices.len().min(NAMED));
+    let mut out: Vec<LiveBuffer> = Vec::new();
+    let mut each: Vec<i64> = Vec::new();
+    for event in named.iter().filter_map(|&index| events.get(index)) {
+        let words = Words::read(model, event);
+        let elements = words.shape.as_deref().and_then(Shape::parse).and_then(|shape| shape.bytes());
+        let elements = elements.and_then(|bytes| i64::try_from(bytes).ok());
+        let alike = out.iter().zip(&each).position(|(row, &bytes)| {
+            // Layers of a model differ in their ops only; without shapes the op is all there is.
+            let same = words.shape.is_some() || row.op == words.op;
+            bytes == event.taken() && same && row.shape == words.shape && row.region == words.region
+        });
+        if let Some(row) = alike.and_then(|at| out.get_mut(at)) {
+            row.count += 1;
+            row.bytes = row.bytes.saturating_add(event.taken());
+            row.requested_bytes = sum(row.requested_bytes, event.requested);
+            row.element_bytes = sum(row.element_bytes, elements);
+            row.since_ps = row.since_ps.min(Some(event.at.ps()));
+            continue;
+        }
+        each.push(event.taken());
+        out.push(LiveBuffer {
+            what: "buffer".to_owned(),
+            op: words.op,
+            shape: words.shape,
+            region: words.region,
+            count: 1,
+            bytes: event.taken(),
+            requested_bytes: event.requested,
+            element_bytes: elements,
+            since_ps: Some(event.at.ps()),
+        });
+    }
+    if !rest.is_empty() {
+        let (what, count) = ("smaller buffers".to_owned(), rest.len() as u64);
+        out.push(LiveBuffer { what, count, bytes: total(events, rest), ..LiveBuffer::default() });
+    }
+    out.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    out
+}
+
+fn sum(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    a.zip(b).map(|(a, b)| a.saturating_add(b))
+}
+
+/// Everything that was in memory at `peak`, largest first: programs, buffers, and
+/// what had been allocated before the capture began.
+pub(super) fn at_peak(
+    model: &TraceModel,
+    events: &[MemoryEvent],
+    peak: &MemoryEvent,
+    live: &[usize],
+) -> Vec<LiveBuffer> {
+    let mut out = buffers(model, events, live);
+    let row = |what: &str, bytes| LiveBuffer { what: what.to_owned(), count: 1, bytes, ..LiveBuffer::default() };
+    let earlier = peak.allocated.saturating_sub(total(events, live));
+    if peak.reserved > 0 {
+        out.push(row("programs (stack)", peak.reserved));
+    }
+    if earlier > 0 {
+        out.push(row(OLDER, earlier));
+    }
+    out.sort_by_key(|row| std::cmp::Reverse(row.bytes));
+    out
+}
+
+/// Sizes with the most bytes in all.
+pub(super) fn sizes(model: &TraceModel, events: &[MemoryEvent], sizes: &BTreeMap<i64, SizeSums>) -> Vec<SizeClass> {
+    let mut rows: Vec<(i64, i64, &SizeSums)> = sizes
+        .iter()
+        .map(|(&bytes, sums)| (bytes.saturating_mul(i64::try_from(sums.count).unwrap_or(i64::MAX)), bytes, sums))
+        .collect();
+    rows.sort_by_key(|&(total, bytes, _)| std::cmp::Reverse((total, bytes)));
+    rows.truncate(SIZES);
+    let class = |(total_bytes, bytes, sums): (i64, i64, &SizeSums)| {
+        let words = events.get(sums.example).map(|event| Words::read(model, event)).unwrap_or_default();
+        SizeClass {
+            bytes,
+            count: sums.count,
+            total_bytes,
+            released: sums.released,
+            mean_lifetime_ps: i64::try_from(sums.released).ok().and_then(|n| sums.lifetime_ps.checked_div(n)),
+            op: words.op,
+            shape: words.shape,
+        }
+    };
+    rows.into_iter().map(class).collect()
+}

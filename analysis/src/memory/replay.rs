@@ -1,0 +1,144 @@
+//! One memory over time: how full it was, and with what.
+
+use std::collections::{BTreeMap, HashMap};
+
+use trace_model::{TimeRange, Timestamp};
+
+use super::events::MemoryEvent;
+
+/// Indices of events; of the allocations that are live, by address.
+type Live = HashMap<i64, usize>;
+
+/// Allocations of one size.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SizeSums {
+    pub(super) count: u64,
+    pub(super) released: u64,
+    /// Between allocation and release, of those released.
+    pub(super) lifetime_ps: i64,
+    /// The first of them.
+    pub(super) example: usize,
+}
+
+/// What the events of a memory add up to in a window.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    /// Event after which most was in use; it can be the last before the window.
+    pub(super) peak: Option<usize>,
+    /// When that was, inside of the window.
+    pub(super) peak_at: Timestamp,
+    /// Event with the highest fragmentation.
+    pub(super) most_fragmented: Option<usize>,
+    /// First and last event that holds in the window.
+    pub(super) first: Option<usize>,
+    pub(super) last: Option<usize>,
+    /// In use on average, each sample weighted by how long it held.
+    pub(super) mean_used: Option<f64>,
+    /// Allocations live at the peak, largest first.
+    pub(super) live_at_peak: Vec<usize>,
+    /// Allocations of the window that are live at its end, largest first.
+    pub(super) kept: Vec<usize>,
+    pub(super) allocations: u64,
+    pub(super) releases: u64,
+    pub(super) allocated_bytes: i64,
+    pub(super) requested_bytes: i64,
+    /// Bytes beyond what was asked for, of allocations that say both.
+    pub(super) rounding_bytes: i64,
+    /// Releases of what was not seen being allocated.
+    pub(super) unknown_releases: u64,
+    /// Allocations of an address that was not seen being released.
+    pub(super) lost_releases: u64,
+    pub(super) sizes: BTreeMap<i64, SizeSums>,
+}
+
+/// Replays `events`, sorted by time; only what happens in `window` counts, but
+/// what was allocated before is live in it.
+pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> Replay {
+    let from = events.partition_point(|event| event.at < window.start);
+    let to = events.partition_point(|event| event.at <= window.end);
+    let mut out = Replay::default();
+    out.find_extremes(events, from, to, window);
+    let mut live = Live::new();
+    for (index, event) in events.iter().enumerate().take(to) {
+        let counts = index >= from;
+        if event.is_allocation {
+            out.allocate(events, &mut live, index, counts);
+        } else {
+            out.release(events, &mut live, event, from, counts);
+        }
+        if out.peak == Some(index) {
+            out.live_at_peak = largest_first(events, live.values().copied());
+        }
+    }
+    out.kept = largest_first(events, live.into_values().filter(|&index| index >= from));
+    out
+}
+
+impl Replay {
+    /// What the last event before the window says holds from its begin.
+    fn find_extremes(&mut self, events: &[MemoryEvent], from: usize, to: usize, window: TimeRange) {
+        let begin = from.saturating_sub(1);
+        let mut weighted = (0.0, 0.0);
+        let held = events.get(begin..to).unwrap_or_default();
+        for (offset, event) in held.iter().enumerate() {
+            let index = begin + offset;
+            let start = event.at.max(window.start);
+            let end = held.get(offset + 1).map_or(window.end, |next| next.at).max(start);
+            let weight = (end - start).ps() as f64;
+            weighted = (weighted.0 + weight * event.used() as f64, weighted.1 + weight);
+            if self.peak.and_then(|peak| events.get(peak)).is_none_or(|peak| event.used() > peak.used()) {
+                (self.peak, self.peak_at) = (Some(index), start);
+            }
+            let most = self.most_fragmented.and_then(|most| events.get(most)?.fragmentation);
+            if event.fragmentation > most {
+                self.most_fragmented = Some(index);
+            }
+        }
+        if !held.is_empty() {
+            (self.first, self.last) = (Some(begin), Some(to - 1));
+        }
+        self.mean_used = (weighted.1 > 0.0).then(|| weighted.0 / weighted.1);
+    }
+
+    fn allocate(&mut self, events: &[MemoryEvent], live: &mut Live, index: usize, counts: bool) {
+        let Some(event) = events.get(index) else { return };
+        let lost = event.address.is_some_and(|address| live.insert(address, index).is_some());
+        if !counts {
+            return;
+        }
+        self.allocations += 1;
+        self.lost_releases += u64::from(lost);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(event.taken());
+        self.requested_bytes = self.requested_bytes.saturating_add(event.requested.unwrap_or(event.taken()));
+        if let (Some(size), Some(requested)) = (event.size, event.requested) {
+            self.rounding_bytes = self.rounding_bytes.saturating_add((size - requested).max(0));
+        }
+        let sums = self.sizes.entry(event.taken()).or_insert(SizeSums { example: index, ..SizeSums::default() });
+        sums.count += 1;
+    }
+
+    fn release(&mut self, events: &[MemoryEvent], live: &mut Live, event: &MemoryEvent, from: usize, counts: bool) {
+        let index = event.address.and_then(|address| live.remove(&address));
+        if !counts {
+            return;
+        }
+        self.releases += 1;
+        let Some((index, allocation)) = index.and_then(|index| Some((index, events.get(index)?))) else {
+            self.unknown_releases += 1;
+            return;
+        };
+        // What was allocated before the window is not among its sizes.
+        if index >= from
+            && let Some(sums) = self.sizes.get_mut(&allocation.taken())
+        {
+            sums.released += 1;
+            sums.lifetime_ps = sums.lifetime_ps.saturating_add((event.at - allocation.at).ps());
+        }
+    }
+}
+
+fn largest_first(events: &[MemoryEvent], indices: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut indices: Vec<usize> = indices.collect();
+    indices.sort_unstable_by_key(|&index| (std::cmp::Reverse(events.get(index).map(MemoryEvent::taken)), index));
+    indices
+}

@@ -1,0 +1,108 @@
+//! Memory of real captures, against what `XProf` says of them.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+
+use std::path::PathBuf;
+
+use analysis::memory::{Memory, MemoryReport};
+use analysis::{Context, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+use serde_json::Value;
+use trace_model::TraceModel;
+
+/// The real captures, or `None`, said once, where this machine has none.
+fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(!is_required, "{} is required but absent", path.display());
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+fn open(name: &str) -> Option<TraceModel> {
+    let path = corpus()?.join(name);
+    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
+}
+
+fn memory(model: &TraceModel) -> Result<MemoryReport, analysis::AnalysisError> {
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    cx.report::<Memory>().map(|report| report.as_ref().clone())
+}
+
+/// `XProf`'s answer for each memory, by name.
+fn xprof(path: &str) -> Option<Vec<(String, Value)>> {
+    let text = std::fs::read_to_string(corpus()?.join(path)).unwrap();
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let memories = answer["memoryProfilePerAllocator"].as_object().unwrap();
+    Some(memories.iter().map(|(name, memory)| (name.clone(), memory.clone())).collect())
+}
+
+fn int(value: &Value) -> i64 {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+/// Numbers come as numbers there, whole ones as text.
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
+}
+
+fn agrees(name: &str, answer: &str, title: impl Fn(&str) -> String) {
+    let (Some(model), Some(expected)) = (open(name), xprof(answer)) else { return };
+    let report = memory(&model).unwrap();
+    assert_eq!(report.memories.len(), expected.len());
+    for (memory, expected) in expected {
+        let own = report.memories.iter().find(|own| own.memory == title(&memory)).unwrap();
+        let summary = &expected["profileSummary"];
+        let peak = &summary["peakStats"];
+        assert_eq!(own.peak_bytes, int(&peak["peakBytesInUse"]), "{memory}");
+        assert_eq!(own.peak_reserved_bytes, int(&peak["stackReservedBytes"]), "{memory}");
+        assert_eq!(own.peak_heap_bytes, int(&peak["heapAllocatedBytes"]), "{memory}");
+        assert_eq!(own.peak_free_bytes, Some(int(&peak["freeMemoryBytes"])), "{memory}");
+        assert_eq!(own.capacity_bytes, Some(int(&summary["memoryCapacity"])), "{memory}");
+        // Of one GPU XProf shows an early record of the allocator; the last says 6,208,853,760.
+        assert!(own.lifetime_peak_bytes >= Some(int(&summary["peakBytesUsageLifetime"])), "{memory}");
+        let fragmentation = own.peak_fragmentation_percent.unwrap();
+        assert!((fragmentation - 100.0 * number(&peak["fragmentation"])).abs() < 1e-3, "{memory}: {fragmentation}");
+        assert_eq!(own.at_peak.iter().map(|part| part.bytes).sum::<i64>(), own.peak_bytes, "{memory}");
+    }
+}
+
+#[test]
+fn peaks_of_tpus_are_those_of_xprof() {
+    let answer = "tpu/xprof/v6e_x4_host_offload/memory_profile.json";
+    agrees("tpu/v6e_x4_host_offload.xplane.pb", answer, |id| format!("/device:TPU:{id}"));
+}
+
+#[test]
+fn peaks_of_named_allocators_are_those_of_xprof() {
+    agrees("gpu/tf2_8xV100.xplane.pb", "gpu/xprof/tf2_8xV100/memory_profile.json", str::to_owned);
+}
+
+#[test]
+fn allocations_of_a_tpu_are_all_matched() {
+    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let report = memory(&model).unwrap();
+    let counts: Vec<_> = report
+        .memories
+        .iter()
+        .map(|memory| (memory.allocations, memory.releases, memory.kept_count, memory.unknown_releases))
+        .collect();
+    // Counted by hand: 117 on the first device, 112 on the others, all released.
+    assert_eq!(counts.iter().filter(|&&counts| counts == (112, 112, 0, 0)).count(), 3, "{counts:?}");
+    assert_eq!(counts.iter().filter(|&&counts| counts == (117, 117, 0, 0)).count(), 1, "{counts:?}");
+    let curves = model.counters().iter().filter(|series| model.str(model.track(series.track()).name) == "HBM in use");
+    let peaks: Vec<f64> = curves.map(|series| series.samples().map(|(_, value)| value).fold(0.0, f64::max)).collect();
+    assert_eq!(peaks.len(), 4);
+    let expected: Vec<i64> = report.memories.iter().map(|memory| memory.peak_bytes).collect();
+    assert!(peaks.iter().all(|&peak| expected.contains(&(peak as i64))), "{peaks:?}");
+}
+
+#[test]
+fn captures_without_allocations_say_what_to_open() {
+    let Some(model) = open("tpu/v5e_matmul.trace.json.gz") else { return };
+    let error = memory(&model).unwrap_err().to_string();
+    assert!(error.contains("open the *.xplane.pb"), "{error}");
+}
