@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use trace_model::{OpId, Picos};
 
-use super::Threshold;
+use super::{Evidence, Finding, Saving, Threshold};
 use crate::category::OpClasses;
 use crate::framework::Framework;
 use crate::ops::{OpRow, Ops, OpsReport};
@@ -21,6 +21,7 @@ pub struct Facts<'a> {
     pub framework: Framework,
     /// Of every op.
     pub classes: OpClasses,
+    ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
 }
 
@@ -39,7 +40,7 @@ impl<'a> Facts<'a> {
     /// Of this context.
     pub fn new(cx: &'a Context<'a>) -> Self {
         let (framework, classes) = (Framework::of(cx.model), OpClasses::new(cx.model));
-        Self { cx, framework, classes, replay: OnceCell::new() }
+        Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new() }
     }
 
     /// Another report in the same scope; its error is the reason why a rule cannot tell.
@@ -66,7 +67,7 @@ impl<'a> Facts<'a> {
             let of = if time.count == 1 { "one step".to_owned() } else { format!("median of {} steps", time.count) };
             return Ok(StepTime { ps: time.median, count: time.count, of });
         }
-        let ops = self.report::<Ops>()?;
+        let ops = self.ops()?;
         let longest = ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0);
         Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
     }
@@ -76,12 +77,37 @@ impl<'a> Facts<'a> {
         self.report::<Steps>().ok().filter(|steps| steps.has_steps())
     }
 
-    /// Ops for which `wanted`, most self time first, with Σ self time over all devices.
-    pub fn select<'r>(&self, ops: &'r OpsReport, wanted: impl Fn(&OpRow) -> bool) -> Selection<'r> {
+    /// All ops.
+    pub fn ops(&self) -> Result<&OpsReport, AnalysisError> {
+        match self.ops.get_or_init(|| self.report::<Ops>()) {
+            Ok(ops) => Ok(ops),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Ops for which `wanted`, most self time first.
+    pub fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<Selection<'_>, AnalysisError> {
+        let ops = self.ops()?;
         let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.self_time_ps > 0 && wanted(row)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
         let self_ps = rows.iter().map(|row| row.self_time_ps).sum();
-        Selection { rows, self_ps, total_ps: ops.total_time_ps }
+        Ok(Selection { rows, self_ps, total_ps: ops.total_time_ps })
+    }
+
+    /// The same, where together they take at least `limit` percent of device time.
+    pub fn heavy(
+        &self,
+        limit: &Threshold,
+        wanted: impl Fn(&OpRow) -> bool,
+    ) -> Result<Option<Selection<'_>>, AnalysisError> {
+        let selection = self.select(wanted)?;
+        let enough = !selection.rows.is_empty() && selection.percent() >= self.limit(limit);
+        Ok(enough.then_some(selection))
+    }
+
+    /// Self time of an op, percent of device time.
+    pub fn share(&self, row: &OpRow) -> f64 {
+        row.self_of_total_percent.unwrap_or(0.0)
     }
 }
 
@@ -114,6 +140,28 @@ impl Selection<'_> {
             (time > 0 && ideal < time).then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64))).flatten()
         };
         self.rows.iter().filter_map(factor).collect()
+    }
+
+    /// Names of the first ops, for a sentence.
+    pub fn names(&self) -> String {
+        const SHOWN: usize = 3;
+        let names: Vec<&str> = self.rows.iter().take(SHOWN).map(|row| row.name.as_str()).collect();
+        match self.rows.len().saturating_sub(SHOWN) {
+            0 => names.join(", "),
+            more => format!("{} and {more} more", names.join(", ")),
+        }
+    }
+
+    /// What most rules about ops say: `what` takes so much of the device time.
+    pub fn finding(&self, what: &str, limit: f64, saving: Saving) -> Finding {
+        let share = self.percent();
+        Finding {
+            statement: format!("{what} take {share:.1} % of device time ({})", self.names()),
+            evidence: vec![Evidence::percent(what, share, "device time", Some(limit))],
+            ops: self.ops(),
+            saving,
+            ..Finding::default()
+        }
     }
 
     /// Each takes no time.

@@ -3,7 +3,6 @@
 use trace_model::Picos;
 
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
-use crate::ops::Ops;
 use crate::overlap::Overlap;
 use crate::replay::Change;
 use crate::report::Unit;
@@ -32,8 +31,7 @@ fn exposed(facts: &Facts<'_>) -> Outcome {
     let step = facts.step()?;
     // Only compute that hides nothing yet can hide more.
     let free = (worst.compute_ps - worst.overlapped_ps.unwrap_or(0)).max(0) as f64 / step.count.max(1) as f64;
-    let ops = facts.report::<Ops>()?;
-    let collectives = facts.select(&ops, |row| row.collective.is_some());
+    let collectives = facts.select(|row| row.collective.is_some())?;
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
         |part| format!("compute hides {part:.1} % of all communication"),

@@ -1,7 +1,6 @@
 //! Rules about the host: idle devices, dispatch, input, compilation.
 
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
-use crate::ops::Ops;
 use crate::replay::Change;
 use crate::report::Unit;
 
@@ -22,7 +21,7 @@ static IDLE: Threshold = Threshold {
 };
 
 fn idle(facts: &Facts<'_>) -> Outcome {
-    let ops = facts.report::<Ops>()?;
+    let ops = facts.ops()?;
     let limit = facts.limit(&IDLE);
     let share = if ops.total_time_ps > 0 { 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64 } else { 0.0 };
     if share < limit {

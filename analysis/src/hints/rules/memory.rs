@@ -1,40 +1,150 @@
-//! Rules about copies and memory.
+//! Rules about data that is moved rather than computed.
+
+use trace_model::Picos;
 
 use crate::category::OpGroup;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
-use crate::ops::Ops;
+use crate::hints::{Confidence, Facts, Outcome, Rule, Saving, Threshold};
+use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::Unit;
 
-pub(super) static RULES: &[Rule] = &[Rule {
-    id: "K25",
-    title: "The core waits for copies",
-    confidence: Confidence::High,
-    thresholds: &[&COPY_WAIT],
-    check: copy_wait,
-    page: include_str!("../pages/K25.md"),
-}];
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "K19",
+        title: "Data changes its layout",
+        confidence: Confidence::Medium,
+        thresholds: &[&LAYOUT],
+        check: layout,
+        page: include_str!("../pages/K19.md"),
+    },
+    Rule {
+        id: "K20",
+        title: "Slices are read or written one by one",
+        confidence: Confidence::Medium,
+        thresholds: &[&SLICES],
+        check: slices,
+        page: include_str!("../pages/K20.md"),
+    },
+    Rule {
+        id: "K21",
+        title: "Gathers, scatters or sorts take long",
+        confidence: Confidence::Low,
+        thresholds: &[&GATHER],
+        check: gather,
+        page: include_str!("../pages/K21.md"),
+    },
+    Rule {
+        id: "K24",
+        title: "Much is computed twice to save memory",
+        confidence: Confidence::Medium,
+        thresholds: &[&REMAT],
+        check: remat,
+        page: include_str!("../pages/K24.md"),
+    },
+    Rule {
+        id: "K25",
+        title: "The core waits for copies",
+        confidence: Confidence::High,
+        thresholds: &[&COPY_WAIT],
+        check: copy_wait,
+        page: include_str!("../pages/K25.md"),
+    },
+    Rule {
+        id: "K26",
+        title: "Host offload is not hidden",
+        confidence: Confidence::High,
+        thresholds: &[&OFFLOAD],
+        check: host_offload,
+        page: include_str!("../pages/K26.md"),
+    },
+];
 
+static LAYOUT: Threshold = Threshold {
+    id: "K19.layout_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "a few copies are unavoidable; XProf calls 30 % of shuffled data a bottleneck",
+};
+static SLICES: Threshold = Threshold {
+    id: "K20.slices_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "updating a cache in place costs next to nothing",
+};
+static GATHER: Threshold = Threshold {
+    id: "K21.gather_percent",
+    value: 10.0,
+    unit: Unit::Percent,
+    why: "an embedding lookup at the begin and the end of a model takes a few percent",
+};
+static REMAT: Threshold = Threshold {
+    id: "K24.remat_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "cheap elementwise work computed twice is a good bargain",
+};
 static COPY_WAIT: Threshold = Threshold {
     id: "K25.wait_percent",
     value: 3.0,
     unit: Unit::Percent,
     why: "prefetches that are issued in time cost nothing",
 };
+static OFFLOAD: Threshold =
+    Threshold { id: "K26.wait_percent", value: 2.0, unit: Unit::Percent, why: "offloading is meant to be free" };
+
+/// What the op is by its category, or for a fusion by the name that XLA gave it.
+fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {
+    let by_name = || {
+        let stem = row.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let first = stem.trim_end_matches("_fusion");
+        stem.ends_with("_fusion") && kinds.iter().any(|kind| first == *kind || first == kind.replace('-', "_"))
+    };
+    !row.is_async && row.is_leaf && (kinds.contains(&row.category.trim_end_matches(" fusion")) || by_name())
+}
+
+fn layout(facts: &Facts<'_>) -> Outcome {
+    const KINDS: [&str; 4] = ["data formatting", "copy", "transpose", "reshape"];
+    let Some(found) = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))? else { return Ok(None) };
+    let saving = Saving::ops("changes of layout", found.vanish());
+    Ok(Some(found.finding("copies and changes of layout", facts.limit(&LAYOUT), saving)))
+}
+
+fn slices(facts: &Facts<'_>) -> Outcome {
+    const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
+    let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else { return Ok(None) };
+    // What is read and written must be moved; without recorded bytes the bound is all of it.
+    let least = |row: &OpRow| Some(Picos::from_ps(row.ideal_time_ps.unwrap_or(0.0) as i64));
+    let saving = Saving::ops("slices", found.shrink(least));
+    Ok(Some(found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving)))
+}
+
+fn gather(facts: &Facts<'_>) -> Outcome {
+    const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
+    let Some(found) = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))? else { return Ok(None) };
+    let half = found.ops().into_iter().map(|op| (op, 0.5));
+    let saving = Saving::ops("gathers, scatters and sorts", half);
+    Ok(Some(found.finding("gathers, scatters and sorts", facts.limit(&GATHER), saving)))
+}
+
+fn remat(facts: &Facts<'_>) -> Outcome {
+    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else { return Ok(None) };
+    let saving = Saving::ops("rematerialised ops", found.vanish());
+    Ok(Some(found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving)))
+}
 
 fn copy_wait(facts: &Facts<'_>) -> Outcome {
-    let ops = facts.report::<Ops>()?;
-    let waits = facts.select(&ops, |row| row.group == OpGroup::AsyncWait);
-    let (share, limit) = (waits.percent(), facts.limit(&COPY_WAIT));
-    if share < limit {
-        return Ok(None);
-    }
-    let top = waits.rows.first().map(|row| row.name.as_str()).unwrap_or_default();
-    Ok(Some(Finding {
-        statement: format!("{share:.1} % of device time is spent waiting for copies, most of it in {top}"),
-        evidence: vec![Evidence::percent("waiting for copies", share, "device time", Some(limit))],
-        ops: waits.ops(),
-        saving: Saving::replay([Change::Copies(0.0)]),
-        ..Finding::default()
-    }))
+    let Some(found) = facts.heavy(&COPY_WAIT, |row| row.group == OpGroup::AsyncWait)? else { return Ok(None) };
+    let saving = Saving::replay([Change::Copies(0.0)]);
+    Ok(Some(found.finding("waits for copies", facts.limit(&COPY_WAIT), saving)))
+}
+
+fn host_offload(facts: &Facts<'_>) -> Outcome {
+    let crosses = |row: &OpRow| {
+        let text = row.op.and_then(|op| facts.cx.model.op(op).hlo_text).map(|text| facts.cx.model.str(text));
+        text.is_some_and(|text| text.contains("S(5)"))
+    };
+    let is_wait = |row: &OpRow| row.group == OpGroup::AsyncWait && crosses(row);
+    let Some(found) = facts.heavy(&OFFLOAD, is_wait)? else { return Ok(None) };
+    let saving = Saving::ops("copies to and from the host", found.vanish());
+    Ok(Some(found.finding("waits for copies to and from the host", facts.limit(&OFFLOAD), saving)))
 }

@@ -1,0 +1,245 @@
+//! Each rule just above and just below its threshold, and without what it needs.
+
+use super::rules;
+use crate::framework::Framework;
+use crate::hints::{HintOptions, Hints, HintsReport, Page, SECTIONS, Suppression};
+use crate::{Context, Options, ReportCache, Scope};
+use sample_traces::text_trace;
+
+fn report_with(picture: &str, hints: HintOptions) -> HintsReport {
+    let model = text_trace(picture);
+    let (options, reports) = (Options { hints, ..Options::default() }, ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    cx.report::<Hints>().unwrap().as_ref().clone()
+}
+
+fn report(picture: &str) -> HintsReport {
+    report_with(picture, HintOptions::default())
+}
+
+/// Ids of the hints of a picture.
+fn ids(picture: &str) -> Vec<&'static str> {
+    report(picture).hints.iter().map(|hint| hint.id).collect()
+}
+
+/// What hint `id` saves at most, ps; `None` where the rule does not speak.
+fn saving(picture: &str, id: &str) -> Option<i64> {
+    report(picture).hints.iter().find(|hint| hint.id == id)?.saving_ps
+}
+
+/// So many columns of a letter.
+fn run(letter: char, columns: usize) -> String {
+    letter.to_string().repeat(columns)
+}
+
+/// A hundred columns of ops of 10 µs each, with so many of letter `x` as `category`.
+fn mixed(columns: usize, name: &str, category: &str) -> String {
+    let rest = run('M', 100 - columns);
+    let some = run('x', columns);
+    format!(
+        "
+        @column 10us
+        ops: {rest}{some}
+        M = fusion.1 [convolution fusion]
+        x = {name} [{category}]
+        "
+    )
+}
+
+#[test]
+fn shares_of_ops_have_limits() {
+    let cases = [
+        ("K19", "copy.1", "copy", 5),
+        ("K19", "transpose_fusion.3", "loop fusion", 5),
+        ("K20", "dynamic-update-slice.1", "dynamic-update-slice", 5),
+        ("K21", "gather.1", "gather fusion", 10),
+        ("K24", "add.2.remat", "loop fusion", 5),
+        ("K25", "copy-done.1", "copy-done", 3),
+        ("K29", "flash_attention.1", "custom-call", 5),
+        ("K45", "fusion.9", "megacore fusion", 2),
+    ];
+    for (id, name, category, limit) in cases {
+        assert!(ids(&mixed(limit, name, category)).contains(&id), "{id}: silent at its limit");
+        assert!(!ids(&mixed(limit - 1, name, category)).contains(&id), "{id}: speaks below its limit");
+    }
+}
+
+#[test]
+fn what_can_vanish_saves_its_time() {
+    assert_eq!(saving(&mixed(10, "copy.1", "copy"), "K19"), Some(100_000_000));
+    assert_eq!(saving(&mixed(10, "gather.1", "gather"), "K21"), Some(50_000_000));
+    assert_eq!(saving(&mixed(10, "add.2.remat", "loop fusion"), "K24"), Some(100_000_000));
+    // Nothing can be said in time about a kernel without costs.
+    assert_eq!(saving(&mixed(10, "kernel.1", "custom-call"), "K29"), None);
+}
+
+#[test]
+fn loops_are_judged_by_their_own_time() {
+    let picture = |own: usize| {
+        format!(
+            "
+            @column 10us
+            ops: {}
+               : {}
+            W = while.1 [while]
+            M = fusion.1 [convolution fusion]
+            ",
+            run('W', 100),
+            run('M', 100 - own),
+        )
+    };
+    assert_eq!(saving(&picture(2), "K22"), Some(20_000_000));
+    assert_eq!(saving(&picture(1), "K22"), None);
+}
+
+/// One op of ten columns of 10 µs on a chip of 1 TFLOP/s and 1 GB/s.
+fn one_op(category: &str, costs: &str) -> String {
+    format!(
+        "
+        @column 10us
+        @device flops=1e12 hbm=1e9 TPU v5 lite
+        ops: xxxxxxxxxx
+        x = fusion.1 [{category}] {costs}
+        "
+    )
+}
+
+#[test]
+fn matmuls_are_compared_with_the_peak() {
+    // 100 µs at the peak are 1e8 operations.
+    let matmul = |flops: &str| one_op("convolution fusion", &format!("flops={flops} hbm_read=1 hbm_write=1"));
+    assert_eq!(saving(&matmul("49e6"), "K12"), Some(51_000_000));
+    assert_eq!(saving(&matmul("51e6"), "K12"), None);
+    // Another kind of op is a matter of K14.
+    assert_eq!(ids(&one_op("loop fusion", "flops=49e6 hbm_read=1 hbm_write=1")), ["K14"]);
+    // Limited by memory is not far from the peak of compute.
+    assert!(!ids(&one_op("convolution fusion", "flops=1e6 hbm_read=80_000 hbm_write=1")).contains(&"K12"));
+}
+
+#[test]
+fn ops_at_the_memory_roof_are_told_apart_from_slow_ones() {
+    // 100 µs at the peak are 1e5 bytes.
+    let op = |bytes: u32| one_op("loop fusion", &format!("flops=1 hbm_read={bytes} hbm_write=0"));
+    assert_eq!(ids(&op(71_000)), ["K13"]);
+    assert_eq!(ids(&op(60_000)), Vec::<&str>::new());
+    assert_eq!(ids(&op(49_000)), ["K14"]);
+    assert_eq!(saving(&op(49_000), "K14"), Some(51_000_000));
+}
+
+#[test]
+fn without_costs_or_peaks_the_roofline_rules_cannot_tell() {
+    let report = report(&mixed(50, "add.1", "loop fusion"));
+    let silent: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
+    assert!(["K12", "K13", "K14"].iter().all(|id| silent.contains(id)), "{silent:?}");
+    assert!(report.cannot_tell.iter().all(|rule| !rule.reason.is_empty()));
+}
+
+#[test]
+fn tiny_ops_are_counted_together() {
+    let picture = |tiny: usize| {
+        let many: String = "ab".repeat(tiny / 2);
+        format!(
+            "
+            @column 1us
+            ops: {}{many}
+            M = fusion.1 [convolution fusion]
+            a = add.1 [loop fusion]
+            b = add.2 [loop fusion]
+            ",
+            run('M', 100 - tiny),
+        )
+    };
+    assert_eq!(saving(&picture(10), "K15"), Some(5_000_000));
+    assert_eq!(saving(&picture(8), "K15"), None);
+}
+
+#[test]
+fn copies_of_the_host_are_told_by_their_memory() {
+    let picture = |memory: &str| {
+        format!(
+            "
+            @column 10us
+            ops: {}xx
+            M = fusion.1 [convolution fusion]
+            x = copy-done.1 [copy-done] :: %copy-done.1 = f32[8]{{0{memory}}} copy-done(%copy-start.1)
+            ",
+            run('M', 60),
+        )
+    };
+    assert_eq!(ids(&picture(":S(5)")), ["K25", "K26"]);
+    assert_eq!(ids(&picture("")), ["K25"]);
+}
+
+#[test]
+fn idle_time_has_a_limit() {
+    let picture =
+        |idle: usize| format!("@column 10us\nops: M{}{}\nM = f [loop fusion]", run('.', idle), run('M', 99 - idle));
+    assert_eq!(saving(&picture(10), "K31"), Some(100_000_000));
+    assert_eq!(saving(&picture(9), "K31"), None);
+}
+
+#[test]
+fn exposed_communication_is_worth_what_compute_could_hide() {
+    let picture = |compute: usize, wait: usize| {
+        format!(
+            "@column 10us\nops: {}{}\nM = f [convolution fusion]\nR = all-reduce.1 [all-reduce]",
+            run('M', compute),
+            run('R', wait)
+        )
+    };
+    assert_eq!(saving(&picture(90, 10), "K01"), Some(100_000_000));
+    assert_eq!(saving(&picture(91, 9), "K01"), None);
+    // More communication than compute to hide it.
+    assert_eq!(saving(&picture(20, 80), "K01"), Some(200_000_000));
+}
+
+#[test]
+fn thresholds_and_suppressions_are_the_users() {
+    let picture = mixed(10, "copy.1", "copy");
+    let mut options = HintOptions::default();
+    options.thresholds.insert("K19.layout_percent".to_owned(), 11.0);
+    assert!(report_with(&picture, options).hints.is_empty());
+    let known = Suppression { hint: "K19".to_owned(), reason: "known".to_owned(), ..Suppression::default() };
+    let report = report_with(&picture, HintOptions { suppressions: vec![known], ..HintOptions::default() });
+    assert!(report.hints.is_empty());
+    assert_eq!(report.suppressed.iter().map(|hint| hint.id).collect::<Vec<_>>(), ["K19"]);
+}
+
+#[test]
+fn hints_about_the_same_ops_name_each_other_and_are_counted_once() {
+    let picture = mixed(10, "copy.2.remat", "copy");
+    let report = report(&picture);
+    let copy = report.hints.iter().find(|hint| hint.id == "K19").unwrap();
+    assert_eq!(copy.overlaps_with, ["K24"]);
+    assert_eq!(report.combined_saving_ps, Some(100_000_000));
+}
+
+#[test]
+fn every_rule_is_told_apart_by_its_thresholds() {
+    let mut seen = std::collections::BTreeSet::new();
+    for threshold in rules().iter().flat_map(|rule| rule.thresholds) {
+        assert!(seen.insert(threshold.id), "{} is used twice", threshold.id);
+    }
+}
+
+#[test]
+fn every_rule_has_an_id_a_page_and_reasons() {
+    let rules = rules();
+    assert!(rules.windows(2).all(|pair| pair[0].id < pair[1].id), "an id is used twice");
+    for rule in rules {
+        let page = Page(rule.page);
+        assert!(rule.page.starts_with(&format!("# {} ", rule.id)), "{}: title of the page", rule.id);
+        for heading in SECTIONS {
+            let text = page.section(heading);
+            assert!(text.is_some_and(|text| !text.is_empty()), "{}: the page says nothing under {heading}", rule.id);
+        }
+        for framework in [Framework::Jax, Framework::PyTorchXla, Framework::TensorFlow] {
+            assert!(page.action(framework).ends_with('.'), "{}: no sentence for {framework:?}", rule.id);
+        }
+        for threshold in rule.thresholds {
+            assert!(threshold.id.starts_with(rule.id) && !threshold.why.is_empty(), "{}", threshold.id);
+            let percent = threshold.unit == crate::Unit::Percent;
+            assert!(!percent || threshold.id.ends_with("_percent"), "{}", threshold.id);
+        }
+    }
+}
