@@ -1,6 +1,6 @@
 //! From a trace to a schedule.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp};
 
@@ -83,6 +83,7 @@ fn core_of(cx: &Context<'_>, time: &CoreTime) -> Core {
 fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec<Flight>) {
     let last_piece: HashMap<SliceId, usize> =
         pieces.iter().enumerate().map(|(row, piece)| (piece.slice, row)).collect();
+    let mut awaited = BTreeSet::new();
     let mut seen: Option<SliceId> = None;
     for (row, piece) in pieces.iter().enumerate() {
         if seen == Some(piece.slice) {
@@ -93,8 +94,12 @@ fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec
         let waits = if piece.class.is_start() {
             let flow = cx.model.flows_from(piece.slice).iter().find_map(|flow| last_piece.get(&flow.to));
             let Some(&done) = flow.filter(|&&done| done > row) else { continue };
+            awaited.insert(done);
             done
         } else if piece.class.is_collective() && !piece.class.is_async() {
+            row
+        } else if piece.class.is_done() && !awaited.contains(&row) {
+            // Begun before the window: in flight at least while it is awaited.
             row
         } else {
             continue;

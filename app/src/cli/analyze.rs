@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use analysis::hints::{Hints, Severity};
 use analysis::steps::Steps;
 use analysis::{ANALYSES, Scope};
 use trace_model::GroupKind;
@@ -24,10 +25,22 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let view = if args.only.is_empty() { View::Summary } else { View::Tables };
     let document = Document::new(&session, args.scope.scope(), &ids, view);
     output::write(&document, &args.output, talk)?;
+    if let Some(failed) = too_severe(&session, args) {
+        return Ok(Outcome::Failed(failed));
+    }
     Ok(match document.doubt() {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),
         _ => Outcome::Done,
     })
+}
+
+/// Hints that `--fail-on` does not allow.
+fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
+    let least = Severity::from(args.fail_on?);
+    let report = session.report::<Hints>(args.scope.scope()).ok()?;
+    let severe = report.hints.iter().filter(|hint| hint.severity >= least);
+    let named: Vec<_> = severe.map(|hint| format!("{} {} ({})", hint.id, hint.title, hint.severity.title())).collect();
+    (!named.is_empty()).then(|| named.join(", "))
 }
 
 /// Refuses steps and devices that the trace does not have.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use analysis::hints::Severity;
 use analysis::ici::Topology;
 use analysis::{Options, Scope};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -23,7 +24,7 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 path missing or unreadable, \
-4 input damaged or of unknown format, 11 inconclusive (only with --strict), 130 interrupted.";
+4 input damaged or of unknown format, 10 a hint as severe as --fail-on, 11 inconclusive (only with --strict), 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -78,6 +79,9 @@ pub struct InputArgs {
     /// Leave out the first N steps, besides partial ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub warmup: u32,
+    /// Thresholds and suppressions of hints; systole.toml in the working directory by default
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 impl InputArgs {
@@ -128,6 +132,9 @@ pub struct AnalyzeArgs {
     /// Only these analyses, all tables in full (a wrong name lists them all)
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub only: Vec<String>,
+    /// Exit with 10 where a hint is as severe as this, or more
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub fail_on: Option<SeverityArg>,
 }
 
 #[derive(Debug, Args)]
@@ -197,6 +204,30 @@ pub struct ChipsArgs {
     /// What to print on stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// A severity of hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SeverityArg {
+    /// Any hint.
+    Low,
+    /// From 2 % of the step.
+    Medium,
+    /// From 5 %.
+    High,
+    /// From 15 %.
+    Critical,
+}
+
+impl From<SeverityArg> for Severity {
+    fn from(arg: SeverityArg) -> Self {
+        match arg {
+            SeverityArg::Low => Self::Low,
+            SeverityArg::Medium => Self::Medium,
+            SeverityArg::High => Self::High,
+            SeverityArg::Critical => Self::Critical,
+        }
+    }
 }
 
 /// What a report is written as.

@@ -11,6 +11,8 @@ pub enum Outcome {
     Done,
     /// Done, but `--strict` asks for more than the trace can tell.
     Inconclusive(String),
+    /// Done, and what was found is worse than `--fail-on` allows.
+    Failed(String),
 }
 
 /// Why a command cannot do its work.
@@ -38,6 +40,14 @@ pub enum Failure {
     /// Stdout is gone for another reason than a closed pipe.
     #[error("cannot write to stdout: {0}")]
     Stdout(io::Error),
+    /// The file of settings cannot be used.
+    #[error("{why}: {}", path.display())]
+    Config {
+        /// Why.
+        why: String,
+        /// Which.
+        path: PathBuf,
+    },
     /// A mistake of this program.
     #[error("internal error: {0}")]
     Internal(String),
@@ -52,7 +62,7 @@ impl Failure {
     /// As documented in the help.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Config { .. } => 2,
             Self::Write { .. } | Self::Stdout(_) => 3,
             Self::Import { error, .. } => code_of_import(error),
             Self::Internal(_) => 1,

@@ -6,11 +6,13 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use analysis::Options;
 use importers::Progress;
 use trace_model::Severity;
 
 use super::Talk;
 use super::args::{Format, InputArgs};
+use super::config;
 use super::failure::Failure;
 use crate::session::Session;
 
@@ -22,9 +24,10 @@ const BAR_CELLS: usize = 30;
 /// Opens what the user named and says on stderr what happened.
 pub fn open(input: &InputArgs, format: Format, talk: &Talk) -> Result<Session, Failure> {
     let started = Instant::now();
+    let options = Options { hints: config::hints(input.config.as_deref(), talk)?, ..input.options() };
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
-    let opened = Session::open(&input.path, &input.import(), input.options(), &progress);
+    let opened = Session::open(&input.path, &input.import(), options, &progress);
     if let Some(bar) = bar {
         bar.stop();
     }

@@ -5,6 +5,7 @@ mod analyze;
 mod args;
 mod chip_arg;
 mod chips;
+mod config;
 mod doctor;
 mod explain;
 mod failure;
@@ -58,6 +59,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Outcome::Inconclusive(why)) => {
             talk.error(&format!("inconclusive: {why}"));
             ExitCode::from(11)
+        }
+        Ok(Outcome::Failed(why)) => {
+            talk.error(&format!("failed: {why}"));
+            ExitCode::from(10)
         }
         Err(failure) => {
             talk.error(&failure.to_string());

@@ -5,6 +5,7 @@
 pub mod csv;
 mod document;
 mod health;
+mod hints;
 pub mod json;
 pub mod md;
 pub mod number;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::document::scope_in_words;
 use super::table::{table, wrapped};
-use super::{Document, Layout, View, health, number, summary};
+use super::{Document, Layout, View, health, hints, number, summary};
+use analysis::hints::HintsReport;
 
 /// The text of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
@@ -59,6 +60,12 @@ fn sections(document: &Document, layout: &Layout) -> String {
     let mut text = String::new();
     for section in &document.sections {
         match &section.result {
+            Ok(report) if report.as_any().is::<HintsReport>() => {
+                if let Some(report) = report.as_any().downcast_ref() {
+                    text.push_str(&hints::full(report, layout));
+                    text.push('\n');
+                }
+            }
             Ok(report) => {
                 for one in report.tables() {
                     text.push_str(&table(&one, layout));

@@ -7,13 +7,16 @@ mod ops;
 
 use std::fmt::Write as _;
 
+use analysis::hints::Hints;
 use analysis::verdict::{Verdict, VerdictReport};
 
 use super::table::wrapped;
-use super::{Document, Layout, Style};
+use super::{Document, Layout, Style, hints};
 
 /// Indent of everything below a heading.
 const INDENT: usize = 2;
+/// Hints on the screen; the others are one `--only` away.
+const HINTS_SHOWN: usize = 3;
 
 /// The screen, without the header.
 pub fn screen(document: &Document, layout: &Layout) -> String {
@@ -21,6 +24,9 @@ pub fn screen(document: &Document, layout: &Layout) -> String {
     let mut parts = Vec::new();
     if let Ok(verdict) = session.report::<Verdict>(document.scope) {
         parts.push(verdict_lines(&verdict, layout));
+    }
+    if let Ok(report) = session.report::<Hints>(document.scope) {
+        parts.push(hints::short(&report, HINTS_SHOWN, layout));
     }
     parts.push(lines::headlines(document, layout));
     parts.push(bars::breakdown(document, layout));

@@ -1,0 +1,188 @@
+//! `systole.toml`: thresholds of one's own, and hints that are known and accepted.
+//!
+//! ```toml
+//! version = 1
+//! [thresholds]
+//! "K01.exposed_percent" = 15
+//! [[suppress]]
+//! hint = "K25"
+//! op = "copy-done.*"        # all ops of the hint match; * stands for anything
+//! source = "*/offload.py:*" # all their source lines match
+//! until = 2027-03-01        # the last day
+//! reason = "offloading is on purpose until the new pod"
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use analysis::hints::{HintOptions, Suppression, rule, rules};
+use serde::Deserialize;
+use toml::value::{Date, Datetime};
+
+use super::Talk;
+use super::failure::Failure;
+
+/// Looked for in the working directory.
+const FILE_NAME: &str = "systole.toml";
+/// Nobody writes more than this by hand.
+const MAX_FILE: u64 = 1 << 20;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    #[serde(default)]
+    version: Option<u32>,
+    #[serde(default)]
+    thresholds: BTreeMap<String, f64>,
+    #[serde(default)]
+    suppress: Vec<Suppress>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Suppress {
+    hint: String,
+    op: Option<String>,
+    source: Option<String>,
+    until: Option<Datetime>,
+    reason: String,
+}
+
+/// The file that the user names, or the one in the working directory, or nothing.
+pub fn hints(named: Option<&Path>, talk: &Talk) -> Result<HintOptions, Failure> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None if Path::new(FILE_NAME).is_file() => PathBuf::from(FILE_NAME),
+        None => return Ok(HintOptions::default()),
+    };
+    let text = read(&path).map_err(|error| Failure::Config { why: error.to_string(), path: path.clone() })?;
+    let (options, expired) = parse(&text, today()).map_err(|why| Failure::Config { why, path: path.clone() })?;
+    for hint in expired {
+        talk.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
+    }
+    Ok(options)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "longer than a megabyte: this is another file"));
+    }
+    Ok(text)
+}
+
+/// What the file says on the day `today`, and the hints whose suppression is over.
+fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
+    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    if let Some(version) = config.version.filter(|&version| version != 1) {
+        return Err(format!("version {version} is not known: this program reads version 1"));
+    }
+    let known = |id: &str| rules().iter().flat_map(|rule| rule.thresholds).any(|threshold| threshold.id == id);
+    if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
+        return Err(format!("no threshold is called {id:?}; `systole explain ID` lists those of a hint"));
+    }
+    if let Some((id, _)) = config.thresholds.iter().find(|(_, value)| !value.is_finite()) {
+        return Err(format!("the threshold {id:?} must be a number"));
+    }
+    let mut options = HintOptions { thresholds: config.thresholds, suppressions: Vec::new() };
+    let mut expired = Vec::new();
+    for Suppress { hint, op, source, until, reason } in config.suppress {
+        let Some(rule) = rule(&hint) else {
+            return Err(format!("no hint is called {hint:?}; `systole explain` lists them"));
+        };
+        if reason.trim().is_empty() {
+            return Err(format!("say why {hint} is suppressed: reason = \"…\""));
+        }
+        let until = match until {
+            Some(until) => Some(until.date.ok_or_else(|| format!("{hint}: until = 2027-03-01 is a date"))?),
+            None => None,
+        };
+        if until.is_some_and(|until| key(until) < key(today)) {
+            expired.push(hint);
+        } else {
+            options.suppressions.push(Suppression { hint: rule.id.to_owned(), op, source, reason });
+        }
+    }
+    Ok((options, expired))
+}
+
+fn key(date: Date) -> (u16, u8, u8) {
+    (date.year, date.month, date.day)
+}
+
+fn today() -> Date {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    date_of((seconds / 86_400) as i64)
+}
+
+/// The Gregorian date so many days after 1970-01-01, by counting 400-year eras that
+/// begin in March, so that leap days come last.
+fn date_of(days: i64) -> Date {
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + era * 400 + i64::from(month <= 2);
+    Date { year: year as u16, month: month as u8, day: day as u8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TODAY: Date = Date { year: 2026, month: 11, day: 21 };
+
+    fn hints_of(text: &str) -> Result<(HintOptions, Vec<String>), String> {
+        parse(text, TODAY)
+    }
+
+    #[test]
+    fn dates_are_counted_right() {
+        for (days, date) in
+            [(0, (1970, 1, 1)), (11_016, (2000, 2, 29)), (20_778, (2026, 11, 21)), (47_541, (2100, 3, 1))]
+        {
+            assert_eq!(key(date_of(days)), date, "{days}");
+        }
+    }
+
+    #[test]
+    fn thresholds_and_suppressions_are_read() {
+        let text = "version = 1\n[thresholds]\n\"K01.exposed_percent\" = 15\n\
+                    [[suppress]]\nhint = \"k25\"\nop = \"copy-done.*\"\nuntil = 2026-11-21\nreason = \"known\"\n";
+        let (options, expired) = hints_of(text).unwrap();
+        assert_eq!(options.thresholds.get("K01.exposed_percent"), Some(&15.0));
+        assert_eq!(options.suppressions[0].hint, "K25");
+        assert!(expired.is_empty());
+    }
+
+    #[test]
+    fn a_suppression_ends_after_its_last_day() {
+        let text = "[[suppress]]\nhint = \"K25\"\nuntil = 2026-11-20\nreason = \"known\"\n";
+        let (options, expired) = hints_of(text).unwrap();
+        assert!(options.suppressions.is_empty());
+        assert_eq!(expired, ["K25"]);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_cure() {
+        for (text, word) in [
+            ("version = 2", "version 2"),
+            ("[thresholds]\n\"K01.no_such\" = 1", "K01.no_such"),
+            ("[thresholds]\n\"K01.exposed_percent\" = nan", "number"),
+            ("[[suppress]]\nhint = \"K99\"\nreason = \"x\"", "K99"),
+            ("[[suppress]]\nhint = \"K25\"", "reason"),
+            ("[[suppress]]\nhint = \"K25\"\nreason = \" \"", "reason"),
+            ("[[suppress]]\nhint = \"K25\"\nreason = \"x\"\nuntil = 12:00:00", "date"),
+            ("[[budget]]\nmetric = \"x\"", "budget"),
+            ("thresholds = 3", "thresholds"),
+        ] {
+            let error = hints_of(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Hints as cards: what is the matter, what it is worth, what to do.
+
+use std::fmt::Write as _;
+
+use analysis::hints::{Confidence, Hint, HintsReport, SavingBy};
+use trace_model::Picos;
+
+use super::Layout;
+use super::table::wrapped;
+
+/// Before the lines of a card.
+const INDENT: &str = "     ";
+/// Ops named on a card.
+const OPS_SHOWN: usize = 3;
+
+/// The first cards, in three lines each; nothing where there are none.
+pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
+    if report.hints.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}\n", layout.style.bold("What to do"));
+    for hint in report.hints.iter().take(cards) {
+        head(&mut text, hint, report, layout);
+        lines(&mut text, "", &hint.action, layout);
+    }
+    let more = report.hints.len().saturating_sub(cards);
+    let more = if more > 0 { format!("{more} more: --only hints. ") } else { String::new() };
+    let note = format!("{more}Savings are upper bounds and do not add up. Why and how: systole explain ID.");
+    lines(&mut text, "", &note, layout);
+    text
+}
+
+/// Every card in full, and why other rules are silent.
+pub fn full(report: &HintsReport, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.style.bold("What to do"));
+    if report.hints.is_empty() {
+        let looked = report.quiet.len();
+        lines(&mut text, "", &format!("Nothing: {looked} rules looked and none found anything."), layout);
+    }
+    for hint in &report.hints {
+        head(&mut text, hint, report, layout);
+        lines(&mut text, "seen  ", &sentence(&hint.statement), layout);
+        lines(&mut text, "do    ", &hint.action, layout);
+        let ops: Vec<String> = hint
+            .ops
+            .iter()
+            .take(OPS_SHOWN)
+            .map(|op| match &op.source {
+                Some(source) => format!("{} ({}) at {source}", op.name, Picos::from_ps(op.self_time_ps)),
+                None => format!("{} ({})", op.name, Picos::from_ps(op.self_time_ps)),
+            })
+            .collect();
+        if !ops.is_empty() {
+            let more = hint.ops.len().saturating_sub(OPS_SHOWN);
+            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            lines(&mut text, "ops   ", &format!("{}{more}", ops.join(", ")), layout);
+        }
+        if !hint.overlaps_with.is_empty() {
+            let with = format!("shares its time with {}", hint.overlaps_with.join(", "));
+            lines(&mut text, "note  ", &with, layout);
+        }
+    }
+    text.push_str(&footer(report, layout));
+    text
+}
+
+/// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
+fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &Layout) {
+    let unit = if report.of == "whole window" { "the window" } else { "a step" };
+    let worth = match (hint.saving_ps, hint.saving_percent) {
+        (Some(ps), Some(percent)) => {
+            format!("saves at most {} of {unit} ({percent:.1} %)", Picos::from_ps(ps))
+        }
+        (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
+        (None, _) => "saving not known".to_owned(),
+    };
+    let mut facts = vec![worth, hint.severity.title().to_owned()];
+    if hint.confidence != Confidence::High {
+        let sure = if hint.confidence == Confidence::Low { "low" } else { "medium" };
+        facts.push(format!("{sure} confidence"));
+    }
+    if hint.saving_by == SavingBy::Formula {
+        facts.push("by formula".to_owned());
+    }
+    let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
+    lines(text, "", &facts.join(" · "), layout);
+}
+
+fn lines(text: &mut String, label: &str, body: &str, layout: &Layout) {
+    let width = layout.width.saturating_sub(INDENT.len() + label.len());
+    for (index, line) in wrapped(body, width).iter().enumerate() {
+        let label = if index == 0 { layout.style.dim(label) } else { " ".repeat(label.len()) };
+        let _ = writeln!(text, "{INDENT}{label}{line}");
+    }
+}
+
+/// With a capital and a full stop.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+fn footer(report: &HintsReport, layout: &Layout) -> String {
+    let mut text = String::new();
+    if let (Some(ps), Some(percent), true) =
+        (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
+    {
+        let rest = match report.not_combined.as_slice() {
+            [] => String::new(),
+            ids => format!(", {} not counted", ids.join(", ")),
+        };
+        let all = format!(
+            "All together save at most {} ({percent:.1} %){rest}: played again at once, not added up.",
+            Picos::from_ps(ps)
+        );
+        lines(&mut text, "", &all, layout);
+    }
+    if !report.suppressed.is_empty() {
+        let named: Vec<_> = report.suppressed.iter().map(|hint| format!("{} ({})", hint.id, hint.reason)).collect();
+        lines(&mut text, "", &format!("Suppressed: {}.", named.join(", ")), layout);
+    }
+    if !report.cannot_tell.is_empty() {
+        let ids: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
+        let why =
+            format!("{} rules cannot tell from this capture: {}. --format json says why.", ids.len(), ids.join(", "));
+        lines(&mut text, "", &why, layout);
+    }
+    text
+}
