@@ -40,7 +40,7 @@ fn json(output: &Output) -> Value {
 fn hints(path: &str, more: &[&str]) -> Vec<Value> {
     let output = run(&[&["analyze", path, "--only", "hints", "--format", "json"], more].concat());
     assert!(output.status.success(), "{}", stderr(&output));
-    json(&output)["reports"]["hints"]["hints"].as_array().unwrap().clone()
+    json(&output)["reports"]["hints"]["report"]["hints"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn links_twice_as_fast_save_half_of_synchronous_communication() {
     let parts = |args: &[&str]| {
         let output = run(&[&["whatif", &path, "--format", "json"], args].concat());
         assert!(output.status.success(), "{}", stderr(&output));
-        let report = json(&output)["reports"]["whatif"].clone();
+        let report = json(&output)["reports"]["whatif"]["report"].clone();
         let parts = report["parts"].as_array().unwrap().clone();
         let of = |group: &str| parts.iter().find(|part| part["group"] == group).unwrap()["predicted_ps"].as_i64();
         (of("collective").unwrap(), of("matmul").unwrap())

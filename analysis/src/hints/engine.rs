@@ -120,7 +120,10 @@ fn combine(facts: &Facts<'_>, priced: &[Priced], report: &mut HintsReport) -> Re
     if changes.is_empty() {
         return Ok(());
     }
-    let saving = facts.predict(&Change::merged(&changes))?.saving().clamped();
+    // Bounds that a replay does not know hold for all together as well.
+    let played = priced.iter().filter(|hint| matches!(hint.finding.saving, Saving::Replay { .. }));
+    let most: Picos = played.filter_map(|hint| hint.saving).sum();
+    let saving = facts.predict(&Change::merged(&changes))?.saving().clamped().min(most);
     report.combined_saving_ps = Some(saving.ps());
     report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);
     Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{OpId, Picos, TimeRange, TraceModel};
 
-use super::schedule::{Piece, Schedule};
+use super::schedule::{Kind, Piece, Schedule};
 use crate::bound::{BoundBy, Work};
 use crate::compile::Compile;
 use crate::ops::Ops;
@@ -101,7 +101,16 @@ pub(super) fn apply(
         Change::Ops { factors, .. } => {
             let chosen = |label| factors.get(&cx.model.label(label).op?).copied();
             each_work(schedule, |piece| chosen(piece.label));
-            schedule.transfers.iter_mut().for_each(|t| t.factor *= chosen(t.label).unwrap_or(1.0));
+            // An op that waits takes no time of its own: what it waits for does.
+            let awaits = |piece: &Piece| match piece.kind {
+                Kind::Done(transfer) => Some((transfer, chosen(piece.label)?)),
+                _ => None,
+            };
+            let awaited: BTreeMap<usize, f64> =
+                schedule.cores.iter().flat_map(|core| &core.pieces).filter_map(awaits).collect();
+            for (row, transfer) in schedule.transfers.iter_mut().enumerate() {
+                transfer.factor *= chosen(transfer.label).or_else(|| awaited.get(&row).copied()).unwrap_or(1.0);
+            }
         }
         Change::Collectives(factor) => {
             schedule.transfers.iter_mut().filter(|t| t.class.is_collective()).for_each(|t| t.factor *= factor);

@@ -113,3 +113,12 @@ fn of_two_changes_of_one_thing_the_greater_counts() {
     let changes = [ops(&model, "add.1", 0.5), ops(&model, "add.1", 0.25), Change::Idle(0.5), Change::Idle(0.0)];
     assert_eq!(predict(&model, &Change::merged(&changes)).predicted_ps, 13_000 - 1_500 - 2_000);
 }
+
+#[test]
+fn an_op_that_waits_takes_as_long_as_what_it_waits_for() {
+    let model = half_hidden();
+    // In flight for 9 ns, awaited for the last four.
+    assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 0.0)]).predicted_ps, 13_000 - 4_000);
+    assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 2.0 / 3.0)]).predicted_ps, 13_000 - 3_000);
+    assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 0.9)]).predicted_ps, 13_000 - 900);
+}
