@@ -144,6 +144,46 @@ impl IntervalSet {
     }
 }
 
+/// Answers how much of any range is a member, each time by two binary searches.
+#[derive(Clone, Debug, Default)]
+pub struct MeasureIndex {
+    set: IntervalSet,
+    /// Length of all ranges before each.
+    before: Vec<Picos>,
+}
+
+impl MeasureIndex {
+    /// Prepares a set.
+    pub fn new(set: IntervalSet) -> Self {
+        let mut sum = Picos::ZERO;
+        let mut add = |range: &TimeRange| {
+            let before = sum;
+            sum += range.dur();
+            before
+        };
+        let before = set.ranges.iter().map(&mut add).collect();
+        Self { set, before }
+    }
+
+    /// The set.
+    pub fn set(&self) -> &IntervalSet {
+        &self.set
+    }
+
+    /// The same as [`IntervalSet::measure_in`].
+    pub fn measure_in(&self, range: TimeRange) -> Picos {
+        if range.is_empty() { Picos::ZERO } else { self.until(range.end) - self.until(range.start) }
+    }
+
+    /// How much of the time before `at` is a member.
+    fn until(&self, at: Timestamp) -> Picos {
+        let begun = self.set.ranges.partition_point(|range| range.start < at);
+        let Some(last) = begun.checked_sub(1) else { return Picos::ZERO };
+        let range = self.set.ranges[last];
+        self.before[last] + (range.end.min(at) - range.start)
+    }
+}
+
 /// The union of any ranges in any order; sorted ones cost no sorting.
 impl FromIterator<TimeRange> for IntervalSet {
     fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
@@ -239,6 +279,7 @@ mod tests {
                 prop_assert!(is_canonical(&set));
             }
             prop_assert_eq!(a.measure_in(range), a.clip(range).measure());
+            prop_assert_eq!(MeasureIndex::new(a.clone()).measure_in(range), a.measure_in(range));
         }
     }
 }

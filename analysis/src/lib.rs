@@ -12,7 +12,7 @@ mod cache;
 pub mod category;
 pub mod chips;
 pub mod clocks;
-pub mod collective_bytes;
+pub mod collectives;
 pub mod compile;
 pub mod core_time;
 pub mod doctor;
@@ -27,6 +27,7 @@ pub mod ici;
 pub mod intervals;
 pub mod kernels;
 pub mod memory;
+pub mod message;
 pub mod ops;
 pub mod overlap;
 pub mod padding;
@@ -84,6 +85,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<expected::Expected>(),
     entry::<kernels::Kernels>(),
     entry::<overlap::Overlap>(),
+    entry::<collectives::Collectives>(),
     entry::<memory::Memory>(),
     entry::<compile::Compile>(),
     entry::<gaps::Gaps>(),

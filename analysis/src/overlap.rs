@@ -24,6 +24,7 @@
 //! never added to communication.
 
 mod cores;
+mod hiders;
 mod rows;
 mod skew;
 mod table;
@@ -31,7 +32,8 @@ mod table;
 use serde::Serialize;
 use trace_model::GroupId;
 
-use crate::category::OpClasses;
+use crate::category::{CollectiveKind, OpClasses};
+use crate::message::Message;
 use crate::{Analysis, AnalysisError, Context};
 
 /// The overlap analysis.
@@ -148,6 +150,8 @@ pub struct Transfer {
     pub op: String,
     /// Program that contains it.
     pub program: Option<String>,
+    /// Line of source that it comes from.
+    pub source: Option<String>,
     /// Communication between devices.
     pub is_collective: bool,
     /// Has a start and a done.
@@ -166,19 +170,61 @@ pub struct Transfer {
     pub exposed_ps: i64,
     /// Time in which its core waited for it: the op itself, or its start and done.
     pub blocking_ps: i64,
-    /// Message size of one execution by the `nccl-tests` convention.
-    pub bytes: Option<u64>,
-    /// Devices in one replica group.
-    pub participants: Option<u64>,
-    /// The number of participants is that of the devices captured, for want of replica groups.
-    pub participants_estimated: bool,
-    /// `bytes ÷ mean time`, bytes/s.
-    pub algorithm_bandwidth: Option<f64>,
-    /// The same times the factor of the pattern: comparable to link speed.
-    pub bus_bandwidth: Option<f64>,
+    /// The part of it in flight while its core neither computed nor was in a collective.
+    pub idle_ps: i64,
+    /// Executions with nothing between start and done: issued too late, or there was
+    /// no independent work.
+    pub adjacent: u64,
+    /// The compute that hid it, most time first, for collectives; `None` where too
+    /// many were in flight at once.
+    pub hidden_by: Option<Vec<HiddenBy>>,
+    /// How long cores waited for each other; `None` where executions cannot be
+    /// matched over cores.
+    pub skew: Option<Skew>,
+    /// The pattern.
+    #[serde(skip)]
+    pub collective: Option<CollectiveKind>,
+    /// What it moves, for collectives.
+    #[serde(skip)]
+    pub message: Option<Message>,
+}
+
+/// Compute that ran while a collective was in flight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HiddenBy {
+    /// Instruction.
+    pub op: String,
+    /// For how long, over all cores.
+    pub time_ps: i64,
+}
+
+/// How long cores waited for each other in one collective.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skew {
+    /// Executions that were matched over cores.
+    pub instances: u64,
+    /// Mean over them of the shortest time on any core: the transfer itself.
+    pub transfer_ps: i64,
     /// Σ over executions of how much longer it took than on the fastest core, on the
-    /// core that waited most. `None` where executions cannot be matched over cores.
-    pub skew_wait_ps: Option<i64>,
+    /// core that waited most.
+    pub wait_ps: i64,
+    /// That core; `None` where nobody waited.
+    pub waits_most: Option<String>,
+    /// The core for which the others waited.
+    pub waited_for: Option<String>,
+}
+
+impl Skew {
+    fn of(found: &skew::Matched, cores: &[String]) -> Self {
+        let name = |core: usize| cores.get(core).cloned().filter(|_| found.most.1 > found.least.1);
+        Self {
+            instances: found.instances,
+            transfer_ps: found.transfer.ps().checked_div(found.instances.cast_signed()).unwrap_or_default(),
+            wait_ps: found.most.1.ps(),
+            waits_most: name(found.most.0),
+            waited_for: name(found.least.0),
+        }
+    }
 }
 
 /// All transfers of one pattern.
@@ -200,10 +246,6 @@ pub struct KindTotal {
     pub exposed_ps: i64,
     /// Time in which a core waited.
     pub blocking_ps: i64,
-    /// Σ message sizes; `None` where one is unknown.
-    pub bytes: Option<u64>,
-    /// Σ message size × bus factor ÷ Σ time, bytes/s.
-    pub bus_bandwidth: Option<f64>,
 }
 
 impl Summary {

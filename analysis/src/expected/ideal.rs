@@ -7,11 +7,11 @@ use serde::Serialize;
 use trace_model::TraceModel;
 
 use crate::bound::BoundBy;
-use crate::category::OpGroup;
+use crate::category::{CollectiveKind, OpGroup};
 use crate::chips::Chip;
-use crate::collective_bytes::message_bytes;
 use crate::hlo_text::{HloText, Shape};
-use crate::ici::{self, Topology};
+use crate::ici::{LinkRate, Topology, expected_time};
+use crate::message::Message;
 use crate::ops::OpRow;
 use crate::peaks::Peaks;
 
@@ -242,16 +242,16 @@ impl<'a> Rates<'a> {
         // The end of an asynchronous one names its start, which names the groups.
         let operands = if row.is_async { hlo.operand_list() } else { Vec::new() };
         let start = operands.first().and_then(|start| self.starts.get(&(row.program.as_str(), start.name)));
-        let hlo = match start {
-            Some(text) => HloText::parse(text).unwrap_or_default(),
-            None => *hlo,
-        };
-        let bytes = message_bytes(&hlo, kind).ok_or("its text does not give the size of the message")?;
-        let largest = hlo.replica_groups().into_iter().flatten().map(|group| group.len() as u64).max();
-        let pairs = hlo.source_target_pairs().map(|_| 2);
-        // A permute goes to a neighbour at best: as many chips as make one hop.
-        let n = pairs.or(largest).unwrap_or(self.devices).max(pairs.map_or(0, |_| 2 * u64::from(chip.devices)));
-        ici::time_on(kind, bytes, n, chip, self.topology)
+        let text = start.copied().unwrap_or_else(|| text_of(self.model, row));
+        let mut message =
+            Message::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
+        let bytes = message.bytes.ok_or("its text does not give the size of the message")?;
+        if kind == CollectiveKind::CollectivePermute {
+            // It goes to a neighbour at best: as many chips as make one hop.
+            message.participants = message.participants.max(Some(2 * u64::from(chip.devices)));
+        }
+        let rate = LinkRate::of(chip).ok_or("the speed of the links of this chip is not published")?;
+        expected_time(kind, bytes, &message.layouts(chip, self.topology), rate)
             .map(|time| time.least_seconds)
             .ok_or("its participants may be on one chip, or its pattern has no closed form")
     }

@@ -91,23 +91,29 @@ impl Topology {
 
     /// The axes that have more than one chip.
     ///
-    /// Generations with three axes are wired in cubes of 4×4×4: only a slice of full
-    /// cubes wraps. Those with two axes wrap an axis only at the full length of
-    /// the pod (16 on v5e and v6e). Source: Google Cloud's and the scaling book's
-    /// descriptions of slices.
+    /// Generations with three axes are wired in cubes: only a slice of whole cubes
+    /// wraps. Those with two axes wrap an axis only at the full length of the pod.
     pub fn axes(&self, chip: &Chip) -> Vec<Axis> {
-        let whole_cubes = self.lens.len() == 3 && self.lens.iter().all(|len| len % CUBE == 0);
-        let wraps = |len: u64| match self.wrap {
+        let axes = self.lens.iter().zip(self.wraps(chip));
+        axes.filter(|&(&len, _)| len > 1).map(|(&len, wraps)| Axis { len, wraps }).collect()
+    }
+
+    /// Chips along each axis.
+    pub(super) fn lens(&self) -> &[u64] {
+        &self.lens
+    }
+
+    /// Whether each axis wraps.
+    pub(super) fn wraps(&self, chip: &Chip) -> Vec<bool> {
+        let of_blocks = self.lens.len() == 3 && self.lens.iter().all(|&len| may_wrap(chip, len));
+        let wraps = |&len: &u64| match self.wrap {
             Wrap::Torus => len > 2,
             Wrap::Mesh => false,
-            Wrap::ByRule => may_wrap(chip, len) && (chip_dims(chip) < 3 || whole_cubes),
+            Wrap::ByRule => may_wrap(chip, len) && (chip_dims(chip) < 3 || of_blocks),
         };
-        self.lens.iter().filter(|&&len| len > 1).map(|&len| Axis { len, wraps: wraps(len) }).collect()
+        self.lens.iter().map(wraps).collect()
     }
 }
-
-/// Chips along the side of the blocks that three-dimensional slices are built from.
-const CUBE: u64 = 4;
 
 /// Axes of the grid of a generation.
 pub(super) fn chip_dims(chip: &Chip) -> u32 {
@@ -116,11 +122,8 @@ pub(super) fn chip_dims(chip: &Chip) -> u32 {
 
 /// Whether an axis of this length can wrap at all.
 pub(super) fn may_wrap(chip: &Chip, len: u64) -> bool {
-    match chip.links {
-        Some(links) if links.torus_dims >= 3 => len > 2 && len.is_multiple_of(CUBE),
-        Some(links) => len.checked_mul(len) == Some(u64::from(links.max_chips)),
-        None => false,
-    }
+    let multiple = chip.links.and_then(|links| links.wrap_multiple).map_or(0, u64::from);
+    len > 2 && multiple > 0 && len.is_multiple_of(multiple)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use trace_model::{GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, StringI
 use super::CoreOverlap;
 use crate::category::{OpClass, OpClasses, classify_texts};
 use crate::core_time::CoreTime;
-use crate::intervals::IntervalSet;
+use crate::intervals::{IntervalSet, MeasureIndex};
 use crate::{AnalysisError, Context};
 
 /// A span in flight.
@@ -28,7 +28,11 @@ pub(crate) struct InFlight {
 pub(crate) struct Traffic {
     pub time: CoreTime,
     pub in_flight: Vec<InFlight>,
-    pub compute: IntervalSet,
+    pub compute: MeasureIndex,
+    /// When it computed or was in a collective.
+    pub working: MeasureIndex,
+    /// When it was in a collective.
+    pub blocked: MeasureIndex,
     /// Asynchronous collectives ran, but nobody knows when they were in flight.
     unknown_flight: bool,
 }
@@ -55,10 +59,17 @@ impl Traffic {
     pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = CoreTime::of(cx, classes, core)? else { return Ok(None) };
         let in_flight = spans(cx.model, classes, &time);
-        let compute = time.when(OpClass::is_compute);
+        let (compute, blocked) = (time.when(OpClass::is_compute), time.when(OpClass::is_collective));
         let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());
         let unknown_flight = awaits && !in_flight.iter().any(|span| span.class.is_collective());
-        Ok(Some(Self { time, in_flight, compute, unknown_flight }))
+        Ok(Some(Self {
+            time,
+            in_flight,
+            working: MeasureIndex::new(compute.union(&blocked)),
+            compute: MeasureIndex::new(compute),
+            blocked: MeasureIndex::new(blocked),
+            unknown_flight,
+        }))
     }
 
     /// Spans in flight of collectives, or of everything else.
@@ -79,7 +90,7 @@ impl Traffic {
         let synchronous = time.when(|class| class.is_collective() && !class.is_async());
         let waiting = time.when(|class| class.is_collective() && class.is_async());
         let flight = self.collectives_in_flight();
-        let comm = partition(&self.compute, &synchronous, &flight);
+        let comm = partition(self.compute.set(), &synchronous, &flight);
         let blocking = synchronous.union(&waiting).measure();
         let copies = self.flight(false);
         let window = time.window.dur();
@@ -88,7 +99,7 @@ impl Traffic {
             core: model.str(model.group(time.core).name).to_owned(),
             group: time.core,
             window_ps: window.ps(),
-            compute_ps: self.compute.measure().ps(),
+            compute_ps: self.compute.set().measure().ps(),
             collectives: self.collectives(),
             comm_total_ps: comm.total.ps(),
             overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped.ps()),
@@ -99,7 +110,7 @@ impl Traffic {
             exposed_share_percent: percent(comm.exposed, window),
             fused_ps: time.time(|class| class.is_fused_collective && !class.is_async()).ps(),
             copy_in_flight_ps: copies.measure().ps(),
-            copy_hidden_ps: copies.intersect(&self.compute).measure().ps(),
+            copy_hidden_ps: copies.intersect(self.compute.set()).measure().ps(),
             copy_wait_ps: time.time(|class| class.is_done() && !class.is_collective()).ps(),
             skew_wait_ps: None, // Needs the other cores.
         }

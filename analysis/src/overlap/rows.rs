@@ -4,16 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, TraceModel};
 
-use super::cores::{Traffic, name_of};
-use super::skew::{Execution, skew_waits};
-use super::{KindTotal, Transfer};
+use super::cores::{InFlight, Traffic, name_of};
+use super::hiders::{Compute, Hiders};
+use super::skew::{Execution, matched};
+use super::{HiddenBy, KindTotal, Skew, Transfer};
 use crate::Context;
 use crate::category::{OpClass, OpClasses};
-use crate::collective_bytes::{bus_factor, message_bytes};
-use crate::hlo_text::HloText;
+use crate::message::Message;
 
 /// Program and index of the name of the op that issues a transfer.
 type Key = (Option<ProgramId>, usize);
+
+/// Less than this between a start and its done is nothing.
+const ADJACENT: Picos = Picos::from_ps(1_000_000);
+
+/// Ops that hide a transfer are listed up to this many.
+const MAX_HIDERS: usize = 5;
 
 #[derive(Default)]
 struct Row {
@@ -24,9 +30,44 @@ struct Row {
     time: Picos,
     hidden: Picos,
     blocking: Picos,
+    /// In flight while the core neither computed nor was in a collective.
+    idle: Picos,
+    /// Executions without anything between start and done.
+    adjacent: u64,
+    hiders: Hiders,
+    /// Finding out who hid it was too much work.
+    has_unknown_hiders: bool,
     /// Executions by core.
     executions: BTreeMap<usize, Vec<Execution>>,
     cores: BTreeSet<usize>,
+}
+
+impl Row {
+    fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
+        let slice = model.slice(slice);
+        Self { class, op: slice.op(), name: model.str(name_of(model, slice)).to_owned(), ..Self::default() }
+    }
+
+    /// Adds one span in flight on a core.
+    fn add_span(
+        &mut self,
+        model: &TraceModel,
+        span: &InFlight,
+        core: &Traffic,
+        compute: &mut Compute<'_>,
+    ) -> Execution {
+        let hidden = core.compute.measure_in(span.range);
+        let idle = span.range.dur() - core.working.measure_in(span.range);
+        self.occurrences += u64::from(span.begins_here);
+        self.time += span.range.dur();
+        self.hidden += hidden;
+        self.idle += idle;
+        self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
+        if span.class.is_collective() && hidden > Picos::ZERO {
+            self.has_unknown_hiders |= !compute.add(span.range, &mut self.hiders);
+        }
+        Execution::of(model.slice(span.slice), span.range.dur(), core.blocked.measure_in(span.range))
+    }
 }
 
 /// All rows, most exposed first, and how long each core waited for others in
@@ -41,10 +82,10 @@ pub(super) fn rows(
         let dones = add_spans(cx.model, &mut rows, index, core);
         add_ops(cx.model, &mut rows, &dones, index, core);
     }
-    let captured = cores.len();
+    let names: Vec<String> =
+        cores.iter().map(|core| cx.model.str(cx.model.group(core.time.core).name).to_owned()).collect();
     let mut waits = BTreeMap::new();
-    let mut out: Vec<Transfer> =
-        rows.into_values().map(|row| finish(cx.model, classes, row, captured, &mut waits)).collect();
+    let mut out: Vec<Transfer> = rows.into_values().map(|row| finish(cx, classes, row, &names, &mut waits)).collect();
     out.sort_by(|a, b| {
         let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
         rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
@@ -63,15 +104,14 @@ fn key_of(model: &TraceModel, label: LabelId) -> Key {
 /// Adds spans in flight; returns which row each awaiting op belongs to.
 fn add_spans(model: &TraceModel, rows: &mut BTreeMap<Key, Row>, index: usize, core: &Traffic) -> BTreeMap<Key, Key> {
     let mut dones = BTreeMap::new();
+    let label_of = |segment: &crate::core_time::Segment| model.slice(segment.slice).label_id();
+    let mut compute = Compute::of(core, &label_of);
     for span in &core.in_flight {
         let key = key_of(model, span.label);
-        let row = rows.entry(key).or_insert_with(|| new_row(model, span.slice, span.class));
-        let hidden = core.compute.measure_in(span.range);
-        row.occurrences += u64::from(span.begins_here);
-        row.time += span.range.dur();
-        row.hidden += hidden;
+        let row = rows.entry(key).or_insert_with(|| Row::new(model, span.slice, span.class));
+        let execution = row.add_span(model, span, core, &mut compute);
         row.cores.insert(index);
-        row.executions.entry(index).or_default().push(Execution::of(model.slice(span.slice), span.range.dur()));
+        row.executions.entry(index).or_default().push(execution);
         if let Some(done) = span.done {
             dones.insert((key.0, done), key);
         }
@@ -97,7 +137,7 @@ fn add_ops(
         let own = key_of(model, slice.label_id());
         let key = dones.get(&own).copied().unwrap_or(own);
         let is_known = rows.contains_key(&key);
-        let row = rows.entry(key).or_insert_with(|| new_row(model, segment.slice, class));
+        let row = rows.entry(key).or_insert_with(|| Row::new(model, segment.slice, class));
         row.blocking += segment.range.dur();
         if class.is_async() && (is_known && !row.name.is_empty() && row.executions.contains_key(&index)) {
             continue; // Its time is that of the span in flight.
@@ -108,47 +148,42 @@ fn add_ops(
         if counts && seen.insert(segment.slice) {
             row.occurrences += 1;
             if !class.is_async() {
-                row.executions.entry(index).or_default().push(Execution::of(slice, slice.measured_dur()));
+                row.executions.entry(index).or_default().push(Execution::of(
+                    slice,
+                    slice.measured_dur(),
+                    slice.measured_dur(),
+                ));
             }
         }
     }
 }
 
-fn new_row(model: &TraceModel, slice: SliceId, class: OpClass) -> Row {
-    let slice = model.slice(slice);
-    Row { class, op: slice.op(), name: model.str(name_of(model, slice)).to_owned(), ..Row::default() }
-}
-
 fn finish(
-    model: &TraceModel,
+    cx: &Context<'_>,
     classes: &OpClasses,
     mut row: Row,
-    captured: usize,
+    cores: &[String],
     all_waits: &mut BTreeMap<usize, Picos>,
 ) -> Transfer {
-    let op = row.op.map(|op| model.op(op));
-    let text = op.and_then(|op| op.hlo_text).map(|text| model.str(text)).unwrap_or_default();
-    let hlo = HloText::parse(text);
+    let op = row.op.map(|op| cx.model.op(op));
+    let text = |id: Option<trace_model::StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
-    let groups = hlo.as_ref().and_then(HloText::replica_groups).filter(|groups| groups.iter().any(|g| !g.is_empty()));
-    let declared = groups.as_ref().and_then(|groups| groups.first()).map(|group| group.len() as u64);
-    let is_pairwise = hlo.as_ref().is_some_and(|hlo| hlo.source_target_pairs().is_some());
-    let participants = kind.and(if is_pairwise { Some(2) } else { declared.or(Some(captured as u64)) });
-    let bytes = kind.zip(hlo.as_ref()).and_then(|(kind, hlo)| message_bytes(hlo, kind));
-    let mean_seconds = (row.occurrences > 0).then(|| row.time.as_secs_f64() / row.occurrences as f64);
-    let bandwidth = bytes.zip(mean_seconds).filter(|&(_, s)| s > 0.0).map(|(bytes, s)| bytes as f64 / s);
-    let factor = kind.zip(participants).map(|(kind, n)| bus_factor(kind, n));
-    let waits = kind.and_then(|_| skew_waits(std::mem::take(&mut row.executions), groups.as_deref(), captured));
+    let message = kind.map(|kind| Message::of(cx, row.op, kind, cores.len()));
+    let groups = message.as_ref().and_then(|message| message.groups.as_deref());
+    let executions = std::mem::take(&mut row.executions);
+    let found = kind.and_then(|_| matched(executions, groups, cores.len()));
     // Who awaits an asynchronous collective may compute meanwhile.
-    for (core, wait) in waits.iter().flatten().filter(|_| !row.class.is_async()) {
-        *all_waits.entry(*core).or_default() += *wait;
+    for (&core, &wait) in found.iter().flat_map(|found| &found.waits).filter(|_| !row.class.is_async()) {
+        *all_waits.entry(core).or_default() += wait;
     }
+    let skew = found.map(|found| Skew::of(&found, cores));
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { row.name.as_str() } else { category };
     Transfer {
         kind: kind.map_or_else(|| stem.trim_end_matches("-start").to_owned(), |kind| kind.name().to_owned()),
-        op: row.name,
-        program: op.and_then(|op| op.program).map(|program| model.str(model.program(program).name).to_owned()),
+        hidden_by: hidden_by(cx.model, &row),
+        program: op.and_then(|op| op.program).map(|program| cx.model.str(cx.model.program(program).name).to_owned()),
+        source: op.and_then(|op| text(op.source)),
         is_collective: kind.is_some(),
         is_async: row.class.is_async(),
         is_fused: row.class.is_fused_collective,
@@ -158,13 +193,33 @@ fn finish(
         hidden_ps: row.hidden.ps(),
         exposed_ps: (row.time - row.hidden).ps(),
         blocking_ps: row.blocking.ps(),
-        bytes,
-        participants,
-        participants_estimated: kind.is_some() && declared.is_none() && !is_pairwise,
-        algorithm_bandwidth: bandwidth,
-        bus_bandwidth: bandwidth.zip(factor).map(|(bandwidth, factor)| bandwidth * factor),
-        skew_wait_ps: waits.and_then(|waits| waits.into_values().max()).map(Picos::ps),
+        idle_ps: row.idle.ps(),
+        adjacent: row.adjacent,
+        skew,
+        op: row.name,
+        collective: kind,
+        message,
     }
+}
+
+/// The ops that hid it, most time first; `None` where that is not known.
+fn hidden_by(model: &TraceModel, row: &Row) -> Option<Vec<HiddenBy>> {
+    if row.has_unknown_hiders || !row.class.is_collective() {
+        return None;
+    }
+    let mut by_op: BTreeMap<Key, (LabelId, Picos)> = BTreeMap::new();
+    for (&label, &time) in &row.hiders {
+        by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
+    }
+    let named = by_op.into_values().map(|(label, time)| {
+        let label = model.label(label);
+        let name = label.op.map_or(label.name, |op| model.op(op).name);
+        HiddenBy { op: model.str(name).to_owned(), time_ps: time.ps() }
+    });
+    let mut named: Vec<HiddenBy> = named.collect();
+    named.sort_by(|a, b| (std::cmp::Reverse(a.time_ps), &a.op).cmp(&(std::cmp::Reverse(b.time_ps), &b.op)));
+    named.truncate(MAX_HIDERS);
+    Some(named)
 }
 
 /// Transfers of one pattern together.
@@ -175,11 +230,6 @@ pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
     }
     let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
         let sum = |of: &dyn Fn(&Transfer) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
-        let moved = |row: &Transfer| row.bytes?.checked_mul(row.occurrences);
-        let seconds = |row: &Transfer| row.time_ps as f64 / 1e12;
-        // Bandwidth × time is the data moved, weighted by the factor of the pattern.
-        let on_bus = rows.iter().map(|row| Some(row.bus_bandwidth? * seconds(row))).sum::<Option<f64>>();
-        let time: f64 = rows.iter().map(|row| seconds(row)).sum();
         KindTotal {
             kind: kind.to_owned(),
             is_collective,
@@ -189,8 +239,6 @@ pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
             hidden_ps: sum(&|row| row.hidden_ps),
             exposed_ps: sum(&|row| row.exposed_ps),
             blocking_ps: sum(&|row| row.blocking_ps),
-            bytes: rows.iter().map(|row| moved(row)).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?)),
-            bus_bandwidth: on_bus.filter(|_| time > 0.0).map(|on_bus| on_bus / time),
         }
     };
     let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();

@@ -1,7 +1,9 @@
 //! How long cores wait for each other inside of a collective.
 //!
 //! All participants leave a collective together, so the one that enters last has
-//! the shortest time: the *skew wait* of another is how much longer it took.
+//! the shortest time: that is the transfer, and the *skew wait* of another is how
+//! much longer it took. Of an asynchronous collective only the time in which its
+//! core was blocked can be waiting.
 //!
 //! Executions are matched by the instance id that the runtime recorded, or else
 //! the k-th with the k-th. Real ids are only unique on their own core (on v6e they
@@ -9,6 +11,7 @@
 //! collective runs everywhere at once. Where no way of matching does, there is no
 //! answer, rather than a wrong one.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
@@ -20,24 +23,41 @@ pub(super) struct Execution {
     pub range: TimeRange,
     /// By the clock of the ops.
     pub dur: Picos,
+    /// The part of it in which its core was blocked.
+    pub blocked: Picos,
     pub instance: Option<i64>,
 }
 
 impl Execution {
-    pub fn of(slice: SliceRef<'_>, dur: Picos) -> Self {
-        Self { range: slice.range(), dur, instance: slice.attr(SliceAttr::CollectiveInstance) }
+    pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
+        Self { range: slice.range(), dur, blocked, instance: slice.attr(SliceAttr::CollectiveInstance) }
     }
+}
+
+/// What the executions of one collective on several cores tell about each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Matched {
+    /// Executions that were matched over cores.
+    pub instances: u64,
+    /// Σ over them of the shortest time on any core.
+    pub transfer: Picos,
+    /// The core that waits most, and how long altogether.
+    pub most: (usize, Picos),
+    /// The core that waits least: the others wait for it.
+    pub least: (usize, Picos),
+    /// How long each core that took part waits.
+    pub waits: BTreeMap<usize, Picos>,
 }
 
 /// Executions that are one and the same, each with its core.
 type Instance = Vec<(usize, Execution)>;
 
-/// Σ wait of every core that took part.
-pub(super) fn skew_waits(
+/// Matches executions over cores; `None` where that cannot be done.
+pub(super) fn matched(
     mut by_core: BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
-) -> Option<BTreeMap<usize, Picos>> {
+) -> Option<Matched> {
     if by_core.len() < 2 {
         return None;
     }
@@ -46,17 +66,22 @@ pub(super) fn skew_waits(
     }
     let parts = parts(&by_core, groups, captured)?;
     let mut waits: BTreeMap<usize, Picos> = BTreeMap::new();
+    let (mut instances, mut transfer) = (0, Picos::ZERO);
     for cores in parts {
         let part: BTreeMap<usize, &[Execution]> =
             cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
         for instance in by_id(&part).or_else(|| in_order(&part))? {
             let shortest = instance.iter().map(|(_, execution)| execution.dur).min().unwrap_or_default();
+            instances += 1;
+            transfer += shortest;
             for (core, execution) in instance {
-                *waits.entry(core).or_default() += execution.dur - shortest;
+                *waits.entry(core).or_default() += (execution.dur - shortest).min(execution.blocked);
             }
         }
     }
-    Some(waits).filter(|waits| !waits.is_empty())
+    let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
+    let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
+    Some(Matched { instances, transfer, most, least, waits })
 }
 
 /// Cores that communicate with each other. Ids in replica groups are taken for
@@ -107,22 +132,33 @@ mod tests {
 
     fn execution(start: i64, end: i64, instance: Option<i64>) -> Execution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-        Execution { range, dur: range.dur(), instance }
-    }
-
-    fn most(waits: Option<BTreeMap<usize, Picos>>) -> Option<i64> {
-        waits?.into_values().max().map(Picos::ps)
+        Execution { range, dur: range.dur(), blocked: range.dur(), instance }
     }
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {
         let by_core = cores.iter().map(|list| list.iter().map(|&(a, b, id)| execution(a, b, id)).collect());
-        most(skew_waits(by_core.enumerate().collect(), None, cores.len()))
+        matched(by_core.enumerate().collect(), None, cores.len()).map(|matched| matched.most.1.ps())
     }
 
     #[test]
     fn the_core_that_enters_first_waits() {
         assert_eq!(wait(&[&[(0, 10, Some(1))], &[(6, 10, Some(1))], &[(3, 10, Some(1))]]), Some(6));
         assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None), (19, 30, None)]]), Some(6));
+    }
+
+    #[test]
+    fn the_last_to_come_is_named_and_transfer_is_its_time() {
+        let by_core = [(0, 2), (1, 6), (2, 0)].map(|(core, start)| (core, vec![execution(start, 10, None)]));
+        let matched = matched(by_core.into_iter().collect(), None, 3).unwrap();
+        assert_eq!((matched.transfer.ps(), matched.least.0, matched.most), (4, 1, (2, Picos::from_ps(6))));
+    }
+
+    /// Two cores began 6 apart, but the first computed meanwhile and was blocked for 2.
+    #[test]
+    fn who_is_not_blocked_does_not_wait() {
+        let hidden = Execution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
+        let by_core = BTreeMap::from([(0, vec![hidden]), (1, vec![execution(6, 10, None)])]);
+        assert_eq!(matched(by_core, None, 2).unwrap().most, (0, Picos::from_ps(2)));
     }
 
     #[test]
@@ -146,7 +182,9 @@ mod tests {
             starts.iter().enumerate().map(|(core, &start)| (core, vec![execution(start, 10, None)])).collect()
         };
         let groups = vec![vec![0, 1], vec![2, 3]];
-        assert_eq!(most(skew_waits(by_core([0, 0, 8, 7]), Some(&groups), 4)), Some(1));
-        assert_eq!(skew_waits(by_core([0, 0, 8, 7]), Some(&[vec![0, 9], vec![3, 4]]), 4), None);
+        let pairs = matched(by_core([0, 0, 8, 7]), Some(&groups), 4).unwrap();
+        assert_eq!(pairs.most, (3, Picos::from_ps(1)));
+        assert_eq!((pairs.instances, pairs.transfer), (2, Picos::from_ps(12)));
+        assert_eq!(matched(by_core([0, 0, 8, 7]), Some(&[vec![0, 9], vec![3, 4]]), 4), None);
     }
 }

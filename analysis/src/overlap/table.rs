@@ -94,11 +94,8 @@ impl OverlapReport {
                 Cell::Int(kind.hidden_ps),
                 Cell::Int(kind.exposed_ps),
                 Cell::Int(kind.blocking_ps),
-                kind.bytes.map_or(Cell::Missing, Cell::count),
-                Cell::maybe(kind.bus_bandwidth),
             ]
         };
-        let derived = |id, title, unit, provenance| Column { id, title, unit, provenance };
         Table {
             id: "transfer_kinds",
             title: "Communication and transfers by pattern".to_owned(),
@@ -110,8 +107,6 @@ impl OverlapReport {
                 column("hidden_ps", "Hidden", Unit::Picoseconds),
                 column("exposed_ps", "Exposed", Unit::Picoseconds),
                 column("blocking_ps", "Blocking", Unit::Picoseconds),
-                derived("bytes", "Messages", Unit::Bytes, Provenance::StaticCost),
-                derived("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond, Provenance::Derived),
             ],
             rows: self.kinds.iter().map(row).collect(),
             notes: vec!["Spans of one kind may overlap each other: their sum can exceed the window.".to_owned()],
@@ -129,42 +124,25 @@ impl OverlapReport {
                 Cell::Int(transfer.hidden_ps),
                 Cell::Int(transfer.exposed_ps),
                 Cell::Int(transfer.blocking_ps),
-                transfer.bytes.map_or(Cell::Missing, Cell::count),
-                transfer.participants.map_or(Cell::Missing, Cell::count),
-                Cell::maybe(transfer.bus_bandwidth),
-                transfer.skew_wait_ps.map_or(Cell::Missing, Cell::Int),
+                Cell::Int(transfer.idle_ps),
             ]
         };
-        let mut columns = vec![
-            column("kind", "Kind", Unit::None),
-            column("op", "Op", Unit::None),
-            column("program", "Program", Unit::None),
-            column("occurrences", "Times", Unit::Count),
-            column("time_ps", "In flight", Unit::Picoseconds),
-            column("hidden_ps", "Hidden", Unit::Picoseconds),
-            column("exposed_ps", "Exposed", Unit::Picoseconds),
-            column("blocking_ps", "Blocking", Unit::Picoseconds),
-            column("bytes", "Message", Unit::Bytes),
-            column("participants", "Devices", Unit::Count),
-            column("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond),
-            column("skew_wait_ps", "Waiting for others", Unit::Picoseconds),
-        ];
-        for column in &mut columns {
-            match column.id {
-                "bytes" | "participants" => column.provenance = Provenance::StaticCost,
-                "bus_bandwidth" => column.provenance = Provenance::Derived,
-                _ => {}
-            }
-        }
         Table {
             id: "transfers",
             title: "Collectives and asynchronous transfers".to_owned(),
-            columns,
-            rows: self.transfers.iter().map(row).collect(),
-            notes: vec![
-                "Sums over all devices. Message sizes and bus bandwidth follow the conventions of nccl-tests."
-                    .to_owned(),
+            columns: vec![
+                column("kind", "Kind", Unit::None),
+                column("op", "Op", Unit::None),
+                column("program", "Program", Unit::None),
+                column("occurrences", "Times", Unit::Count),
+                column("time_ps", "In flight", Unit::Picoseconds),
+                column("hidden_ps", "Hidden", Unit::Picoseconds),
+                column("exposed_ps", "Exposed", Unit::Picoseconds),
+                column("blocking_ps", "Blocking", Unit::Picoseconds),
+                column("idle_ps", "Meanwhile idle", Unit::Picoseconds),
             ],
+            rows: self.transfers.iter().map(row).collect(),
+            notes: vec!["Sums over all devices.".to_owned()],
         }
     }
 }

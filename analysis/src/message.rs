@@ -1,0 +1,361 @@
+//! What a collective moves: who takes part, how large the message is, and what
+//! each device must send.
+//!
+//! `bytes_accessed` of a collective is local HBM traffic; what crosses the network
+//! follows from shapes and group size. Sizes follow the convention of NCCL's
+//! tests: algorithm bandwidth = size / time, bus bandwidth = that × a factor that
+//! makes it comparable with the speed of a link. How long links need for it is in
+//! [`crate::ici`].
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use trace_model::OpId;
+
+use crate::Context;
+use crate::category::CollectiveKind;
+use crate::chips::Chip;
+use crate::hlo::{Collective, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
+use crate::hlo_text::Shape;
+use crate::ici::{Layout, Topology, layouts, placed};
+
+/// What one execution of a collective moves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Message {
+    /// Size by the convention of nccl-tests; `None` where no shape tells.
+    pub bytes: Option<u64>,
+    /// The size is an upper bound: how much a ragged exchange moves depends on data.
+    pub is_upper_bound: bool,
+    /// Devices that communicate with each other; `None` where not even the capture has any.
+    pub participants: Option<u64>,
+    /// The number of participants is that of the devices captured, for want of groups.
+    pub participants_estimated: bool,
+    /// Bytes that each device must send, by the best ring algorithm.
+    pub sent_bytes: Option<f64>,
+    /// Groups of devices, spelled out; `None` where unknown, or all in one.
+    #[serde(skip)]
+    pub groups: Option<Vec<Vec<u64>>>,
+    /// The ids in `groups` are devices as the runtime numbers them, by the program's
+    /// own assignment; else as the program numbers them.
+    #[serde(skip)]
+    pub groups_are_devices: bool,
+}
+
+/// Most devices whose groups are spelled out: beyond the largest pod.
+const MAX_SPELLED_OUT: u64 = 1 << 14;
+
+impl Message {
+    /// The message of an op; `captured` devices take part where the program does not say.
+    ///
+    /// The op's own line of text tells it; the whole program, where recorded, what the
+    /// text does not: the inside of fusions and wrappers, and which devices there are.
+    pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
+        let Some(id) = op else { return Self::estimated(captured) };
+        let op = cx.model.op(id);
+        let program = op.program.and_then(|program| cx.hlo(program).ok());
+        let devices = program.as_ref().and_then(|module| module.devices.as_ref());
+        let text = op.hlo_text.and_then(|text| HloModule::from_text(cx.model.str(text)));
+        let last = text.as_ref().and_then(|module| Some((module, module.instructions.last()?)));
+        let by_text = last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
+        if let Some(found) = by_text.as_ref().filter(|found| found.bytes.is_some() && !found.participants_estimated) {
+            return found.clone();
+        }
+        let whole = cx.instruction(id);
+        let by_program = whole.map(|op| {
+            let inner = collective_in(op.module(), &op);
+            Self::of_instruction(op.module(), inner, devices, kind, captured)
+        });
+        match (by_text, by_program) {
+            (Some(text), Some(program)) => text.or(program, kind),
+            (one, other) => one.or(other).unwrap_or_else(|| Self::estimated(captured)),
+        }
+    }
+
+    /// The same from a line of HLO text; `None` for any other text.
+    pub fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
+        let module = HloModule::from_text(text)?;
+        let op = module.instructions.last()?;
+        Some(Self::of_instruction(&module, op, None, kind, captured))
+    }
+
+    /// Every way in which the participants can lie on the grid of chips.
+    pub fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> {
+        match (&self.groups, self.participants) {
+            (Some(groups), _) => placed(groups, self.groups_are_devices, chip, topology),
+            (None, Some(n)) => layouts(n, chip, topology),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// What this one does not know from another.
+    fn or(self, other: Self, kind: CollectiveKind) -> Self {
+        let bytes = self.bytes.or(other.bytes);
+        let mut out = if self.participants_estimated && !other.participants_estimated { other } else { self };
+        out.bytes = bytes;
+        out.sent_bytes = bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
+        out
+    }
+
+    fn estimated(captured: usize) -> Self {
+        Self { participants: Some(captured as u64).filter(|&n| n > 0), participants_estimated: true, ..Self::default() }
+    }
+
+    /// The same of an instruction.
+    fn of_instruction(
+        module: &HloModule,
+        op: &Instruction,
+        devices: Option<&DeviceAssignment>,
+        kind: CollectiveKind,
+        captured: usize,
+    ) -> Self {
+        let mut out = Self::estimated(captured);
+        let everyone = Collective::default();
+        let who = op.attributes().collective.as_ref().unwrap_or(&everyone);
+        out.read_participants(who, &op.opcode, devices);
+        out.is_upper_bound = kind == CollectiveKind::RaggedAllToAll;
+        out.bytes = message_bytes(module, op, kind).or_else(|| match kind {
+            // Without shapes of operands: everybody's part of the result.
+            CollectiveKind::ReduceScatter => result_bytes(op)?.checked_mul(out.participants?),
+            _ => None,
+        });
+        out.sent_bytes = out.bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
+        out
+    }
+
+    fn read_participants(&mut self, who: &Collective, opcode: &str, devices: Option<&DeviceAssignment>) {
+        let mode = who.group_mode(opcode);
+        if !who.pairs.is_empty() {
+            // Who sends only to itself uses no link.
+            let ends = who.pairs.iter().filter(|(from, to)| from != to).flat_map(|&(from, to)| [from, to]);
+            let n = ends.collect::<BTreeSet<u64>>().len() as u64;
+            (self.participants, self.participants_estimated) = (Some(n.max(1)), false);
+            return;
+        }
+        let everybody = devices.and_then(|devices| match mode {
+            GroupMode::Replicas => Some(devices.replicas),
+            GroupMode::Partitions => Some(devices.partitions),
+            GroupMode::Devices | GroupMode::ReplicasAndPartitions => devices.replicas.checked_mul(devices.partitions),
+        });
+        let size = who.groups.as_ref().and_then(ReplicaGroups::size).filter(|&size| size > 0);
+        let known = match (mode, size) {
+            (_, None) => everybody.filter(|&n| n > 0 && who.groups.as_ref().is_none_or(ReplicaGroups::is_everybody)),
+            (GroupMode::ReplicasAndPartitions, Some(size)) => {
+                devices.and_then(|devices| size.checked_mul(devices.partitions)).filter(|&n| n > 0)
+            }
+            (_, Some(size)) => Some(size),
+        };
+        if known.is_some() {
+            (self.participants, self.participants_estimated) = (known, false);
+        } else if let Some(size) = size.filter(|&size| size > 1) {
+            // All partitions of these replicas: how many there are is not recorded.
+            (self.participants, self.participants_estimated) = (Some(size), true);
+        }
+        let total = who.groups.as_ref().and_then(total);
+        if mode != GroupMode::ReplicasAndPartitions && total.is_some_and(|total| total <= MAX_SPELLED_OUT) {
+            let groups = who.groups.as_ref().and_then(ReplicaGroups::expand);
+            self.spell_out(groups.filter(|groups| groups.len() > 1), mode, devices);
+        }
+    }
+
+    /// Takes over groups, as devices where the program says which those are.
+    fn spell_out(&mut self, groups: Option<Vec<Vec<u64>>>, mode: GroupMode, devices: Option<&DeviceAssignment>) {
+        let assigned = |assignment: &DeviceAssignment, id: u64| match mode {
+            GroupMode::Devices => {
+                let partitions = assignment.partitions.max(1);
+                assignment.device(id / partitions, id % partitions)
+            }
+            GroupMode::Replicas => assignment.device(id, 0),
+            GroupMode::Partitions | GroupMode::ReplicasAndPartitions => assignment.device(0, id),
+        };
+        let as_devices = groups.as_ref().zip(devices).and_then(|(groups, assignment)| {
+            let group = |group: &Vec<u64>| group.iter().map(|&id| assigned(assignment, id)).collect();
+            groups.iter().map(group).collect::<Option<Vec<Vec<u64>>>>()
+        });
+        self.groups_are_devices = as_devices.is_some();
+        self.groups = as_devices.or(groups);
+    }
+}
+
+/// Devices in all groups together.
+fn total(groups: &ReplicaGroups) -> Option<u64> {
+    match groups {
+        ReplicaGroups::Listed(groups) => Some(groups.iter().map(|group| group.len() as u64).sum()),
+        ReplicaGroups::Iota(iota) => iota.count.checked_mul(iota.size),
+        ReplicaGroups::Mesh(mesh) => mesh.mesh.iter().try_fold(1_u64, |all, &(_, size)| all.checked_mul(size)),
+    }
+}
+
+/// The collective that an op is: itself, the one inside of a fusion or of an
+/// asynchronous wrapper, or the one whose end it awaits.
+fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruction {
+    let is_done = |op: &Instruction| op.opcode.ends_with("-done") || op.opcode.ends_with("-update");
+    let mut op = op;
+    // An awaited op can be awaited through updates; chains are short.
+    for _ in 0..8 {
+        let first = module.operands(op).next().filter(|first| !first.opcode.is_empty());
+        match first {
+            Some(first) if is_done(op) => op = first,
+            _ => break,
+        }
+    }
+    let inner = module.body(op).map(|body| module.instructions_of(body)).unwrap_or_default();
+    let is_collective = |op: &&Instruction| CollectiveKind::from_opcode(op.opcode.trim_end_matches("-start")).is_some();
+    inner.iter().rev().find(is_collective).unwrap_or(op)
+}
+
+fn result_bytes(op: &Instruction) -> Option<u64> {
+    op.shape.as_ref()?.bytes().filter(|&bytes| bytes > 0)
+}
+
+/// The size that bandwidths are computed from: the buffer for all-reduce and
+/// permutes, the **full gathered** result for all-gather, the **full** input for
+/// reduce-scatter, the whole buffer of one device for all-to-all.
+///
+/// `None` where no usable shape is known. Starts of asynchronous ops carry
+/// their operands and context scalars in the result; those do not count.
+fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Option<u64> {
+    if &*op.opcode == "fusion" {
+        return None; // What is inside is not known: its result can be more than the message.
+    }
+    let operands = || {
+        let shapes = module.operands(op).map(|operand| operand.shape.as_ref()?.bytes());
+        shapes.sum::<Option<u64>>().filter(|&bytes| bytes > 0)
+    };
+    let part = |n: usize| op.shape.as_ref()?.parts().get(n)?.bytes();
+    let is_start = op.opcode.ends_with("-start");
+    // `(operands, results, contexts …)`, but an `all-reduce-start` has plain results.
+    let results = || if is_start && matches!(op.shape, Some(Shape::Tuple(_))) { part(1) } else { result_bytes(op) };
+    match kind {
+        CollectiveKind::AllGather | CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => {
+            results().or_else(|| operands().filter(|_| kind != CollectiveKind::AllGather))
+        }
+        CollectiveKind::ReduceScatter => operands(),
+        CollectiveKind::AllToAll => operands().or_else(results),
+        CollectiveKind::RaggedAllToAll | CollectiveKind::Send => module.operands(op).next()?.shape.as_ref()?.bytes(),
+        CollectiveKind::Recv => part(0),
+        CollectiveKind::AllReduce if is_start => operands().or_else(|| result_bytes(op)),
+        CollectiveKind::AllReduce | CollectiveKind::Unknown => result_bytes(op).or_else(operands),
+    }
+}
+
+/// Bus bandwidth over algorithm bandwidth, for `n` participants; 0 for one alone.
+pub fn bus_factor(kind: CollectiveKind, n: u64) -> f64 {
+    if n < 2 {
+        return 0.0;
+    }
+    let others = (n - 1) as f64 / n as f64;
+    match kind {
+        CollectiveKind::AllReduce => 2.0 * others,
+        CollectiveKind::AllGather
+        | CollectiveKind::ReduceScatter
+        | CollectiveKind::AllToAll
+        | CollectiveKind::RaggedAllToAll => others,
+        _ => 1.0,
+    }
+}
+
+/// Bytes that each participant must send, by the best ring algorithm.
+pub fn sent_bytes(kind: CollectiveKind, bytes: u64, n: u64) -> f64 {
+    bytes as f64 * bus_factor(kind, n)
+}
+
+/// Bus bandwidth in bytes per second; `None` without time.
+pub fn bus_bandwidth(kind: CollectiveKind, bytes: u64, n: u64, seconds: f64) -> Option<f64> {
+    (seconds > 0.0).then(|| sent_bytes(kind, bytes, n) / seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str, kind: CollectiveKind) -> Message {
+        let module = HloModule::from_text(text).unwrap();
+        let op = module.instructions.last().unwrap();
+        Message::of_instruction(&module, collective_in(&module, op), None, kind, 4)
+    }
+
+    #[test]
+    fn bus_bandwidth_follows_the_reference_convention() {
+        const MIB_256: u64 = 256 << 20;
+        let busbw = |kind| bus_bandwidth(kind, MIB_256, 8, 5e-3).unwrap() / 1e9;
+        assert!((MIB_256 as f64 / 5e-3 / 1e9 - 53.687).abs() < 5e-4);
+        assert!((busbw(CollectiveKind::AllReduce) - 93.952).abs() < 5e-4);
+        assert!((busbw(CollectiveKind::AllGather) - 46.976).abs() < 5e-4);
+        assert!(bus_factor(CollectiveKind::AllReduce, 1).abs() < f64::EPSILON);
+        assert_eq!(bus_bandwidth(CollectiveKind::AllReduce, 1, 2, 0.0), None);
+    }
+
+    #[test]
+    fn message_sizes_come_from_the_right_shape() {
+        let size = |text: &str, kind| message(text, kind).bytes;
+        let gather = "%ag = f32[8,4]{1,0} all-gather(f32[1,4]{1,0} %p), replica_groups=[1,8]<=[8], dimensions={0}";
+        assert_eq!(size(gather, CollectiveKind::AllGather), Some(128));
+        let start = "%ags = (f32[1,4]{1,0}, f32[8,4]{1,0}) all-gather-start(f32[1,4]{1,0} %p), dimensions={0}";
+        assert_eq!(size(start, CollectiveKind::AllGather), Some(128));
+        let scatter = "%rs = f32[1,4]{1,0} reduce-scatter(f32[8,4]{1,0} %p), dimensions={0}";
+        assert_eq!(size(scatter, CollectiveKind::ReduceScatter), Some(128));
+        let permute =
+            "%cps = (f32[4]{0}, f32[4]{0}, u32[]{:S(2)}, u32[]{:S(2)}) collective-permute-start(f32[4]{0} %p)";
+        assert_eq!(size(permute, CollectiveKind::CollectivePermute), Some(16));
+        let tuple = "%ar = (f32[4]{0}, bf16[2]{0}) all-reduce(f32[4]{0} %p, bf16[2]{0} %q), to_apply=%add";
+        assert_eq!(size(tuple, CollectiveKind::AllReduce), Some(20));
+        let start = "%ars = f32[4]{0} all-reduce-start(%p), to_apply=%add";
+        assert_eq!(size(start, CollectiveKind::AllReduce), Some(16));
+        let wrapped = "%a = ((f32[8]{0}), f32[8]{0}, u32[]) async-start(f32[8]{0} %p), calls=%all-to-all.clone";
+        assert_eq!(size(wrapped, CollectiveKind::AllToAll), Some(32));
+        let ragged =
+            "%r = f32[8] ragged-all-to-all(f32[16] %in, f32[8] %out, s64[4] %a, s64[4] %b, s64[4] %c, s64[4] %d)";
+        let ragged = message(ragged, CollectiveKind::RaggedAllToAll);
+        assert_eq!((ragged.bytes, ragged.is_upper_bound), (Some(64), true));
+        let recv = "%rv = (f32[8]{0}, u32[], token[]) recv(token[] %t), channel_id=3";
+        assert_eq!(size(recv, CollectiveKind::Recv), Some(32));
+        assert_eq!(size("%x = token[] custom-call()", CollectiveKind::Unknown), None);
+    }
+
+    /// Without shapes of operands the input of a reduce-scatter is everybody's result.
+    #[test]
+    fn a_bare_reduce_scatter_has_the_size_of_all_results() {
+        let bare = "%rs = f32[1,4]{1,0} reduce-scatter(%p), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}";
+        assert_eq!(message(bare, CollectiveKind::ReduceScatter).bytes, Some(128));
+    }
+
+    #[test]
+    fn participants_come_from_groups_pairs_or_the_capture() {
+        let all_reduce = |attributes: &str| {
+            let text = format!("%ar = f32[10]{{0}} all-reduce(f32[10]{{0}} %p){attributes}, to_apply=%add");
+            let message = message(&text, CollectiveKind::AllReduce);
+            (message.participants, message.participants_estimated, message.sent_bytes)
+        };
+        let sent = |n: f64| Some(80.0 * (n - 1.0) / n);
+        assert_eq!(all_reduce(", replica_groups=[4,2]<=[2,4]T(1,0)"), (Some(2), false, sent(2.0)));
+        assert_eq!(
+            all_reduce(", channel_id=1, replica_groups=[2,4]<=[8], use_global_device_ids=true"),
+            (Some(4), false, sent(4.0))
+        );
+        assert_eq!(all_reduce(", replica_groups=mesh['x'=2,'y'=4] {'y'}"), (Some(4), false, sent(4.0)));
+        // Alone, nothing crosses the network.
+        assert_eq!(all_reduce(", replica_groups={{0},{1}}"), (Some(1), false, Some(0.0)));
+        // Everybody, however many that is.
+        assert_eq!(all_reduce(", replica_groups={}"), (Some(4), true, sent(4.0)));
+        assert_eq!(all_reduce(""), (Some(4), true, sent(4.0)));
+        // Replicas with all their partitions: the text does not say how many.
+        assert_eq!(all_reduce(", channel_id=1, replica_groups={{0}}"), (Some(4), true, sent(4.0)));
+        // Contradictions and giants are no groups.
+        assert_eq!(all_reduce(", replica_groups=[99999999,99999999]<=[9]"), (Some(4), true, sent(4.0)));
+        let permute = "%cp = f32[4]{0} collective-permute(f32[4]{0} %p), source_target_pairs={{0,1},{1,2},{2,0},{3,3}}";
+        let permute = message(permute, CollectiveKind::CollectivePermute);
+        assert_eq!((permute.participants, permute.sent_bytes), (Some(3), Some(16.0)));
+    }
+
+    #[test]
+    fn groups_are_spelled_out_where_there_are_several() {
+        let groups = |groups: &str| {
+            let text = format!("%ar = f32[1]{{0}} all-reduce(f32[1]{{0}} %p), replica_groups={groups}");
+            message(&text, CollectiveKind::AllReduce).groups
+        };
+        assert_eq!(groups("[2,2]<=[4]"), Some(vec![vec![0, 1], vec![2, 3]]));
+        assert_eq!(groups("[1,4]<=[4]"), None);
+        // A million devices are read but never spelled out.
+        assert_eq!(groups("[524288,2]<=[1048576]"), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! Which compute hides a transfer.
+
+use std::collections::BTreeMap;
+
+use trace_model::{LabelId, Picos, TimeRange};
+
+use super::cores::Traffic;
+use crate::category::OpClass;
+
+/// Time in which each op ran while something was in flight.
+pub(super) type Hiders = BTreeMap<LabelId, Picos>;
+
+/// Compute ops of a core, for spans in flight. Spans that overlap each other visit
+/// the same ops again: where that would become much more work than reading the
+/// trace, there are no answers any more.
+pub(super) struct Compute<'a> {
+    core: &'a Traffic,
+    label_of: &'a dyn Fn(&crate::core_time::Segment) -> LabelId,
+    visits_left: usize,
+}
+
+/// How often each op may be visited, on average.
+const VISITS: usize = 16;
+
+impl<'a> Compute<'a> {
+    pub fn of(core: &'a Traffic, label_of: &'a dyn Fn(&crate::core_time::Segment) -> LabelId) -> Self {
+        let visits_left = core.time.segments.len().saturating_mul(VISITS).saturating_add(1 << 16);
+        Self { core, label_of, visits_left }
+    }
+
+    /// Adds what ran in `range`; `false` where that is too much work.
+    pub fn add(&mut self, range: TimeRange, to: &mut Hiders) -> bool {
+        let segments = &self.core.time.segments;
+        let from = segments.partition_point(|segment| segment.range.end <= range.start);
+        let until = segments.partition_point(|segment| segment.range.start < range.end);
+        let inside = segments.get(from..until).unwrap_or_default();
+        let Some(left) = self.visits_left.checked_sub(inside.len()) else { return false };
+        self.visits_left = left;
+        for segment in inside.iter().filter(|segment| OpClass::is_compute(&segment.class)) {
+            if let Some(part) = segment.range.intersect(range) {
+                *to.entry((self.label_of)(segment)).or_default() += part.dur();
+            }
+        }
+        true
+    }
+}
