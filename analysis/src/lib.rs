@@ -26,6 +26,8 @@ pub mod host_class;
 pub mod ici;
 pub mod intervals;
 pub mod kernels;
+pub mod loops;
+pub mod matmuls;
 pub mod memory;
 pub mod message;
 pub mod ops;
@@ -83,6 +85,8 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<ops::Ops>(),
     entry::<roofline::Roofline>(),
     entry::<expected::Expected>(),
+    entry::<matmuls::Matmuls>(),
+    entry::<loops::Loops>(),
     entry::<kernels::Kernels>(),
     entry::<overlap::Overlap>(),
     entry::<collectives::Collectives>(),

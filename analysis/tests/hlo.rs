@@ -4,11 +4,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use analysis::hlo::{HeapEventKind, HloError, HloModule, Origin};
+use analysis::hlo::{HeapEventKind, HloError, HloModule, Instruction, Origin};
+use analysis::loops::Loops;
+use analysis::matmuls::{Matmuls, Sizes, SizesFrom};
+use analysis::padding::Dimension;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use proptest::prelude::*;
-use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::synthetic::{DecodeSpec, Run, TrainingSpec};
 use trace_model::{Blob, OpId, TraceModel};
 
 /// A real capture, or `None`, said once, where this machine has none.
@@ -39,10 +42,7 @@ fn blob(bytes: Vec<u8>) -> Blob {
 
 /// The serialized programs of a synthetic run.
 fn synthetic_programs() -> Vec<Vec<u8>> {
-    let bytes = sample_traces::write::xspace_bytes(&Run::new(TrainingSpec::default()).session());
-    let model =
-        importers::import(&importers::Source::from_bytes("run.xplane.pb", bytes).unwrap(), &Progress::default())
-            .unwrap();
+    let model = capture(&Run::new(TrainingSpec::default()));
     model.programs().iter().filter_map(|program| Some(program.hlo.as_ref()?.bytes().to_vec())).collect()
 }
 
@@ -153,4 +153,165 @@ proptest! {
             }
         }
     }
+}
+
+/// The capture of a synthetic run.
+fn capture(run: &Run) -> TraceModel {
+    let bytes = sample_traces::write::xspace_bytes(&run.session());
+    let source = importers::Source::from_bytes("run.xplane.pb", bytes).unwrap();
+    importers::import(&source, &Progress::default()).unwrap()
+}
+
+#[test]
+fn sizes_of_matmuls_explain_the_recorded_operations() {
+    for (spec, _) in sample_traces::sample_specs() {
+        let model = capture(&Run::new(spec.clone()));
+        with_context(&model, |cx| {
+            let report = cx.report::<Matmuls>().unwrap();
+            assert!(!report.rows.is_empty() && report.missing.is_empty(), "{:?}", report.missing);
+            for row in &report.rows {
+                assert_eq!((row.flops, row.sizes_from), (row.recorded_flops, Some(SizesFrom::Program)), "{}", row.name);
+                assert_eq!((row.types.as_deref(), row.passes), (Some("bf16 × bf16 → bf16"), Some(1)));
+            }
+            let shard = spec.hidden / u64::from(spec.model);
+            let up = Sizes { batch: 1, m: spec.tokens, k: spec.width, n: shard };
+            assert!(report.sizes.iter().any(|row| row.sizes == up), "{up:?}");
+        });
+    }
+}
+
+#[test]
+fn padding_of_the_padded_sample() {
+    let (spec, _) = sample_traces::sample_specs().into_iter().find(|(spec, _)| spec.name.ends_with("padded")).unwrap();
+    let model = capture(&Run::new(spec));
+    with_context(&model, |cx| {
+        let report = cx.report::<Matmuls>().unwrap();
+        assert_eq!(report.tile, Some(256));
+        let up = report.sizes.iter().find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (2048, 1000, 1100)).unwrap();
+        // 1000 fills tiles of 256 up to 1024; with the 1100 as rows, those fill registers
+        // of 16 up to 1104.
+        let useful = 100.0 * (1000.0 / 1024.0) * (1100.0 / 1104.0);
+        assert!((up.padding_efficiency_percent.unwrap() - useful).abs() < 1e-9);
+        assert_eq!(up.pad_first, Some(Dimension::K));
+        // HBM limits it: fuller tiles would not make it faster.
+        assert_eq!(up.padding_loss_ps, None);
+    });
+}
+
+#[test]
+fn padding_costs_time_where_compute_limits() {
+    let chip = sample_traces::synthetic::Chip::V6E;
+    let large = TrainingSpec { data: 1, model: 1, tokens: 8192, width: 1000, hidden: 4400, ..TrainingSpec::default() };
+    let model = capture(&Run::new(TrainingSpec { chip, ..large }));
+    with_context(&model, |cx| {
+        let report = cx.report::<Matmuls>().unwrap();
+        let up = report.sizes.iter().find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (8192, 1000, 4400)).unwrap();
+        let lost = up.total_time_ps as f64 * (1.0 - 1000.0 / 1024.0);
+        assert!((up.padding_loss_ps.unwrap() / lost - 1.0).abs() < 1e-9);
+        assert!((up.padding_gain_percent.unwrap() - 100.0).abs() < 1e-9);
+    });
+}
+
+#[test]
+fn the_matmul_of_v5e_has_its_size_in_both_formats() {
+    for (name, from) in [("xplane.pb", SizesFrom::Program), ("trace.json.gz", SizesFrom::Shapes)] {
+        let Some(model) = open(&format!("tpu/v5e_matmul.{name}")) else { return };
+        with_context(&model, |cx| {
+            let report = cx.report::<Matmuls>().unwrap();
+            let [row] = report.rows.as_slice() else { panic!("{} rows", report.rows.len()) };
+            assert_eq!(row.sizes, Some(Sizes { batch: 1, m: 512, k: 512, n: 512 }));
+            assert_eq!(
+                (row.flops, row.recorded_flops, row.sizes_from),
+                (Some(268_435_456), Some(268_435_456), Some(from))
+            );
+        });
+    }
+}
+
+#[test]
+fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
+    let Some(model) = open("tpu/v7x_vllm_tp2_a.trace.json.gz") else { return };
+    with_context(&model, |cx| {
+        let report = cx.report::<Matmuls>().unwrap();
+        assert_eq!((report.rows.len(), report.missing.len()), (257, 0));
+        let down = report.rows.iter().find(|row| row.name == "fusion.6").unwrap();
+        assert_eq!(down.sizes, Some(Sizes { batch: 1, m: 1024, k: 13824, n: 5120 }));
+        for row in &report.rows {
+            let (own, recorded) = (row.flops.unwrap() as f64, row.recorded_flops.unwrap() as f64);
+            assert!((1.0..1.02).contains(&(recorded / own)), "{}", row.name);
+        }
+    });
+}
+
+#[test]
+fn loops_repeat_as_often_as_the_compiler_says() {
+    let run = Run::new(TrainingSpec::default());
+    let model = capture(&run);
+    with_context(&model, |cx| {
+        let report = cx.report::<Loops>().unwrap();
+        let [row] = report.rows.as_slice() else { panic!("{} loops", report.rows.len()) };
+        assert_eq!(
+            (row.known_trip_count, row.measured_trip_count, row.measured_range),
+            (Some(3), Some(3.0), Some((3, 3)))
+        );
+        assert_eq!((row.occurrences, row.ops_per_iteration), (32, Some(1.0)));
+    });
+}
+
+#[test]
+fn a_loop_that_fills_a_cache() {
+    let decode = DecodeSpec { batch: 16, cache: 1024, tokens: 24 };
+    let run = Run::decoding(TrainingSpec { data: 1, model: 1, steps: 2, ..TrainingSpec::default() }, decode);
+    let model = capture(&run);
+    let time = |name: &str| run.programs[0].schedule.ops.iter().find(|op| op.name == name).unwrap().dur_ps;
+    with_context(&model, |cx| {
+        let report = cx.report::<Loops>().unwrap();
+        let [row] = report.rows.as_slice() else { panic!("{} loops", report.rows.len()) };
+        assert_eq!((row.known_trip_count, row.measured_trip_count, row.occurrences), (Some(24), Some(24.0), 2));
+        let own = run.programs[0].schedule.sums.loop_self / 24;
+        assert_eq!(row.iteration_time_ps, Some((own + time("fusion.1") + time("fusion.2")) as f64));
+        assert_eq!((row.iteration_own_time_ps, row.ops_per_iteration), (Some(own as f64), Some(2.0)));
+        assert_eq!(row.longest_op.as_deref(), Some("fusion.1"));
+
+        let outer = cx.instruction(op_named(&model, "while.3")).unwrap();
+        let (body, condition) = outer.module().loop_body(&outer).unwrap();
+        assert_eq!(&*outer.module().root(condition).unwrap().opcode, "compare");
+        let update = cx.instruction(op_named(&model, "fusion.2")).unwrap();
+        assert_eq!(update.computation, body);
+        let root = update.module().root(update.module().body(&update).unwrap()).unwrap();
+        assert_eq!(
+            (&*root.opcode, root.shape.as_ref().unwrap().bytes()),
+            ("dynamic-update-slice", Some(2 * 16 * 1024 * 2048))
+        );
+        let matmuls = cx.report::<Matmuls>().unwrap();
+        assert_eq!(
+            matmuls.rows.iter().map(|row| row.sizes.unwrap()).collect::<Vec<_>>(),
+            [Sizes { batch: 1, m: 16, k: 2048, n: 2048 }]
+        );
+    });
+}
+
+#[test]
+fn collectives_say_the_same_in_program_and_text() {
+    let model = capture(&Run::new(TrainingSpec { overlap: true, ..TrainingSpec::default() }));
+    with_context(&model, |cx| {
+        let mut compared = 0;
+        for op in model.op_ids().filter(|&op| model.op(op).program.is_some()) {
+            let instruction = cx.instruction(op).unwrap();
+            assert_eq!(instruction.module().origin, Origin::Proto, "{}", instruction.name);
+            let text = HloModule::from_text(model.str(model.op(op).hlo_text.unwrap())).unwrap();
+            let text = text.instructions.last().unwrap();
+            assert_eq!(text.shape, instruction.shape, "{}", instruction.name);
+            assert_eq!(text.attributes().fusion_kind, instruction.attributes().fusion_kind);
+            let groups = |it: &Instruction| {
+                it.attributes().collective.clone().map(|it| (it.channel_id, it.groups, it.uses_global_ids))
+            };
+            assert_eq!(groups(text), groups(&instruction), "{}", instruction.name);
+            compared += usize::from(groups(text).is_some());
+        }
+        assert!(compared > 5, "{compared}");
+        let module = cx.hlo(model.op(op_named(&model, "fusion.10")).program.unwrap()).unwrap();
+        assert_eq!(module.devices.as_ref().unwrap().partitions, 8);
+        assert!(module.computation(module.entry.unwrap()).unwrap().schedule.len() > 20);
+    });
 }

@@ -31,9 +31,11 @@ mod facts;
 mod groups;
 mod mesh;
 mod module;
+mod product;
 mod proto;
 mod stack;
 mod text;
+mod window;
 mod wire;
 
 pub use access::{HloCache, InstructionRef};
@@ -45,6 +47,7 @@ pub use facts::{
 pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
 pub use mesh::{AxisRef, MeshGroups};
 pub use module::{Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin};
+pub use product::{NoProduct, Product};
 pub use stack::Frame;
 
 pub use crate::hlo_text::{ArrayShape, Shape, element_bits};

@@ -1,5 +1,7 @@
 //! A module of one instruction, from its line of text.
 
+mod convolution;
+
 use std::sync::Arc;
 
 use super::config;
@@ -104,6 +106,7 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
     Attributes {
         fusion_kind: hlo.attribute("kind").and_then(FusionKind::parse),
         dot: (dot != DotDimensions::default()).then_some(dot),
+        convolution: convolution::parse(hlo),
         precision: PrecisionConfig { operands: precisions(hlo), algorithm: 0 },
         collective: (collective != Collective::default()).then_some(collective),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),

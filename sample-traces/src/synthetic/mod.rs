@@ -6,6 +6,7 @@
 
 mod chip;
 mod clock;
+mod decode;
 mod device;
 mod expected;
 mod hlo;
@@ -17,8 +18,9 @@ mod spec;
 
 pub use chip::Chip;
 pub use clock::StepTimes;
+pub use decode::DecodeSpec;
 pub use expected::{Expected, ExpectedCompile, ExpectedOp, ExpectedStep};
-pub use op::{Role, SyntheticOp};
+pub use op::{Groups, Inner, Role, SyntheticOp};
 pub use program::Program;
 pub use schedule::{Execution, InFlight, Schedule, Sums};
 pub use spec::{AsyncLine, TrainingSpec};
@@ -53,6 +55,15 @@ impl Run {
             }
         }
         let programs: Vec<_> = tokens.into_iter().map(|tokens| Program::compile(&spec, tokens)).collect();
+        let steps = clock::step_times(&spec, &programs);
+        let expected = Expected::new(&spec, &programs, &steps);
+        Self { spec, programs, steps, expected }
+    }
+
+    /// Lays out a run that generates tokens instead: the same chips and times, but each
+    /// step executes the program of `decode`.
+    pub fn decoding(spec: TrainingSpec, decode: DecodeSpec) -> Self {
+        let programs = vec![decode.compile(&spec)];
         let steps = clock::step_times(&spec, &programs);
         let expected = Expected::new(&spec, &programs, &steps);
         Self { spec, programs, steps, expected }

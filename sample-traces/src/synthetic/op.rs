@@ -30,6 +30,49 @@ impl Role {
     }
 }
 
+/// What an op calls, in its HLO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inner {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A fusion of a matrix multiplication, written as a convolution.
+    Product,
+    /// A fusion of elementwise operations.
+    Elementwise,
+    /// A fusion that writes a part of its first operand.
+    Update,
+    /// Other ops, so many times.
+    Loop {
+        /// Iterations, known to the compiler.
+        times: u64,
+    },
+}
+
+/// Which devices communicate: `[count,size]<=[dims]T(permutation)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// Identity of the op across devices.
+    pub channel: u32,
+    /// Number of groups.
+    pub count: u64,
+    /// Devices in each.
+    pub size: u64,
+    /// The grid that numbers the devices.
+    pub dims: Vec<u64>,
+    /// Order of its dimensions; empty where unchanged.
+    pub permutation: Vec<u64>,
+}
+
+impl Groups {
+    /// As in HLO text.
+    pub(super) fn text(&self) -> String {
+        let list = |values: &[u64]| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let order = if self.permutation.is_empty() { String::new() } else { format!("T({})", list(&self.permutation)) };
+        format!("replica_groups=[{},{}]<=[{}]{order}", self.count, self.size, list(&self.dims))
+    }
+}
+
 /// One instruction of a program.
 #[derive(Clone, Debug)]
 pub struct SyntheticOp {
@@ -59,6 +102,12 @@ pub struct SyntheticOp {
     pub bytes: [u64; 3],
     /// Communicating devices and the size of the whole buffer, of collectives.
     pub collective: Option<(u32, u64)>,
+    /// What it calls.
+    pub inner: Inner,
+    /// The loop that contains it.
+    pub inside: Option<usize>,
+    /// Which devices communicate.
+    pub groups: Option<Groups>,
 }
 
 impl SyntheticOp {
@@ -67,6 +116,11 @@ impl SyntheticOp {
         let operands: Vec<_> = self.operands.iter().map(|(shape, name)| format!("{shape} %{name}")).collect();
         let Self { name, shape, opcode, attributes, .. } = self;
         format!("%{name} = {shape} {opcode}({}){attributes}", operands.join(", "))
+    }
+
+    /// The number at the end of its name.
+    pub(super) fn number(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or_default()
     }
 
     /// Bytes to and from HBM of one execution.

@@ -1,6 +1,6 @@
 //! The program of one training step.
 
-use super::op::{Pace, Role, SyntheticOp};
+use super::op::{Groups, Inner, Pace, Role, SyntheticOp};
 use super::schedule::Schedule;
 use super::spec::TrainingSpec;
 
@@ -11,7 +11,7 @@ const ACTIVATION_FLOPS: u64 = 10;
 /// Operations per weight that are charged to the optimizer.
 const OPTIMIZER_FLOPS: u64 = 12;
 /// Own time of a loop, per iteration.
-const LOOP_OVERHEAD_PS: i64 = 150_000;
+pub(super) const LOOP_OVERHEAD_PS: i64 = 150_000;
 /// What is prefetched to VMEM beside the optimizer.
 const PREFETCH_ROWS: u64 = 4096;
 
@@ -24,6 +24,8 @@ pub struct Program {
     pub id: u64,
     /// Tokens of its input.
     pub tokens: u64,
+    /// Devices that it runs on.
+    pub devices: u32,
     /// One execution.
     pub schedule: Schedule,
 }
@@ -38,7 +40,7 @@ impl Program {
         compiler.update();
         let name = "jit_train_step";
         let id = fingerprint(&format!("{name} {} {} {tokens} {} {}", spec.name, spec.chip.id, spec.width, spec.hidden));
-        Self { name, id, tokens, schedule: compiler.out.close() }
+        Self { name, id, tokens, devices: spec.devices(), schedule: compiler.out.close() }
     }
 
     /// Name with the id, as on the timeline.
@@ -48,7 +50,7 @@ impl Program {
 }
 
 /// FNV-1a: any 64-bit number, the same on every machine.
-fn fingerprint(text: &str) -> u64 {
+pub(super) fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -73,6 +75,7 @@ struct Collective {
     bytes: (u64, u64),
     takes_ps: i64,
     attributes: String,
+    groups: Groups,
     place: String,
 }
 
@@ -159,6 +162,7 @@ impl Compiler<'_> {
             dur_ps: self.pace().op_ps(flops, 1.0, read + write),
             flops,
             bytes: [read, write, 0],
+            inner: Inner::Elementwise,
             ..op(&format!("fusion.{number}"), "loop fusion", Role::Vector)
         };
         let layers = u64::from(self.spec.layers);
@@ -172,7 +176,7 @@ impl Compiler<'_> {
             bytes: [read * layers, write * layers, 0],
             ..op(&format!("while.{number}"), "while", Role::Loop)
         };
-        self.out.repeat(outer, body, self.spec.layers, LOOP_OVERHEAD_PS);
+        self.out.repeat(outer, vec![body], self.spec.layers, LOOP_OVERHEAD_PS);
         self.out.finish(&pending, done);
     }
 
@@ -194,6 +198,7 @@ impl Compiler<'_> {
             dur_ps: self.pace().op_ps(flops, fill, read + write),
             flops,
             bytes: [read, write, write],
+            inner: Inner::Product,
             ..op(&format!("fusion.{number}"), "convolution fusion", Role::Matmul)
         });
     }
@@ -212,6 +217,7 @@ impl Compiler<'_> {
             dur_ps: self.pace().op_ps(flops, 1.0, 2 * BF16 * elements),
             flops,
             bytes: [BF16 * elements, BF16 * elements, 0],
+            inner: Inner::Elementwise,
             ..op(&format!("fusion.{number}"), "loop fusion", Role::Vector)
         });
     }
@@ -230,7 +236,8 @@ impl Compiler<'_> {
             buffer,
             bytes: (buffer / u64::from(devices), buffer),
             takes_ps: self.pace().ring_ps(devices, buffer, 1),
-            attributes: format!("{}, dimensions={{1}}, use_global_device_ids=true", self.groups_over_data()),
+            attributes: ", dimensions={1}, use_global_device_ids=true".to_owned(),
+            groups: self.groups_over_data(),
             place: format!("layer_{layer}/all_gather"),
         }
     }
@@ -261,16 +268,21 @@ impl Compiler<'_> {
             buffer,
             bytes: (buffer, buffer),
             takes_ps: self.pace().ring_ps(devices, buffer, 2),
-            attributes: format!(
-                ", replica_groups=[{groups},{devices}]<=[{total}], use_global_device_ids=true, to_apply=%add"
-            ),
+            attributes: ", use_global_device_ids=true, to_apply=%add".to_owned(),
+            groups: Groups {
+                channel: 0,
+                count: u64::from(groups),
+                size: u64::from(devices),
+                dims: vec![u64::from(total)],
+                permutation: Vec::new(),
+            },
             place: place.to_owned(),
         }
     }
 
-    fn groups_over_data(&self) -> String {
-        let (data, model) = (self.spec.data, self.spec.model);
-        format!(", replica_groups=[{model},{data}]<=[{data},{model}]T(1,0)")
+    fn groups_over_data(&self) -> Groups {
+        let (data, model) = (u64::from(self.spec.data), u64::from(self.spec.model));
+        Groups { channel: 0, count: model, size: data, dims: vec![data, model], permutation: vec![1, 0] }
     }
 
     fn wait_for(&mut self, collective: &Collective) {
@@ -311,6 +323,7 @@ impl Compiler<'_> {
             shape: collective.shapes.0.clone(),
             operands,
             attributes: String::new(),
+            groups: None,
             ..self.half(collective, &name, opcode, Role::CollectiveDone)
         };
         self.out.finish(pending, op);
@@ -319,7 +332,8 @@ impl Compiler<'_> {
     fn half(&self, collective: &Collective, name: &str, opcode: &'static str, role: Role) -> SyntheticOp {
         SyntheticOp {
             operands: vec![(collective.shapes.1.clone(), format!("operand.{}", self.number))],
-            attributes: format!(", channel_id={}{}", self.number, collective.attributes),
+            attributes: format!(", channel_id={}, {}{}", self.number, collective.groups.text(), collective.attributes),
+            groups: Some(Groups { channel: self.number, ..collective.groups.clone() }),
             framework_name: format!("jit(train_step)/jit(main)/{}:", collective.place),
             source_line: 38,
             collective: Some((collective.devices, collective.buffer)),
@@ -338,7 +352,7 @@ impl Compiler<'_> {
     }
 }
 
-fn op(name: &str, category: &'static str, role: Role) -> SyntheticOp {
+pub(super) fn op(name: &str, category: &'static str, role: Role) -> SyntheticOp {
     SyntheticOp {
         name: name.to_owned(),
         category,
@@ -353,11 +367,14 @@ fn op(name: &str, category: &'static str, role: Role) -> SyntheticOp {
         flops: 0,
         bytes: [0; 3],
         collective: None,
+        inner: Inner::Nothing,
+        inside: None,
+        groups: None,
     }
 }
 
 /// A shape with the usual layout: last dimension fastest, tiled for its type.
-fn shape(element: &str, dimensions: &[u64]) -> String {
+pub(super) fn shape(element: &str, dimensions: &[u64]) -> String {
     let list = |values: Vec<u64>| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let order = list((0..dimensions.len() as u64).rev().collect());
     let tiles = match (element, dimensions.len()) {

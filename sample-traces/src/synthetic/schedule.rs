@@ -9,7 +9,7 @@
 //! lengths of ops and not from intervals, so that they are an independent account
 //! of what the interval arithmetic of the analyses must find.
 
-use super::op::{Role, SyntheticOp};
+use super::op::{Inner, Role, SyntheticOp};
 
 /// From the begin of a program to its first op.
 pub(super) const LEAD_IN_PS: i64 = 5_000;
@@ -174,20 +174,23 @@ impl Schedule {
         self.in_flight.push(InFlight { start_op: pending.start_op, done_op, start_ps: pending.start_ps, dur_ps });
     }
 
-    /// Runs `body` so many times inside of `outer`, with some time of the loop's
+    /// Runs all of `body` so many times inside of `outer`, with some time of the loop's
     /// own before each.
-    pub(super) fn repeat(&mut self, outer: SyntheticOp, body: SyntheticOp, times: u32, own_ps: i64) {
-        let total = i64::from(times) * (own_ps + body.dur_ps);
-        self.ops.push(SyntheticOp { dur_ps: total, ..outer });
-        let (outer, inner) = (self.ops.len() - 1, self.ops.len());
+    pub(super) fn repeat(&mut self, outer: SyntheticOp, body: Vec<SyntheticOp>, times: u32, own_ps: i64) {
+        let iteration = own_ps + body.iter().map(|op| op.dur_ps).sum::<i64>();
+        let total = i64::from(times) * iteration;
+        self.ops.push(SyntheticOp { dur_ps: total, inner: Inner::Loop { times: u64::from(times) }, ..outer });
+        let outer = self.ops.len() - 1;
         let start = self.cursor;
         self.place(outer, total);
-        let body_ps = body.dur_ps;
-        self.ops.push(body);
+        let first = self.ops.len();
+        self.ops.extend(body.into_iter().map(|op| SyntheticOp { inside: Some(outer), ..op }));
         self.cursor = start;
         for _ in 0..times {
             self.cursor += own_ps;
-            self.place(inner, body_ps);
+            for inner in first..self.ops.len() {
+                self.place(inner, self.ops[inner].dur_ps);
+            }
         }
         self.cursor += OP_GAP_PS;
         self.sums.busy += total;

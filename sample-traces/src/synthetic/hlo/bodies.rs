@@ -1,0 +1,113 @@
+//! Computations that ops call.
+
+use std::collections::BTreeMap;
+
+use super::writer::{Computation, Instruction};
+use super::{Builder, Inner, SyntheticOp};
+
+impl Builder<'_> {
+    /// The computations that op `index` calls.
+    pub(super) fn called(&mut self, index: usize) -> Vec<u64> {
+        let op = &self.program.schedule.ops[index];
+        match op.inner {
+            Inner::Nothing if op.attributes.contains("to_apply=") => vec![self.add()],
+            Inner::Nothing => Vec::new(),
+            Inner::Product | Inner::Elementwise | Inner::Update => vec![self.fused(op)],
+            Inner::Loop { .. } => self.loop_of(index),
+        }
+    }
+
+    /// The function of reductions, once.
+    fn add(&mut self) -> u64 {
+        if let Some(add) = self.add {
+            return add;
+        }
+        let mut out = Computation::new("add");
+        let operands = (0..2).map(|i| self.writer.parameter(&mut out, &format!("add.arg.{i}"), "bf16[]", i)).collect();
+        let sum = Instruction { name: "add.sum", opcode: "add", shape: "bf16[]", operands, ..Default::default() };
+        let root = self.writer.add(&mut out, &sum, |_| {});
+        let id = self.writer.end(out, root, false);
+        self.add = Some(id);
+        id
+    }
+
+    fn fused(&mut self, op: &SyntheticOp) -> u64 {
+        let number = op.number();
+        let mut out = Computation::new(&format!("fused_computation.{number}"));
+        let mut operands = Vec::new();
+        for (i, (shape, _)) in op.operands.iter().enumerate() {
+            let name = format!("param_{i}.{number}");
+            operands.push(self.writer.parameter(&mut out, &name, shape, i as u64));
+        }
+        let (opcode, name) = match op.inner {
+            Inner::Product => ("convolution", format!("convolution.{number}")),
+            Inner::Update => ("dynamic-update-slice", format!("dynamic-update-slice.{number}")),
+            _ => ("tanh", format!("tanh.{number}")),
+        };
+        let instruction = Instruction { name: &name, opcode, shape: &op.shape, operands, ..Default::default() };
+        let is_product = op.inner == Inner::Product;
+        let root = self.writer.add(&mut out, &instruction, |out| {
+            if is_product {
+                // bf_io->bf: rows × inner by inner × columns.
+                out.message(16, |dimensions| {
+                    for field in [4, 8, 10] {
+                        dimensions.uint(field, 1);
+                    }
+                });
+                out.message(51, |precision| precision.packed(1, [0, 0]));
+            }
+        });
+        self.writer.end(out, root, true)
+    }
+
+    /// Body and condition of the loop `index`: counter and state in, counter and state out.
+    fn loop_of(&mut self, index: usize) -> Vec<u64> {
+        let program = self.program;
+        let outer = &program.schedule.ops[index];
+        let number = outer.number();
+        let inner: Vec<usize> =
+            (0..program.schedule.ops.len()).filter(|&at| program.schedule.ops[at].inside == Some(index)).collect();
+        let called: Vec<Vec<u64>> = inner.iter().map(|&at| self.called(at)).collect();
+
+        let mut body = Computation::new(&format!("body.{number}"));
+        let state = self.writer.parameter(&mut body, &format!("body.state.{number}"), &outer.shape, 0);
+        let mut known = BTreeMap::new();
+        let mut results = Vec::new();
+        let mut parts = 0;
+        for (&at, called) in inner.iter().zip(called) {
+            let op = &program.schedule.ops[at];
+            for (shape, name) in &op.operands {
+                if !known.contains_key(name) {
+                    parts += 1;
+                    let part = Instruction {
+                        name,
+                        opcode: "get-tuple-element",
+                        shape,
+                        operands: vec![state],
+                        ..Default::default()
+                    };
+                    known.insert(name.clone(), self.writer.add(&mut body, &part, |out| out.uint(13, parts)));
+                }
+            }
+            results.push(self.op(&mut body, op, called, &mut known));
+        }
+        let name = format!("body.result.{number}");
+        let tuple =
+            Instruction { name: &name, opcode: "tuple", shape: &outer.shape, operands: results, ..Default::default() };
+        let root = self.writer.add(&mut body, &tuple, |_| {});
+        let body = self.writer.end(body, root, false);
+
+        let mut condition = Computation::new(&format!("condition.{number}"));
+        let state = self.writer.parameter(&mut condition, &format!("condition.state.{number}"), &outer.shape, 0);
+        let name = format!("condition.compare.{number}");
+        let compare = Instruction {
+            name: &name,
+            opcode: "compare",
+            shape: "pred[]",
+            operands: vec![state],
+            ..Default::default()
+        };
+        let root = self.writer.add(&mut condition, &compare, |_| {});
+        vec![body, self.writer.end(condition, root, false)]
+    }
+}

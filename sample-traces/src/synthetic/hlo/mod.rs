@@ -1,0 +1,164 @@
+//! The `xla.HloProto` of a synthetic program: what the compiler would have written.
+//!
+//! ```text
+//! fused_computation.N   parameters, then a convolution (matmuls), tanh (vector ops) …
+//! body.N, condition.N   of loops
+//! main                  parameters, then the ops of the schedule
+//! ```
+//!
+//! Field numbers: `xla/service/hlo.proto` and `xla/xla_data.proto` in openxla/xla.
+
+mod bodies;
+mod shape;
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::op::{Groups, Inner, SyntheticOp};
+use super::program::Program;
+use crate::write::wire::Message;
+use writer::{Computation, Instruction, Writer};
+
+/// The imaginary source.
+const FILE: &str = "train.py";
+/// Line that calls the step.
+const CALLER: u64 = 80;
+
+/// The serialized program.
+pub(super) fn proto(program: &Program) -> Vec<u8> {
+    let mut builder = Builder { program, writer: Writer::default(), add: None };
+    let (entry, order) = builder.entry();
+    let mut out = Message::default();
+    out.message(1, |module| {
+        module.text(1, program.name);
+        module.text(2, "main");
+        for computation in builder.writer.into_computations() {
+            module.bytes(3, &computation.into_bytes());
+        }
+        module.uint(5, program.id);
+        module.uint(6, entry);
+        module.message(7, |schedule| {
+            schedule.message(1, |sequence| {
+                sequence.uint(1, entry);
+                sequence.message(2, |ids| ids.packed(1, order));
+            });
+        });
+        module.message(15, |assignment| {
+            assignment.uint(1, 1);
+            assignment.uint(2, u64::from(program.devices));
+            for device in 0..u64::from(program.devices) {
+                assignment.message(3, |devices| devices.packed(1, [device]));
+            }
+        });
+        module.message(17, |frames| stack_frames(&lines(program), frames));
+    });
+    out.into_bytes()
+}
+
+/// Source lines of the program, each once.
+fn lines(program: &Program) -> Vec<u64> {
+    let lines = program.schedule.ops.iter().map(|op| u64::from(op.source_line)).filter(|&line| line > 0);
+    lines.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Frame 1 is the caller, frame `i + 2` line `i` of the step.
+fn stack_frames(lines: &[u64], out: &mut Message) {
+    out.text(1, FILE);
+    out.text(2, "main");
+    out.text(2, "train_step");
+    for (function, line) in std::iter::once((1, CALLER)).chain(lines.iter().map(|&line| (2, line))) {
+        out.message(3, |location| {
+            location.uint(1, 1);
+            location.uint(2, function);
+            location.uint(3, line);
+        });
+    }
+    for frame in 0..=lines.len() as u64 {
+        out.message(4, |out| {
+            out.uint(1, frame + 1);
+            out.uint(2, u64::from(frame > 0));
+        });
+    }
+}
+
+struct Builder<'a> {
+    program: &'a Program,
+    writer: Writer,
+    /// The function that reductions call.
+    add: Option<u64>,
+}
+
+impl Builder<'_> {
+    /// The entry computation and the order of its instructions.
+    fn entry(&mut self) -> (u64, Vec<u64>) {
+        let ops = &self.program.schedule.ops;
+        // Callees come before their callers.
+        let called: Vec<Vec<u64>> = (0..ops.len()).map(|index| self.called(index)).collect();
+        let mut main = Computation::new("main");
+        let mut known = BTreeMap::new();
+        let mut parameters = 0;
+        for op in ops.iter().filter(|op| op.inside.is_none()) {
+            for (shape, name) in &op.operands {
+                let made = ops.iter().any(|op| op.name == *name && op.inside.is_none());
+                if !made && !known.contains_key(name) {
+                    known.insert(name.clone(), self.writer.parameter(&mut main, name, shape, parameters));
+                    parameters += 1;
+                }
+            }
+        }
+        let mut last = 0;
+        for (op, called) in ops.iter().zip(called).filter(|(op, _)| op.inside.is_none()) {
+            last = self.op(&mut main, op, called, &mut known);
+        }
+        let order = main.instructions.clone();
+        (self.writer.end(main, last, false), order)
+    }
+
+    /// Adds an op whose operands are known by name.
+    fn op(
+        &mut self,
+        computation: &mut Computation,
+        op: &SyntheticOp,
+        called: Vec<u64>,
+        known: &mut BTreeMap<String, u64>,
+    ) -> u64 {
+        let operands = op.operands.iter().filter_map(|(_, name)| known.get(name).copied()).collect();
+        let instruction = Instruction { name: &op.name, opcode: op.opcode, shape: &op.shape, operands, called };
+        let frame = lines(self.program).iter().position(|&line| line == u64::from(op.source_line));
+        let id = self.writer.add(computation, &instruction, |out| {
+            out.message(7, |metadata| {
+                metadata.text(2, op.framework_name.trim_end_matches(':'));
+                if op.source_line > 0 {
+                    metadata.text(3, FILE);
+                    metadata.uint(4, u64::from(op.source_line));
+                }
+                metadata.uint(15, frame.map_or(0, |frame| frame as u64 + 2));
+            });
+            write_facts(op, out);
+        });
+        known.insert(op.name.clone(), id);
+        id
+    }
+}
+
+/// What only some instructions have.
+fn write_facts(op: &SyntheticOp, out: &mut Message) {
+    match op.category {
+        "convolution fusion" => out.text(11, "kOutput"),
+        "loop fusion" => out.text(11, "kLoop"),
+        _ => {}
+    }
+    if let Inner::Loop { times } = op.inner {
+        out.text(43, &format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}"));
+    }
+    if let Some(Groups { channel, count, size, dims, permutation }) = &op.groups {
+        out.uint(26, u64::from(*channel));
+        out.uint(71, 1);
+        out.message(92, |groups| {
+            groups.uint(1, *count);
+            groups.uint(2, *size);
+            groups.packed(3, dims.iter().copied());
+            groups.packed(4, permutation.iter().copied());
+        });
+    }
+}

@@ -1,0 +1,80 @@
+//! A program message that grows: computations of instructions.
+
+use super::shape;
+use crate::write::wire::Message;
+
+/// An instruction before it has a number.
+#[derive(Default)]
+pub(super) struct Instruction<'a> {
+    pub(super) name: &'a str,
+    pub(super) opcode: &'a str,
+    pub(super) shape: &'a str,
+    pub(super) operands: Vec<u64>,
+    pub(super) called: Vec<u64>,
+}
+
+/// Numbers instructions and computations, and collects the latter.
+#[derive(Default)]
+pub(super) struct Writer {
+    computations: Vec<Message>,
+    instructions: u64,
+}
+
+/// A computation that grows.
+pub(super) struct Computation {
+    out: Message,
+    pub(super) instructions: Vec<u64>,
+}
+
+impl Computation {
+    pub(super) fn new(name: &str) -> Self {
+        let mut out = Message::default();
+        out.text(1, name);
+        Self { out, instructions: Vec::new() }
+    }
+}
+
+impl Writer {
+    /// Adds an instruction; returns its number.
+    pub(super) fn add(
+        &mut self,
+        computation: &mut Computation,
+        instruction: &Instruction<'_>,
+        more: impl FnOnce(&mut Message),
+    ) -> u64 {
+        self.instructions += 1;
+        let id = self.instructions;
+        computation.out.message(2, |out| {
+            out.text(1, instruction.name);
+            out.text(2, instruction.opcode);
+            out.message(3, |out| shape::write(instruction.shape, out));
+            out.uint(35, id);
+            out.packed(36, instruction.operands.iter().copied());
+            out.packed(38, instruction.called.iter().copied());
+            more(out);
+        });
+        computation.instructions.push(id);
+        id
+    }
+
+    /// Adds a parameter; returns its number.
+    pub(super) fn parameter(&mut self, computation: &mut Computation, name: &str, shape: &str, number: u64) -> u64 {
+        let instruction = Instruction { name, opcode: "parameter", shape, ..Instruction::default() };
+        self.add(computation, &instruction, |out| out.uint(9, number))
+    }
+
+    /// Ends a computation; returns its number.
+    pub(super) fn end(&mut self, computation: Computation, root: u64, is_fusion: bool) -> u64 {
+        let mut out = computation.out;
+        let id = self.computations.len() as u64 + 1;
+        out.uint(5, id);
+        out.uint(6, root);
+        out.uint(7, u64::from(is_fusion));
+        self.computations.push(out);
+        id
+    }
+
+    pub(super) fn into_computations(self) -> Vec<Message> {
+        self.computations
+    }
+}
