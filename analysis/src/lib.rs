@@ -19,6 +19,7 @@ pub mod doctor;
 pub mod expected;
 pub mod framework;
 pub mod gaps;
+pub mod hardware_counters;
 pub mod hints;
 pub mod hlo;
 pub mod hlo_text;
@@ -38,6 +39,7 @@ pub mod replay;
 mod report;
 pub mod roofline;
 mod scope;
+pub mod sparse_cores;
 pub mod stats;
 pub mod step_parts;
 pub mod steps;
@@ -88,6 +90,8 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<matmuls::Matmuls>(),
     entry::<loops::Loops>(),
     entry::<kernels::Kernels>(),
+    entry::<hardware_counters::HardwareCounters>(),
+    entry::<sparse_cores::SparseCores>(),
     entry::<overlap::Overlap>(),
     entry::<collectives::Collectives>(),
     entry::<memory::Memory>(),

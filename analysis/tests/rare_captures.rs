@@ -4,10 +4,12 @@
 
 use std::sync::Arc;
 
+use analysis::hardware_counters::{Generation, HardwareCounters};
 use analysis::kernels::{Declared, Kernels};
+use analysis::sparse_cores::SparseCores;
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
-use sample_traces::rare::PallasKernel;
+use sample_traces::rare::{CounterSamples, PallasKernel, SparseOffload};
 use sample_traces::session::Session;
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{IssueKind, TraceModel};
@@ -92,4 +94,75 @@ fn a_pallas_kernel_and_its_pipeline() {
         }
         assert!(report.hints.iter().any(|hint| hint.contains("memory bound")), "{:?}", report.hints);
     }
+}
+
+#[test]
+fn hardware_counters_by_number_and_sample() {
+    let capture = Capture::xplane(&CounterSamples::default().session());
+    // All counters of a sample are read at once and lie side by side.
+    assert!(capture.model.all_lanes().iter().all(|lane| lane.depth == 0));
+    let report = capture.report::<HardwareCounters>();
+    let device = &report.devices[0];
+    assert_eq!((report.devices.len(), device.generation), (1, Some(Generation::V6e)));
+    let percents = |metrics: &[analysis::hardware_counters::CounterMetric]| {
+        metrics.iter().map(|metric| (metric.id, (metric.percent().unwrap() * 1e6).round() / 1e6)).collect::<Vec<_>>()
+    };
+    let names: Vec<_> = device.samples.iter().map(|sample| sample.name.as_str()).collect();
+    assert_eq!(names, ["kernel_a", "kernel_b"]);
+    assert_eq!(percents(&device.samples[0].metrics), [("scalar", 25.0), ("mxu_busy", 25.0)]);
+    // 1.28 GB of 1637.993 GB/s over 3 million cycles at 1.75 GHz.
+    let hbm: f64 = 100.0 * 1.28e9 / (1_637.993_152_512e9 * 3e6 / 1.75e9);
+    assert_eq!(
+        percents(&device.samples[1].metrics),
+        [("mxu_busy", 58.333_333), ("mxu_0", 80.0), ("mxu_bf16", 40.0), ("hbm", (hbm * 1e6).round() / 1e6)]
+    );
+    // Over both samples 2 of 4 million cycles.
+    assert!(device.metrics.iter().any(|metric| metric.id == "mxu_busy" && near(metric.percent().unwrap(), 50.0)));
+    let unknown: Vec<_> = device.counts.iter().filter(|count| !count.is_known).map(|count| count.id).collect();
+    assert_eq!(unknown, [12_345]);
+}
+
+#[test]
+fn counters_of_other_chips_are_listed_and_not_interpreted() {
+    let samples = CounterSamples { chip: sample_traces::synthetic::Chip::V5P, ..CounterSamples::default() };
+    let report = Capture::xplane(&samples.session()).report::<HardwareCounters>();
+    assert_eq!((report.devices[0].generation, report.devices[0].metrics.len()), (None, 0));
+    assert!(report.devices[0].counts.iter().all(|count| !count.is_known && count.value > 0.0));
+    let none = Capture::xplane(&PallasKernel::default().session()).try_report::<HardwareCounters>();
+    assert!(none.is_err_and(|why| why.to_string().contains("tpu_enable_periodic_counter_sampling")));
+}
+
+/// Whether an arrow or the number says where work went, in both forms of a capture;
+/// the export drops arrows but keeps the number.
+#[test]
+fn work_handed_to_a_sparse_core() {
+    const US: i64 = 1_000_000;
+    for arrows in [true, false] {
+        let session = SparseOffload { arrows, ..SparseOffload::default() }.session();
+        for capture in [Capture::xplane(&session), Capture::json(&session)] {
+            let report = capture.report::<SparseCores>();
+            let core = &report.cores[0];
+            assert_eq!((report.cores.len(), core.core.as_str()), (1, "/device:TPU:0 SparseCore 1"));
+            // From the first op of the device to the end of its last: 3 periods and 10 µs.
+            assert_eq!((core.window_ps, core.busy_ps), (70 * US, Some(28 * US)));
+            assert!(near(core.busy_percent.unwrap(), 40.0));
+            assert_eq!((core.programs, core.program_ps, core.steps), (4, 32 * US, 4));
+            assert!(near(core.step_mean_ps.unwrap(), 9e6));
+
+            let offload = &report.offloads[0];
+            assert_eq!((report.offloads.len(), report.unmatched, offload.occurrences), (1, 0, 4));
+            assert_eq!((offload.op.as_str(), offload.runs.join(" ").as_str()), ("lookup-start.1", "lookup(9)"));
+            assert_eq!((offload.sparse_ps, offload.hidden_ps), (28 * US, 20 * US));
+            assert_eq!((offload.in_flight_ps, offload.waited_ps), (40 * US, Some(12 * US)));
+            let ops: Vec<_> = report.ops.iter().map(|op| (op.op.as_str(), op.occurrences, op.self_ps)).collect();
+            assert_eq!(ops, [("gather.1", 4, 16 * US), ("scatter.1", 4, 12 * US)]);
+        }
+    }
+}
+
+#[test]
+fn a_start_without_work_is_counted_and_not_guessed() {
+    let spec = SparseOffload { arrows: false, lose_last: true, ..SparseOffload::default() };
+    let report = Capture::xplane(&spec.session()).report::<SparseCores>();
+    assert_eq!((report.unmatched, report.offloads[0].occurrences), (1, 3));
 }

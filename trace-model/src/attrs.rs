@@ -63,6 +63,14 @@ pub enum SliceAttr {
     Address,
     /// `StringId` index of the name of the allocator.
     Allocator,
+    /// Number that an op which hands work over shares with the program that does it.
+    OffloadStart,
+    /// How many times this op handed work over before.
+    OffloadExecution,
+    /// Which hardware counter was read, by its number.
+    CounterId,
+    /// What it read, as `f64` bits.
+    CounterValueBits,
 }
 
 /// One sparse column: rows sorted, values beside.

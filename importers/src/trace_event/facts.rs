@@ -60,6 +60,10 @@ fn known(key: &[u8]) -> Option<Known> {
         b"dropped_traces" => Known::Execution(Attr(SliceAttr::DroppedTraces)),
         b"device_ordinal" => Known::Execution(Attr(SliceAttr::DeviceOrdinal)),
         b"bytes_transferred" | b"size" => Known::Execution(Attr(SliceAttr::TransferBytes)),
+        b"tc_offload_start_id" => Known::Execution(Attr(SliceAttr::OffloadStart)),
+        b"offload_execution_index" => Known::Execution(Attr(SliceAttr::OffloadExecution)),
+        b"performance_counter_id" => Known::Execution(Attr(SliceAttr::CounterId)),
+        b"counter_value" => Known::Execution(Attr(SliceAttr::CounterValueBits)),
         b"offload_core_id" => Known::Execution(Attr(SliceAttr::OffloadCore)),
         b"num_occurrences" => Known::Execution(Attr(SliceAttr::Occurrences)),
         b"flops" => Known::Number(FLOPS),
@@ -177,6 +181,10 @@ impl Facts {
                 if let Some(factor) = number::float(value.number()).filter(|factor| (factor - 1.0).abs() > 1e-12) {
                     self.said.attrs.push((SliceAttr::TimeScaleBits, factor.to_bits() as i64));
                 }
+            }
+            ExecutionArg::Attr(SliceAttr::CounterValueBits) => {
+                let bits = number::float(value.number()).map(|value| value.to_bits() as i64);
+                self.said.attrs.extend(bits.map(|bits| (SliceAttr::CounterValueBits, bits)));
             }
             ExecutionArg::Attr(attr) => {
                 if let Some(number) = number::integer(value.number()) {

@@ -40,6 +40,9 @@ known_stats! {
     DmaStall = "dma_stall_duration_ps";
     TimeScale = "Time Scale Multiplier";
     OffloadCore = "offload_core_id";
+    OffloadStart = "tc_offload_start_id";
+    OffloadExecution = "offload_execution_index";
+    CounterId = "performance_counter_id";
     Flow = "flow";
     GroupId = "group_id";
     RunId = "run_id";

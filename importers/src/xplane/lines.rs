@@ -194,8 +194,12 @@ fn event_stat(
             event.done_op = (context.kind == TrackKind::AsyncOps).then_some(value);
             return Ok(());
         }
-        Known::TimeScale | Known::Fragmentation => {
-            let attr = if known == Known::TimeScale { SliceAttr::TimeScaleBits } else { SliceAttr::FragmentationBits };
+        Known::TimeScale | Known::Fragmentation | Known::CounterValue => {
+            let attr = match known {
+                Known::TimeScale => SliceAttr::TimeScaleBits,
+                Known::Fragmentation => SliceAttr::FragmentationBits,
+                _ => SliceAttr::CounterValueBits,
+            };
             attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
             return Ok(());
         }
@@ -208,6 +212,9 @@ fn event_stat(
         Known::BytesAccessed => SliceAttr::Bytes,
         Known::DmaStall => SliceAttr::DmaStallPs,
         Known::OffloadCore => SliceAttr::OffloadCore,
+        Known::OffloadStart => SliceAttr::OffloadStart,
+        Known::OffloadExecution => SliceAttr::OffloadExecution,
+        Known::CounterId => SliceAttr::CounterId,
         Known::GroupId => SliceAttr::GroupId,
         Known::RunId => SliceAttr::RunId,
         Known::QueueId => SliceAttr::QueueId,
@@ -234,6 +241,16 @@ fn event_stat(
     let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
     attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
     Ok(())
+}
+
+/// A counter's number can be the same for all events of its metadata, or be the
+/// number of the metadata itself.
+fn complete_counter(tables: &Tables, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
+    attrs.push((SliceAttr::Instant, 1));
+    if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {
+        let id = tables.metadata_int(metadata, Known::CounterId).unwrap_or(metadata as i64);
+        attrs.push((SliceAttr::CounterId, id));
+    }
 }
 
 impl Event {
@@ -276,7 +293,12 @@ impl Decoded {
             self.aggregates.push(AggregateRow { label, occurrences, total: dur, self_time, min });
             return;
         }
-        let range = self.range(base_ps, event.offset_ps, dur, at);
+        let mut range = self.range(base_ps, event.offset_ps, dur, at);
+        if attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
+            complete_counter(context.tables, event.metadata, attrs);
+            // Hundreds of counters are read at once: as spans they would nest.
+            range.end = range.start;
+        }
         let device = event
             .device_start
             .zip(event.device_dur)

@@ -131,6 +131,21 @@ impl Tables {
         self.index.event_messages()
     }
 
+    /// The whole number that the metadata of an event says of a stat.
+    pub(super) fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
+        let message = self.event_messages().get(self.event_row(event)?)?.clone();
+        let mut cursor = Cursor::new(self.bytes(), message);
+        while let Ok(Some(field)) = cursor.next() {
+            if let (5, Value::Bytes(range)) = field
+                && let Ok((id, value)) = stat(self.bytes(), range)
+                && self.known(id) == wanted
+            {
+                return self.int(&value);
+            }
+        }
+        None
+    }
+
     /// What a stat is, where it is one that the importer reads.
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {

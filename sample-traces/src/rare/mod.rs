@@ -1,11 +1,16 @@
 //! Sessions of what no public capture shows, built from what is known of the
-//! format, with answers that follow by hand: a Pallas kernel with pipeline scopes.
+//! format, with answers that follow by hand: a Pallas kernel with pipeline scopes,
+//! hardware counters, work handed to a `SparseCore`.
 //!
 //! Names of lines and stats are those of `xplane_schema.cc` in openxla/xla.
 
+mod counters;
 mod kernel;
+mod sparse;
 
+pub use counters::{CounterName, CounterSamples};
 pub use kernel::PallasKernel;
+pub use sparse::SparseOffload;
 
 use crate::session::{Event, EventMetadata, Plane, Session, Stat};
 use crate::synthetic::Chip;

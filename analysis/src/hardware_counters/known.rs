@@ -1,0 +1,344 @@
+//! Which counter is which.
+//!
+//! By name where the event is called after its counter, else by number: the
+//! numbers are addresses of registers, listed in XProf's `tpu_counter_ids_v6e.h`
+//! and `tpu_counter_ids_v7x.h`, and repeat at fixed distances for each die, memory
+//! stack and controller. Registers of `SparseCores` are not told apart.
+
+use serde::Serialize;
+
+/// Generations whose counters are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generation {
+    /// v6e: one core.
+    V6e,
+    /// v7x: two dies of a core each.
+    V7x,
+}
+
+/// What a matrix unit multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Dtype {
+    F32,
+    Bf16,
+    F8,
+    I8,
+    I4,
+}
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// Cycles of the tensor core.
+    Cycles,
+    /// Cycles as the power manager counts them, those skipped included.
+    PowerCycles,
+    Skipped,
+    SkippedExternal,
+    SkippedDroop,
+    Scalar,
+    VectorAlu,
+    Store,
+    Load,
+    /// Cycles in which so many matrix units were busy.
+    MxuBusy(u8),
+    /// Instructions of a matrix unit; `from_register` takes its rows from vector registers.
+    Matmul {
+        mxu: u8,
+        dtype: Dtype,
+        from_register: bool,
+    },
+    Matpush,
+    /// Instructions of a cross-lane unit.
+    Xlu(u8),
+    /// Cycles in which so many cross-lane units were busy.
+    XluBusy(u8),
+    /// Beats of 32 bytes.
+    HbmRead,
+    HbmWrite,
+    /// Flits of 128 bytes.
+    IciRead,
+    IciWrite,
+}
+
+/// A counter of one core of a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Counter {
+    pub die: u8,
+    pub what: What,
+}
+
+impl Counter {
+    /// By name, however it is capitalised, else by number.
+    pub fn find(generation: Generation, name: &str, id: u64) -> Option<Self> {
+        by_name(name).or_else(|| by_id(generation, id))
+    }
+}
+
+/// `VF_CHIP_DIE1_TC_…_UNPRIVILEGED_COUNT_MXU_BUSY_2`.
+fn by_name(name: &str) -> Option<Counter> {
+    let name = name.to_ascii_uppercase();
+    let (place, register) = name.rsplit_once("UNPRIVILEGED_")?;
+    let what = if place.contains("TCS_STATS") {
+        tensor_core(register.strip_prefix("COUNT_")?)
+    } else if place.contains("PWRMGR") {
+        power(register)
+    } else if place.contains("HBMC") {
+        memory(register)
+    } else if place.contains("_ICR_") {
+        links(register)
+    } else {
+        None
+    };
+    Some(Counter { die: u8::from(place.contains("_DIE1_")), what: what? })
+}
+
+fn tensor_core(register: &str) -> Option<What> {
+    if register == "CYCLES" {
+        return Some(What::Cycles);
+    }
+    if register == "VST_INSTRUCTION" {
+        return Some(What::Store);
+    }
+    let (stem, unit) = register.rsplit_once('_')?;
+    let unit: u8 = unit.parse().ok()?;
+    Some(match stem {
+        "SCALAR_ALU_INSTRUCTION" => What::Scalar,
+        "VECTOR_ALU_INSTRUCTION" => What::VectorAlu,
+        "VLD_INSTRUCTION" => What::Load,
+        "MXU_BUSY" => What::MxuBusy(unit),
+        "XLU_BUSY" => What::XluBusy(unit),
+        "MATPUSH_CYCLES_MXU" => What::Matpush,
+        "PACKED_XLU" | "TRANSPOSE_XLU" | "ROTATE_PERMUTE_INSTRUCTION_XLU" | "ROTATE_PERMUTE_SET_INSTRUCTION_XLU" => {
+            What::Xlu(unit)
+        }
+        _ => matmul(stem.strip_prefix("MATMUL_")?.strip_suffix("_MXU")?, unit)?,
+    })
+}
+
+/// `VREG_BF16`.
+fn matmul(kind: &str, mxu: u8) -> Option<What> {
+    let (source, dtype) = kind.split_once('_')?;
+    let dtype = match dtype {
+        "F32" => Dtype::F32,
+        "BF16" => Dtype::Bf16,
+        "F8" => Dtype::F8,
+        "I8" => Dtype::I8,
+        "I4" => Dtype::I4,
+        _ => return None,
+    };
+    Some(What::Matmul { mxu, dtype, from_register: source == "VREG" })
+}
+
+fn power(register: &str) -> Option<What> {
+    Some(match register {
+        "CYCLE_COUNT" => What::PowerCycles,
+        "CLOCKS_SKIPPED" => What::Skipped,
+        "EXT_THROTTLE_CLOCKS_SKIPPED" => What::SkippedExternal,
+        "LDIDT_DROOP_CLOCKS_SKIPPED" => What::SkippedDroop,
+        _ => return None,
+    })
+}
+
+fn memory(register: &str) -> Option<What> {
+    let (kind, _) = register.rsplit_once("_PS")?;
+    match kind {
+        "RD_RESP" => Some(What::HbmRead),
+        "WR_REQ" | "PARTIAL_WRITE_REQ" => Some(What::HbmWrite),
+        _ => None,
+    }
+}
+
+fn links(register: &str) -> Option<What> {
+    let (fifo, _) = register.strip_suffix("_INSERTION_COUNT")?.rsplit_once('_')?;
+    match fifo {
+        "BN_RD_REQ" => Some(What::IciRead),
+        "BN_WR_REQ" => Some(What::IciWrite),
+        _ => None,
+    }
+}
+
+/// Distance of the registers of the second die of v7x.
+const DIE: u64 = 0x2000_0000;
+
+fn by_id(generation: Generation, id: u64) -> Option<Counter> {
+    match generation {
+        Generation::V6e => {
+            let tensor_core = || tensor_core_at(id.checked_sub(3_257_466_888)?, generation);
+            let memory = || hbm_at(id.checked_sub(3_019_980_800)?, 2, 0x0200_0000, 0x20_0000);
+            let links = || match id {
+                2_953_257_136 | 2_953_257_192 => Some(What::IciRead),
+                2_953_257_248 | 2_953_257_304 => Some(What::IciWrite),
+                _ => None,
+            };
+            Some(Counter { die: 0, what: tensor_core().or_else(memory).or_else(links)? })
+        }
+        Generation::V7x => {
+            let die = u8::from(id >= 2_705_724_416 + DIE);
+            let first = id - u64::from(die) * DIE;
+            let tensor_core = || tensor_core_at(first.checked_sub(2_791_874_568)?, generation);
+            let memory = || hbm_at(first.checked_sub(2_705_724_416)?, 4, 0x20_0000, 0x2_0000);
+            let power = || {
+                Some(match first {
+                    2_847_490_056 => What::PowerCycles,
+                    2_847_490_064 => What::Skipped,
+                    2_847_490_088 => What::SkippedExternal,
+                    2_847_490_112 => What::SkippedDroop,
+                    _ => return None,
+                })
+            };
+            // Four routers, all numbered with the second die.
+            let links = || {
+                let at = id.checked_sub(3_238_449_440).filter(|at| at / 0x8000 < 4)?;
+                match at % 0x8000 {
+                    0 => Some(What::IciRead),
+                    56 => Some(What::IciWrite),
+                    _ => None,
+                }
+            };
+            match links() {
+                Some(what) => Some(Counter { die: 1, what }),
+                None => Some(Counter { die, what: tensor_core().or_else(memory).or_else(power)? }),
+            }
+        }
+    }
+}
+
+/// The register so many bytes after that of the cycles.
+fn tensor_core_at(at: u64, generation: Generation) -> Option<What> {
+    // The kinds of matmul that v7x lacks move what follows together.
+    let (matmuls, busy): (&[(Dtype, bool)], u64) = match generation {
+        Generation::V6e => (
+            &[
+                (Dtype::F32, true),
+                (Dtype::Bf16, true),
+                (Dtype::F8, true),
+                (Dtype::I8, true),
+                (Dtype::I4, true),
+                (Dtype::Bf16, false),
+                (Dtype::I8, false),
+                (Dtype::I4, false),
+            ],
+            512,
+        ),
+        Generation::V7x => (&[(Dtype::F32, true), (Dtype::Bf16, true), (Dtype::F8, true), (Dtype::Bf16, false)], 448),
+    };
+    if !at.is_multiple_of(8) {
+        return None;
+    }
+    let unit = |from: u64| ((at - from) / 8) as u8;
+    Some(match at {
+        0 => What::Cycles,
+        80 | 88 => What::Scalar,
+        248..=272 => What::VectorAlu,
+        280 => What::Store,
+        296 | 304 => What::Load,
+        _ if (384..busy).contains(&at) => {
+            let &(dtype, from_register) = matmuls.get(((at - 384) / 16) as usize)?;
+            What::Matmul { mxu: unit(384) % 2, dtype, from_register }
+        }
+        _ if (busy..=busy + 16).contains(&at) => What::MxuBusy(unit(busy)),
+        _ if (busy + 40..=busy + 48).contains(&at) => What::Matpush,
+        _ if (busy + 72..busy + 136).contains(&at) => What::Xlu(unit(busy + 72) % 2),
+        _ if (busy + 136..=busy + 152).contains(&at) => What::XluBusy(unit(busy + 136)),
+        _ => return None,
+    })
+}
+
+/// The register so many bytes after the first controller of the first stack.
+fn hbm_at(at: u64, stacks: u64, stack: u64, controller: u64) -> Option<What> {
+    if at / stack >= stacks || at % stack / controller >= 16 {
+        return None;
+    }
+    match at % controller {
+        24 | 32 | 40 | 48 => Some(What::HbmWrite),
+        56 | 64 => Some(What::HbmRead),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TCS: &str = "TC_TCS_TC_MISC_TCS_STATS_TCS_STATS_COUNTERS_UNPRIVILEGED_COUNT_";
+
+    /// Numbers and names of XProf's lists, from every block of registers.
+    #[test]
+    fn numbers_and_names_agree() {
+        let v6e = [
+            (3_257_466_888, "CYCLES"),
+            (3_257_466_976, "SCALAR_ALU_INSTRUCTION_1"),
+            (3_257_467_160, "VECTOR_ALU_INSTRUCTION_3"),
+            (3_257_467_168, "VST_INSTRUCTION"),
+            (3_257_467_192, "VLD_INSTRUCTION_1"),
+            (3_257_467_272, "MATMUL_VREG_F32_MXU_0"),
+            (3_257_467_312, "MATMUL_VREG_F8_MXU_1"),
+            (3_257_467_336, "MATMUL_VREG_I4_MXU_0"),
+            (3_257_467_360, "MATMUL_LMR_BF16_MXU_1"),
+            (3_257_467_392, "MATMUL_LMR_I4_MXU_1"),
+            (3_257_467_416, "MXU_BUSY_2"),
+            (3_257_467_448, "MATPUSH_CYCLES_MXU_1"),
+            (3_257_467_472, "ROTATE_PERMUTE_INSTRUCTION_XLU_0"),
+            (3_257_467_528, "PACKED_XLU_1"),
+            (3_257_467_552, "XLU_BUSY_2"),
+        ];
+        for (id, register) in v6e {
+            let name = format!("vf_chip_{TCS}{register}");
+            let found = by_name(&name).unwrap();
+            assert_eq!((Some(found), found.die), (by_id(Generation::V6e, id), 0), "{register}");
+        }
+        let v7x = [
+            (2_791_874_568, 3_328_745_480, "CYCLES"),
+            (2_791_874_816, 3_328_745_728, "VECTOR_ALU_INSTRUCTION_0"),
+            (2_791_874_984, 3_328_745_896, "MATMUL_VREG_F8_MXU_0"),
+            (2_791_875_008, 3_328_745_920, "MATMUL_LMR_BF16_MXU_1"),
+            (2_791_875_024, 3_328_745_936, "MXU_BUSY_1"),
+            (2_791_875_056, 3_328_745_968, "MATPUSH_CYCLES_MXU_0"),
+            (2_791_875_128, 3_328_746_040, "TRANSPOSE_XLU_1"),
+            (2_791_875_152, 3_328_746_064, "XLU_BUSY_0"),
+        ];
+        for (first, second, register) in v7x {
+            for (die, id) in [(0, first), (1, second)] {
+                let name = format!("VF_CHIP_DIE{die}_{TCS}{register}");
+                assert_eq!(by_name(&name), by_id(Generation::V7x, id), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_links_and_power_too() {
+        let hbm =
+            |stack: &str, register: &str| format!("VF_CHIP_{stack}_CMN_HI_FREQ_STATS_COUNTERS_UNPRIVILEGED_{register}");
+        for (generation, id, name) in [
+            (Generation::V6e, 3_019_980_856, hbm("HBM_0_HBMC_0", "RD_RESP_PS0")),
+            (Generation::V6e, 3_040_952_368, hbm("HBM_0_HBMC_10", "PARTIAL_WRITE_REQ_PS1")),
+            (Generation::V6e, 3_084_992_536, hbm("HBM_1_HBMC_15", "WR_REQ_PS0")),
+            (Generation::V7x, 2_705_855_544, hbm("DIE0_HBM_0_SS_HBMC_1", "RD_RESP_PS0")),
+            (Generation::V7x, 2_713_195_552, hbm("DIE0_HBM_3_SS_HBMC_9", "WR_REQ_PS1")),
+            (Generation::V7x, 3_250_066_472, hbm("DIE1_HBM_3_SS_HBMC_9", "PARTIAL_WRITE_REQ_PS0")),
+        ] {
+            assert_eq!(by_name(&name), by_id(generation, id), "{name}");
+            assert!(by_name(&name).is_some(), "{name}");
+        }
+        let fifo = |place: &str, register: &str| {
+            format!("VF_CHIP_{place}_PERF_COUNTERS_FIFO_STATS_COUNTERS_UNPRIVILEGED_{register}_INSERTION_COUNT")
+        };
+        assert_eq!(by_name(&fifo("OCI_ICR", "BN_RD_REQ_1")), by_id(Generation::V6e, 2_953_257_192));
+        let write = by_name(&fifo("DIE1_OCI_ICR_3", "BN_WR_REQ_0"));
+        assert_eq!((write, write.unwrap().what), (by_id(Generation::V7x, 3_238_547_800), What::IciWrite));
+        let power = "VF_CHIP_DIE1_PWRMGR_PWRMGR_TC_THROTTLE_CORE_DEBUG_STATS_UNPRIVILEGED_LDIDT_DROOP_CLOCKS_SKIPPED";
+        assert_eq!(by_name(power), by_id(Generation::V7x, 3_384_361_024));
+    }
+
+    #[test]
+    fn registers_that_are_not_asked_for_are_nothing() {
+        for id in [0, 1, 3_019_980_808, 3_019_980_872, 2_953_257_168, 3_490_185_704, u64::MAX] {
+            assert_eq!(by_id(Generation::V6e, id), None, "{id}");
+            assert_eq!(by_id(Generation::V7x, id), None, "{id}");
+        }
+        assert_eq!(by_name("VF_CHIP_SC_0_SCS_SC_STATS_COUNTERS_UNPRIVILEGED_COUNT_CYCLES"), None);
+        assert_eq!(by_name("MXU"), None);
+    }
+}

@@ -1,0 +1,87 @@
+use super::*;
+
+/// Counts of one v6e core over a million cycles, worked out by hand.
+#[test]
+fn the_formulas_of_v6e() {
+    let counts: Counts = [
+        (What::Cycles, 1e6),
+        (What::Scalar, 4e5),
+        (What::VectorAlu, 1e6),
+        (What::Store, 1e5),
+        (What::Load, 5e5),
+        (What::MxuBusy(1), 2e5),
+        (What::MxuBusy(2), 3e5),
+        (What::Matmul { mxu: 0, dtype: Dtype::Bf16, from_register: false }, 5e4),
+        (What::Matmul { mxu: 1, dtype: Dtype::Bf16, from_register: true }, 1e4),
+        (What::Matmul { mxu: 1, dtype: Dtype::I8, from_register: false }, 2e4),
+        (What::Matpush, 1e5),
+        (What::Xlu(1), 5e4),
+        (What::XluBusy(1), 1e5),
+        (What::HbmRead, 1e6),
+        (What::HbmWrite, 5e5),
+        (What::IciRead, 1e5),
+    ]
+    .map(|(what, value)| (Counter { die: 0, what }, value))
+    .into();
+    let limits = Limits { generation: Generation::V6e, clock_hz: 1.75e9, hbm: Some(1.638e12), links: Some(4e11) };
+    let found = metrics(&counts, &limits);
+    let expected = [
+        ("scalar", 20.0),
+        ("vector_alu", 25.0),
+        ("vector_stores", 10.0),
+        ("vector_loads", 25.0),
+        ("mxu_busy", 40.0),
+        ("mxu_0", 20.0),
+        ("mxu_1", 12.0),
+        ("mxu_bf16", 14.0),
+        ("mxu_int8", 2.0),
+        ("mxu_matpush", 5.0),
+        ("xlu_busy", 5.0),
+        ("xlu_1", 20.0),
+        // 48 MB of 1.638 TB/s over 571.4 µs.
+        ("hbm", 100.0 * 48e6 / (1.638e12 * 1e6 / 1.75e9)),
+        ("ici_read", 100.0 * 12.8e6 / (4e11 * 1e6 / 1.75e9)),
+    ];
+    assert_eq!(found.iter().map(|metric| metric.id).collect::<Vec<_>>(), expected.map(|(id, _)| id));
+    for (metric, (id, percent)) in found.iter().zip(expected) {
+        assert!((metric.percent().unwrap() - percent).abs() < 1e-9, "{id}: {metric:?}");
+    }
+}
+
+/// Throttled cycles count: the power manager's are the denominator, for each die.
+#[test]
+fn both_cores_of_v7x_and_their_throttling() {
+    let counts: Counts = [
+        (0, What::Cycles, 8e5),
+        (0, What::PowerCycles, 1e6),
+        (0, What::Skipped, 2e5),
+        (0, What::Matmul { mxu: 0, dtype: Dtype::F8, from_register: true }, 1e5),
+        (1, What::PowerCycles, 1e6),
+        (1, What::MxuBusy(2), 9e5),
+        (1, What::IciWrite, 1e4),
+    ]
+    .map(|(die, what, value)| (Counter { die, what }, value))
+    .into();
+    let limits = Limits { generation: Generation::V7x, clock_hz: 1.9e9, hbm: None, links: None };
+    let found: Vec<_> =
+        metrics(&counts, &limits).iter().map(|metric| (metric.id, metric.core, metric.percent())).collect();
+    assert_eq!(
+        found,
+        [
+            ("clocks_skipped", Some(0), Some(20.0)),
+            ("mxu_0", Some(0), Some(80.0)),
+            ("mxu_fp8", Some(0), Some(40.0)),
+            ("mxu_busy", Some(1), Some(90.0)),
+            ("ici_write", None, None),
+        ]
+    );
+}
+
+use super::known::{Dtype, What};
+
+#[test]
+fn without_cycles_there_is_no_utilization() {
+    let counts: Counts = [(Counter { die: 0, what: What::Scalar }, 4e5)].into();
+    let limits = Limits { generation: Generation::V6e, clock_hz: 1.75e9, hbm: None, links: None };
+    assert_eq!(metrics(&counts, &limits), []);
+}

@@ -1,0 +1,68 @@
+//! Hardware counters of a v6e chip.
+
+use crate::session::{EventMetadata, Session, Stat};
+use crate::synthetic::Chip;
+
+/// Counters read after each of two kernels, by number; one number is unknown.
+#[derive(Clone, Debug)]
+pub struct CounterSamples {
+    /// Name of the sample and its counts: what is counted, and how much.
+    pub samples: Vec<(&'static str, Vec<(CounterName, u64)>)>,
+    /// `TPU v6 Lite`, or a chip whose counters nobody knows.
+    pub chip: Chip,
+}
+
+/// Some counters of v6e, with their numbers in `XProf`'s list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum CounterName {
+    /// Cycles of the tensor core.
+    Cycles = 3_257_466_888,
+    /// Instructions in the first slot of the scalar unit.
+    Scalar0 = 3_257_466_968,
+    /// Cycles with both matrix units busy.
+    MxuBusy2 = 3_257_467_416,
+    /// Matmuls of bf16 rows from memory on the first matrix unit.
+    MatmulBf16 = 3_257_467_352,
+    /// Beats read by a controller of the first memory stack.
+    HbmRead = 3_019_980_856,
+    /// Nothing known.
+    Other = 12_345,
+}
+
+impl Default for CounterSamples {
+    fn default() -> Self {
+        use CounterName::{Cycles, HbmRead, MatmulBf16, MxuBusy2, Other, Scalar0};
+        Self {
+            samples: vec![
+                ("kernel_a", vec![(Cycles, 1_000_000), (Scalar0, 500_000), (MxuBusy2, 250_000), (Other, 7)]),
+                (
+                    "kernel_b",
+                    vec![(Cycles, 3_000_000), (MxuBusy2, 1_750_000), (MatmulBf16, 600_000), (HbmRead, 40_000_000)],
+                ),
+            ],
+            chip: Chip::V6E,
+        }
+    }
+}
+
+impl CounterSamples {
+    /// The capture: a line a sample, all counters of a sample at one instant.
+    pub fn session(&self) -> Session {
+        let mut plane = super::device(0, &self.chip);
+        for (index, (name, counts)) in self.samples.iter().enumerate() {
+            let line = (20 + index as i64, *name);
+            for &(counter, value) in counts {
+                let number = counter as u64;
+                let name = format!("counter_{number}");
+                if !plane.metadata.iter().any(|known| known.name == name) {
+                    let stats = vec![Stat::uint("performance_counter_id", number)];
+                    plane.metadata.push(EventMetadata { name: name.clone(), stats, ..EventMetadata::default() });
+                }
+                let stats = vec![Stat::uint("counter_value", value)];
+                super::event(&mut plane, line, &name, 5_000_000, 1_000_000, stats);
+            }
+        }
+        super::session("counters", vec![plane])
+    }
+}
