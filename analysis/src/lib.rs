@@ -15,6 +15,7 @@ pub mod clocks;
 pub mod collectives;
 pub mod compile;
 pub mod core_time;
+pub mod dcn;
 pub mod doctor;
 pub mod expected;
 pub mod framework;
@@ -94,6 +95,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<sparse_cores::SparseCores>(),
     entry::<overlap::Overlap>(),
     entry::<collectives::Collectives>(),
+    entry::<dcn::Dcn>(),
     entry::<memory::Memory>(),
     entry::<compile::Compile>(),
     entry::<gaps::Gaps>(),

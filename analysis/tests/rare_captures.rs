@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
+use analysis::dcn::Dcn;
 use analysis::hardware_counters::{Generation, HardwareCounters};
 use analysis::kernels::{Declared, Kernels};
 use analysis::sparse_cores::SparseCores;
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
-use sample_traces::rare::{CounterSamples, PallasKernel, SparseOffload};
+use sample_traces::rare::{CounterSamples, Megascale, PallasKernel, SparseOffload};
 use sample_traces::session::Session;
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{IssueKind, TraceModel};
@@ -165,4 +166,41 @@ fn a_start_without_work_is_counted_and_not_guessed() {
     let spec = SparseOffload { arrows: false, lose_last: true, ..SparseOffload::default() };
     let report = Capture::xplane(&spec.session()).report::<SparseCores>();
     assert_eq!((report.unmatched, report.offloads[0].occurrences), (1, 3));
+}
+
+/// The collective on the device and its messages on the host, in both forms.
+#[test]
+fn an_all_reduce_over_two_slices() {
+    const US: i64 = 1_000_000;
+    let session = Megascale::default().session();
+    for capture in [Capture::xplane(&session), Capture::json(&session)] {
+        let report = capture.report::<Dcn>();
+        let all_reduce = &report.collectives[0];
+        assert_eq!((report.collectives.len(), report.unmatched), (1, 0));
+        assert_eq!(
+            (all_reduce.rendezvous.as_str(), all_reduce.transfer.as_deref()),
+            ("all-reduce.7_0", Some("ALL_REDUCE"))
+        );
+        assert_eq!((all_reduce.slices, all_reduce.occurrences, all_reduce.stall_ps), (Some(2), 3, 15 * US));
+        let mean = &all_reduce.mean;
+        assert!(near(mean.observed_ps, 9e6) && near(mean.slack_ps, 4e6) && near(mean.stall_ps, 5e6), "{mean:?}");
+        assert!(near(all_reduce.transmitted_bytes.unwrap(), 40_000.0));
+        assert!(near(all_reduce.required_bandwidth.unwrap(), 10e9));
+        // 15 of 50 µs: two periods and a step of 10 µs.
+        assert!(near(all_reduce.stall_percent.unwrap(), 30.0));
+        assert_eq!((report.devices[0].stall_ps, report.devices[0].window_ps), (15 * US, 50 * US));
+
+        // Messages of 20 kB in 4 µs, one after the other: 5 GB/s, the middle class.
+        let host = &report.hosts[0];
+        assert_eq!((report.hosts.len(), host.messages, host.loopback, host.invalid), (1, 6, 1, 1));
+        assert_eq!((host.active_ps, host.active_ps_by_class), (24 * US, [0, 24 * US, 0, 0]));
+        assert!(
+            near(host.bytes, 120_000.0) && near(host.mean_bandwidth.unwrap(), 5e9) && near(host.peak_bandwidth, 5e9)
+        );
+        let message = &report.messages[0];
+        assert_eq!((message.label.as_str(), message.messages, message.max_ps), ("all-reduce.7_0", 6, 4 * US));
+        assert!(near(message.mean_ps, 4e6) && near(message.bandwidth.unwrap(), 5e9));
+        let actions: Vec<_> = report.actions.iter().map(|row| (row.action.as_str(), row.count, row.total_ps)).collect();
+        assert_eq!(actions, [("Communication Transport Receive", 8, 25 * US), ("Reduction Finished", 1, 1_500_000)]);
+    }
 }

@@ -1,15 +1,18 @@
 //! Sessions of what no public capture shows, built from what is known of the
 //! format, with answers that follow by hand: a Pallas kernel with pipeline scopes,
-//! hardware counters, work handed to a `SparseCore`.
+//! hardware counters, work handed to a `SparseCore`, an
+//! all-reduce over two slices.
 //!
 //! Names of lines and stats are those of `xplane_schema.cc` in openxla/xla.
 
 mod counters;
 mod kernel;
+mod megascale;
 mod sparse;
 
 pub use counters::{CounterName, CounterSamples};
 pub use kernel::PallasKernel;
+pub use megascale::Megascale;
 pub use sparse::SparseOffload;
 
 use crate::session::{Event, EventMetadata, Plane, Session, Stat};
