@@ -41,7 +41,7 @@ struct Collective {
 
 /// What devices recorded.
 #[derive(Default)]
-pub(super) struct Devices {
+pub(super) struct OnDevices {
     pub collectives: Vec<DcnCollective>,
     pub devices: Vec<DcnDevice>,
     pub unmatched: u64,
@@ -174,9 +174,9 @@ struct Sums {
     times: DcnTimes,
 }
 
-pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<Devices, AnalysisError> {
+pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
     let known = Known::new(cx.model, classes);
-    let mut out = Devices::default();
+    let mut out = OnDevices::default();
     if known.ops.is_empty() {
         return Ok(out);
     }

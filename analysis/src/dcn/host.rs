@@ -15,13 +15,13 @@ const CLASSES: [f64; 3] = [4.17e9, 8.34e9, 12.5e9];
 
 /// What hosts recorded.
 #[derive(Default)]
-pub(super) struct Hosts {
+pub(super) struct OnHosts {
     pub hosts: Vec<DcnHost>,
     pub messages: Vec<DcnMessages>,
     pub actions: Vec<DcnAction>,
 }
 
-impl Hosts {
+impl OnHosts {
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
     }
@@ -50,11 +50,11 @@ struct HostSums {
     invalid: u64,
 }
 
-pub(super) fn collect(cx: &Context<'_>) -> Result<Hosts, AnalysisError> {
+pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let model = cx.model;
     let is_ours: Vec<bool> = model.labels().iter().map(|label| model.str(label.name).starts_with(PREFIX)).collect();
     if !is_ours.contains(&true) {
-        return Ok(Hosts::default());
+        return Ok(OnHosts::default());
     }
     let window = cx.timeline_window()?;
     let mut hosts: BTreeMap<GroupId, HostSums> = BTreeMap::new();
@@ -88,7 +88,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<Hosts, AnalysisError> {
     let mut actions: Vec<_> = actions.into_values().collect();
     actions.sort_by(|a, b| b.total_ps.cmp(&a.total_ps).then_with(|| a.action.cmp(&b.action)));
     let hosts = hosts.into_iter().map(|(host, sums)| sums.row(model, host)).collect();
-    Ok(Hosts { hosts, messages, actions })
+    Ok(OnHosts { hosts, messages, actions })
 }
 
 /// Files a message under its host and its collective.
