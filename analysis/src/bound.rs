@@ -120,6 +120,19 @@ impl Work {
         times.fold(None, |most: Option<f64>, time| Some(most.map_or(time, |most| most.max(time))))
     }
 
+    /// So much of each.
+    pub fn times(&self, factor: f64) -> Self {
+        let times = |amount: Option<f64>| amount.map(|amount| amount * factor);
+        Self {
+            flops: times(self.flops),
+            hbm_bytes: times(self.hbm_bytes),
+            cmem_read_bytes: times(self.cmem_read_bytes),
+            cmem_write_bytes: times(self.cmem_write_bytes),
+            vmem_read_bytes: times(self.vmem_read_bytes),
+            vmem_write_bytes: times(self.vmem_write_bytes),
+        }
+    }
+
     /// Both together; what one does not know the other says.
     pub fn plus(&self, other: &Self) -> Self {
         let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);

@@ -59,6 +59,12 @@ pub struct Peaks {
     pub vmem_read: Option<Peak>,
     /// VMEM writes, bytes/s.
     pub vmem_write: Option<Peak>,
+    /// Published rate of int8 products over that of bf16.
+    pub int8_speedup: Option<f64>,
+    /// Published rate of fp8 products over that of bf16.
+    pub fp8_speedup: Option<f64>,
+    /// Published rate of int4 products over that of bf16.
+    pub int4_speedup: Option<f64>,
 }
 
 impl Peaks {
@@ -74,6 +80,8 @@ impl Peaks {
         let named = named.map(|chip| (chip, PeakSource::Assumed));
         let typed = device.type_name.as_deref().and_then(Chip::named).map(|chip| (chip, PeakSource::Published));
         let published = named.or(typed);
+        let speedup =
+            |rate: fn(&Chip) -> Option<f64>| published.and_then(|(chip, _)| Some(rate(chip)? / chip.bf16_flops));
         // Zero in a capture means that the chip has no such memory.
         let choose =
             |recorded: Option<f64>, per_chip: fn(&Chip) -> Option<f64>| match recorded {
@@ -92,6 +100,9 @@ impl Peaks {
             cmem_write: choose(device.peak_cmem_write_bytes, |_| None),
             vmem_read: choose(device.peak_vmem_read_bytes, |chip| chip.vmem_read_bandwidth),
             vmem_write: choose(device.peak_vmem_write_bytes, |chip| chip.vmem_write_bandwidth),
+            int8_speedup: speedup(|chip| chip.int8_ops),
+            fp8_speedup: speedup(|chip| chip.fp8_flops),
+            int4_speedup: speedup(|chip| chip.int4_ops),
         }
     }
 

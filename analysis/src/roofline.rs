@@ -4,7 +4,10 @@
 //! HBM traffic. The roof at intensity `I` is `min(peak FLOP/s, I × peak bytes/s)`;
 //! efficiency is the larger utilization of the limits, which equals least time /
 //! time. Points of ops divide by their total time; the program's by the windows of
-//! all devices, idle time included, and its work is that of leaf ops.
+//! all devices, idle time included, and its work is that of leaf ops. The same
+//! without infeed and outfeed takes their time off, as `XProf` does. The average
+//! step is that of all complete steps in a row, from the begin of the first to the
+//! end of the last.
 //!
 //! Halves of asynchronous ops have no point: their time is not that of the work.
 //! `XProf` shows them, at up to a million times the roof. Their bytes do count in
@@ -14,9 +17,10 @@ use serde::Serialize;
 
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::OpGroup;
-use crate::ops::{OpRow, Ops, OpsReport};
+use crate::ops::{CoreOps, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, Unit};
+use crate::steps::{Step, Steps};
+use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Scope, Table, Tabular, Unit};
 
 /// The analysis `roofline`.
 pub struct Roofline;
@@ -33,6 +37,12 @@ pub struct RooflineReport {
     pub ridges: Vec<Ridge>,
     /// All devices over their windows.
     pub program: Point,
+    /// The same without the time of infeed and outfeed, where there is any.
+    pub program_without_host_io: Option<Point>,
+    /// One of the complete steps that follow each other, on average.
+    pub average_step: Option<Point>,
+    /// Each step, where a trace has few.
+    pub steps: Vec<Point>,
     /// Each device over its window.
     pub devices: Vec<Point>,
     /// Ops by self time, the largest first.
@@ -50,6 +60,19 @@ pub struct Ridge {
     pub flops_per_byte: f64,
 }
 
+/// Work against one memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MemoryPoint {
+    /// Which, and which way.
+    pub memory: BoundBy,
+    /// Achieved.
+    pub bytes_per_second: f64,
+    /// Operations per byte.
+    pub flops_per_byte: Option<f64>,
+    /// Of its peak.
+    pub percent: Option<f64>,
+}
+
 /// One point of the plot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
@@ -65,12 +88,20 @@ pub struct Point {
     pub self_of_op_time_percent: Option<f64>,
     /// Operations and bytes.
     pub work: Work,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
     /// Achieved.
     pub flops_per_second: Option<f64>,
     /// Achieved.
     pub hbm_bytes_per_second: Option<f64>,
+    /// Achieved, all memories together.
+    pub bytes_per_second: Option<f64>,
+    /// Operations per byte to and from all memories.
+    pub flops_per_byte: Option<f64>,
     /// Operations per byte of HBM traffic.
     pub flops_per_hbm_byte: Option<f64>,
+    /// Each memory that it uses.
+    pub memories: Vec<MemoryPoint>,
     /// Operations per byte of the memory that binds; HBM where compute binds.
     pub flops_per_bottleneck_byte: Option<f64>,
     /// Of peak.
@@ -98,10 +129,20 @@ impl Point {
             Some((BoundBy::Compute, _)) | None => work.hbm_bytes,
             Some((limit, _)) => limit.amount(&work),
         };
+        let memories = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
+            let bytes = memory.amount(&work).filter(|&bytes| bytes > 0.0);
+            Some(MemoryPoint {
+                memory,
+                bytes_per_second: ratio(bytes, Some(seconds))?,
+                flops_per_byte: ratio(work.flops, bytes),
+                percent: work.percent_of(memory, seconds, peaks),
+            })
+        });
         Self {
             name: name.to_owned(),
             time_ps,
             work,
+            memories: memories.collect(),
             flops_per_second,
             hbm_bytes_per_second: ratio(work.hbm_bytes, Some(seconds)),
             flops_per_hbm_byte: work.hbm_intensity(),
@@ -116,12 +157,31 @@ impl Point {
         }
     }
 
+    /// Adds what counts bytes of all memories.
+    fn with_bytes(self, bytes: Option<f64>) -> Self {
+        Self {
+            bytes,
+            bytes_per_second: ratio(bytes, Some(self.time_ps as f64 * 1e-12)),
+            flops_per_byte: ratio(self.work.flops, bytes),
+            ..self
+        }
+    }
+
+    /// All cores of a report together, `steps` steps of them.
+    fn of_cores(name: &str, ops: &OpsReport, off_ps: i64, steps: u32) -> Self {
+        let total = ops.cores.iter().fold(Work::default(), |sum, core| sum.plus(&work_of(core)));
+        let bytes = ops.cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
+        let share = 1.0 / f64::from(steps.max(1));
+        let time_ps = ((ops.total_time_ps - off_ps) as f64 * share).round() as i64;
+        Self::new(name, total.times(share), time_ps, &ops.peaks).with_bytes(bytes.map(|bytes| bytes * share))
+    }
+
     fn of_op(row: &OpRow, peaks: &Peaks) -> Self {
         Self {
             program: row.program.clone(),
             group: row.group,
             self_of_op_time_percent: row.self_of_op_time_percent,
-            ..Self::new(&row.name, row.work(), row.total_time_ps, peaks)
+            ..Self::new(&row.name, row.work(), row.total_time_ps, peaks).with_bytes(row.bytes.map(|bytes| bytes as f64))
         }
     }
 }
@@ -136,13 +196,57 @@ impl Analysis for Roofline {
         if ops.peaks.flops.is_none() && ops.peaks.hbm.is_none() {
             return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
         }
-        Ok(roofline(&ops))
+        let (average_step, steps) = steps(cx)?;
+        Ok(RooflineReport { average_step, steps, ..roofline(&ops) })
     }
+}
+
+/// Work of a core; where operations at the bf16 rate are unknown, those of the
+/// algorithm stand in, as in rows.
+fn work_of(core: &CoreOps) -> Work {
+    Work { flops: core.work.flops.or(core.model_flops_as_bf16), ..core.work }
+}
+
+/// Each step is a report of its own: only where these together look at few rows.
+const MAX_STEP_ROWS: usize = 200_000;
+
+/// The average step and each step; none outside of the whole trace and where the
+/// steps are not the devices'.
+fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError> {
+    let none = Ok((None, Vec::new()));
+    let Ok(report) = cx.report::<Steps>() else { return none };
+    if cx.scope != Scope::WholeTrace {
+        return none;
+    }
+    let complete = |step: &Step| !step.is_partial && !step.is_warmup;
+    let runs = report.steps.chunk_by(|a, b| complete(a) == complete(b) && b.number == a.number + 1);
+    let runs = runs.filter(|run| run.first().is_some_and(complete));
+    // The first of the longest.
+    let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
+    let Some([first, ..]) = longest else { return none };
+    let count = longest.map_or(0, <[Step]>::len) as u32;
+    let last = first.number + count - 1;
+    let over = |name: &str, first: u32, last: u32, count: u32| {
+        let ops = cx.scoped(Scope::Steps { first, last }).report::<Ops>();
+        ops.map(|ops| Point::of_cores(name, &ops, 0, count))
+    };
+    // Steps of the host may lie where no device runs.
+    let Ok(average) =
+        over(&format!("Average of steps {first}–{last}", first = first.number), first.number, last, count)
+    else {
+        return none;
+    };
+    let rows = (cx.model.ops().len() + cx.model.labels().len()) * cx.tensor_cores().len();
+    let few = rows.saturating_mul(report.steps.len()) <= MAX_STEP_ROWS;
+    let each = report.steps.iter().filter(|_| few);
+    let each = each.filter_map(|step| over(&format!("Step {}", step.label), step.number, step.number, 1).ok());
+    Ok((Some(average), each.collect()))
 }
 
 fn roofline(ops: &OpsReport) -> RooflineReport {
     let peaks = &ops.peaks;
-    let total = ops.cores.iter().fold(Work::default(), |sum, core| sum.plus(&core.work));
+    let host_io = ops.rows.iter().filter(|row| matches!(row.category.as_str(), "infeed" | "outfeed"));
+    let host_io: i64 = host_io.map(|row| row.self_time_ps).sum();
     let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
     let ridges = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
         let flops_per_byte = peaks.flops?.per_second / memory.peak(peaks)?.per_second;
@@ -150,11 +254,15 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     });
     RooflineReport {
         ridges: ridges.collect(),
-        program: Point::new("Program", total, ops.total_time_ps, peaks),
+        program: Point::of_cores("Program", ops, 0, 1),
+        program_without_host_io: (host_io > 0)
+            .then(|| Point::of_cores("Program without infeed and outfeed", ops, host_io, 1)),
+        average_step: None,
+        steps: Vec::new(),
         devices: ops
             .cores
             .iter()
-            .map(|core| Point::new(&core.name, core.work, core.total_time_ps, &core.peaks))
+            .map(|core| Point::new(&core.name, work_of(core), core.total_time_ps, &core.peaks).with_bytes(core.bytes))
             .collect(),
         ops: points.take(MAX_POINTS).map(|row| Point::of_op(row, peaks)).collect(),
         notes: ops.notes.clone(),
@@ -184,8 +292,18 @@ impl Tabular for RooflineReport {
             column("efficiency_percent", "of roofline", Unit::Percent, derived),
             column("ideal_time_ps", "Least time", Unit::Picoseconds, derived),
             column("program", "Program", Unit::None, Provenance::Profile),
+            column("bytes_per_second", "All memories", Unit::BytesPerSecond, Provenance::Derived),
+            column("flops_per_byte", "Intensity, all", Unit::FlopPerByte, Provenance::StaticCost),
+            column("cmem_read_percent", "of CMEM read", Unit::Percent, derived),
+            column("cmem_write_percent", "of CMEM write", Unit::Percent, derived),
+            column("vmem_read_percent", "of VMEM read", Unit::Percent, derived),
+            column("vmem_write_percent", "of VMEM write", Unit::Percent, derived),
         ];
         let row = |point: &Point| {
+            let percent = |memory| {
+                let of = point.memories.iter().find(|used| used.memory == memory);
+                Cell::maybe(of.and_then(|used| used.percent))
+            };
             vec![
                 Cell::text(&point.name),
                 Cell::Int(point.time_ps),
@@ -198,16 +316,29 @@ impl Tabular for RooflineReport {
                 Cell::maybe(point.efficiency_percent),
                 Cell::maybe(point.ideal_time_ps),
                 if point.program.is_empty() { Cell::Missing } else { Cell::text(&point.program) },
+                Cell::maybe(point.bytes_per_second),
+                Cell::maybe(point.flops_per_byte),
+                percent(BoundBy::CmemRead),
+                percent(BoundBy::CmemWrite),
+                percent(BoundBy::VmemRead),
+                percent(BoundBy::VmemWrite),
             ]
         };
-        let rows = std::iter::once(&self.program).chain(&self.devices).chain(&self.ops).map(row).collect();
+        let whole = [&self.program].into_iter().chain(&self.program_without_host_io).chain(&self.average_step);
+        let rows = whole.chain(&self.devices).chain(&self.ops).map(row).collect();
         let mut notes = vec![format!("roof: {}; {}", self.peaks.flops_text(), self.peaks.hbm_text())];
         for ridge in &self.ridges {
             notes.push(format!("ridge against {}: {:.1} FLOP/byte", ridge.memory.title(), ridge.flops_per_byte));
         }
-        notes.push("the program's and the devices' time includes idle time".to_owned());
+        notes.push("the program's, the steps' and the devices' time includes idle time".to_owned());
         notes.extend(self.notes.iter().cloned());
-        vec![Table { id: "roofline", title: "Roofline".to_owned(), columns, rows, notes }]
+        let mut tables = vec![Table { id: "roofline", title: "Roofline".to_owned(), columns, rows, notes }];
+        if !self.steps.is_empty() {
+            let rows = self.steps.iter().map(row).collect();
+            let (columns, title) = (tables[0].columns.clone(), "Roofline of each step".to_owned());
+            tables.push(Table { id: "roofline_steps", title, columns, rows, notes: Vec::new() });
+        }
+        tables
     }
 }
 
@@ -239,5 +370,57 @@ mod tests {
         let point = Point::new("op", work, 1_000, &Peaks::choose(None, crate::chips::Chip::named("v5e")));
         assert_eq!((point.bound_by, point.efficiency_percent), (None, None));
         assert!(point.flops_percent.is_some());
+    }
+
+    /// Two steps, the second twice as long: 40 ns of work at the peak in 80 ns, then infeed.
+    #[test]
+    fn the_average_step_is_that_of_complete_steps_and_infeed_can_be_left_out() {
+        let model = two_steps();
+        let (options, reports) = (crate::Options::default(), crate::ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let report = Roofline::run(&cx).unwrap();
+        let near = |point: &Point, time: i64, percent: f64| {
+            assert_eq!(point.time_ps, time, "{}", point.name);
+            assert!((point.flops_percent.unwrap() - percent).abs() < 1e-9, "{point:?}");
+        };
+        near(&report.program, 300_000, 100.0 * 80.0 / 300.0);
+        near(report.program_without_host_io.as_ref().unwrap(), 160_000, 50.0);
+        near(report.average_step.as_ref().unwrap(), 150_000, 100.0 * 40.0 / 150.0);
+        near(&report.steps[0], 100_000, 40.0);
+        near(&report.steps[1], 200_000, 20.0);
+        let memory = report.program.memories[0];
+        assert_eq!((memory.memory, report.program.memories.len()), (BoundBy::Hbm, 1));
+        assert!((memory.flops_per_byte.unwrap() - 20.0).abs() < 1e-9);
+        // A part of the trace has no average of its own.
+        let part = cx.scoped(Scope::Steps { first: 0, last: 0 });
+        assert_eq!(Roofline::run(&part).unwrap().average_step, None);
+    }
+
+    /// Each step: a matmul of 40,000 operations and 1000 bytes, an infeed of as many bytes.
+    fn two_steps() -> trace_model::TraceModel {
+        use trace_model::{
+            Access, DeviceInfo, GroupKind, MemoryAccess, MemorySpace, Op, SliceSpec, TimeRange, Timestamp, TrackKind,
+        };
+        let mut builder = trace_model::TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let peak = Some(1e12);
+        builder.set_device(core, DeviceInfo { peak_flops: peak, peak_hbm_bytes: peak, ..DeviceInfo::default() });
+        let steps = builder.track(core, TrackKind::Steps, 0, "Steps");
+        let ops = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
+        let [matmul, infeed] = [("convolution", 40_000), ("infeed", 0)].map(|(name, flops)| {
+            let text = builder.intern(name);
+            let memory = vec![MemoryAccess { space: MemorySpace::Hbm, access: Access::Read, bytes: 1_000 }];
+            let op = Op { name: text, category: Some(text), flops: Some(flops), memory, ..Op::default() };
+            let op = builder.op(op);
+            builder.label(name, Some(op))
+        });
+        let range = |start: i64, end: i64| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+        for (number, start, end) in [("0", 0, 100_000), ("1", 100_000, 300_000)] {
+            let step = builder.label(number, None);
+            builder.add_slice(steps, SliceSpec::new(range(start, end), step));
+            builder.add_slice(ops, SliceSpec::new(range(start, start + 80_000), matmul));
+            builder.add_slice(ops, SliceSpec::new(range(start + 80_000, end), infeed));
+        }
+        builder.finish()
     }
 }

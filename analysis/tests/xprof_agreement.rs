@@ -9,7 +9,7 @@
     reason = "a test says what is wrong by failing"
 )]
 
-use std::path::PathBuf;
+mod xprof;
 
 use analysis::bound::{BoundBy, Work};
 use analysis::ops::{OpRow, Ops, OpsReport};
@@ -19,71 +19,7 @@ use analysis::{CollectiveKind, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;
 use trace_model::TraceModel;
-
-/// Bytes per second of one GiB/s, as `XProf` shows bandwidths.
-const GIB: f64 = 1_073_741_824.0;
-
-/// The real captures, or `None`, said once, where this machine has none.
-fn corpus() -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/tpu");
-    if path.is_dir() {
-        return Some(path);
-    }
-    assert!(
-        std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none_or(|value| value != "1"),
-        "{} is required but absent",
-        path.display()
-    );
-    println!("skipped: {} is absent", path.display());
-    None
-}
-
-fn open(name: &str) -> Option<TraceModel> {
-    let path = corpus()?.join(name);
-    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
-}
-
-/// One answer of `XProf`: the rows of a table, by column id.
-struct Rows {
-    columns: Vec<String>,
-    rows: Vec<Vec<Value>>,
-}
-
-fn xprof(capture: &str, tool: &str) -> Value {
-    let path = corpus().unwrap().join("xprof").join(capture).join(format!("{tool}.json"));
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-fn rows_of(table: &Value) -> Rows {
-    let columns = table["cols"].as_array().unwrap().iter().map(|column| column["id"].as_str().unwrap().to_owned());
-    let cells = |row: &Value| row["c"].as_array().unwrap().iter().map(|cell| cell["v"].clone()).collect();
-    let rows = table["rows"].as_array().unwrap().iter().map(cells).collect();
-    Rows { columns: columns.collect(), rows }
-}
-
-impl Rows {
-    fn get<'a>(&self, row: &'a [Value], column: &str) -> &'a Value {
-        &row[self.columns.iter().position(|id| id == column).unwrap_or_else(|| panic!("no column {column}"))]
-    }
-
-    fn number(&self, row: &[Value], column: &str) -> f64 {
-        self.get(row, column).as_f64().unwrap()
-    }
-
-    fn text<'a>(&self, row: &'a [Value], column: &str) -> &'a str {
-        self.get(row, column).as_str().unwrap()
-    }
-}
-
-fn near(ours: f64, theirs: f64, relative: f64, what: &str) {
-    let scale = ours.abs().max(theirs.abs()).max(f64::MIN_POSITIVE);
-    assert!((ours - theirs).abs() / scale <= relative, "{what}: ours {ours}, XProf {theirs}");
-}
-
-fn report<A: analysis::Analysis>(model: &TraceModel, options: &Options) -> std::sync::Arc<A::Report> {
-    let reports = ReportCache::default();
-    Context { model, scope: Scope::WholeTrace, options, reports: &reports }.report::<A>().unwrap()
-}
+use xprof::{GIB, corpus, near, open, report, rows_of, xprof};
 
 fn ops_report(model: &TraceModel) -> std::sync::Arc<OpsReport> {
     report::<Ops>(model, &Options::default())
@@ -166,6 +102,41 @@ fn idle_time_and_totals_agree_with_the_op_profile() {
     }
 }
 
+/// Limits with the columns of bandwidth and intensity.
+const MEMORIES: [(BoundBy, &str, &str); 5] = [
+    (BoundBy::Hbm, "hbm_bw", "hbm_operational_intensity"),
+    (BoundBy::CmemRead, "cmem_read_bw", "cmem_read_operational_intensity"),
+    (BoundBy::CmemWrite, "cmem_write_bw", "cmem_write_operational_intensity"),
+    (BoundBy::VmemRead, "vmem_read_bw", "vmem_read_operational_intensity"),
+    (BoundBy::VmemWrite, "vmem_write_bw", "vmem_write_operational_intensity"),
+];
+
+/// Time differs with the clock, work does not.
+#[test]
+fn steps_do_the_same_work() {
+    let capture = "v6e_x4_host_offload_steps_added";
+    let Some(model) = open(&format!("{capture}.xplane.pb")) else { return };
+    let ours = report::<Roofline>(&model, &Options::default());
+    let theirs = rows_of(&xprof(capture, "roofline_model")[0]);
+    let programs = theirs.rows.iter().filter(|row| {
+        theirs.text(row, "operation") == "Program" && theirs.get(row, "include_infeed_outfeed") == &Value::Bool(true)
+    });
+    let mut compared = 0;
+    for row in programs.filter(|row| theirs.text(row, "step") != "Total") {
+        let step = theirs.text(row, "step");
+        let point = match step {
+            "Average" => ours.average_step.as_ref().unwrap(),
+            step => ours.steps.iter().find(|point| point.name == format!("Step {step}")).unwrap(),
+        };
+        // Microseconds × rates: bytes and operations of one step.
+        let time = theirs.number(row, "total_time") / 1e6;
+        near(point.work.hbm_bytes.unwrap(), theirs.number(row, "hbm_bw") * GIB * time, 1e-6, step);
+        near(point.work.flops.unwrap(), theirs.number(row, "measured_flop_rate") * 1e9 * time, 1e-6, step);
+        compared += 1;
+    }
+    assert_eq!(compared, 101);
+}
+
 #[test]
 fn the_roofline_agrees_point_by_point() {
     for (capture, _) in CAPTURES {
@@ -197,6 +168,15 @@ fn the_roofline_agrees_point_by_point() {
             check(point.flops_per_hbm_byte, 1.0, "hbm_operational_intensity");
             check(point.efficiency_percent, 100.0, "roofline_efficiency");
             check(point.flops_percent, 100.0, "compute_efficiency");
+            check(point.bytes_per_second, GIB, "measured_memory_bw");
+            check(point.flops_per_byte, 1.0, "operational_intensity");
+            for (memory, bandwidth, intensity) in MEMORIES {
+                let of = point.memories.iter().find(|of| of.memory == memory);
+                check(of.map(|of| of.bytes_per_second), GIB, bandwidth);
+                check(of.and_then(|of| of.flops_per_byte), 1.0, intensity);
+            }
+            let of_memories = point.memories.iter().filter_map(|of| of.percent);
+            check(of_memories.reduce(f64::max), 100.0, "max_mem_bw_utilization");
             if point.flops_per_second.is_some_and(|rate| rate > 0.0) {
                 check(point.attainable_flops_per_second, 1e9, "optimal_flop_rate");
             }

@@ -13,6 +13,7 @@
 //!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
 
 mod estimate;
+mod precision;
 mod row;
 mod sums;
 mod tables;
@@ -103,8 +104,14 @@ pub struct CoreOps {
     pub work: Work,
     /// Operations of the algorithm.
     pub model_flops: Option<f64>,
+    /// The same, narrow types as the bf16 operations that take as long.
+    pub model_flops_as_bf16: Option<f64>,
     /// Bytes to and from all memories.
     pub bytes: Option<f64>,
+    /// Time × ratio of the clock that ran to the default one, of ops that record it.
+    pub scaled_time_ps: Option<f64>,
+    /// Total time of these.
+    pub scale_recorded_ps: i64,
     /// Time and work of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
     pub mxu_time_ps: i64,
     /// Their operations; those of the algorithm where only these are known.
@@ -229,7 +236,10 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
         duty_span_ps: core.duty_span.map_or(0, |span| span.dur().ps()),
         work: Work::default(),
         model_flops: None,
+        model_flops_as_bf16: None,
         bytes: None,
+        scaled_time_ps: None,
+        scale_recorded_ps: 0,
         mxu_time_ps: 0,
         mxu_flops: None,
         undeclared_ps: 0,
@@ -252,11 +262,15 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
             out.wait_ps += self_ps;
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
-            let costs = sums.costs(cx.model, op, class, rule);
-            let flops = costs.flops.or(costs.model_flops);
+            if let Some((scaled, time)) = sums.scaled {
+                out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
+                out.scale_recorded_ps += time.ps();
+            }
+            let costs = sums.costs(cx.model, op, class, rule, &out.peaks);
+            let flops = costs.flops_as_bf16();
             if class.group == OpGroup::MatMul || class.is_custom_call && flops.is_some() {
                 out.mxu_time_ps += sums.total.ps();
-                add(&mut out.mxu_flops, flops);
+                add_float(&mut out.mxu_flops, flops);
             }
             if class.is_custom_call && flops.is_none() {
                 out.undeclared_ps += self_ps;
@@ -265,6 +279,7 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
                 out.unknown_traffic_ps += self_ps;
             }
             add(&mut out.model_flops, costs.model_flops);
+            add_float(&mut out.model_flops_as_bf16, costs.model_flops_as_bf16());
             add(&mut out.bytes, costs.bytes);
             add_work(&mut out.work, &costs);
         }
@@ -275,8 +290,12 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
 }
 
 fn add(sum: &mut Option<f64>, value: Option<u64>) {
+    add_float(sum, value.map(|value| value as f64));
+}
+
+fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
     if let Some(value) = value {
-        *sum = Some(sum.unwrap_or(0.0) + value as f64);
+        *sum = Some(sum.unwrap_or(0.0) + value);
     }
 }
 

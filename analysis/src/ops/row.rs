@@ -101,6 +101,9 @@ pub struct OpRow {
     pub bytes: Option<u64>,
     /// The same by memory.
     pub memory: Option<MemoryBytes>,
+    /// How much faster than bf16 its operands are multiplied, where certain: then
+    /// `model_flops` count as so many fewer.
+    pub speedup_over_bf16: Option<f64>,
     /// HBM bytes concluded from shapes, where the split by memory was lost; rates
     /// and limits use them then.
     pub hbm_estimate_bytes: Option<u64>,
@@ -132,6 +135,9 @@ pub struct OpRow {
     pub efficiency_percent: Option<f64>,
     /// Least time of all executions that the known limits allow.
     pub ideal_time_ps: Option<f64>,
+    /// Time that it would have taken at the default clock, where the capture records
+    /// the ratio of clocks (`Time Scale Multiplier`).
+    pub time_at_default_clock_ps: Option<f64>,
     /// Time stalled on DMA, where recorded.
     pub dma_stall_ps: Option<i64>,
     /// The same of total time.
@@ -178,12 +184,13 @@ impl Frame<'_> {
                 row.is_remat = class.is_remat;
                 row.framework_name = op.framework_name.map(|name| model.str(name).to_owned());
                 row.source = op.source.map(|source| model.str(source).to_owned());
-                let costs = sums.costs(model, op, class, self.rule);
+                let costs = sums.costs(model, op, class, self.rule, self.peaks);
                 row.flops = costs.flops;
                 row.model_flops = costs.model_flops;
                 row.bytes = costs.bytes;
                 row.memory = costs.memory;
                 row.hbm_estimate_bytes = costs.hbm_estimate;
+                row.speedup_over_bf16 = costs.speedup;
                 if !row.is_async {
                     self.rates(&mut row, sums);
                 }
@@ -203,6 +210,8 @@ impl Frame<'_> {
             min_time_ps: sums.min.map(Picos::ps),
             self_of_total_percent: percent(own, self.total_time_ps),
             self_of_op_time_percent: percent(own, self.op_time_ps),
+            // Executions that do not record it ran at the clock that is default.
+            time_at_default_clock_ps: sums.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
             dma_stall_ps: sums.dma_stall.map(Picos::ps),
             dma_stall_percent: sums.dma_stall.and_then(|stall| percent(stall.ps(), total)),
             per_core,
@@ -225,8 +234,10 @@ impl Frame<'_> {
         let percent_of = |limit| work.percent_of(limit, seconds, self.peaks);
         row.flops_percent = percent_of(BoundBy::Compute);
         row.hbm_percent = percent_of(BoundBy::Hbm);
-        row.vmem_read_percent = percent_of(BoundBy::VmemRead);
-        row.vmem_write_percent = percent_of(BoundBy::VmemWrite);
+        // The compiler lists only buffers that it placed in VMEM: none is not "none used".
+        let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
+        row.vmem_read_percent = listed(percent_of(BoundBy::VmemRead));
+        row.vmem_write_percent = listed(percent_of(BoundBy::VmemWrite));
         let speed_up = ratio(Some(row.mean_time_ps), row.min_time_ps.map(|min| min as f64));
         row.best_flops_percent = row.flops_percent.zip(speed_up).map(|(percent, speed_up)| percent * speed_up);
         let bound = work.bound(seconds, self.peaks);
@@ -242,7 +253,10 @@ impl OpRow {
     pub fn work(&self) -> Work {
         let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
         Work {
-            flops: self.flops.or(self.model_flops).map(|flops| flops as f64),
+            flops: self.flops.map(|flops| flops as f64).or_else(|| {
+                let speedup = self.speedup_over_bf16.unwrap_or(1.0);
+                self.model_flops.map(|flops| flops as f64 / speedup)
+            }),
             hbm_bytes: memory(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes.map(|bytes| bytes as f64)),
             cmem_read_bytes: memory(|memory| memory.cmem_read_bytes),
             cmem_write_bytes: memory(|memory| memory.cmem_write_bytes),

@@ -9,8 +9,9 @@ use trace_model::{
     TrackId, TrackKind,
 };
 
-use crate::category::{OpClass, OpClasses};
+use crate::category::{OpClass, OpClasses, OpGroup};
 use crate::intervals::IntervalSet;
+use crate::peaks::Peaks;
 use crate::{AnalysisError, Context, Scope, Window};
 
 /// What slices are grouped by: the op, or the label of slices without one.
@@ -28,6 +29,9 @@ pub(super) struct OpSums {
     pub self_time: Picos,
     pub min: Option<Picos>,
     pub dma_stall: Option<Picos>,
+    /// Time × the recorded ratio of the clock that ran to the default one, and the
+    /// time of executions that record it.
+    pub scaled: Option<(f64, Picos)>,
     /// Sums of what single executions say of their costs (custom calls).
     pub event_flops: Option<u64>,
     pub event_model_flops: Option<u64>,
@@ -61,9 +65,21 @@ pub(super) struct Costs {
     pub memory: Option<super::MemoryBytes>,
     /// HBM bytes concluded from shapes, where `memory` is not recorded.
     pub hbm_estimate: Option<u64>,
+    /// How much faster than bf16 its operands are multiplied, where certain.
+    pub speedup: Option<f64>,
 }
 
 impl Costs {
+    /// Operations of the algorithm, as many as take the same time in bf16.
+    pub fn model_flops_as_bf16(&self) -> Option<f64> {
+        self.model_flops.map(|flops| flops as f64 / self.speedup.unwrap_or(1.0))
+    }
+
+    /// Operations at the bf16 rate; from those of the algorithm where only these are known.
+    pub fn flops_as_bf16(&self) -> Option<f64> {
+        self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
+    }
+
     /// HBM traffic as recorded, else as estimated.
     pub fn hbm_bytes(&self) -> Option<u64> {
         self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate)
@@ -109,8 +125,9 @@ impl CoreSums {
         let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else { return Ok(None) };
         let Some(window) = op_window(cx, core)? else { return Ok(None) };
         let mut sums = vec![OpSums::default(); cx.model.ops().len() + cx.model.labels().len()];
+        let has_scale = cx.model.slices_with(SliceAttr::TimeScaleBits).next().is_some();
         for slice in slices_in(cx, track, window) {
-            sums[index(cx.model, slice)].add(slice);
+            sums[index(cx.model, slice)].add(slice, has_scale);
             if let Some(parent) = slice.parent() {
                 sums[index(cx.model, parent)].has_children = true;
             }
@@ -200,7 +217,9 @@ fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 }
 
 impl OpSums {
-    fn add(&mut self, slice: SliceRef<'_>) {
+    /// Adds an execution; `has_scale` says whether any execution of the trace has a
+    /// time scale.
+    fn add(&mut self, slice: SliceRef<'_>, has_scale: bool) {
         let dur = slice.measured_dur();
         self.occurrences += 1;
         self.total += dur;
@@ -208,6 +227,10 @@ impl OpSums {
         self.min = least(self.min, Some(dur));
         if let Some(stall) = slice.attr(SliceAttr::DmaStallPs) {
             self.dma_stall = Some(self.dma_stall.unwrap_or_default() + Picos::from_ps(stall));
+        }
+        if has_scale && let Some(scale) = slice.attr_f64(SliceAttr::TimeScaleBits).filter(|&s| s > 0.0 && s < 1e3) {
+            let (scaled, time) = self.scaled.unwrap_or_default();
+            self.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
         }
         let attr = |attr| slice.attr(attr).and_then(|value| u64::try_from(value).ok());
         self.event_flops = plus(self.event_flops, attr(SliceAttr::Flops));
@@ -225,6 +248,10 @@ impl OpSums {
             (Some(a), Some(b)) => Some(a + b),
             (a, b) => a.or(b),
         };
+        self.scaled = match (self.scaled, other.scaled) {
+            (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
+            (a, b) => a.or(b),
+        };
         self.event_flops = plus(self.event_flops, other.event_flops);
         self.event_model_flops = plus(self.event_model_flops, other.event_model_flops);
         self.event_bytes = plus(self.event_bytes, other.event_bytes);
@@ -233,7 +260,7 @@ impl OpSums {
 
     /// Costs of these executions. Static costs are per execution. Custom calls add
     /// what each execution says; 0 there is "not declared", so it counts as unknown.
-    pub fn costs(&self, model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule) -> Costs {
+    pub fn costs(&self, model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule, peaks: &Peaks) -> Costs {
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(self.occurrences));
         let memory = super::MemoryBytes::of(op, self.occurrences);
         let mut costs = if class.is_custom_call {
@@ -243,14 +270,22 @@ impl OpSums {
                 model_flops: declared(op.model_flops, self.event_model_flops),
                 bytes: declared(op.bytes_accessed, self.event_bytes),
                 memory: memory.filter(|memory| memory.total() > 0),
-                hbm_estimate: None,
+                ..Costs::default()
             }
         } else {
             let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
-            Costs { flops: times(op.flops), model_flops: times(op.model_flops), bytes, memory, hbm_estimate: None }
+            let (flops, model_flops) = (times(op.flops), times(op.model_flops));
+            Costs { flops, model_flops, bytes, memory, ..Costs::default() }
         };
         // Zero operations of the algorithm means that they are the same.
-        costs.model_flops = costs.model_flops.filter(|&flops| flops > 0).or(costs.flops);
+        match costs.model_flops.filter(|&flops| flops > 0) {
+            Some(_) if class.group == OpGroup::MatMul => {
+                let text = op.hlo_text.map(|text| model.str(text)).unwrap_or_default();
+                costs.speedup = super::precision::speedup(text, peaks);
+            }
+            Some(_) => {}
+            None => costs.model_flops = costs.flops,
+        }
         if costs.memory.is_none() {
             match rule {
                 MemoryRule::Recorded => {}

@@ -5,7 +5,7 @@
 //! cores and work summed over **leaf** ops (containers repeat what is inside):
 //!
 //! ```text
-//! mfu_window            Σ model flops / Σ (W · peak)          the headline
+//! mfu_window            Σ model flops / Σ (W · peak)          the headline; narrow types at their own peak
 //! flops_util_window     Σ flops       / Σ (W · peak)
 //! flops_util_busy       Σ flops       / Σ (busy · peak)
 //! mxu_util_on_mxu_ops   Σ flops of matrix ops / Σ (their time · peak)
@@ -178,7 +178,7 @@ fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
     let too_low = (undeclared > NEGLIGIBLE_PERCENT)
         .then(|| format!("too low: custom calls that declare no operations take {undeclared:.1} % of op time"));
     let flops = sums.amount(|core| core.work.flops);
-    let model_flops = sums.amount(|core| core.model_flops);
+    let model_flops = sums.amount(|core| core.model_flops_as_bf16);
     let flops_note = match (flops, model_flops) {
         (None, Some(_)) => Some("this capture records only model FLOPs".to_owned()),
         (None, None) => Some("this capture records no FLOPs".to_owned()),
@@ -199,7 +199,25 @@ fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
     out.push(compute(id, title, mxu_flops, "time of matrix ops", |core| core.mxu_time_ps, &no_mxu));
     memory_metrics(sums, &mut out);
     time_metrics(sums, &mut out);
+    out.extend(clock_metric(sums));
     out
+}
+
+/// The clock that ran, where recorded. Peaks are those of the default clock.
+fn clock_metric(sums: &Sums<'_>) -> Option<Metric> {
+    let scaled = sums.amount(|core| core.scaled_time_ps)? * 1e-12;
+    let time = sums.time(|core| core.scale_recorded_ps);
+    let value = (time > 0.0).then(|| 100.0 * scaled / time);
+    let lowered = value.is_some_and(|value| value < 99.0);
+    Some(Metric {
+        id: "clock_of_default_percent",
+        title: "Clock, of the default clock",
+        value,
+        unit: Unit::Percent,
+        of: sums.over("default clock, mean over time of ops", |core| core.scale_recorded_ps),
+        provenance: Provenance::Profile,
+        note: lowered.then(|| "the clock was lowered: compute cannot come nearer than that to its peak".to_owned()),
+    })
 }
 
 /// Utilization of memories.
@@ -231,14 +249,20 @@ fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
     let title = "HBM bandwidth utilization while busy";
     push("hbm_util_busy_percent", title, BoundBy::Hbm, hbm, "busy time", busy, note);
     // Older chips have no such pool and most exports lose the split: nothing to show then.
-    if let Some(read) = amount(|work| work.vmem_read_bytes) {
-        let title = "VMEM read bandwidth utilization while busy";
-        push("vmem_read_util_busy_percent", title, BoundBy::VmemRead, Some(read), "busy time", busy, None);
-    }
-    if let Some(written) = amount(|work| work.vmem_write_bytes) {
-        let title = "VMEM write bandwidth utilization while busy";
-        push("vmem_write_util_busy_percent", title, BoundBy::VmemWrite, Some(written), "busy time", busy, None);
-    }
+    // A split that lists no VMEM does not say that none was used.
+    let mut vmem = |id, title, limit, bytes: Option<f64>, nothing: &str| {
+        let Some(bytes) = bytes else { return };
+        let known = "by the compiler's account: only buffers that it placed in VMEM count";
+        let note = if bytes > 0.0 { known } else { nothing };
+        push(id, title, limit, Some(bytes).filter(|&bytes| bytes > 0.0), "busy time", busy, Some(note.to_owned()));
+    };
+    let (read, written) = (amount(|work| work.vmem_read_bytes), amount(|work| work.vmem_write_bytes));
+    let title = "VMEM read bandwidth utilization while busy";
+    let nothing = "the compiler lists no bytes read from VMEM: what kernels read inside is not recorded";
+    vmem("vmem_read_util_busy_percent", title, BoundBy::VmemRead, read, nothing);
+    let title = "VMEM write bandwidth utilization while busy";
+    let nothing = "the compiler lists no bytes written to VMEM: what kernels write inside is not recorded";
+    vmem("vmem_write_util_busy_percent", title, BoundBy::VmemWrite, written, nothing);
 }
 
 /// Shares of time: they need no peak.

@@ -129,3 +129,55 @@ fn tables_are_rectangular() {
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
     }
 }
+
+/// One matmul of 100 ns on a device that names its chip, with what is recorded of it.
+fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
+    let mut builder = TraceBuilder::new();
+    builder.source_mut().format = "xplane";
+    let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    builder.set_device(core, DeviceInfo { type_name: Some(chip.to_owned()), ..DeviceInfo::default() });
+    let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
+    let (name, category) = (builder.intern("dot"), builder.intern("convolution"));
+    let hlo_text = Some(builder.intern(text));
+    let op = builder.op(Op { name, category: Some(category), hlo_text, ..op });
+    let label = builder.label("dot", Some(op));
+    let slice = builder.add_slice(track, SliceSpec::new(range(0, 100_000), label));
+    if let Some(scale) = scale {
+        builder.set_attr(slice, SliceAttr::TimeScaleBits, scale.to_bits() as i64);
+    }
+    builder.finish()
+}
+
+#[test]
+fn narrow_products_are_measured_against_their_own_peak() {
+    // 39.4 MFLOP in 100 ns are all that v5e can do in int8, twice what it can in bf16.
+    let op = || Op { model_flops: Some(39_400_000), ..Op::default() };
+    let mfu = |text: &str| {
+        let report = utilization_of(&one_op("TPU v5e", op(), text, None), &Options::default());
+        value(&report, "mfu_window_percent")
+    };
+    near(mfu("%d = s32[8,8]{1,0} dot(s8[8,8]{1,0} %a, s8[8,8]{1,0} %b)"), 100.0);
+    near(mfu("%d = f32[8,8]{1,0} dot(bf16[8,8]{1,0} %a, bf16[8,8]{1,0} %b)"), 200.0);
+}
+
+#[test]
+fn a_lowered_clock_is_shown_where_it_is_recorded() {
+    let op = || Op { flops: Some(1), ..Op::default() };
+    let report = utilization_of(&one_op("TPU v5e", op(), "", Some(0.8)), &Options::default());
+    near(value(&report, "clock_of_default_percent"), 80.0);
+    assert!(report.metric("clock_of_default_percent").unwrap().note.is_some());
+    let report = utilization_of(&one_op("TPU v5e", op(), "", None), &Options::default());
+    assert!(report.metric("clock_of_default_percent").is_none());
+}
+
+#[test]
+fn memory_that_the_compiler_does_not_list_is_missing_and_not_zero() {
+    let hbm = MemoryAccess { space: MemorySpace::Hbm, access: Access::Read, bytes: 8_190 };
+    let read = MemoryAccess { space: MemorySpace::Vmem, access: Access::Read, bytes: 184_320 };
+    let op = |memory: Vec<MemoryAccess>| Op { flops: Some(1), memory, ..Op::default() };
+    let report = utilization_of(&one_op("TPU v5e", op(vec![hbm, read]), "", None), &Options::default());
+    near(value(&report, "vmem_read_util_busy_percent"), 10.0);
+    let written = report.metric("vmem_write_util_busy_percent").unwrap();
+    assert_eq!(written.value, None);
+    assert!(written.note.as_ref().unwrap().contains("lists no bytes"));
+}

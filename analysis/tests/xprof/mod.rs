@@ -1,0 +1,74 @@
+//! What the comparisons with `XProf` share: the captures, its answers, closeness.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::path::PathBuf;
+
+use analysis::{Context, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+use serde_json::Value;
+use trace_model::TraceModel;
+
+/// Bytes per second of one GiB/s, as `XProf` shows bandwidths.
+pub const GIB: f64 = 1_073_741_824.0;
+
+/// The real captures, or `None`, said once, where this machine has none.
+pub fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/tpu");
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(
+        std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none_or(|value| value != "1"),
+        "{} is required but absent",
+        path.display()
+    );
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+pub fn open(name: &str) -> Option<TraceModel> {
+    let path = corpus()?.join(name);
+    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
+}
+
+/// One answer of `XProf`: the rows of a table, by column id.
+pub struct Rows {
+    columns: Vec<String>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+pub fn xprof(capture: &str, tool: &str) -> Value {
+    let path = corpus().unwrap().join("xprof").join(capture).join(format!("{tool}.json"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+pub fn rows_of(table: &Value) -> Rows {
+    let columns = table["cols"].as_array().unwrap().iter().map(|column| column["id"].as_str().unwrap().to_owned());
+    let cells = |row: &Value| row["c"].as_array().unwrap().iter().map(|cell| cell["v"].clone()).collect();
+    let rows = table["rows"].as_array().unwrap().iter().map(cells).collect();
+    Rows { columns: columns.collect(), rows }
+}
+
+impl Rows {
+    pub fn get<'a>(&self, row: &'a [Value], column: &str) -> &'a Value {
+        &row[self.columns.iter().position(|id| id == column).unwrap_or_else(|| panic!("no column {column}"))]
+    }
+
+    pub fn number(&self, row: &[Value], column: &str) -> f64 {
+        self.get(row, column).as_f64().unwrap()
+    }
+
+    pub fn text<'a>(&self, row: &'a [Value], column: &str) -> &'a str {
+        self.get(row, column).as_str().unwrap()
+    }
+}
+
+pub fn near(ours: f64, theirs: f64, relative: f64, what: &str) {
+    let scale = ours.abs().max(theirs.abs()).max(f64::MIN_POSITIVE);
+    assert!((ours - theirs).abs() / scale <= relative, "{what}: ours {ours}, XProf {theirs}");
+}
+
+pub fn report<A: analysis::Analysis>(model: &TraceModel, options: &Options) -> std::sync::Arc<A::Report> {
+    let reports = ReportCache::default();
+    Context { model, scope: Scope::WholeTrace, options, reports: &reports }.report::<A>().unwrap()
+}
