@@ -1,23 +1,90 @@
-//! Rules about the host: idle devices, dispatch, input, compilation.
+//! Rules about devices that wait for their host.
 
+use trace_model::Picos;
+
+use crate::gaps::{Cause, DeviceGaps, Gaps, GapsReport};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
 use crate::replay::Change;
-use crate::report::Unit;
+use crate::report::{Provenance, Unit};
 
-pub(super) static RULES: &[Rule] = &[Rule {
-    id: "K31",
-    title: "The device is idle",
-    confidence: Confidence::High,
-    thresholds: &[&IDLE],
-    check: idle,
-    page: include_str!("../pages/K31.md"),
-}];
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "K31",
+        title: "The device is idle",
+        confidence: Confidence::High,
+        thresholds: &[&IDLE],
+        check: idle,
+        page: include_str!("../pages/K31.md"),
+    },
+    Rule {
+        id: "K32",
+        title: "Programs are launched too slowly",
+        confidence: Confidence::Medium,
+        thresholds: &[&GAP_SHARE, &DISPATCH],
+        check: dispatch_bound,
+        page: include_str!("../pages/K32.md"),
+    },
+    Rule {
+        id: "K33",
+        title: "The host waits for results between steps",
+        confidence: Confidence::Medium,
+        thresholds: &[&SYNC],
+        check: host_sync,
+        page: include_str!("../pages/K33.md"),
+    },
+    Rule {
+        id: "K34",
+        title: "The device waits for input",
+        confidence: Confidence::High,
+        thresholds: &[&INPUT],
+        check: input_bound,
+        page: include_str!("../pages/K34.md"),
+    },
+    Rule {
+        id: "K35",
+        title: "The device waits for copies to it",
+        confidence: Confidence::Medium,
+        thresholds: &[&UPLOAD],
+        check: upload_bound,
+        page: include_str!("../pages/K35.md"),
+    },
+];
 
 static IDLE: Threshold = Threshold {
     id: "K31.idle_percent",
     value: 10.0,
     unit: Unit::Percent,
     why: "a tenth is the limit of XProf's overview as well",
+};
+static GAP_SHARE: Threshold = Threshold {
+    id: "K32.between_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "a launch that is queued in time leaves no gap",
+};
+static DISPATCH: Threshold = Threshold {
+    id: "K32.dispatch_percent",
+    value: 50.0,
+    unit: Unit::Percent,
+    why: "where launching is not the larger part of the gaps, another cause is the one to cure",
+};
+static SYNC: Threshold = Threshold {
+    id: "K33.wait_percent",
+    value: 3.0,
+    unit: Unit::Percent,
+    why: "reading a loss every hundred steps costs far less",
+};
+static INPUT: Threshold = Threshold {
+    id: "K34.input_percent",
+    value: 10.0,
+    unit: Unit::Percent,
+    why: "XProf calls 5 % moderately and 20 % highly input-bound",
+};
+static UPLOAD: Threshold = Threshold {
+    id: "K35.copy_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "a batch of tokens is copied in microseconds",
 };
 
 fn idle(facts: &Facts<'_>) -> Outcome {
@@ -27,11 +94,107 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     if share < limit {
         return Ok(None);
     }
+    let why = facts.report::<Gaps>().ok().and_then(|gaps| main_cause(&gaps));
+    let why = why.map_or_else(String::new, |why| format!(", mostly {why}"));
     Ok(Some(Finding {
-        statement: format!("no op runs for {share:.1} % of device time"),
+        statement: format!("no op runs for {share:.1} % of device time{why}"),
         evidence: vec![Evidence::percent("idle", share, "device time, from first op to last", Some(limit))],
         is_idle_time: true,
         saving: Saving::replay([Change::Idle(0.0)]),
         ..Finding::default()
     }))
+}
+
+/// The cause of most of the time between programs, with the host event that shows it.
+fn main_cause(report: &GapsReport) -> Option<String> {
+    let parts = report.devices.iter().flat_map(|device| &device.between);
+    let most = parts.max_by_key(|part| part.time_ps)?;
+    let event = most.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+    Some(format!("{}{event}", most.cause.title().to_lowercase()))
+}
+
+/// Idle time between programs with some causes, on the device that has most of it.
+struct Waiting<'r> {
+    device: &'r DeviceGaps,
+    time_ps: i64,
+}
+
+impl<'r> Waiting<'r> {
+    fn most(report: &'r GapsReport, causes: &[Cause]) -> Option<Self> {
+        let of = |device: &'r DeviceGaps| {
+            let parts = device.between.iter().filter(|part| causes.contains(&part.cause));
+            Self { device, time_ps: parts.map(|part| part.time_ps).sum() }
+        };
+        report.devices.iter().map(of).max_by_key(|waiting| waiting.time_ps)
+    }
+
+    fn percent(&self) -> f64 {
+        if self.device.window_ps > 0 { 100.0 * self.time_ps as f64 / self.device.window_ps as f64 } else { 0.0 }
+    }
+
+    /// Host events that take most of it.
+    fn events(&self, causes: &[Cause]) -> String {
+        let parts = self.device.between.iter().filter(|part| causes.contains(&part.cause));
+        let names: Vec<&str> = parts.filter_map(|part| part.event.as_deref()).take(2).collect();
+        if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+    }
+
+    fn finding(&self, facts: &Facts<'_>, what: &str, causes: &[Cause], limit: f64) -> Outcome {
+        let percent = self.percent();
+        if percent < limit {
+            return Ok(None);
+        }
+        let steps = facts.step()?.count.max(1) as i64;
+        let of = format!("window of {}", self.device.core);
+        Ok(Some(Finding {
+            statement: format!("{} {what} for {percent:.1} % of its window{}", self.device.core, self.events(causes)),
+            evidence: vec![Evidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
+            is_idle_time: true,
+            saving: Saving::PerStep(Picos::from_ps(self.time_ps / steps)),
+            ..Finding::default()
+        }))
+    }
+}
+
+fn dispatch_bound(facts: &Facts<'_>) -> Outcome {
+    const CAUSES: [Cause; 1] = [Cause::Dispatch];
+    let gaps = facts.report::<Gaps>()?;
+    let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    let between = waiting.device.between_ps();
+    let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
+    let least = facts.limit(&DISPATCH);
+    if part < least {
+        return Ok(None);
+    }
+    let found = waiting.finding(facts, "waits for launches", &CAUSES, facts.limit(&GAP_SHARE))?;
+    Ok(found.map(|mut found| {
+        found.evidence.push(Evidence::percent("launching", part, "idle time between programs", Some(least)));
+        found
+    }))
+}
+
+fn host_sync(facts: &Facts<'_>) -> Outcome {
+    const CAUSES: [Cause; 2] = [Cause::DeviceToHost, Cause::Wait];
+    let gaps = facts.report::<Gaps>()?;
+    let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
+}
+
+fn input_bound(facts: &Facts<'_>) -> Outcome {
+    const CAUSES: [Cause; 1] = [Cause::Input];
+    let gaps = facts.report::<Gaps>()?;
+    let Some(mut waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    // Waiting inside of programs shows as infeed ops.
+    let infeed = facts.select(|row| row.category == "infeed")?;
+    let devices = gaps.devices.len().max(1) as i64;
+    waiting.time_ps += infeed.self_ps / devices;
+    let found = waiting.finding(facts, "waits for input", &CAUSES, facts.limit(&INPUT))?;
+    Ok(found.map(|found| Finding { ops: infeed.ops(), ..found }))
+}
+
+fn upload_bound(facts: &Facts<'_>) -> Outcome {
+    const CAUSES: [Cause; 1] = [Cause::HostToDevice];
+    let gaps = facts.report::<Gaps>()?;
+    let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
+    waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
 }

@@ -2,6 +2,7 @@
 
 mod communication;
 mod compute;
+mod devices;
 mod host;
 mod memory;
 
@@ -12,7 +13,7 @@ use super::Rule;
 /// Every rule, by id.
 pub fn rules() -> &'static [&'static Rule] {
     static RULES: LazyLock<Vec<&Rule>> = LazyLock::new(|| {
-        let themes = [communication::RULES, compute::RULES, memory::RULES, host::RULES];
+        let themes = [communication::RULES, compute::RULES, devices::RULES, memory::RULES, host::RULES];
         let mut rules: Vec<&Rule> = themes.into_iter().flatten().collect();
         rules.sort_by_key(|rule| rule.id);
         rules

@@ -243,3 +243,105 @@ fn every_rule_has_an_id_a_page_and_reasons() {
         }
     }
 }
+
+/// Programs with gaps between, in which the host does something for so many of 10 columns.
+fn gaps(host: char, columns: usize, event: &str) -> String {
+    let gap = format!("{}{}", run(host, columns), run('.', 10 - columns));
+    let (program, idle) = (run('A', 20), run('.', 10));
+    format!(
+        "
+        @column 10us
+        modules: {program}{idle}{program}{idle}{program}
+        ops: {0}{idle}{0}{idle}{0}
+        host main: {1}{gap}{1}{gap}
+        A = jit_step(7)
+        a = fusion.1 [convolution fusion]
+        {host} = {event}
+        ",
+        run('a', 20),
+        run('.', 20),
+    )
+}
+
+#[test]
+fn gaps_are_blamed_on_what_the_host_does() {
+    let cases = [
+        ("K32", "tpu::System::Execute", 10),
+        ("K33", "np.asarray(jax.Array)", 10),
+        ("K34", "IteratorGetNext", 10),
+        ("K35", "DevicePut", 10),
+    ];
+    for (id, event, columns) in cases {
+        let found = report(&gaps('h', columns, event));
+        let hint =
+            found.hints.iter().find(|hint| hint.id == id).unwrap_or_else(|| panic!("{id} is silent about {event}"));
+        assert!(hint.statement.contains(event), "{id}: {}", hint.statement);
+        assert!(hint.overlaps_with.contains(&"K31"), "{id} and K31 are about the same time");
+        let others =
+            cases.iter().filter(|case| case.0 != id).any(|case| found.hints.iter().any(|hint| hint.id == case.0));
+        assert!(!others, "another cause is named for {event}");
+        assert!(!ids(&gaps('h', 1, event)).contains(&id), "{id} speaks of 2.5 % of the window");
+    }
+}
+
+#[test]
+fn without_programs_gaps_cannot_be_explained() {
+    let report = report(&mixed(50, "add.1", "loop fusion"));
+    assert!(["K32", "K33", "K34", "K35"].iter().all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id)));
+}
+
+/// Steps of two devices; the second works so many columns longer.
+fn uneven(extra: usize) -> String {
+    let step = |work: usize| format!("{}{}", run('w', work), run('.', 130 - work));
+    let two = |work: usize| format!("{}{}", step(work), step(work));
+    let steps = format!("{}{}", run('0', 130), run('1', 130));
+    format!(
+        "
+        @column 1us
+        TPU:0 steps: {steps}
+        TPU:1 steps: {steps}
+        TPU:0 ops: {}
+        TPU:1 ops: {}
+        w = fusion.1 [convolution fusion]
+        ",
+        two(100),
+        two(100 + extra)
+    )
+}
+
+#[test]
+fn uneven_work_is_measured_against_the_median_device() {
+    // The median of two is their mean: 12 more are 5.7 % above it.
+    assert_eq!(saving(&uneven(12), "K07"), Some(6_000_000));
+    assert_eq!(saving(&uneven(8), "K07"), None);
+    let one_device = report(&mixed(5, "copy.1", "copy"));
+    assert!(
+        ["K06", "K07", "K08", "K09", "K46"].iter().all(|id| one_device.cannot_tell.iter().any(|rule| rule.id == *id))
+    );
+}
+
+#[test]
+fn a_device_that_idles_while_others_work_is_named() {
+    let picture = |busy: usize| {
+        format!(
+            "@column 1us\nTPU:0 ops: {}\nTPU:1 ops: {}\nw = fusion.1 [convolution fusion]",
+            run('w', 100),
+            run('w', busy)
+        )
+    };
+    assert!(ids(&picture(4)).contains(&"K46"));
+    assert!(!ids(&picture(6)).contains(&"K46"));
+}
+
+#[test]
+fn jitter_needs_steps_and_spread() {
+    let picture = |lengths: &[usize]| {
+        let steps: String = lengths.iter().enumerate().map(|(k, &n)| run(char::from(b'0' + k as u8), n)).collect();
+        format!("@column 10us\nsteps: {steps}\nops: {}\nw = fusion.1 [convolution fusion]", run('w', steps.len()))
+    };
+    // Mean 10, standard deviation 1.2.
+    assert_eq!(saving(&picture(&[9, 9, 9, 11, 12]), "K48"), Some(10_000_000));
+    assert_eq!(saving(&picture(&[10, 10, 9, 10, 11]), "K48"), None);
+    let short = report(&picture(&[9, 12]));
+    assert!(short.cannot_tell.iter().any(|rule| rule.id == "K48"));
+}

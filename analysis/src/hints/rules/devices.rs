@@ -1,0 +1,265 @@
+//! Rules about devices, hosts and steps that differ from each other.
+
+use trace_model::Picos;
+
+use crate::balance::{Balance, DeviceLoad};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::report::{Provenance, Unit};
+use crate::{AnalysisError, stats};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "K06",
+        title: "Devices wait for the last one in collectives",
+        confidence: Confidence::High,
+        thresholds: &[&SKEW],
+        check: skew,
+        page: include_str!("../pages/K06.md"),
+    },
+    Rule {
+        id: "K07",
+        title: "Work is shared unevenly over devices",
+        confidence: Confidence::Medium,
+        thresholds: &[&IMBALANCE],
+        check: imbalance,
+        page: include_str!("../pages/K07.md"),
+    },
+    Rule {
+        id: "K08",
+        title: "A host keeps the others waiting",
+        confidence: Confidence::Medium,
+        thresholds: &[],
+        check: straggler,
+        page: include_str!("../pages/K08.md"),
+    },
+    Rule {
+        id: "K09",
+        title: "Devices wait at barriers",
+        confidence: Confidence::High,
+        thresholds: &[&BARRIER],
+        check: barrier,
+        page: include_str!("../pages/K09.md"),
+    },
+    Rule {
+        id: "K46",
+        title: "A device is hardly used",
+        confidence: Confidence::High,
+        thresholds: &[],
+        check: unused,
+        page: include_str!("../pages/K46.md"),
+    },
+    Rule {
+        id: "K48",
+        title: "Steps take now longer, now shorter",
+        confidence: Confidence::Low,
+        thresholds: &[&JITTER, &JITTER_STEPS],
+        check: jitter,
+        page: include_str!("../pages/K48.md"),
+    },
+];
+
+static SKEW: Threshold = Threshold {
+    id: "K06.wait_percent",
+    value: 3.0,
+    unit: Unit::Percent,
+    why: "chips of one kind at one clock differ by a percent",
+};
+static IMBALANCE: Threshold = Threshold {
+    id: "K07.imbalance_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "differences below this drown in the jitter of a step",
+};
+static BARRIER: Threshold = Threshold {
+    id: "K09.barrier_percent",
+    value: 10.0,
+    unit: Unit::Percent,
+    why: "the limit of XProf's rule about barriers",
+};
+static JITTER: Threshold = Threshold {
+    id: "K48.deviation_percent",
+    value: 10.0,
+    unit: Unit::Percent,
+    why: "steps of one program on idle hosts differ by less than a percent",
+};
+static JITTER_STEPS: Threshold =
+    Threshold { id: "K48.steps", value: 5.0, unit: Unit::Count, why: "a spread needs a few numbers" };
+
+/// The device with most of something, that as percent of its window, and as time.
+fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Option<(&DeviceLoad, f64, f64)> {
+    let known = devices.iter().filter_map(|device| {
+        let (time, window) = (of(device)?, device.window_ps.filter(|&window| window > 0.0)?);
+        Some((device, 100.0 * time / window, time))
+    });
+    known.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn skew(facts: &Facts<'_>) -> Outcome {
+    let balance = facts.report::<Balance>()?;
+    let Some((device, percent, time)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
+        let why = "executions of collectives could not be matched over devices, or none was synchronous";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    };
+    let limit = facts.limit(&SKEW);
+    if percent < limit {
+        return Ok(None);
+    }
+    let steps = facts.step()?.count.max(1) as f64;
+    let collectives = facts.select(|row| row.collective.is_some())?;
+    Ok(Some(Finding {
+        statement: format!(
+            "{} waits for {percent:.1} % of its window for slower devices to come to collectives",
+            device.core
+        ),
+        evidence: vec![
+            Evidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
+                .by(Provenance::Derived),
+        ],
+        ops: collectives.ops(),
+        saving: Saving::PerStep(Picos::from_ps((time / steps) as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn imbalance(facts: &Facts<'_>) -> Outcome {
+    let balance = facts.report::<Balance>()?;
+    let percents: Vec<f64> = balance.steps.iter().filter_map(|step| step.imbalance_percent).collect();
+    let Some(percent) = stats::median(&percents) else {
+        return Err(AnalysisError::NotApplicable("no step ran on more than one device".to_owned()));
+    };
+    let limit = facts.limit(&IMBALANCE);
+    if percent < limit {
+        return Ok(None);
+    }
+    let costs: Vec<f64> = balance.steps.iter().map(|step| step.max_ps as f64 - step.mean_ps).collect();
+    let saving = stats::median(&costs).unwrap_or(0.0);
+    Ok(Some(Finding {
+        statement: balance.statement.trim_end_matches('.').to_owned(),
+        evidence: vec![
+            Evidence::percent(
+                "most work above the median device's",
+                percent,
+                "work of the median device, median of steps",
+                Some(limit),
+            )
+            .by(Provenance::Derived),
+        ],
+        saving: Saving::PerStep(Picos::from_ps(saving as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn straggler(facts: &Facts<'_>) -> Outcome {
+    const LEAST_HOSTS: usize = 3;
+    let balance = facts.report::<Balance>()?;
+    if balance.hosts.len() < LEAST_HOSTS {
+        let why =
+            format!("{} host(s) recorded: who lags behind shows from {LEAST_HOSTS} on", balance.hosts.len().max(1));
+        return Err(AnalysisError::NotApplicable(why));
+    }
+    let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else { return Ok(None) };
+    let works: Vec<f64> = balance.hosts.iter().filter_map(|host| host.most_work_ps).collect();
+    let late = host.most_work_ps.unwrap_or(0.0) - stats::median(&works).unwrap_or(0.0);
+    Ok(Some(Finding {
+        statement: format!("{} works longer in each step than the other hosts", host.host),
+        evidence: host
+            .work_z
+            .map(|z| {
+                Evidence::number("modified z-score of its work", z, "all hosts", Some(stats::OUTLIER_Z))
+                    .by(Provenance::Inferred)
+            })
+            .into_iter()
+            .collect(),
+        saving: Saving::PerStep(Picos::from_ps(late as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn barrier(facts: &Facts<'_>) -> Outcome {
+    let balance = facts.report::<Balance>()?;
+    let Some((device, percent, time)) = worst(&balance.devices, |device| device.barrier_ps) else {
+        let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    };
+    let limit = facts.limit(&BARRIER);
+    if percent < limit {
+        return Ok(None);
+    }
+    let steps = facts.step()?.count.max(1) as f64;
+    Ok(Some(Finding {
+        statement: format!("{} waits for {percent:.1} % of its window at barriers before programs begin", device.core),
+        evidence: vec![Evidence::percent(
+            "waiting at barriers",
+            percent,
+            format!("window of {}", device.core),
+            Some(limit),
+        )],
+        is_idle_time: true,
+        saving: Saving::PerStep(Picos::from_ps((time / steps) as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn unused(facts: &Facts<'_>) -> Outcome {
+    let balance = facts.report::<Balance>()?;
+    let idle: Vec<&DeviceLoad> = balance.devices.iter().filter(|device| device.is_unused).collect();
+    if idle.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<&str> = idle.iter().take(4).map(|device| device.core.as_str()).collect();
+    let busy = |device: &&DeviceLoad| {
+        Evidence::percent(
+            format!("{} busy", device.core),
+            device.busy_percent.unwrap_or(0.0),
+            "longest window of any device",
+            None,
+        )
+    };
+    Ok(Some(Finding {
+        statement: format!(
+            "{} of {} devices hardly run anything while others work ({})",
+            idle.len(),
+            balance.devices.len(),
+            names.join(", ")
+        ),
+        evidence: idle.iter().take(4).map(busy).collect(),
+        ..Finding::default()
+    }))
+}
+
+fn jitter(facts: &Facts<'_>) -> Outcome {
+    let Some(steps) = facts.steps() else {
+        return Err(AnalysisError::NotApplicable(
+            "no steps were found: mark them, or capture several executions".to_owned(),
+        ));
+    };
+    // Steps of another kind are no jitter.
+    let class = steps.classes.iter().max_by_key(|class| class.steps);
+    let Some(time) = class.and_then(|class| class.time) else { return Ok(None) };
+    let needed = facts.limit(&JITTER_STEPS);
+    if (time.count as f64) < needed {
+        return Err(AnalysisError::NotApplicable(format!(
+            "only {} complete steps of one kind: a spread needs {needed}",
+            time.count
+        )));
+    }
+    let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
+    if spread < limit {
+        return Ok(None);
+    }
+    let best = time.p10.unwrap_or(time.min);
+    let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
+    Ok(Some(Finding {
+        statement: format!(
+            "steps of one kind deviate by {spread:.1} % from their mean: {} to {}",
+            Picos::from_ps(time.min as i64),
+            Picos::from_ps(time.max as i64)
+        ),
+        evidence: vec![
+            Evidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
+            Evidence::time(what, best, "steps of one kind"),
+        ],
+        saving: Saving::PerStep(Picos::from_ps((time.mean - best) as i64)),
+        ..Finding::default()
+    }))
+}
