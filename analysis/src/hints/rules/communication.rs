@@ -1,20 +1,68 @@
 //! Rules about communication between devices.
 
-use trace_model::Picos;
+use std::collections::BTreeSet;
 
+use trace_model::{OpId, Picos};
+
+use crate::AnalysisError;
+use crate::category::CollectiveKind;
+use crate::collectives::{CollectiveRow, Collectives};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
-use crate::overlap::Overlap;
+use crate::ops::OpRow;
+use crate::overlap::{CoreOverlap, Overlap};
 use crate::replay::Change;
-use crate::report::Unit;
+use crate::report::{Provenance, Unit};
 
-pub(super) static RULES: &[Rule] = &[Rule {
-    id: "K01",
-    title: "Communication is exposed",
-    confidence: Confidence::High,
-    thresholds: &[&EXPOSED],
-    check: exposed,
-    page: include_str!("../pages/K01.md"),
-}];
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "K01",
+        title: "Communication is exposed",
+        confidence: Confidence::High,
+        thresholds: &[&EXPOSED],
+        check: exposed,
+        page: include_str!("../pages/K01.md"),
+    },
+    Rule {
+        id: "K02",
+        title: "Collectives are synchronous",
+        confidence: Confidence::High,
+        thresholds: &[&SYNCHRONOUS],
+        check: synchronous,
+        page: include_str!("../pages/K02.md"),
+    },
+    Rule {
+        id: "K03",
+        title: "Collectives are far below the speed of the links",
+        confidence: Confidence::Medium,
+        thresholds: &[&LINK_SHARE, &LINK_BYTES],
+        check: slow_links,
+        page: include_str!("../pages/K03.md"),
+    },
+    Rule {
+        id: "K04",
+        title: "Many small collectives",
+        confidence: Confidence::Medium,
+        thresholds: &[&SMALL_COUNT, &SMALL_BYTES],
+        check: small,
+        page: include_str!("../pages/K04.md"),
+    },
+    Rule {
+        id: "K44",
+        title: "There is more communication than compute to hide it",
+        confidence: Confidence::Medium,
+        thresholds: &[&DOMINATED],
+        check: dominated,
+        page: include_str!("../pages/K44.md"),
+    },
+    Rule {
+        id: "K47",
+        title: "All-to-all exchanges are exposed",
+        confidence: Confidence::High,
+        thresholds: &[&EXCHANGE],
+        check: exchange,
+        page: include_str!("../pages/K47.md"),
+    },
+];
 
 static EXPOSED: Threshold = Threshold {
     id: "K01.exposed_percent",
@@ -22,12 +70,60 @@ static EXPOSED: Threshold = Threshold {
     unit: Unit::Percent,
     why: "below a tenth of the step, other things are worth more",
 };
+static SYNCHRONOUS: Threshold = Threshold {
+    id: "K02.op_percent",
+    value: 2.0,
+    unit: Unit::Percent,
+    why: "the compiler leaves tiny collectives synchronous on purpose",
+};
+static LINK_SHARE: Threshold = Threshold {
+    id: "K03.link_percent",
+    value: 50.0,
+    unit: Unit::Percent,
+    why: "large collectives reach 70 to 95 % of the links that they can use",
+};
+static LINK_BYTES: Threshold = Threshold {
+    id: "K03.bytes",
+    value: (1 << 20) as f64,
+    unit: Unit::Bytes,
+    why: "smaller messages are limited by hops, not by bytes (K04)",
+};
+static SMALL_COUNT: Threshold = Threshold {
+    id: "K04.per_step",
+    value: 20.0,
+    unit: Unit::Count,
+    why: "a handful of small collectives, for norms and the loss, is in every step",
+};
+static SMALL_BYTES: Threshold = Threshold {
+    id: "K04.bytes",
+    value: (256 << 10) as f64,
+    unit: Unit::Bytes,
+    why: "at 90 GB/s this takes 3 µs, as long as a few hops",
+};
+static DOMINATED: Threshold = Threshold {
+    id: "K44.exposed_percent",
+    value: 10.0,
+    unit: Unit::Percent,
+    why: "below a tenth of the step, other things are worth more",
+};
+static EXCHANGE: Threshold = Threshold {
+    id: "K47.exposed_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "routing to experts costs two exchanges a layer",
+};
+
+fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
+    let worst = overlap.iter().max_by_key(|core| core.exposed_ps)?;
+    Some((worst, worst.exposed_share_percent?))
+}
 
 fn exposed(facts: &Facts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&EXPOSED);
-    let Some(worst) = overlap.cores.iter().max_by(|a, b| a.exposed_ps.cmp(&b.exposed_ps)) else { return Ok(None) };
-    let Some(share) = worst.exposed_share_percent.filter(|&share| share >= limit) else { return Ok(None) };
+    let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
+        return Ok(None);
+    };
     let step = facts.step()?;
     // Only compute that hides nothing yet can hide more.
     let free = (worst.compute_ps - worst.overlapped_ps.unwrap_or(0)).max(0) as f64 / step.count.max(1) as f64;
@@ -44,6 +140,152 @@ fn exposed(facts: &Facts<'_>) -> Outcome {
         ],
         ops: collectives.ops(),
         saving: Saving::Replay { changes: vec![Change::Collectives(0.0)], at_most: Some(Picos::from_ps(free as i64)) },
+        ..Finding::default()
+    }))
+}
+
+/// Collectives between devices that stand alone on the op track.
+fn is_synchronous(facts: &Facts<'_>, row: &OpRow) -> bool {
+    let fused = row.op.is_some_and(|op| facts.classes.class(op).is_fused_collective);
+    row.collective.is_some() && !row.is_async && !fused
+}
+
+fn synchronous(facts: &Facts<'_>) -> Outcome {
+    let share = facts.limit(&SYNCHRONOUS);
+    let found = facts.select(|row| is_synchronous(facts, row) && facts.share(row) >= share)?;
+    if found.rows.is_empty() {
+        return Ok(None);
+    }
+    let compute = facts.select(|row| row.is_leaf && row.collective.is_none() && !row.is_async)?;
+    // Work on one device can hide only what that device waits for.
+    let steps = facts.step()?.count.max(1) as i64;
+    let free = compute.self_ps / facts.ops()?.cores.len().max(1) as i64 / steps;
+    let changes =
+        vec![Change::Ops { what: "synchronous collectives".into(), factors: found.vanish().into_iter().collect() }];
+    let saving = Saving::Replay { changes, at_most: Some(Picos::from_ps(free)) };
+    Ok(Some(found.finding("synchronous collectives", share, saving)))
+}
+
+/// The ops of some rows of the ledger.
+fn ops_of(facts: &Facts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
+    let names: BTreeSet<(&str, &str)> =
+        rows.iter().map(|row| (row.program.as_deref().unwrap_or_default(), row.op.as_str())).collect();
+    Ok(facts.select(|row| names.contains(&(row.program.as_str(), row.name.as_str())))?.ops())
+}
+
+fn slow_links(facts: &Facts<'_>) -> Outcome {
+    let ledger = facts.report::<Collectives>()?;
+    let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
+    if ledger.rows.iter().all(|row| row.share.is_none()) {
+        let why = "the speed of the links or the size of the messages is not known: name the chip with --device-spec";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
+    // Even on the layout with fewest links.
+    let slow = |row: &&CollectiveRow| {
+        let large = row.message.bytes.is_some_and(|bytes| bytes as f64 >= least);
+        large && !row.is_fused && row.share.as_ref().is_some_and(|share| share.high_percent < limit)
+    };
+    let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(slow).collect();
+    let Some(first) = rows.iter().max_by_key(|row| row.exposed_ps) else { return Ok(None) };
+    let high = first.share.as_ref().map_or(0.0, |share| share.high_percent);
+    let ops = ops_of(facts, &rows)?;
+    let changes = rows.iter().filter_map(|row| {
+        let factor = row.share.as_ref()?.high_percent / 100.0;
+        Some(ops_of(facts, &[*row]).ok()?.into_iter().map(move |op| (op, factor)).collect::<Vec<_>>())
+    });
+    let saving = Saving::ops("collectives at link speed", changes.flatten().collect::<Vec<_>>());
+    Ok(Some(Finding {
+        statement: format!(
+            "{} of {} collectives reach less than {limit} % of the links; {} at most {high:.1} %",
+            rows.len(),
+            ledger.rows.len(),
+            first.op
+        ),
+        evidence: vec![
+            Evidence::percent(
+                format!("speed of {}", first.op),
+                high,
+                "published speed of the fewest links that it can use",
+                Some(limit),
+            )
+            .by(Provenance::AssumedPeak),
+        ],
+        ops,
+        saving,
+        ..Finding::default()
+    }))
+}
+
+fn small(facts: &Facts<'_>) -> Outcome {
+    let ledger = facts.report::<Collectives>()?;
+    if ledger.rows.iter().all(|row| row.message.bytes.is_none()) {
+        return Err(AnalysisError::NotApplicable("the size of no message is known".to_owned()));
+    }
+    let (most, limit) = (facts.limit(&SMALL_BYTES), facts.limit(&SMALL_COUNT));
+    let is_small = |row: &&CollectiveRow| row.message.bytes.is_some_and(|bytes| (bytes as f64) < most);
+    let rows: Vec<&CollectiveRow> = ledger.rows.iter().filter(is_small).collect();
+    let step = facts.step()?;
+    let per_step = |sum: f64| sum / ledger.devices.max(1) as f64 / step.count.max(1) as f64;
+    let count = per_step(rows.iter().map(|row| row.occurrences as f64).sum());
+    if count < limit {
+        return Ok(None);
+    }
+    // Together they cost one latency instead of one each; what is exposed of them can go.
+    let exposed = per_step(rows.iter().map(|row| row.exposed_ps as f64).sum());
+    Ok(Some(Finding {
+        statement: format!("{count:.0} collectives of less than {} KiB in each step", most / 1024.0),
+        evidence: vec![
+            Evidence::count("small collectives", count, format!("step ({}), each device", step.of), Some(limit)),
+            Evidence::time("their exposed time", exposed, "step, mean over devices"),
+        ],
+        ops: ops_of(facts, &rows)?,
+        saving: Saving::PerStep(Picos::from_ps((exposed * (1.0 - 1.0 / count.max(1.0))) as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn dominated(facts: &Facts<'_>) -> Outcome {
+    let overlap = facts.report::<Overlap>()?;
+    let limit = facts.limit(&DOMINATED);
+    let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
+        return Ok(None);
+    };
+    if worst.compute_ps >= worst.comm_total_ps {
+        return Ok(None);
+    }
+    let more = worst.comm_total_ps as f64 / worst.compute_ps.max(1) as f64;
+    Ok(Some(Finding {
+        statement: format!(
+            "{} communicates {more:.1} times as long as it computes: overlap alone cannot hide it",
+            worst.core
+        ),
+        evidence: vec![
+            Evidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
+            Evidence::number("communication", more, "compute of the same device", Some(1.0)),
+        ],
+        ops: facts.select(|row| row.collective.is_some())?.ops(),
+        ..Finding::default()
+    }))
+}
+
+fn exchange(facts: &Facts<'_>) -> Outcome {
+    let overlap = facts.report::<Overlap>()?;
+    let kinds = [CollectiveKind::AllToAll, CollectiveKind::RaggedAllToAll];
+    let names = kinds.map(CollectiveKind::name);
+    let exposed: i64 =
+        overlap.kinds.iter().filter(|kind| names.contains(&kind.kind.as_str())).map(|kind| kind.exposed_ps).sum();
+    let windows: i64 = overlap.cores.iter().map(|core| core.window_ps).sum();
+    let limit = facts.limit(&EXCHANGE);
+    let share = if windows > 0 { 100.0 * exposed as f64 / windows as f64 } else { 0.0 };
+    if exposed == 0 || share < limit {
+        return Ok(None);
+    }
+    let found = facts.select(|row| row.collective.is_some_and(|kind| kinds.contains(&kind)))?;
+    Ok(Some(Finding {
+        statement: format!("all-to-all exchanges are exposed for {share:.1} % of device time ({})", found.names()),
+        evidence: vec![Evidence::percent("exposed exchanges", share, "device time", Some(limit))],
+        ops: found.ops(),
+        saving: Saving::ops("exchanges", found.vanish()),
         ..Finding::default()
     }))
 }

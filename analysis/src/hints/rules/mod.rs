@@ -4,6 +4,7 @@ mod communication;
 mod compute;
 mod devices;
 mod host;
+mod matmuls;
 mod memory;
 
 use std::sync::LazyLock;
@@ -13,7 +14,7 @@ use super::Rule;
 /// Every rule, by id.
 pub fn rules() -> &'static [&'static Rule] {
     static RULES: LazyLock<Vec<&Rule>> = LazyLock::new(|| {
-        let themes = [communication::RULES, compute::RULES, devices::RULES, memory::RULES, host::RULES];
+        let themes = [communication::RULES, compute::RULES, devices::RULES, memory::RULES, host::RULES, matmuls::RULES];
         let mut rules: Vec<&Rule> = themes.into_iter().flatten().collect();
         rules.sort_by_key(|rule| rule.id);
         rules

@@ -345,3 +345,98 @@ fn jitter_needs_steps_and_spread() {
     let short = report(&picture(&[9, 12]));
     assert!(short.cannot_tell.iter().any(|rule| rule.id == "K48"));
 }
+
+/// Compute and a collective, so many columns of 10 µs each, and devices that do the same.
+fn communicating(compute: usize, wait: usize, op: &str, text: &str) -> String {
+    let ops = format!("{}{}", run('M', compute), run('R', wait));
+    let devices: String = (0..4).map(|device| format!("TPU:{device} ops: {ops}\n")).collect();
+    format!(
+        "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{devices}\nM = f [convolution fusion]\nR = {op}.1 [{op}]{text}"
+    )
+}
+
+#[test]
+fn synchronous_collectives_save_what_compute_can_hide() {
+    let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
+    assert_eq!(saving(&reduce(98, 2), "K02"), Some(20_000_000));
+    assert_eq!(saving(&reduce(99, 1), "K02"), None);
+    assert_eq!(saving(&reduce(20, 80), "K02"), Some(200_000_000));
+}
+
+#[test]
+fn more_communication_than_compute_is_another_matter() {
+    let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
+    assert!(ids(&reduce(49, 51)).contains(&"K44"));
+    assert!(!ids(&reduce(51, 49)).contains(&"K44"));
+}
+
+#[test]
+fn exchanges_have_a_hint_of_their_own() {
+    assert_eq!(saving(&communicating(95, 5, "all-to-all", ""), "K47"), Some(50_000_000));
+    assert_eq!(saving(&communicating(96, 4, "all-to-all", ""), "K47"), None);
+    assert_eq!(saving(&communicating(90, 10, "all-reduce", ""), "K47"), None);
+}
+
+#[test]
+fn large_messages_are_compared_with_the_links() {
+    // 100 µs for so many bytes over four v5e chips.
+    let gather = |elements: u64| {
+        let text = format!(
+            " :: %all-gather.1 = bf16[{elements}]{{0}} all-gather(bf16[{}]{{0}} %p), replica_groups={{{{0,1,2,3}}}}, dimensions={{0}}",
+            elements / 4
+        );
+        communicating(90, 10, "all-gather", &text)
+    };
+    // 1.2 MB take tens of microseconds: far from the links; ten times as much is near them.
+    assert!(ids(&gather(600_000)).contains(&"K03"), "{:?}", report(&gather(600_000)));
+    assert!(!ids(&gather(6_000_000)).contains(&"K03"));
+    // Below a mebibyte bytes do not matter.
+    assert!(!ids(&gather(100_000)).contains(&"K03"));
+    let unknown = report(&communicating(90, 10, "all-gather", ""));
+    assert!(["K03", "K04"].iter().all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id)));
+}
+
+#[test]
+fn small_messages_are_counted_per_step() {
+    let picture = |count: usize| {
+        let ops = format!("{}{}", run('M', 200), "RS".repeat(count / 2));
+        let text = "all-reduce(f32[16]{0} %p), replica_groups={{0,1}}, to_apply=%add";
+        format!(
+            "@column 1us\nTPU:0 ops: {ops}\nTPU:1 ops: {ops}\nM = f [convolution fusion]\n\
+             R = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[16]{{0}} {text}\n\
+             S = all-reduce.2 [all-reduce] :: %all-reduce.2 = f32[16]{{0}} {text}"
+        )
+    };
+    // All but one of twenty.
+    assert_eq!(saving(&picture(20), "K04"), Some(19_000_000));
+    assert_eq!(saving(&picture(18), "K04"), None);
+}
+
+/// A matmul of 100 µs whose text tells its sizes.
+fn matmul(m: u64, k: u64, n: u64, more: &str) -> String {
+    one_op(
+        "convolution",
+        &format!(
+            "flops=1e7 hbm_read=1 hbm_write=1 :: %fusion.1 = f32[{m},{n}]{{1,0}} dot(f32[{m},{k}]{{1,0}} %a, f32[{k},{n}]{{1,0}} %b), \
+             lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{more}"
+        ),
+    )
+}
+
+#[test]
+fn padding_is_known_from_sizes() {
+    // 64 of 128 are useful.
+    assert_eq!(saving(&matmul(1024, 64, 1024, ""), "K11"), Some(50_000_000));
+    assert_eq!(saving(&matmul(1024, 1024, 1024, ""), "K11"), None);
+    let unknown = report(&one_op("convolution fusion", "flops=1"));
+    assert!(["K11", "K17"].iter().all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id)));
+}
+
+#[test]
+fn passes_are_known_from_the_precision() {
+    let at = |precision: &str| matmul(1024, 1024, 1024, &format!(", operand_precision={{{precision},{precision}}}"));
+    // One of six.
+    assert_eq!(saving(&at("highest"), "K17"), Some(83_333_333));
+    assert_eq!(saving(&at("high"), "K17"), Some(66_666_667));
+    assert_eq!(saving(&at("default"), "K17"), None);
+}
