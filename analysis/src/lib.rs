@@ -7,6 +7,7 @@
 
 pub mod balance;
 pub mod bound;
+pub mod buffers;
 pub mod busy;
 mod cache;
 pub mod category;
@@ -97,6 +98,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<collectives::Collectives>(),
     entry::<dcn::Dcn>(),
     entry::<memory::Memory>(),
+    entry::<buffers::Buffers>(),
     entry::<compile::Compile>(),
     entry::<gaps::Gaps>(),
     entry::<clocks::Clocks>(),

@@ -244,6 +244,10 @@ impl TraceModel {
     pub fn programs(&self) -> &[Program] {
         &self.programs
     }
+    /// Ids of all programs.
+    pub fn program_ids(&self) -> impl Iterator<Item = ProgramId> + use<> {
+        (0..self.programs.len() as u32).map(ProgramId)
+    }
     /// One program.
     pub fn program(&self, id: ProgramId) -> &Program {
         &self.programs[id.index()]

@@ -1,5 +1,7 @@
 //! Shapes as HLO writes them: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, tuples of them.
 
+use std::fmt;
+
 use super::{after_brackets, split_commas};
 
 /// Deepest nesting of tuples that is read; deeper ones are not real shapes.
@@ -226,6 +228,28 @@ impl<'a> ArrayShape<'a> {
     }
 }
 
+/// As HLO writes it.
+impl fmt::Display for ArrayShape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        write!(f, "{}[{}]", self.dtype, list(&self.dims))?;
+        let mut layout = list(&self.minor_to_major);
+        let mut attributes = String::new();
+        if !self.tiles.is_empty() {
+            attributes.push('T');
+        }
+        attributes.extend(self.tiles.iter().map(|tile| format!("({})", list(tile))));
+        if self.memory_space != 0 {
+            attributes += &format!("S({})", self.memory_space);
+        }
+        attributes.extend(self.packed_bits.map(|bits| format!("E({bits})")));
+        if !attributes.is_empty() {
+            layout.push(':');
+        }
+        if layout.is_empty() && attributes.is_empty() { Ok(()) } else { write!(f, "{{{layout}{attributes}}}") }
+    }
+}
+
 /// Comma-separated numbers; `None` where one is none.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let number = |part: &str| part.trim().trim_start_matches("<=").parse().ok();
@@ -247,6 +271,18 @@ mod tests {
         assert_eq!(tiled("s4[16,128]{1,0:T(64,128)(8,1)E(4)}"), Some(64 * 128 / 2));
         assert_eq!(tiled("f32[3,5]{1,0}"), Some(60));
         assert_eq!(tiled("f32[3,5]{1:T(8,128)}"), None);
+    }
+
+    #[test]
+    fn shapes_are_written_as_hlo_writes_them() {
+        let texts = [
+            "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
+            "s4[16,128]{1,0:T(64,128)(8,1)E(4)}",
+            "f32[]{:T(128)}",
+            "f32[3,5]{1,0}",
+            "pred[]",
+        ];
+        assert_eq!(texts.map(|text| Shape::parse(text).unwrap().array().unwrap().to_string()), texts);
     }
 
     #[test]

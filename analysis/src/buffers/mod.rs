@@ -1,0 +1,274 @@
+//! Memory as the compiler planned it: what a program needs, and what of it is
+//! padding, unused, or could be saved.
+//!
+//! Each program of the capture carries its buffer assignment: allocations for
+//! arguments, results and constants, and heaps that temporaries share over the
+//! schedule. Playing the heaps again ([`CurvePoint`]) tells when most is needed and
+//! by which buffers. Allocations of a program together are what `XProf` calls its
+//! total; they do not include what other programs keep in memory meanwhile.
+
+mod heap;
+mod plan;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use trace_model::ProgramId;
+
+pub use heap::CurvePoint;
+pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
+
+use crate::chips::Chip;
+use crate::memory::{Memory, bytes_text};
+use crate::peaks::Peaks;
+use crate::report::{Metric, Provenance, Unit};
+use crate::{Analysis, AnalysisError, Context, Scope};
+
+/// The analysis `buffers`.
+pub struct Buffers;
+
+/// Number of the memory that programs and buffers normally are in.
+pub const HBM: u64 = 0;
+/// Number of the vector memory.
+pub const VMEM: u64 = 1;
+/// Number of the memory of the host.
+pub const HOST: u64 = 5;
+
+/// Programs of which all that is in memory is kept.
+const DETAILED: usize = 16;
+
+impl Analysis for Buffers {
+    type Report = BuffersReport;
+    const ID: &'static str = "buffers";
+    const TITLE: &'static str = "Planned memory";
+
+    fn run(cx: &Context<'_>) -> Result<BuffersReport, AnalysisError> {
+        if cx.scope != Scope::WholeTrace {
+            // A plan is the same whenever the program runs.
+            return Ok(cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone());
+        }
+        let mut why = None;
+        let mut programs = Vec::new();
+        for id in cx.model.program_ids() {
+            match cx.hlo(id) {
+                Ok(module) => {
+                    let plans = module.buffers.as_ref().map(|buffers| plan::plans(&module, buffers));
+                    let title = cx.model.program_title(id);
+                    programs.extend(plans.map(|plans| ProgramPlan { program: title, id, plans }));
+                }
+                Err(error) => drop(why.get_or_insert(error.to_string())),
+            }
+        }
+        programs.retain(|program| !program.plans.is_empty());
+        if programs.is_empty() {
+            return Err(AnalysisError::NotApplicable(why.unwrap_or_else(|| {
+                "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos".to_owned()
+            })));
+        }
+        programs.sort_by_key(|program| std::cmp::Reverse(program.hbm_bytes()));
+        for program in programs.iter_mut().skip(DETAILED) {
+            program.plans.iter_mut().for_each(|plan| plan.at_peak.truncate(1));
+        }
+        let capacity = capacity(cx);
+        let metrics = metrics(&programs, capacity.as_ref());
+        let statement = statement(&programs, capacity.as_ref());
+        Ok(BuffersReport { statement, metrics, capacity, vmem_bytes: vmem(cx), programs })
+    }
+}
+
+/// What programs plan to have in memory.
+#[derive(Clone, Debug, Serialize)]
+pub struct BuffersReport {
+    /// A sentence: which program needs most, and for what.
+    pub statement: String,
+    /// Numbers of the program that needs most.
+    pub metrics: Vec<Metric>,
+    /// HBM of one device, where known.
+    pub capacity: Option<Capacity>,
+    /// VMEM of one core by the facts of the chip, where known.
+    pub vmem_bytes: Option<u64>,
+    /// Programs, the one that needs most HBM first.
+    pub programs: Vec<ProgramPlan>,
+}
+
+/// How much memory there is, and who says so.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Capacity {
+    /// Bytes of one device.
+    pub bytes: u64,
+    /// `recorded by the allocator`, `published for v5e`.
+    pub source: String,
+    /// Of shares of it.
+    pub provenance: Provenance,
+}
+
+/// The plan of one program.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProgramPlan {
+    /// Name and id.
+    pub program: String,
+    /// The program.
+    #[serde(skip)]
+    pub id: ProgramId,
+    /// What it needs of each memory, by number of the memory.
+    pub plans: Vec<MemoryPlan>,
+}
+
+impl ProgramPlan {
+    /// Its plan for a memory.
+    pub fn plan(&self, space: u64) -> Option<&MemoryPlan> {
+        self.plans.iter().find(|plan| plan.space == space)
+    }
+
+    /// Bytes of HBM that it needs.
+    pub fn hbm_bytes(&self) -> u64 {
+        self.plan(HBM).map_or(0, |plan| plan.total_bytes)
+    }
+}
+
+impl BuffersReport {
+    /// The plan of a program.
+    pub fn of(&self, id: ProgramId) -> Option<&ProgramPlan> {
+        self.programs.iter().find(|program| program.id == id)
+    }
+
+    /// The size of a memory, where known.
+    pub fn capacity_of(&self, space: u64) -> Option<u64> {
+        match space {
+            HBM => self.capacity.as_ref().map(|capacity| capacity.bytes),
+            VMEM => self.vmem_bytes,
+            _ => None,
+        }
+    }
+}
+
+/// Name of a memory by its number.
+pub fn memory_name(space: u64) -> String {
+    match space {
+        HBM => "HBM".to_owned(),
+        VMEM => "VMEM".to_owned(),
+        HOST => "host memory".to_owned(),
+        other => format!("memory space {other}"),
+    }
+}
+
+/// HBM of a device: as its allocator says, else as published.
+fn capacity(cx: &Context<'_>) -> Option<Capacity> {
+    let recorded = cx.report::<Memory>().ok().and_then(|report| {
+        let devices = report.memories.iter().filter(|memory| memory.memory.starts_with("/device:"));
+        devices.filter_map(|memory| u64::try_from(memory.capacity_bytes?).ok()).max()
+    });
+    if let Some(bytes) = recorded {
+        let source = "recorded by the allocator".to_owned();
+        return Some(Capacity { bytes, source, provenance: Provenance::Profile });
+    }
+    let (chip, id) = chip(cx)?;
+    let bytes = chip.per_device(chip.hbm_bytes as f64) as u64;
+    (bytes > 0).then(|| Capacity { bytes, source: format!("published for {id}"), provenance: Provenance::AssumedPeak })
+}
+
+/// The chip of the first device, and its name.
+fn chip<'a>(cx: &Context<'a>) -> Option<(&'a Chip, String)> {
+    let id = Peaks::of(cx, *cx.tensor_cores().first()?).chip?;
+    let named = cx.options.chip().filter(|chip| chip.id == id);
+    Some((named.or_else(|| Chip::named(&id))?, id))
+}
+
+fn vmem(cx: &Context<'_>) -> Option<u64> {
+    chip(cx).map(|(chip, _)| chip.vmem_bytes_per_core).filter(|&bytes| bytes > 0)
+}
+
+fn as_i64(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Bytes in words.
+fn in_words(bytes: u64) -> String {
+    bytes_text(as_i64(bytes))
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> String {
+    let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
+        return "no program of the capture needs HBM".to_owned();
+    };
+    let of = capacity
+        .and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity)))
+        .map_or_else(String::new, |(percent, capacity)| {
+            format!(", {percent:.1} % of {} ({})", in_words(capacity.bytes), capacity.source)
+        });
+    let parts = [
+        (plan.temporary_bytes, "temporaries"),
+        (plan.argument_bytes, "arguments"),
+        (plan.donated_bytes, "donated arguments"),
+        (plan.output_bytes, "results"),
+        (plan.constant_bytes, "constants"),
+    ];
+    let mut parts: Vec<_> = parts.into_iter().filter(|&(bytes, _)| bytes > 0).collect();
+    parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    let parts: Vec<String> = parts.into_iter().map(|(bytes, what)| format!("{} {what}", in_words(bytes))).collect();
+    format!("{} needs {} of HBM{of}: {}", program.program, in_words(plan.total_bytes), parts.join(", "))
+}
+
+fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric> {
+    let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
+        return Vec::new();
+    };
+    let name = &program.program;
+    let bytes = |id, title, value: u64, of: &str| Metric {
+        id,
+        title,
+        value: Some(value as f64),
+        unit: Unit::Bytes,
+        of: format!("{of}, {name}"),
+        provenance: Provenance::StaticCost,
+        note: None,
+    };
+    let share = |id, title, value, of, provenance, note: Option<&str>| Metric {
+        id,
+        title,
+        value,
+        unit: Unit::Percent,
+        of,
+        provenance,
+        note: note.map(str::to_owned),
+    };
+    let static_cost = Provenance::StaticCost;
+    vec![
+        bytes("planned_hbm_bytes", "Planned HBM", plan.total_bytes, "all allocations of a device"),
+        share(
+            "planned_hbm_percent",
+            "Planned HBM, of capacity",
+            capacity.and_then(|capacity| percent(plan.total_bytes, capacity.bytes)),
+            capacity.map_or_else(
+                || "unknown capacity".to_owned(),
+                |capacity| format!("{} ({})", in_words(capacity.bytes), capacity.source),
+            ),
+            capacity.map_or(static_cost, |capacity| capacity.provenance),
+            capacity.is_none().then_some(crate::peaks::NO_PEAK),
+        ),
+        bytes("planned_temporaries_bytes", "Temporaries", plan.temporary_bytes, "heaps and what else it needs to run"),
+        bytes("planned_live_bytes", "Live temporaries at the peak", plan.heap_peak_bytes, "heaps played again"),
+        share(
+            "planned_fragmentation_percent",
+            "Heap that holds nothing at the peak",
+            percent(plan.fragmentation_bytes, plan.heap_bytes),
+            format!("heaps, {}", in_words(plan.heap_bytes)),
+            Provenance::Derived,
+            None,
+        ),
+        share(
+            "planned_padding_percent",
+            "Padding",
+            percent(plan.padding_bytes, plan.total_bytes),
+            format!("planned HBM, {}", in_words(plan.total_bytes)),
+            Provenance::Derived,
+            None,
+        ),
+        bytes("donatable_bytes", "Could be donated", plan.donatable_bytes, "arguments shaped like a result"),
+    ]
+}

@@ -1,0 +1,310 @@
+//! The plan of one program for one memory: what takes how much of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+use super::heap::{self, CurvePoint, HeapReplay};
+use crate::hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
+
+/// What a planned buffer is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// Passed in, and still the caller's afterwards.
+    Argument,
+    /// Passed in and reused for a result: donated.
+    Donated,
+    /// Handed out.
+    Output,
+    /// Part of the program.
+    Constant,
+    /// Needed while the program runs.
+    #[default]
+    Temporary,
+    /// Room of a heap that holds nothing when most of it is in use.
+    Unused,
+}
+
+impl Purpose {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Argument => "argument",
+            Self::Donated => "donated argument",
+            Self::Output => "output",
+            Self::Constant => "constant",
+            Self::Temporary => "temporary",
+            Self::Unused => "unused",
+        }
+    }
+
+    fn of(allocation: &Allocation) -> Self {
+        match (allocation.parameter.is_some(), allocation.maybe_live_out) {
+            (true, true) => Self::Donated,
+            (true, false) => Self::Argument,
+            (false, true) => Self::Output,
+            (false, false) if allocation.is_constant => Self::Constant,
+            (false, false) => Self::Temporary,
+        }
+    }
+}
+
+/// Something that is in memory when a program needs most of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PlannedBuffer {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The instruction that makes it, with the place in its tuple: `copy-start{0}`.
+    pub instruction: String,
+    /// Its shape with layout; `None` for tables of addresses.
+    pub shape: Option<String>,
+    /// Bytes, padding included.
+    pub bytes: u64,
+    /// Bytes of its elements alone.
+    pub element_bytes: Option<u64>,
+    /// Provenance in the framework, where recorded.
+    pub op_name: Option<String>,
+    /// `file:line`, where recorded.
+    pub source: Option<String>,
+}
+
+impl PlannedBuffer {
+    /// Bytes that hold no element.
+    pub fn padding_bytes(&self) -> u64 {
+        self.element_bytes.map_or(0, |elements| self.bytes.saturating_sub(elements))
+    }
+}
+
+/// An argument whose memory a result could have taken over.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Donation {
+    /// Name of the parameter.
+    pub argument: String,
+    /// Instruction that makes a result of the same shape.
+    pub output: String,
+    /// Their shape.
+    pub shape: String,
+    /// Bytes that one of them would save.
+    pub bytes: u64,
+}
+
+/// What a program needs of one memory.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MemoryPlan {
+    /// Number of the memory: 0 is HBM, 1 VMEM, 5 host memory.
+    pub space: u64,
+    /// Bytes of all allocations together.
+    pub total_bytes: u64,
+    /// Arguments that stay the caller's.
+    pub argument_bytes: u64,
+    /// Arguments whose memory results take over.
+    pub donated_bytes: u64,
+    /// Results with memory of their own.
+    pub output_bytes: u64,
+    /// Constants.
+    pub constant_bytes: u64,
+    /// Everything else: what the program needs while it runs.
+    pub temporary_bytes: u64,
+    /// The part of them that buffers share over time.
+    pub heap_bytes: u64,
+    /// Most bytes live at once in that.
+    pub heap_peak_bytes: u64,
+    /// What is not used of it even then.
+    pub fragmentation_bytes: u64,
+    /// Bytes of all buffers that lie in it one after another, over its own: how often it is reused.
+    pub reuse: Option<f64>,
+    /// The instruction during which most of the (largest) heap is live.
+    pub peak_instruction: Option<String>,
+    /// Padding of what is in memory at the peak.
+    pub padding_bytes: u64,
+    /// Bytes that donating arguments would save.
+    pub donatable_bytes: u64,
+    /// What is in memory at the peak, largest first; sums to `total_bytes`.
+    pub at_peak: Vec<PlannedBuffer>,
+    /// Arguments that could be donated, largest first.
+    pub donations: Vec<Donation>,
+    /// Events of heaps that fit nothing: what the above does not know of.
+    pub odd_events: usize,
+    /// Live bytes of the largest heap over the schedule.
+    #[serde(skip)]
+    pub curve: Vec<CurvePoint>,
+}
+
+/// Plans of a program for each memory that it uses, by number of the memory.
+pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<MemoryPlan> {
+    let heaps = Heaps::new(assignment);
+    let mut spaces: BTreeMap<u64, Vec<&Allocation>> = BTreeMap::new();
+    for allocation in assignment.allocations.iter().filter(|allocation| !allocation.is_thread_local) {
+        spaces.entry(allocation.color).or_default().push(allocation);
+    }
+    let plan = |(space, allocations): (u64, Vec<&Allocation>)| {
+        let mut plan = MemoryPlan { space, ..MemoryPlan::default() };
+        for allocation in &allocations {
+            plan.add(module, assignment, &heaps, allocation);
+        }
+        plan.donations = donations(module, assignment, &allocations);
+        plan.donatable_bytes = plan.donations.iter().fold(0, |sum, donation| donation.bytes.saturating_add(sum));
+        plan.padding_bytes = plan.at_peak.iter().fold(0, |sum, buffer| buffer.padding_bytes().saturating_add(sum));
+        plan.at_peak.retain(|buffer| buffer.bytes > 0);
+        plan.at_peak.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.instruction.cmp(&b.instruction)));
+        plan
+    };
+    spaces.into_iter().map(plan).filter(|plan| plan.total_bytes > 0).collect()
+}
+
+/// Heaps by the allocation that they fill. The number of the allocation in a trace
+/// is that from before allocations were numbered for good, so its buffers decide.
+struct Heaps {
+    replays: HashMap<u64, HeapReplay>,
+    /// Buffers that any trace mentions.
+    traced: std::collections::HashSet<u64>,
+}
+
+impl Heaps {
+    fn new(assignment: &BufferAssignment) -> Self {
+        let slots = assignment.allocations.iter().flat_map(|allocation| {
+            allocation.slots.iter().map(|slot| (slot.buffer, allocation.index))
+        });
+        let allocation_of: HashMap<u64, u64> = slots.collect();
+        let mut out = Self { replays: HashMap::new(), traced: std::collections::HashSet::new() };
+        for trace in &assignment.heap_traces {
+            let Some(&allocation) = trace.events.iter().find_map(|event| allocation_of.get(&event.buffer)) else {
+                continue;
+            };
+            out.traced.extend(trace.events.iter().map(|event| event.buffer));
+            let replay = heap::replay(assignment, trace);
+            match out.replays.get(&allocation) {
+                Some(other) if other.peak_bytes >= replay.peak_bytes => {}
+                _ => drop(out.replays.insert(allocation, replay)),
+            }
+        }
+        out
+    }
+}
+
+impl MemoryPlan {
+    fn add(&mut self, module: &HloModule, assignment: &BufferAssignment, heaps: &Heaps, allocation: &Allocation) {
+        let purpose = Purpose::of(allocation);
+        let bytes = allocation.size;
+        self.total_bytes = self.total_bytes.saturating_add(bytes);
+        let sum = match purpose {
+            Purpose::Argument => &mut self.argument_bytes,
+            Purpose::Donated => &mut self.donated_bytes,
+            Purpose::Output => &mut self.output_bytes,
+            Purpose::Constant => &mut self.constant_bytes,
+            Purpose::Temporary | Purpose::Unused => &mut self.temporary_bytes,
+        };
+        *sum = sum.saturating_add(bytes);
+        match heaps.replays.get(&allocation.index) {
+            Some(replay) if purpose == Purpose::Temporary => {
+                self.add_heap(module, assignment, heaps, allocation, replay);
+            }
+            _ => {
+                let largest = allocation.slots.iter().max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)));
+                let buffer = largest.and_then(|slot| assignment.buffer(slot.buffer));
+                let mut planned = buffer.map(|buffer| describe(module, buffer, purpose)).unwrap_or_default();
+                (planned.bytes, planned.purpose) = (bytes, purpose);
+                self.at_peak.push(planned);
+            }
+        }
+    }
+
+    fn add_heap(
+        &mut self,
+        module: &HloModule,
+        assignment: &BufferAssignment,
+        heaps: &Heaps,
+        allocation: &Allocation,
+        replay: &HeapReplay,
+    ) {
+        // What no trace mentions (tables of addresses) may be needed at any time.
+        let always = allocation.slots.iter().map(|slot| slot.buffer).filter(|buffer| !heaps.traced.contains(buffer));
+        let live = always.chain(replay.live.iter().copied()).filter_map(|id| assignment.buffer(id));
+        let mut left = allocation.size;
+        let mut parts = Vec::new();
+        for buffer in live {
+            let mut planned = describe(module, buffer, Purpose::Temporary);
+            // A plan that claims more than there is keeps its sum.
+            planned.bytes = planned.bytes.min(left);
+            left -= planned.bytes;
+            parts.push(planned);
+        }
+        let live_bytes = allocation.size - left;
+        if left > 0 {
+            parts.push(PlannedBuffer { purpose: Purpose::Unused, bytes: left, ..PlannedBuffer::default() });
+        }
+        let is_largest = live_bytes > self.heap_peak_bytes;
+        self.at_peak.append(&mut parts);
+        let placed = allocation.slots.iter().fold(0_u64, |sum, slot| sum.saturating_add(slot.size));
+        let before = self.reuse.unwrap_or(0.0) * self.heap_bytes as f64;
+        self.heap_bytes = self.heap_bytes.saturating_add(allocation.size);
+        self.reuse = (self.heap_bytes > 0).then(|| (before + placed as f64) / self.heap_bytes as f64);
+        self.heap_peak_bytes = self.heap_peak_bytes.saturating_add(live_bytes);
+        self.fragmentation_bytes = self.fragmentation_bytes.saturating_add(left);
+        self.odd_events += replay.odd_events;
+        if is_largest {
+            self.peak_instruction = Some(replay.peak_instruction.clone()).filter(|name| !name.is_empty());
+            self.curve.clone_from(&replay.curve);
+        }
+    }
+}
+
+/// What the program says about a buffer.
+fn describe(module: &HloModule, buffer: &LogicalBuffer, purpose: Purpose) -> PlannedBuffer {
+    let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
+    let id = module.find(&buffer.instruction_name).or(by_id);
+    let instruction = id.and_then(|id| module.instruction(id));
+    let name = instruction.map_or(buffer.instruction_name.as_str(), |instruction| &instruction.name);
+    let array = array_of(module, buffer);
+    let place: Vec<String> = buffer.shape_index.iter().map(u64::to_string).collect();
+    let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    PlannedBuffer {
+        purpose,
+        instruction: if place.is_empty() { name.to_owned() } else { format!("{name}{{{}}}", place.join(",")) },
+        shape: array.map(ToString::to_string),
+        bytes: buffer.size,
+        element_bytes: array.and_then(ArrayShape::bytes),
+        op_name: instruction.and_then(|instruction| text(&instruction.op_name)),
+        source: instruction.and_then(|instruction| module.source(instruction)),
+    }
+}
+
+/// The array that a buffer holds; `None` for tables of addresses.
+fn array_of<'a>(module: &'a HloModule, buffer: &LogicalBuffer) -> Option<&'a ArrayShape<'static>> {
+    let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
+    let id = module.find(&buffer.instruction_name).or(by_id)?;
+    let mut shape = module.instruction(id)?.shape.as_ref()?;
+    for &place in &buffer.shape_index {
+        shape = shape.parts().get(usize::try_from(place).ok()?)?;
+    }
+    shape.array()
+}
+
+/// Pairs arguments that stay the caller's with results of the same shape that got
+/// memory of their own: donating the argument would save one of them.
+fn donations(module: &HloModule, assignment: &BufferAssignment, allocations: &[&Allocation]) -> Vec<Donation> {
+    let described = |allocation: &Allocation| {
+        let slot = allocation.slots.iter().max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)))?;
+        let buffer = assignment.buffer(slot.buffer)?;
+        let array = array_of(module, buffer)?;
+        let key = (allocation.size, array.dtype, array.dims.clone());
+        Some((key, describe(module, buffer, Purpose::of(allocation))))
+    };
+    let mut outputs: BTreeMap<_, Vec<PlannedBuffer>> = BTreeMap::new();
+    for output in allocations.iter().filter(|allocation| Purpose::of(allocation) == Purpose::Output) {
+        if let Some((key, buffer)) = described(output) {
+            outputs.entry(key).or_default().push(buffer);
+        }
+    }
+    let arguments = allocations.iter().filter(|allocation| Purpose::of(allocation) == Purpose::Argument);
+    let donation = |allocation: &&&Allocation| {
+        let (key, argument) = described(allocation)?;
+        let output = outputs.get_mut(&key)?.pop()?;
+        let shape = argument.shape.unwrap_or_default();
+        Some(Donation { argument: argument.instruction, output: output.instruction, shape, bytes: allocation.size })
+    };
+    let mut found: Vec<Donation> = arguments.collect::<Vec<_>>().iter().filter_map(donation).collect();
+    found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.argument.cmp(&b.argument)));
+    found
+}

@@ -1,0 +1,223 @@
+//! Planned memory as tables.
+
+use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, as_i64, in_words, memory_name, percent};
+use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+
+/// Rows of a table of buffers.
+const SHOWN: usize = 20;
+/// Padding below this share of a buffer, and of a program, is not worth a row.
+const LEAST_PADDING_PERCENT: f64 = 1.0;
+/// Donations below this are not worth the trouble.
+const LEAST_DONATION: u64 = 1 << 20;
+
+impl Tabular for BuffersReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.programs()];
+        tables.extend(self.programs.first().and_then(|program| at_peak(program, program.plan(HBM)?)));
+        tables.extend(self.donations());
+        tables.extend(self.padding());
+        tables
+    }
+}
+
+fn planned(id: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { id, title, unit, provenance: Provenance::StaticCost }
+}
+
+fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { id, title, unit, provenance: Provenance::Derived }
+}
+
+fn bytes(value: u64) -> Cell {
+    Cell::Int(as_i64(value))
+}
+
+fn text(value: Option<&String>) -> Cell {
+    value.map_or(Cell::Missing, Cell::text)
+}
+
+impl BuffersReport {
+    /// Programs and memories, without sync flags and the like.
+    fn plans(&self) -> impl Iterator<Item = (&ProgramPlan, &MemoryPlan)> {
+        let plans = self.programs.iter().flat_map(|program| program.plans.iter().map(move |plan| (program, plan)));
+        plans.filter(|(_, plan)| [HBM, VMEM, HOST].contains(&plan.space))
+    }
+
+    fn programs(&self) -> Table {
+        let row = |(program, plan): (&ProgramPlan, &MemoryPlan)| {
+            let share = self.capacity_of(plan.space).and_then(|capacity| percent(plan.total_bytes, capacity));
+            vec![
+                Cell::text(&program.program),
+                Cell::text(memory_name(plan.space)),
+                bytes(plan.total_bytes),
+                Cell::maybe(share),
+                bytes(plan.argument_bytes),
+                bytes(plan.donated_bytes),
+                bytes(plan.output_bytes),
+                bytes(plan.temporary_bytes),
+                bytes(plan.heap_peak_bytes),
+                bytes(plan.fragmentation_bytes),
+                bytes(plan.padding_bytes),
+                bytes(plan.donatable_bytes),
+                Cell::maybe(plan.reuse),
+                bytes(plan.constant_bytes),
+                text(plan.peak_instruction.as_ref()),
+            ]
+        };
+        let mut notes = vec![format!("{}.", self.statement)];
+        notes.push(match &self.capacity {
+            Some(capacity) => format!("HBM: {} a device, {}.", in_words(capacity.bytes), capacity.source),
+            None => "How much HBM there is is not known: name the chip with --device-spec.".to_owned(),
+        });
+        notes.push(
+            "Total: what one execution needs; arguments and results of other programs come on top. Live: temporaries \
+             in use at once, at most; unused: room in their heap that holds nothing then. Reuse: bytes of all \
+             temporaries over those of their heap."
+                .to_owned(),
+        );
+        let odd: usize = self.plans().map(|(_, plan)| plan.odd_events).sum();
+        if odd > 0 {
+            notes.push(format!("{odd} events of heaps fit nothing that is known; live bytes can be more than shown."));
+        }
+        Table {
+            id: "buffers",
+            title: "Memory planned by the compiler".to_owned(),
+            columns: vec![
+                planned("program", "Program", Unit::None),
+                planned("memory", "Memory", Unit::None),
+                planned("total_bytes", "Total", Unit::Bytes),
+                Column {
+                    provenance: self.capacity.as_ref().map_or(Provenance::StaticCost, |capacity| capacity.provenance),
+                    ..derived("total_percent", "Of memory", Unit::Percent)
+                },
+                planned("argument_bytes", "Arguments", Unit::Bytes),
+                planned("donated_bytes", "Donated", Unit::Bytes),
+                planned("output_bytes", "Results", Unit::Bytes),
+                planned("temporary_bytes", "Temporary", Unit::Bytes),
+                derived("heap_peak_bytes", "Live", Unit::Bytes),
+                derived("fragmentation_bytes", "Unused", Unit::Bytes),
+                derived("padding_bytes", "Padding", Unit::Bytes),
+                derived("donatable_bytes", "Donatable", Unit::Bytes),
+                derived("reuse", "Reuse", Unit::None),
+                planned("constant_bytes", "Constants", Unit::Bytes),
+                derived("peak_instruction", "Fullest during", Unit::None),
+            ],
+            rows: self.plans().map(row).collect(),
+            notes,
+        }
+    }
+
+    fn donations(&self) -> Option<Table> {
+        let mut found: Vec<_> = self
+            .plans()
+            .flat_map(|(program, plan)| plan.donations.iter().map(move |donation| (program, donation)))
+            .filter(|(_, donation)| donation.bytes >= LEAST_DONATION)
+            .collect();
+        found.sort_by_key(|(_, donation)| std::cmp::Reverse(donation.bytes));
+        let row = |(program, donation): &(&ProgramPlan, &super::Donation)| {
+            vec![
+                Cell::text(&program.program),
+                Cell::text(&donation.argument),
+                Cell::text(&donation.output),
+                Cell::text(&donation.shape),
+                bytes(donation.bytes),
+            ]
+        };
+        (!found.is_empty()).then(|| Table {
+            id: "donations",
+            title: "Arguments that could be donated".to_owned(),
+            columns: vec![
+                planned("program", "Program", Unit::None),
+                planned("argument", "Argument", Unit::None),
+                planned("output", "Result", Unit::None),
+                planned("shape", "Shape", Unit::None),
+                derived("bytes", "Would save", Unit::Bytes),
+            ],
+            rows: found.iter().take(SHOWN).map(row).collect(),
+            notes: vec![
+                "A result of the same shape could take over the memory, if the caller does not need the argument \
+                 afterwards (donate_argnums)."
+                    .to_owned(),
+            ],
+        })
+    }
+
+    fn padding(&self) -> Option<Table> {
+        let is_padded = |plan: &MemoryPlan, buffer: &PlannedBuffer| {
+            let least = |whole| percent(buffer.padding_bytes(), whole) >= Some(LEAST_PADDING_PERCENT);
+            least(buffer.bytes) && least(plan.total_bytes)
+        };
+        let mut found: Vec<_> = self
+            .plans()
+            .flat_map(|(program, plan)| {
+                let padded = plan.at_peak.iter().filter(move |buffer| is_padded(plan, buffer));
+                padded.map(move |buffer| (program, plan, buffer))
+            })
+            .collect();
+        found.sort_by_key(|(_, _, buffer)| std::cmp::Reverse(buffer.padding_bytes()));
+        let row = |(program, plan, buffer): &(&ProgramPlan, &MemoryPlan, &PlannedBuffer)| {
+            let share = percent(buffer.padding_bytes(), buffer.bytes);
+            let mut row = vec![Cell::text(&program.program), Cell::text(memory_name(plan.space))];
+            row.extend([Cell::text(&buffer.instruction), text(buffer.shape.as_ref()), bytes(buffer.padding_bytes())]);
+            row.extend([Cell::maybe(share), bytes(buffer.bytes), text(buffer.op_name.as_ref())]);
+            row.push(text(buffer.source.as_ref()));
+            row
+        };
+        (!found.is_empty()).then(|| Table {
+            id: "buffer_padding",
+            title: "Padding at the peak".to_owned(),
+            columns: vec![
+                planned("program", "Program", Unit::None),
+                planned("memory", "Memory", Unit::None),
+                planned("instruction", "Instruction", Unit::None),
+                planned("shape", "Shape", Unit::None),
+                derived("padding_bytes", "Padding", Unit::Bytes),
+                derived("padding_percent", "Of buffer", Unit::Percent),
+                planned("bytes", "Buffer", Unit::Bytes),
+                planned("op_name", "Op", Unit::None),
+                planned("source", "Source", Unit::None),
+            ],
+            rows: found.iter().take(SHOWN).map(row).collect(),
+            notes: vec![
+                "Memory comes in tiles: T(8,128) rounds the two minor dimensions up to multiples of 8 and 128, and \
+                 allocations to 512 bytes. Make the minor dimension a multiple of 128, or a large one minor."
+                    .to_owned(),
+            ],
+        })
+    }
+}
+
+fn at_peak(program: &ProgramPlan, plan: &MemoryPlan) -> Option<Table> {
+    let row = |buffer: &PlannedBuffer| {
+        vec![
+            Cell::text(if buffer.instruction.is_empty() { "–" } else { &buffer.instruction }),
+            Cell::text(buffer.purpose.title()),
+            bytes(buffer.bytes),
+            Cell::maybe(percent(buffer.bytes, plan.total_bytes)),
+            text(buffer.shape.as_ref()),
+            Cell::maybe(buffer.element_bytes.and_then(|_| percent(buffer.padding_bytes(), buffer.bytes))),
+            text(buffer.op_name.as_ref()),
+            text(buffer.source.as_ref()),
+        ]
+    };
+    let mut notes = vec![format!("Shares are of all it needs, {}.", in_words(plan.total_bytes))];
+    if plan.at_peak.len() > SHOWN {
+        notes.push(format!("The largest {SHOWN} of {}.", plan.at_peak.len()));
+    }
+    (!plan.at_peak.is_empty()).then(|| Table {
+        id: "buffers_at_peak",
+        title: format!("In HBM when {} needs most of it", program.program),
+        columns: vec![
+            planned("instruction", "Instruction", Unit::None),
+            planned("purpose", "What", Unit::None),
+            planned("bytes", "Bytes", Unit::Bytes),
+            derived("share_percent", "Share", Unit::Percent),
+            planned("shape", "Shape", Unit::None),
+            derived("padding_percent", "Padding", Unit::Percent),
+            planned("op_name", "Op", Unit::None),
+            planned("source", "Source", Unit::None),
+        ],
+        rows: plan.at_peak.iter().take(SHOWN).map(row).collect(),
+        notes,
+    })
+}

@@ -1,0 +1,1 @@
+//! Planned memory of programs written by hand.
