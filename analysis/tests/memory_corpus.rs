@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use analysis::buffers::{Buffers, HBM, Purpose};
 use analysis::memory::{Memory, MemoryReport};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -105,4 +106,55 @@ fn captures_without_allocations_say_what_to_open() {
     let Some(model) = open("tpu/v5e_matmul.trace.json.gz") else { return };
     let error = memory(&model).unwrap_err().to_string();
     assert!(error.contains("open the *.xplane.pb"), "{error}");
+}
+
+/// What `XProf` says each program needs of HBM, MiB, and the largest buffers of it.
+fn planned(name: &str, answer: &str) -> Option<TraceModel> {
+    let (model, text) = (open(name)?, std::fs::read_to_string(corpus()?.join(answer)).unwrap());
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let report = cx.report::<Buffers>().unwrap();
+    let modules = answer["modules"].as_array().unwrap();
+    assert_eq!(report.programs.len(), modules.len());
+    for module in modules {
+        let own = report.programs.iter().find(|own| own.program == module["module_name"].as_str().unwrap()).unwrap();
+        let plan = own.plan(HBM).unwrap();
+        let expected = module["total_hbm_mib"].as_f64().unwrap() * f64::from(1 << 20);
+        assert!((plan.total_bytes as f64 - expected).abs() < 0.5, "{}: {} {expected}", own.program, plan.total_bytes);
+        assert_eq!(plan.at_peak.iter().map(|buffer| buffer.bytes).sum::<u64>(), plan.total_bytes);
+        assert_eq!(plan.odd_events, 0, "{}", own.program);
+        for buffer in module["top_buffers"].as_array().unwrap() {
+            let (name, mib) = (buffer["instruction"].as_str().unwrap(), buffer["size_mib"].as_f64().unwrap());
+            if name.starts_with("Others") {
+                continue;
+            }
+            let own = plan.at_peak.iter().find(|own| own.instruction == name).unwrap();
+            assert!((own.bytes as f64 / f64::from(1 << 20) - mib).abs() < 1e-6, "{name}");
+        }
+    }
+    Some(model)
+}
+
+#[test]
+fn plans_of_programs_are_those_of_xprof() {
+    planned("tpu/v5e_matmul.xplane.pb", "tpu/xprof/v5e_matmul/cli/get_peak_allocations.json");
+    let answer = "tpu/xprof/v6e_x4_host_offload/cli/get_peak_allocations.json";
+    let Some(model) = planned("tpu/v6e_x4_host_offload.xplane.pb", answer) else { return };
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let report = cx.report::<Buffers>().unwrap();
+    // Counted by hand: four arrays of 5 GiB are live at once, of six that share the heap.
+    let plan = report.programs[0].plan(HBM).unwrap();
+    assert_eq!((plan.heap_bytes, plan.temporary_bytes), (21_474_934_784, 21_474_934_784));
+    assert_eq!(plan.fragmentation_bytes, 98_304 - 6 * 32);
+    assert_eq!(plan.at_peak.iter().filter(|buffer| buffer.bytes == 5 << 30).count(), 4);
+    assert_eq!(plan.at_peak.iter().filter(|buffer| buffer.purpose == Purpose::Output).count(), 1);
+    // Arguments are in the memory of the host, donated.
+    assert_eq!(report.programs[0].plan(5).unwrap().donated_bytes, 3 * (5 << 30));
+    // The runtime sets aside 16 MiB more than the program plans.
+    let set_aside = report.set_aside.as_ref().unwrap();
+    assert_eq!(set_aside.bytes - set_aside.planned_bytes, 16 << 20);
+    assert!(set_aside.program.starts_with("jit_f("), "{}", set_aside.program);
+    assert_eq!(report.capacity.as_ref().unwrap().bytes, 33_550_237_696);
 }

@@ -3,6 +3,7 @@
 //! - [`text_trace`]: a trace drawn as text, so that a test shows what it expects.
 //! - [`synthetic`]: training runs that never happened, as sessions of a profiler,
 //!   with the answers that analyses must give about them.
+//! - [`memory`]: such a run with what it does with memory.
 //! - [`sample_files`]: the files under `assets/samples`.
 //! - [`rare`]: sessions of what no public capture shows, with known answers.
 //! - [`fleet`]: many steps on many devices, whose answers are sums.
@@ -11,6 +12,7 @@
 
 pub mod big;
 pub mod fleet;
+pub mod memory;
 pub mod rare;
 mod samples;
 pub mod session;

@@ -139,8 +139,11 @@ mod tests {
         // Buffer n has 10^n bytes.
         let buffer = |id: u64| LogicalBuffer { id, size: 10_u64.pow(id as u32), ..LogicalBuffer::default() };
         let assignment = BufferAssignment { buffers: (0..4).map(buffer).collect(), ..BufferAssignment::default() };
-        let events = events.iter().enumerate().map(|(index, &(kind, buffer, shares_with))| {
-            HeapEvent { kind, buffer, shares_with, instruction: format!("op.{index}") }
+        let events = events.iter().enumerate().map(|(index, &(kind, buffer, shares_with))| HeapEvent {
+            kind,
+            buffer,
+            shares_with,
+            instruction: format!("op.{index}"),
         });
         replay(&assignment, &HeapTrace { events: events.collect(), ..HeapTrace::default() })
     }

@@ -10,8 +10,6 @@
 mod heap;
 mod plan;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use serde::Serialize;
 use trace_model::ProgramId;
@@ -30,6 +28,8 @@ pub struct Buffers;
 
 /// Number of the memory that programs and buffers normally are in.
 pub const HBM: u64 = 0;
+/// What it is called on a TPU.
+const HBM_NAME: &str = "HBM";
 /// Number of the vector memory.
 pub const VMEM: u64 = 1;
 /// Number of the memory of the host.
@@ -63,7 +63,8 @@ impl Analysis for Buffers {
         programs.retain(|program| !program.plans.is_empty());
         if programs.is_empty() {
             return Err(AnalysisError::NotApplicable(why.unwrap_or_else(|| {
-                "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos".to_owned()
+                "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos"
+                    .to_owned()
             })));
         }
         programs.sort_by_key(|program| std::cmp::Reverse(program.hbm_bytes()));
@@ -71,9 +72,11 @@ impl Analysis for Buffers {
             program.plans.iter_mut().for_each(|plan| plan.at_peak.truncate(1));
         }
         let capacity = capacity(cx);
+        let main_memory = if cx.tensor_cores().is_empty() { "main memory" } else { HBM_NAME };
         let metrics = metrics(&programs, capacity.as_ref());
-        let statement = statement(&programs, capacity.as_ref());
-        Ok(BuffersReport { statement, metrics, capacity, vmem_bytes: vmem(cx), programs })
+        let statement = statement(&programs, capacity.as_ref(), main_memory);
+        let set_aside = set_aside(cx, &programs);
+        Ok(BuffersReport { statement, metrics, capacity, vmem_bytes: vmem(cx), main_memory, set_aside, programs })
     }
 }
 
@@ -88,6 +91,10 @@ pub struct BuffersReport {
     pub capacity: Option<Capacity>,
     /// VMEM of one core by the facts of the chip, where known.
     pub vmem_bytes: Option<u64>,
+    /// What memory space 0 is: HBM on a TPU.
+    pub main_memory: &'static str,
+    /// What was set aside for programs when a memory was fullest, and by which.
+    pub set_aside: Option<SetAside>,
     /// Programs, the one that needs most HBM first.
     pub programs: Vec<ProgramPlan>,
 }
@@ -101,6 +108,19 @@ pub struct Capacity {
     pub source: String,
     /// Of shares of it.
     pub provenance: Provenance,
+}
+
+/// What the runtime set aside for programs when the memory was fullest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SetAside {
+    /// Which memory (`/device:TPU:0`).
+    pub memory: String,
+    /// Bytes, as recorded.
+    pub bytes: u64,
+    /// The program whose temporaries need as much, or a little less.
+    pub program: String,
+    /// Bytes of these, as planned.
+    pub planned_bytes: u64,
 }
 
 /// The plan of one program.
@@ -133,6 +153,16 @@ impl BuffersReport {
         self.programs.iter().find(|program| program.id == id)
     }
 
+    /// Name of a memory by its number.
+    pub fn memory_name(&self, space: u64) -> String {
+        match space {
+            HBM => self.main_memory.to_owned(),
+            VMEM => "VMEM".to_owned(),
+            HOST => "host memory".to_owned(),
+            other => format!("memory space {other}"),
+        }
+    }
+
     /// The size of a memory, where known.
     pub fn capacity_of(&self, space: u64) -> Option<u64> {
         match space {
@@ -143,14 +173,24 @@ impl BuffersReport {
     }
 }
 
-/// Name of a memory by its number.
-pub fn memory_name(space: u64) -> String {
-    match space {
-        HBM => "HBM".to_owned(),
-        VMEM => "VMEM".to_owned(),
-        HOST => "host memory".to_owned(),
-        other => format!("memory space {other}"),
-    }
+/// What a runtime sets aside beyond the temporaries of a program: 16 MiB on v6e.
+const SET_ASIDE_BEYOND: u64 = 64 << 20;
+
+/// Names the program that most was set aside for: the one whose temporaries come
+/// closest from below, if they come close at all.
+fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
+    let report = cx.report::<Memory>().ok()?;
+    let fullest = report.memories.first()?;
+    let bytes = u64::try_from(fullest.peak_reserved_bytes).ok().filter(|&bytes| bytes > 0)?;
+    let planned = programs.iter().filter_map(|program| Some((program.plan(HBM)?.temporary_bytes, program)));
+    let closest = planned.filter(|&(planned, _)| planned <= bytes).max_by_key(|&(planned, _)| planned)?;
+    let (planned_bytes, program) = closest;
+    (bytes - planned_bytes <= SET_ASIDE_BEYOND && planned_bytes > 0).then(|| SetAside {
+        memory: fullest.memory.clone(),
+        bytes,
+        program: program.program.clone(),
+        planned_bytes,
+    })
 }
 
 /// HBM of a device: as its allocator says, else as published.
@@ -192,9 +232,9 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
-fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> String {
+fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str) -> String {
     let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
-        return "no program of the capture needs HBM".to_owned();
+        return format!("no program of the capture needs {memory}");
     };
     let of = capacity
         .and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity)))
@@ -208,10 +248,11 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> String {
         (plan.output_bytes, "results"),
         (plan.constant_bytes, "constants"),
     ];
-    let mut parts: Vec<_> = parts.into_iter().filter(|&(bytes, _)| bytes > 0).collect();
+    // A thousandth is no news.
+    let mut parts: Vec<_> = parts.into_iter().filter(|&(bytes, _)| bytes > plan.total_bytes / 1000).collect();
     parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
     let parts: Vec<String> = parts.into_iter().map(|(bytes, what)| format!("{} {what}", in_words(bytes))).collect();
-    format!("{} needs {} of HBM{of}: {}", program.program, in_words(plan.total_bytes), parts.join(", "))
+    format!("{} needs {} of {memory}{of}: {}", program.program, in_words(plan.total_bytes), parts.join(", "))
 }
 
 fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric> {

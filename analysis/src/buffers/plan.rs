@@ -32,7 +32,7 @@ impl Purpose {
         match self {
             Self::Argument => "argument",
             Self::Donated => "donated argument",
-            Self::Output => "output",
+            Self::Output => "result",
             Self::Constant => "constant",
             Self::Temporary => "temporary",
             Self::Unused => "unused",
@@ -163,9 +163,10 @@ struct Heaps {
 
 impl Heaps {
     fn new(assignment: &BufferAssignment) -> Self {
-        let slots = assignment.allocations.iter().flat_map(|allocation| {
-            allocation.slots.iter().map(|slot| (slot.buffer, allocation.index))
-        });
+        let slots = assignment
+            .allocations
+            .iter()
+            .flat_map(|allocation| allocation.slots.iter().map(|slot| (slot.buffer, allocation.index)));
         let allocation_of: HashMap<u64, u64> = slots.collect();
         let mut out = Self { replays: HashMap::new(), traced: std::collections::HashSet::new() };
         for trace in &assignment.heap_traces {

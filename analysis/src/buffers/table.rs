@@ -1,19 +1,22 @@
 //! Planned memory as tables.
 
-use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, as_i64, in_words, memory_name, percent};
+use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, as_i64, in_words, percent};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// Rows of a table of buffers.
 const SHOWN: usize = 20;
-/// Padding below this share of a buffer, and of a program, is not worth a row.
+/// Padding below this share of a buffer, or this many bytes, is not worth a row.
 const LEAST_PADDING_PERCENT: f64 = 1.0;
+const LEAST_PADDING: u64 = 1 << 16;
+/// Buffers below this share of what a program needs are shown as one row.
+const LEAST_SHARE_PERCENT: f64 = 0.01;
 /// Donations below this are not worth the trouble.
 const LEAST_DONATION: u64 = 1 << 20;
 
 impl Tabular for BuffersReport {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.programs()];
-        tables.extend(self.programs.first().and_then(|program| at_peak(program, program.plan(HBM)?)));
+        tables.extend(self.programs.first().and_then(|program| at_peak(program, program.plan(HBM)?, self.main_memory)));
         tables.extend(self.donations());
         tables.extend(self.padding());
         tables
@@ -48,7 +51,7 @@ impl BuffersReport {
             let share = self.capacity_of(plan.space).and_then(|capacity| percent(plan.total_bytes, capacity));
             vec![
                 Cell::text(&program.program),
-                Cell::text(memory_name(plan.space)),
+                Cell::text(self.memory_name(plan.space)),
                 bytes(plan.total_bytes),
                 Cell::maybe(share),
                 bytes(plan.argument_bytes),
@@ -65,10 +68,18 @@ impl BuffersReport {
             ]
         };
         let mut notes = vec![format!("{}.", self.statement)];
-        notes.push(match &self.capacity {
-            Some(capacity) => format!("HBM: {} a device, {}.", in_words(capacity.bytes), capacity.source),
-            None => "How much HBM there is is not known: name the chip with --device-spec.".to_owned(),
-        });
+        if self.capacity.is_none() && self.main_memory == super::HBM_NAME {
+            notes.push("The size of the HBM is not known: name the chip with --device-spec.".to_owned());
+        }
+        notes.extend(self.set_aside.as_ref().map(|set_aside| {
+            format!(
+                "When {} was fullest {} were set aside for programs: {} plans {} of temporaries.",
+                set_aside.memory,
+                in_words(set_aside.bytes),
+                set_aside.program,
+                in_words(set_aside.planned_bytes)
+            )
+        }));
         notes.push(
             "Total: what one execution needs; arguments and results of other programs come on top. Live: temporaries \
              in use at once, at most; unused: room in their heap that holds nothing then. Reuse: bytes of all \
@@ -143,21 +154,21 @@ impl BuffersReport {
     }
 
     fn padding(&self) -> Option<Table> {
-        let is_padded = |plan: &MemoryPlan, buffer: &PlannedBuffer| {
-            let least = |whole| percent(buffer.padding_bytes(), whole) >= Some(LEAST_PADDING_PERCENT);
-            least(buffer.bytes) && least(plan.total_bytes)
+        let is_padded = |buffer: &&PlannedBuffer| {
+            let padding = buffer.padding_bytes();
+            padding >= LEAST_PADDING && percent(padding, buffer.bytes) >= Some(LEAST_PADDING_PERCENT)
         };
         let mut found: Vec<_> = self
             .plans()
             .flat_map(|(program, plan)| {
-                let padded = plan.at_peak.iter().filter(move |buffer| is_padded(plan, buffer));
+                let padded = plan.at_peak.iter().filter(is_padded);
                 padded.map(move |buffer| (program, plan, buffer))
             })
             .collect();
         found.sort_by_key(|(_, _, buffer)| std::cmp::Reverse(buffer.padding_bytes()));
         let row = |(program, plan, buffer): &(&ProgramPlan, &MemoryPlan, &PlannedBuffer)| {
             let share = percent(buffer.padding_bytes(), buffer.bytes);
-            let mut row = vec![Cell::text(&program.program), Cell::text(memory_name(plan.space))];
+            let mut row = vec![Cell::text(&program.program), Cell::text(self.memory_name(plan.space))];
             row.extend([Cell::text(&buffer.instruction), text(buffer.shape.as_ref()), bytes(buffer.padding_bytes())]);
             row.extend([Cell::maybe(share), bytes(buffer.bytes), text(buffer.op_name.as_ref())]);
             row.push(text(buffer.source.as_ref()));
@@ -187,7 +198,7 @@ impl BuffersReport {
     }
 }
 
-fn at_peak(program: &ProgramPlan, plan: &MemoryPlan) -> Option<Table> {
+fn at_peak(program: &ProgramPlan, plan: &MemoryPlan, memory: &str) -> Option<Table> {
     let row = |buffer: &PlannedBuffer| {
         vec![
             Cell::text(if buffer.instruction.is_empty() { "–" } else { &buffer.instruction }),
@@ -200,13 +211,23 @@ fn at_peak(program: &ProgramPlan, plan: &MemoryPlan) -> Option<Table> {
             text(buffer.source.as_ref()),
         ]
     };
-    let mut notes = vec![format!("Shares are of all it needs, {}.", in_words(plan.total_bytes))];
-    if plan.at_peak.len() > SHOWN {
-        notes.push(format!("The largest {SHOWN} of {}.", plan.at_peak.len()));
+    let is_shown = |buffer: &&PlannedBuffer| percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE_PERCENT);
+    let shown: Vec<&PlannedBuffer> = plan.at_peak.iter().take_while(is_shown).take(SHOWN).collect();
+    let mut rows: Vec<Vec<Cell>> = shown.iter().map(|buffer| row(buffer)).collect();
+    if let Some(rest) = plan.at_peak.get(shown.len()..).filter(|rest| !rest.is_empty()) {
+        let all = PlannedBuffer {
+            instruction: format!("{} more", rest.len()),
+            bytes: rest.iter().fold(0, |sum, buffer| buffer.bytes.saturating_add(sum)),
+            ..PlannedBuffer::default()
+        };
+        let mut all = row(&all);
+        all.splice(1..2, [Cell::Missing]);
+        rows.push(all);
     }
+    let notes = vec![format!("Shares are of all it needs, {}.", in_words(plan.total_bytes))];
     (!plan.at_peak.is_empty()).then(|| Table {
         id: "buffers_at_peak",
-        title: format!("In HBM when {} needs most of it", program.program),
+        title: format!("In {memory} when {} needs most of it", program.program),
         columns: vec![
             planned("instruction", "Instruction", Unit::None),
             planned("purpose", "What", Unit::None),
@@ -217,7 +238,7 @@ fn at_peak(program: &ProgramPlan, plan: &MemoryPlan) -> Option<Table> {
             planned("op_name", "Op", Unit::None),
             planned("source", "Source", Unit::None),
         ],
-        rows: plan.at_peak.iter().take(SHOWN).map(row).collect(),
+        rows,
         notes,
     })
 }

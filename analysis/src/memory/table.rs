@@ -184,6 +184,9 @@ fn at_peak(memory: &MemoryTimeline) -> Table {
     if memory.at_peak.iter().any(|buffer| buffer.what == live::OLDER) {
         notes.push("Of buffers from before the capture only the sum is known.".to_owned());
     }
+    if memory.peak_reserved_bytes > memory.peak_bytes / 2 {
+        notes.push("What programs set memory aside for is in the report `buffers`.".to_owned());
+    }
     notes.extend(cut(&memory.at_peak, "kinds of buffers"));
     Table {
         id: "memory_at_peak",

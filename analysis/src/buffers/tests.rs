@@ -1,1 +1,0 @@
-//! Planned memory of programs written by hand.
