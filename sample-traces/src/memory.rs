@@ -289,6 +289,9 @@ fn instruction(planned: &Planned, index: u64, out: &mut Message) {
     out.uint(35, index + 1);
 }
 
+/// Buffers with offset and size.
+type Slots<'a> = &'a [(u64, u64, u64)];
+
 fn assignment(out: &mut Message) {
     for (index, planned) in planned().iter().enumerate() {
         out.message(1, |buffer| {
@@ -300,7 +303,6 @@ fn assignment(out: &mut Message) {
     }
     let [a, b, c] = ExpectedPlan::HEAP;
     // Index, size, color, parameter, live out, buffers with offset and size.
-    type Slots<'a> = &'a [(u64, u64, u64)];
     let allocations: [(u64, u64, u64, Option<u64>, bool, Slots<'_>); 6] = [
         (0, ExpectedPlan::TOKENS, HBM, Some(0), false, &[(1, 0, ExpectedPlan::TOKENS)]),
         (1, ExpectedPlan::WEIGHTS, HBM, Some(1), true, &[(2, 0, ExpectedPlan::WEIGHTS)]),

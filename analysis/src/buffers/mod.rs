@@ -35,8 +35,10 @@ pub const VMEM: u64 = 1;
 /// Number of the memory of the host.
 pub const HOST: u64 = 5;
 
-/// Programs of which all that is in memory is kept.
+/// Programs of which much of what is in memory is kept, how much, and of the others.
 const DETAILED: usize = 16;
+const KEPT: usize = 256;
+const KEPT_OF_OTHERS: usize = 4;
 
 impl Analysis for Buffers {
     type Report = BuffersReport;
@@ -68,8 +70,9 @@ impl Analysis for Buffers {
             })));
         }
         programs.sort_by_key(|program| std::cmp::Reverse(program.hbm_bytes()));
-        for program in programs.iter_mut().skip(DETAILED) {
-            program.plans.iter_mut().for_each(|plan| plan.at_peak.truncate(1));
+        for (index, program) in programs.iter_mut().enumerate() {
+            let kept = if index < DETAILED { KEPT } else { KEPT_OF_OTHERS };
+            program.plans.iter_mut().for_each(|plan| plan.at_peak = plan::cut(&plan.at_peak, kept));
         }
         let capacity = capacity(cx);
         let main_memory = if cx.tensor_cores().is_empty() { "main memory" } else { HBM_NAME };

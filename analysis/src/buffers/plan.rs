@@ -24,6 +24,8 @@ pub enum Purpose {
     Temporary,
     /// Room of a heap that holds nothing when most of it is in use.
     Unused,
+    /// Several buffers together.
+    Several,
 }
 
 impl Purpose {
@@ -36,6 +38,7 @@ impl Purpose {
             Self::Constant => "constant",
             Self::Temporary => "temporary",
             Self::Unused => "unused",
+            Self::Several => "several",
         }
     }
 
@@ -120,7 +123,7 @@ pub struct MemoryPlan {
     pub padding_bytes: u64,
     /// Bytes that donating arguments would save.
     pub donatable_bytes: u64,
-    /// What is in memory at the peak, largest first; sums to `total_bytes`.
+    /// What is in memory at the peak, largest first, small ones together; sums to `total_bytes`.
     pub at_peak: Vec<PlannedBuffer>,
     /// Arguments that could be donated, largest first.
     pub donations: Vec<Donation>,
@@ -194,7 +197,7 @@ impl MemoryPlan {
             Purpose::Donated => &mut self.donated_bytes,
             Purpose::Output => &mut self.output_bytes,
             Purpose::Constant => &mut self.constant_bytes,
-            Purpose::Temporary | Purpose::Unused => &mut self.temporary_bytes,
+            Purpose::Temporary | Purpose::Unused | Purpose::Several => &mut self.temporary_bytes,
         };
         *sum = sum.saturating_add(bytes);
         match heaps.replays.get(&allocation.index) {
@@ -249,6 +252,25 @@ impl MemoryPlan {
             self.curve.clone_from(&replay.curve);
         }
     }
+}
+
+/// The first `shown` of `buffers`, and the rest as one.
+pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer> {
+    let (first, rest) = buffers.split_at(shown.min(buffers.len()));
+    let mut out = first.to_vec();
+    if !rest.is_empty() {
+        let sum = |bytes: fn(&PlannedBuffer) -> u64| rest.iter().fold(0_u64, |sum, one| sum.saturating_add(bytes(one)));
+        let (instruction, bytes) = (format!("{} more", rest.len()), sum(|buffer| buffer.bytes));
+        let element_bytes = Some(bytes.saturating_sub(sum(PlannedBuffer::padding_bytes)));
+        out.push(PlannedBuffer {
+            purpose: Purpose::Several,
+            instruction,
+            bytes,
+            element_bytes,
+            ..PlannedBuffer::default()
+        });
+    }
+    out
 }
 
 /// What the program says about a buffer.

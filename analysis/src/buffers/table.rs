@@ -1,6 +1,6 @@
 //! Planned memory as tables.
 
-use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, as_i64, in_words, percent};
+use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, as_i64, in_words, percent, plan};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// Rows of a table of buffers.
@@ -211,19 +211,9 @@ fn at_peak(program: &ProgramPlan, plan: &MemoryPlan, memory: &str) -> Option<Tab
             text(buffer.source.as_ref()),
         ]
     };
-    let is_shown = |buffer: &&PlannedBuffer| percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE_PERCENT);
-    let shown: Vec<&PlannedBuffer> = plan.at_peak.iter().take_while(is_shown).take(SHOWN).collect();
-    let mut rows: Vec<Vec<Cell>> = shown.iter().map(|buffer| row(buffer)).collect();
-    if let Some(rest) = plan.at_peak.get(shown.len()..).filter(|rest| !rest.is_empty()) {
-        let all = PlannedBuffer {
-            instruction: format!("{} more", rest.len()),
-            bytes: rest.iter().fold(0, |sum, buffer| buffer.bytes.saturating_add(sum)),
-            ..PlannedBuffer::default()
-        };
-        let mut all = row(&all);
-        all.splice(1..2, [Cell::Missing]);
-        rows.push(all);
-    }
+    let is_shown = |buffer: &PlannedBuffer| percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE_PERCENT);
+    let shown = plan.at_peak.iter().take(SHOWN).take_while(|buffer| is_shown(buffer)).count();
+    let rows = plan::cut(&plan.at_peak, shown).iter().map(row).collect();
     let notes = vec![format!("Shares are of all it needs, {}.", in_words(plan.total_bytes))];
     (!plan.at_peak.is_empty()).then(|| Table {
         id: "buffers_at_peak",

@@ -239,9 +239,7 @@ impl fmt::Display for ArrayShape<'_> {
             attributes.push('T');
         }
         attributes.extend(self.tiles.iter().map(|tile| format!("({})", list(tile))));
-        if self.memory_space != 0 {
-            attributes += &format!("S({})", self.memory_space);
-        }
+        attributes.extend((self.memory_space != 0).then(|| format!("S({})", self.memory_space)));
         attributes.extend(self.packed_bits.map(|bits| format!("E({bits})")));
         if !attributes.is_empty() {
             layout.push(':');

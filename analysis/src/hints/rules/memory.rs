@@ -3,7 +3,8 @@
 use trace_model::Picos;
 
 use crate::category::OpGroup;
-use crate::hints::{Confidence, Facts, Outcome, Rule, Saving, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Outcome, Rule, Saving, Threshold};
+use crate::memory::Memory;
 use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::Unit;
@@ -37,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K24",
         title: "Much is computed twice to save memory",
         confidence: Confidence::Medium,
-        thresholds: &[&REMAT],
+        thresholds: &[&REMAT, &REMAT_FULL],
         check: remat,
         page: include_str!("../pages/K24.md"),
     },
@@ -82,6 +83,12 @@ static REMAT: Threshold = Threshold {
     value: 5.0,
     unit: Unit::Percent,
     why: "cheap elementwise work computed twice is a good bargain",
+};
+static REMAT_FULL: Threshold = Threshold {
+    id: "K24.memory_percent",
+    value: 80.0,
+    unit: Unit::Percent,
+    why: "what is kept instead of computed again needs room: in a memory this full there is none",
 };
 static COPY_WAIT: Threshold = Threshold {
     id: "K25.wait_percent",
@@ -129,7 +136,17 @@ fn gather(facts: &Facts<'_>) -> Outcome {
 fn remat(facts: &Facts<'_>) -> Outcome {
     let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else { return Ok(None) };
     let saving = Saving::ops("rematerialised ops", found.vanish());
-    Ok(Some(found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving)))
+    let mut finding = found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving);
+    let full = facts.limit(&REMAT_FULL);
+    if let Some(peak) = facts.report::<Memory>().ok().and_then(|memory| memory.peak_percent()) {
+        finding.evidence.push(Evidence::percent("peak of the fullest memory", peak, "its capacity", Some(full)));
+        if peak >= full {
+            finding.statement =
+                format!("{}; memory is {peak:.0} % full at its peak: there is no room to keep more", finding.statement);
+            finding.saving = Saving::Unknown;
+        }
+    }
+    Ok(Some(finding))
 }
 
 fn copy_wait(facts: &Facts<'_>) -> Outcome {

@@ -4,7 +4,8 @@ use super::rules;
 use crate::framework::Framework;
 use crate::hints::{HintOptions, Hints, HintsReport, Page, SECTIONS, Suppression};
 use crate::{Context, Options, ReportCache, Scope};
-use sample_traces::text_trace;
+use sample_traces::{text_builder, text_trace};
+use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 fn report_with(picture: &str, hints: HintOptions) -> HintsReport {
     let model = text_trace(picture);
@@ -71,6 +72,27 @@ fn what_can_vanish_saves_its_time() {
     assert_eq!(saving(&mixed(10, "add.2.remat", "loop fusion"), "K24"), Some(100_000_000));
     // Nothing can be said in time about a kernel without costs.
     assert_eq!(saving(&mixed(10, "kernel.1", "custom-call"), "K29"), None);
+}
+
+#[test]
+fn a_full_memory_leaves_no_room_to_compute_less() {
+    let k24 = |used: i64| {
+        let mut builder = text_builder(&mixed(10, "add.2.remat", "loop fusion"));
+        let host = builder.group(None, GroupKind::Host, "text");
+        let track = builder.track(host, TrackKind::HostThread, 9, "allocator");
+        let label = builder.label("MemoryAllocation", None);
+        let at = TimeRange::new(Timestamp::ZERO, Timestamp::ZERO);
+        let key = builder.add_slice(track, SliceSpec::new(at, label));
+        builder.set_attr(key, SliceAttr::MemoryAllocated, used);
+        builder.set_attr(key, SliceAttr::MemoryAvailable, 100 - used);
+        let (model, options, reports) = (builder.finish(), Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<Hints>().unwrap().hints.iter().find(|hint| hint.id == "K24").unwrap().clone()
+    };
+    assert_eq!(k24(79).saving_ps, Some(100_000_000));
+    let full = k24(80);
+    assert_eq!(full.saving_ps, None);
+    assert!(full.statement.contains("80 % full"), "{}", full.statement);
 }
 
 #[test]
