@@ -17,6 +17,7 @@ pub mod collectives;
 pub mod compile;
 pub mod core_time;
 pub mod dcn;
+pub mod dispatch;
 pub mod doctor;
 pub mod expected;
 pub mod framework;
@@ -27,6 +28,7 @@ pub mod hlo;
 pub mod hlo_text;
 pub mod host_class;
 pub mod ici;
+pub mod input;
 pub mod intervals;
 pub mod kernels;
 pub mod loops;
@@ -101,6 +103,8 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<buffers::Buffers>(),
     entry::<compile::Compile>(),
     entry::<gaps::Gaps>(),
+    entry::<dispatch::Dispatch>(),
+    entry::<input::Input>(),
     entry::<clocks::Clocks>(),
     entry::<doctor::Doctor>(),
 ];

@@ -193,6 +193,7 @@ pub(super) fn device_gaps(
     });
     Ok(Some(DeviceGaps {
         core: cx.model.str(cx.model.group(core).name).to_owned(),
+        group: core,
         window_ps: window.dur().ps(),
         program_ps: busy.measure().ps(),
         programs: programs.iter().filter(|(_, range)| range.overlaps(window)).count() as u64,

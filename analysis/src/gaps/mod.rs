@@ -18,6 +18,7 @@ mod table;
 mod tests;
 
 use serde::Serialize;
+use trace_model::GroupId;
 
 pub use activity::Cause;
 pub use inside::InsidePrograms;
@@ -83,6 +84,9 @@ pub struct CauseTime {
 pub struct DeviceGaps {
     /// Name of the device.
     pub core: String,
+    /// Which device.
+    #[serde(skip)]
+    pub group: GroupId,
     /// On the clock of the host: the denominator.
     pub window_ps: i64,
     /// Union of programs.
