@@ -197,17 +197,17 @@ impl Tabular for DispatchReport {
             vec![
                 Cell::text(&device.core),
                 Cell::count(device.launches as u64),
+                Cell::text(if device.is_dispatch_bound { "yes" } else { "no" }),
                 Cell::Int(device.latency_median_ps),
-                Cell::Int(device.latency_p90_ps),
-                Cell::Int(device.latency_max_ps),
                 time(device.uncertainty_ps),
                 Cell::Float(device.ahead_median),
                 Cell::maybe(device.dry_percent),
-                Cell::Int(device.program_median_ps),
                 time(device.gap_median_ps),
-                Cell::maybe(device.gap_of_program_percent),
+                Cell::Int(device.program_median_ps),
                 Cell::maybe(device.dispatch_of_gaps_percent),
-                Cell::text(if device.is_dispatch_bound { "yes" } else { "no" }),
+                Cell::maybe(device.gap_of_program_percent),
+                Cell::Int(device.latency_p90_ps),
+                Cell::Int(device.latency_max_ps),
             ]
         });
         vec![Table {
@@ -216,22 +216,22 @@ impl Tabular for DispatchReport {
             columns: vec![
                 column("core", "Device", Unit::None, measured),
                 column("launches", "Launches", Unit::Count, measured),
-                column("latency_median_ps", "Latency median", Unit::Picoseconds, inferred),
-                column("latency_p90_ps", "90 %", Unit::Picoseconds, inferred),
-                column("latency_max_ps", "max", Unit::Picoseconds, inferred),
+                column("is_dispatch_bound", "Dispatch-bound", Unit::None, inferred),
+                column("latency_median_ps", "Latency", Unit::Picoseconds, inferred),
                 column("uncertainty_ps", "plus up to", Unit::Picoseconds, measured),
                 column("ahead_median", "Ahead", Unit::None, inferred),
                 column("dry_percent", "Ran dry", Unit::Percent, inferred),
-                column("program_median_ps", "Program", Unit::Picoseconds, measured),
                 column("gap_median_ps", "Gap", Unit::Picoseconds, measured),
-                column("gap_of_program_percent", "Gap of program", Unit::Percent, measured),
+                column("program_median_ps", "Program", Unit::Picoseconds, measured),
                 column("dispatch_of_gaps_percent", "Dispatch of gaps", Unit::Percent, inferred),
-                column("is_dispatch_bound", "Dispatch-bound", Unit::None, inferred),
+                column("gap_of_program_percent", "Gap of program", Unit::Percent, measured),
+                column("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, inferred),
+                column("latency_max_ps", "max", Unit::Picoseconds, inferred),
             ],
             rows: rows.collect(),
             notes: vec![
                 "Latency is from the begin of the launch on the host to the begin of the program, on the clock of the \
-                 host; all of them may be longer by “plus up to”. Ahead: programs launched and not ended when another \
+                 host, median; all of them may be longer by “plus up to”. Ahead: programs launched and not ended when another \
                  is launched, the median. Ran dry: launches that found none."
                     .to_owned(),
                 "Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use analysis::clocks::{Base, Clocks, Sync};
 use analysis::compile::Compile;
+use analysis::dispatch::Dispatch;
 use analysis::gaps::{Cause, DeviceGaps, Gaps, GapsReport, Place};
+use analysis::input::Input;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use trace_model::TraceModel;
@@ -124,4 +126,31 @@ fn serving_waits_for_requests() {
             assert_eq!(before.event.as_deref(), Some("$threading.py:323 wait"), "{before:?}");
         }
     }
+}
+
+#[test]
+fn hosts_are_ahead_or_not() {
+    let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
+    let device = report!(Dispatch, &model).devices[0].clone();
+    assert_eq!((device.launches, device.ahead_max, device.dry_percent), (20, 0, Some(100.0)));
+    assert!(device.is_dispatch_bound, "3 µs of work every 60 to 300 µs: {device:?}");
+    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    for device in &report!(Dispatch, &model).devices {
+        // A program waits for a free place among 32.
+        assert_eq!((device.ahead_median, device.is_dispatch_bound), (31.0, false), "{device:?}");
+    }
+}
+
+/// Thirteen arrays of 5 GB to the devices and sixteen back; every size is recorded twice.
+#[test]
+fn transfers_of_the_offload_capture_count_once() {
+    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let report = report!(Input, &model);
+    let [to, from] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
+    assert_eq!((to.direction, to.count, to.bytes), ("host to device", 13, 64_424_509_952));
+    assert_eq!((from.direction, from.count, from.bytes), ("device to host", 16, 85_899_345_920));
+    for transfers in [to, from] {
+        assert!(transfers.link_percent.is_some_and(|percent| (5.0..100.0).contains(&percent)), "{transfers:?}");
+    }
+    assert!(report.devices.iter().all(|device| device.percent == Some(0.0)));
 }

@@ -146,6 +146,8 @@ fn utilization_is_work_over_time_over_peak() {
             ("hbm_util_window", expected.hbm_util(window)),
             ("hbm_util_busy", expected.hbm_util(expected.leaf_ps)),
             ("mxu_busy_fraction", expected.sums.matmul as f64 / window as f64),
+            ("duty_cycle", expected.leaf_ps as f64 / window as f64),
+            ("duty_cycle_xprof", expected.duty_cycle()),
         ] {
             let metric = report.combined.iter().find(|metric| metric.id.trim_end_matches("_percent") == id);
             let value = metric.unwrap_or_else(|| panic!("no {id}")).value.unwrap();

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use analysis::dispatch::Dispatch;
 use analysis::gaps::{Cause, Gaps, GapsReport, Place};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
@@ -100,4 +101,28 @@ fn a_stall_is_input() {
             assert_eq!(with.time_ps(cause) - without.time_ps(cause), more, "{cause:?}");
         }
     }
+}
+
+/// The host waits for each step before it launches the next: never ahead, and by the
+/// least shift every launch is 0 late, of 25 + 12 µs that the bounds leave.
+#[test]
+fn a_host_that_waits_is_never_ahead() {
+    let run = Run::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() });
+    let source = Source::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
+    let model = importers::import(&source, &Progress::new()).unwrap();
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let report = cx.report::<Dispatch>().unwrap();
+    let [device] = &report.devices[..] else { panic!("{:?}", report.devices) };
+    assert_eq!((device.launches, device.latency_max_ps), (run.steps.len(), 0));
+    let launch = run.steps[0].device.0 - run.steps[0].enqueue;
+    let (at_least, at_most) = run.expected.clock_shift_ps;
+    assert_eq!(device.uncertainty_ps, Some(at_most - at_least));
+    assert_eq!(at_most - at_least, launch + 12 * US);
+    assert_eq!((device.ahead_max, device.dry_percent), (0, Some(100.0)));
+    let gap = run.steps[1].device.0 - run.steps[0].device.1;
+    let program = run.steps[0].device.1 - run.steps[0].device.0;
+    assert_eq!((device.gap_median_ps, device.program_median_ps), (Some(gap), program));
+    // Nothing is bound by dispatch where gaps are short beside programs.
+    assert_eq!(device.is_dispatch_bound, gap * 20 >= program);
 }

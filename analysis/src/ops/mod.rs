@@ -98,8 +98,6 @@ pub struct CoreOps {
     pub busy_ps: i64,
     /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
     pub on_duty_ps: i64,
-    /// From the first op or program to the end of the last, on the shared timeline (as `XProf`).
-    pub duty_span_ps: i64,
     /// Work of the leaf ops.
     pub work: Work,
     /// Operations of the algorithm.
@@ -233,7 +231,6 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
         idle_ps: 0,
         busy_ps: core.busy.measure().ps(),
         on_duty_ps: core.on_duty.measure().ps(),
-        duty_span_ps: core.duty_span.map_or(0, |span| span.dur().ps()),
         work: Work::default(),
         model_flops: None,
         model_flops_as_bf16: None,

@@ -52,8 +52,6 @@ pub(super) struct CoreSums {
     /// The same as `XProf` takes it: every op that is not off duty, containers
     /// too, on the timeline.
     pub on_duty: IntervalSet,
-    /// From the first op or program to the end of the last, on the timeline.
-    pub duty_span: Option<TimeRange>,
 }
 
 /// Costs of all executions of an op.
@@ -135,8 +133,8 @@ impl CoreSums {
         if cx.scope == Scope::WholeTrace {
             add_aggregates(cx.model, core, &mut sums);
         }
-        let (busy, on_duty, duty_span) = duty(cx, track, window, classes, &sums);
-        Ok(Some(Self { core, window, sums, busy, on_duty, duty_span }))
+        let (busy, on_duty) = duty(cx, track, window, classes, &sums);
+        Ok(Some(Self { core, window, sums, busy, on_duty }))
     }
 
     /// Everything that ran, with its sums.
@@ -174,7 +172,7 @@ fn duty(
     window: Window,
     classes: &OpClasses,
     sums: &[OpSums],
-) -> (IntervalSet, IntervalSet, Option<TimeRange>) {
+) -> (IntervalSet, IntervalSet) {
     let on_duty_slices = || {
         slices_in(cx, track, window)
             .map(|slice| (slice, classes.class_of(slice.op())))
@@ -182,11 +180,8 @@ fn duty(
     };
     let leaves = on_duty_slices().filter(|&(slice, class)| is_leaf(class, &sums[index(cx.model, slice)]));
     let busy = leaves.map(|(slice, _)| slice.measured_range()).collect();
-    let on_duty: IntervalSet = on_duty_slices().map(|(slice, _)| slice.range()).collect();
-    let modules = cx.model.track_of_kind(cx.model.track(track).group, TrackKind::Modules);
-    let programs = modules.into_iter().flat_map(|modules| slices_in(cx, modules, window)).map(SliceRef::range);
-    let span = programs.chain(on_duty.hull()).reduce(TimeRange::hull);
-    (busy, on_duty, span)
+    let on_duty = on_duty_slices().map(|(slice, _)| slice.range()).collect();
+    (busy, on_duty)
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut [OpSums]) {

@@ -21,16 +21,20 @@
 //! This agrees with `XProf`'s roofline, not with its overview, which shows a host
 //! statistic that many captures lack.
 
+mod duty;
 mod hardware;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
+use trace_model::GroupId;
 
 use crate::bound::{BoundBy, Work};
 use crate::ops::{CoreOps, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Provenance, Scope, Table, Tabular, Unit};
+use crate::{
+    Analysis, AnalysisError, Cell, Column, Context, Metric, OpClasses, Provenance, Scope, Table, Tabular, Unit,
+};
 
 /// The analysis `utilization`.
 pub struct Utilization;
@@ -67,18 +71,22 @@ impl Analysis for Utilization {
 
     fn run(cx: &Context<'_>) -> Result<UtilizationReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
+        let classes = OpClasses::new(cx.model);
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
+        let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
         let mut combined = metrics(&Sums { ops: &ops, cores: &all });
+        combined.push(duty::xprof_duty_cycle(cx, &classes, &cores)?);
         combined.extend(capture_metric(cx, &ops));
         combined.extend(hardware::host_metrics(cx));
         sort_by_importance(&mut combined);
         let devices = ops.cores.iter().map(|core| {
             let mut metrics = metrics(&Sums { ops: &ops, cores: &[core] });
+            metrics.push(duty::xprof_duty_cycle(cx, &classes, &[core.core])?);
             metrics.extend(hardware::counter_metric(cx, core));
             sort_by_importance(&mut metrics);
-            DeviceUtilization { device: core.name.clone(), metrics }
+            Ok(DeviceUtilization { device: core.name.clone(), metrics })
         });
-        let devices = devices.collect();
+        let devices = devices.collect::<Result<_, AnalysisError>>()?;
         Ok(UtilizationReport { combined, devices })
     }
 }
@@ -299,35 +307,7 @@ fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
     ));
     let duty = "leaf ops that are not off duty; waiting for copies counts as busy";
     out.push(share("duty_cycle_percent", "Duty cycle", busy, "window", window, Some(duty)));
-    out.push(xprof_duty_cycle(sums));
     out.push(share("device_idle_percent", "Device idle", |core| core.idle_ps, "window", window, None));
-}
-
-/// `XProf`'s duty cycle: a loop is on duty from its begin to its end, spans include
-/// program executions, cores of one chip count together, times are those of the
-/// shared timeline.
-fn xprof_duty_cycle(sums: &Sums<'_>) -> Metric {
-    // Cores of one chip are busy when either is: at least as long as the busier one.
-    let mut chips: Vec<(Option<i64>, i64, i64)> = Vec::new();
-    for core in sums.cores {
-        match chips.iter_mut().find(|(chip, ..)| core.chip.is_some() && *chip == core.chip) {
-            Some((_, busy, span)) => {
-                *busy = (*busy).max(core.on_duty_ps);
-                *span = (*span).max(core.duty_span_ps);
-            }
-            None => chips.push((core.chip, core.on_duty_ps, core.duty_span_ps)),
-        }
-    }
-    let (busy, span) = chips.iter().fold((0, 0), |sum, chip| (sum.0 + chip.1, sum.1 + chip.2));
-    Metric {
-        id: "duty_cycle_xprof_percent",
-        title: "Duty cycle as XProf defines it",
-        value: crate::ops::percent(busy, span),
-        unit: Unit::Percent,
-        of: format!("first op or program to the end of the last, {} chip(s)", chips.len()),
-        provenance: Provenance::Measured,
-        note: Some("loops are busy from begin to end, whatever waits inside".to_owned()),
-    }
 }
 
 fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
