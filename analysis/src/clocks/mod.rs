@@ -22,6 +22,7 @@
 //! and never to a length of time.
 
 mod bounds;
+mod hosts;
 mod pairs;
 mod table;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
 pub use bounds::{Bound, Interval, Line};
+pub use hosts::HostOffset;
 pub use pairs::{Launches, Pair, PairedBy};
 pub(crate) use pairs::{host_threads, programs};
 pub(crate) use table::device_table;
@@ -45,6 +47,9 @@ pub struct Clocks;
 pub struct ClocksReport {
     /// Devices whose programs can be paired with host events, whichever were asked for.
     pub devices: Vec<ClockShift>,
+    /// Every host but the first against the first, by collectives of both. A check: it
+    /// is not applied.
+    pub hosts: Vec<HostOffset>,
     /// Programs with their host events, in the order of `devices`.
     #[serde(skip)]
     pub launches: Vec<Launches>,
@@ -223,10 +228,12 @@ impl Analysis for Clocks {
         }
         let launches = pairs::launches(cx.model);
         let devices: Vec<ClockShift> = launches.iter().filter_map(|launches| clock_shift(cx, launches)).collect();
-        if devices.is_empty() {
+        let clock = |core| devices.iter().find(|shift| shift.group == core).map(ClockShift::clock).unwrap_or_default();
+        let hosts = hosts::host_offsets(cx.model, |core, range| cx.with_clock(clock(core), core, range));
+        if devices.is_empty() && hosts.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model).to_owned()));
         }
-        Ok(ClocksReport { devices, launches })
+        Ok(ClocksReport { devices, hosts, launches })
     }
 }
 

@@ -1,0 +1,41 @@
+//! The same run as seen by hosts whose clocks disagree.
+
+use trace_model::Picos;
+
+use super::Run;
+use crate::session::{Session, Value};
+
+/// How the clock of a host is wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HostClock {
+    /// Ahead of true time when the session began.
+    pub ahead: Picos,
+    /// Gains so many microseconds each second, on devices as well: they are put on
+    /// the timeline by the host's clock.
+    pub drift_ppm: f64,
+}
+
+impl Run {
+    /// The capture of `host`, on which the whole run happened at the same true time
+    /// as on all others.
+    pub fn host_session(&self, host: &str, clock: HostClock) -> Session {
+        let mut session = Session { host: host.to_owned(), ..self.session() };
+        let gains = |ps: i64| (ps as f64 * clock.drift_ppm * 1e-6) as i64;
+        for plane in &mut session.planes {
+            for stat in &mut plane.stats {
+                if let ("profile_start_time" | "profile_stop_time", Value::Uint(ns)) = (&*stat.name, &mut stat.value) {
+                    *ns = ns.saturating_add_signed(clock.ahead.ps() / 1000);
+                }
+            }
+            for line in &mut plane.lines {
+                let origin = line.timestamp_ns * 1000;
+                for event in &mut line.events {
+                    let (start, end) = (origin + event.offset_ps, origin + event.offset_ps + event.duration_ps);
+                    event.offset_ps += gains(start);
+                    event.duration_ps += gains(end) - gains(start);
+                }
+            }
+        }
+        session
+    }
+}
