@@ -11,19 +11,46 @@
 //! So time is the *union* over threads of the outermost compile events of each
 //! ([`CompileReport::wall_ps`]). Phases share it out: compile before lower before
 //! trace before load, so that they add up to it. Everything is on the timeline.
+//!
+//! The ledger ([`CompileReport::list`]) has every compilation with its step, what
+//! devices did meanwhile, the program that came out, and, where a function was
+//! compiled again, the evidence for that and what had changed.
 
+mod annotations;
+mod cache;
+mod drafts;
+mod events;
+mod functions;
+mod lazy;
 mod ledger;
+mod likeness;
+mod place;
+mod programs;
+mod shapes;
 mod table;
+mod tf;
 
 use serde::Serialize;
-use trace_model::{Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use trace_model::{Picos, TimeRange, TrackKind};
 
 use crate::doctor::session_ps;
-use crate::host_class::{HostClass, HostClasses};
+use crate::host_class::HostClass;
 use crate::intervals::IntervalSet;
+use crate::steps::Steps;
 use crate::{Analysis, AnalysisError, Context, Scope};
 
-pub use ledger::CompiledFunction;
+pub use cache::CacheFacts;
+pub use functions::CompiledFunction;
+pub use lazy::{LazyFact, LazyGraph, LazyTensors};
+pub use ledger::{Compilation, Evidence, PhaseTime};
+pub use place::Place;
+pub use programs::ProgramCount;
+pub use shapes::{Change, ChangeSource, DimChange};
+pub use tf::{CallKind, TfFunction};
+
+use events::HostEvents;
+use ledger::Surroundings;
+use place::StepFinder;
 
 /// The compile analysis.
 pub struct Compile;
@@ -35,17 +62,19 @@ impl Analysis for Compile {
 
     fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
         let window = cx.timeline_window()?;
-        let hosts = host_threads(cx.model);
-        if hosts.is_empty() {
+        if events::host_threads(cx.model).next().is_none() {
             return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
         }
-        let events = CompileEvents::collect(cx.model, &hosts, window);
+        let events = HostEvents::collect(cx.model, window);
         Ok(report(cx, &events, window))
     }
 }
 
-/// A load shorter than this is the check that precedes every execution.
-const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
+/// When anything was traced, lowered, compiled or loaded, for the step analysis:
+/// this report asks for steps, so steps cannot ask for this report.
+pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
+    cx.timeline_window().map(|window| HostEvents::collect(cx.model, window).all()).unwrap_or_default()
+}
 
 /// Compilation in a window.
 #[derive(Clone, Debug, Serialize)]
@@ -79,117 +108,81 @@ pub struct CompileReport {
     pub exposed_ps: Option<i64>,
     /// Time in which a device ran programs, mean over devices; `None` without devices.
     pub execute_mean_ps: Option<i64>,
-    /// Programs that the cache did not have.
-    pub cache_misses: u64,
-    /// What was compiled, longest first.
+    /// Its threads, by phase, longest first.
+    pub threads: Vec<PhaseTime>,
+    /// What the capture says about caches of programs.
+    pub cache: CacheFacts,
+    /// Why not all is known.
+    pub notes: Vec<String>,
+    /// What was compiled or ran as several programs, longest first.
     pub functions: Vec<CompiledFunction>,
+    /// Every compilation, by begin.
+    pub list: Vec<Compilation>,
+    /// What lazy tensors (`PyTorch`/XLA) did; `None` where there are none.
+    pub lazy: Option<LazyTensors>,
+    /// Functions of TensorFlow by time; empty where calls are not recorded.
+    pub tf_functions: Vec<TfFunction>,
     /// When anything of it went on.
     #[serde(skip)]
     pub intervals: IntervalSet,
 }
 
-/// Threads of hosts, by host.
-fn host_threads(model: &TraceModel) -> Vec<TrackId> {
-    model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread).collect()
-}
-
-/// An outermost event of compilation.
-#[derive(Clone, Copy)]
-struct CompileEvent<'a> {
-    slice: SliceRef<'a>,
-    class: HostClass,
-    /// Inside of the window.
-    range: TimeRange,
-}
-
-struct CompileEvents<'a> {
-    events: Vec<CompileEvent<'a>>,
-    cache_misses: u64,
-}
-
-impl<'a> CompileEvents<'a> {
-    fn collect(model: &'a TraceModel, hosts: &[TrackId], window: TimeRange) -> Self {
-        let classes = HostClasses::new(model);
-        let is_phase = |slice: SliceRef<'_>| {
-            let class = classes.class(slice.label_id());
-            matches!(class, HostClass::Compile | HostClass::Lower | HostClass::Trace)
-                || (class == HostClass::Load && slice.dur().ps() >= SHORTEST_LOAD_PS)
-        };
-        let mut out = Self { events: Vec::new(), cache_misses: 0 };
-        for slice in hosts.iter().flat_map(|&track| model.lanes(track)).flat_map(|lane| model.slices_in(lane, window)) {
-            let class = classes.class(slice.label_id());
-            if class == HostClass::Cache && slice.name() == "LoadProgramCacheMiss" {
-                out.cache_misses += 1;
-            }
-            if !is_phase(slice) {
-                continue;
-            }
-            let Some(range) = slice.range().intersect(window) else { continue };
-            let is_inner = std::iter::successors(slice.parent(), |around| around.parent()).any(is_phase);
-            if !is_inner {
-                out.events.push(CompileEvent { slice, class, range });
-            } else if class == HostClass::Compile {
-                // A compile inside of tracing (a constant that is computed) is compiling all the same.
-                out.inner_compile(slice, range, &classes);
-            }
-        }
-        out
-    }
-
-    /// Keeps a compile event whose outermost event belongs to another phase.
-    fn inner_compile(&mut self, slice: SliceRef<'a>, range: TimeRange, classes: &HostClasses) {
-        let mut around = std::iter::successors(slice.parent(), |around| around.parent());
-        if !around.any(|parent| classes.class(parent.label_id()) == HostClass::Compile) {
-            self.events.push(CompileEvent { slice, class: HostClass::Compile, range });
-        }
-    }
-
-    fn when(&self, class: HostClass) -> IntervalSet {
-        self.events.iter().filter(|event| event.class == class).map(|event| event.range).collect()
-    }
-}
-
-fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> CompileReport {
-    let mut rest = IntervalSet::new();
-    let phases = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load].map(|class| {
-        let own = events.when(class);
-        let exclusive = own.subtract(&rest).measure().ps();
-        rest = rest.union(&own);
-        exclusive
-    });
-    let wall = rest.measure();
-    let found = events.events.iter().any(|event| event.class == HostClass::Compile);
+fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> CompileReport {
+    let ([compile, lower, trace, load], all) = ledger::exclusive(|class| events.when(class).collect());
+    let wall = all.measure();
+    let found = events.phases.iter().any(|event| event.class == HostClass::Compile);
     let when_found = |ps: i64| (found || wall.ps() > 0).then_some(ps);
-    let programs = program_times(cx, window);
-    let any_program = programs.iter().fold(IntervalSet::new(), |sum, set| sum.union(set));
-    let mean = programs.iter().map(|set| set.measure().ps()).sum::<i64>().checked_div(programs.len() as i64);
-    let (functions, compilations) = ledger::ledger(cx.model, &events.events);
+    let running = program_times(cx, window);
+    let mean = running.iter().map(|set| set.measure().ps()).sum::<i64>().checked_div(running.len() as i64);
+    let whole = cx.scoped(Scope::WholeTrace);
+    let steps = whole.report::<Steps>().ok();
+    let around = Surroundings {
+        cx: *cx,
+        steps: StepFinder::new(steps.as_deref()),
+        programs: programs::Programs::new(cx, wall.ps() > 0),
+        ops: likeness::ProgramOps::new(cx),
+        calls: ledger::calls_by_name(&events.calls),
+        running: running.iter().cloned().reduce(|sum, set| sum.union(&set)),
+    };
+    let drafts = drafts::drafts(&events.phases);
+    let list = ledger::compilations(&around, &drafts);
+    let functions = functions::functions(&around, &drafts, &list);
     let length = window_length(cx, window);
     let share = wall.fraction_of(length).map(|share| 100.0 * share);
+    let cache = CacheFacts::new(&events.cache);
+    let threads = ledger::threads(*cx, &events.phases);
     CompileReport {
         window_ps: length.ps(),
-        statement: if found {
-            let plural = if compilations == 1 { "" } else { "s" };
-            let percent = share.unwrap_or_default();
-            format!("{compilations} compilation{plural} took {wall} of {length} ({percent:.1} %)")
-        } else {
-            "no compilation in the captured window".to_owned()
-        },
-        compilations,
+        statement: statement(found, list.len(), wall, length, share),
+        compilations: list.len() as u64,
         recompilations: functions.iter().map(|function| function.recompilations).sum(),
         wall_ps: when_found(wall.ps()),
         share_percent: share.filter(|_| found || wall.ps() > 0),
-        compile_ps: found.then_some(phases[0]),
-        lower_ps: when_found(phases[1]),
-        trace_ps: when_found(phases[2]),
-        load_ps: when_found(phases[3]),
-        thread_time_ps: when_found(thread_time(events)),
-        exposed_ps: (!programs.is_empty()).then(|| rest.subtract(&any_program).measure().ps()).and_then(when_found),
+        compile_ps: found.then_some(compile),
+        lower_ps: when_found(lower),
+        trace_ps: when_found(trace),
+        load_ps: when_found(load),
+        thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum()),
+        exposed_ps: ledger::exposed(around.running.as_ref(), &all).and_then(when_found),
         execute_mean_ps: mean,
-        cache_misses: events.cache_misses,
+        threads,
+        notes: cache.statement(found).into_iter().collect(),
+        cache,
         functions,
-        intervals: rest,
+        list,
+        lazy: LazyTensors::new(&events.lazy),
+        tf_functions: tf::functions(cx.model, window),
+        intervals: all,
     }
+}
+
+fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Option<f64>) -> String {
+    if !found {
+        return "no compilation in the captured window".to_owned();
+    }
+    let plural = if count == 1 { "" } else { "s" };
+    let percent = share.unwrap_or_default();
+    format!("{count} compilation{plural} took {wall} of {length} ({percent:.1} %)")
 }
 
 /// Events may begin before the session and end after it, so its length comes from
@@ -197,15 +190,6 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
 fn window_length(cx: &Context<'_>, window: TimeRange) -> Picos {
     let session = cx.model.sources().iter().filter_map(session_ps).max().filter(|_| cx.scope == Scope::WholeTrace);
     session.map_or(window.dur(), Picos::from_ps)
-}
-
-/// Outermost events only: a compile inside of tracing is part of the tracing's length.
-fn thread_time(events: &CompileEvents<'_>) -> i64 {
-    let mut tracks: std::collections::BTreeMap<TrackId, Vec<TimeRange>> = std::collections::BTreeMap::new();
-    for event in &events.events {
-        tracks.entry(event.slice.track()).or_default().push(event.range);
-    }
-    tracks.into_values().map(|ranges| ranges.into_iter().collect::<IntervalSet>().measure().ps()).sum()
 }
 
 /// When each device ran programs.

@@ -1,162 +1,275 @@
-//! Which functions were compiled, how often, and which of them again.
+//! Every compilation: what, when, how long, what it cost, and whether it was needed.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace_model::{ArgValue, LabelId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
+use trace_model::{ProgramId, SliceRef, TimeRange, Timestamp};
 
-use super::CompileEvent;
+use super::annotations;
+use super::drafts::Draft;
+use super::events::PhaseEvent;
+use super::likeness::{ProgramOps, SAME_FUNCTION};
+use super::place::{Place, StepFinder};
+use super::programs::{ProgramRuns, Programs, before_and_after};
+use super::shapes::{self, Change, ChangeSource};
+use crate::Context;
 use crate::host_class::{HostClass, pjit_function};
 use crate::intervals::IntervalSet;
 
-/// One function that was compiled.
+/// Why a compilation counts as one of a function that was compiled before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// The same function was compiled before in the capture.
+    CompiledBefore,
+    /// The function was called before in the capture without being compiled.
+    RanBefore,
+    /// The program that came out had run before: nothing changed.
+    SameProgram,
+}
+
+impl Evidence {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::CompiledBefore => "compiled before in this capture",
+            Self::RanBefore => "ran before in this capture",
+            Self::SameProgram => "the same program again",
+        }
+    }
+}
+
+/// One phase on one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PhaseTime {
+    /// Which phase.
+    pub phase: HostClass,
+    /// Which thread.
+    pub thread: String,
+    /// How long, its outermost events.
+    pub time_ps: i64,
+}
+
+/// One compilation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CompiledFunction {
+pub struct Compilation {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
     pub function: String,
     /// XLA module, where recorded (`jit_train_step`).
     pub module: Option<String>,
-    /// How often it was compiled in the window.
-    pub compilations: u64,
-    /// How many of these were not its first compilation: all where it ran before
-    /// in the capture, else all but one.
-    pub recompilations: u64,
-    /// Union over threads of its tracing, lowering, compiling and loading.
+    /// The how manieth compilation of the function in the window, from 1.
+    pub number: u64,
+    /// Begin of its first phase, on the timeline.
+    pub start_ps: i64,
+    /// Union over threads of its phases.
     pub wall_ps: i64,
-    /// Longest single compilation (compile phase only).
-    pub longest_ps: i64,
-    /// Begin of the first.
-    pub first_ps: i64,
-    /// Begin of the last.
-    pub last_ps: i64,
+    /// The part of `wall_ps` in which a compiler ran.
+    pub compile_ps: i64,
+    /// The part of the rest in which jaxprs were lowered.
+    pub lower_ps: i64,
+    /// The part of the rest in which Python was traced.
+    pub trace_ps: i64,
+    /// The part of the rest in which the executable was loaded.
+    pub load_ps: i64,
+    /// Its phases summed over threads.
+    pub thread_time_ps: i64,
+    /// Phases by thread, longest first.
+    pub threads: Vec<PhaseTime>,
+    /// Length of the call that led to it: also what no phase was recorded for.
+    pub call_ps: Option<i64>,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    pub exposed_ps: Option<i64>,
+    /// Where in the run it began; `None` without steps.
+    pub place: Option<Place>,
+    /// How much longer its step took than the median of the steps that do not compile.
+    pub step_extra_ps: Option<i64>,
+    /// The program that came out, by its first execution.
+    pub program: Option<String>,
+    /// The program of the function that had run last.
+    pub program_before: Option<String>,
+    /// Why it counts as compiled again; `None` where it does not.
+    pub again: Option<Evidence>,
+    /// Share of ops that both programs have in common; `None` where the ops are not known.
+    pub ops_alike_percent: Option<f64>,
+    /// Where `changes` were seen.
+    pub changed_in: Option<ChangeSource>,
+    /// What differs from the program before.
+    pub changes: Vec<Change>,
 }
 
-/// Name of what cannot be attributed.
-const UNKNOWN: &str = "(unknown)";
-
-#[derive(Default)]
-struct Entry {
-    /// Compile phase, by thread and begin; overlapping ones are the same compilation.
-    compiles: Vec<TimeRange>,
-    all: Vec<TimeRange>,
-    module: Option<String>,
+/// What the compilations are seen against.
+pub(super) struct Surroundings<'a> {
+    pub cx: Context<'a>,
+    pub steps: StepFinder<'a>,
+    pub programs: Programs,
+    pub ops: ProgramOps,
+    /// Calls of functions by name, each sorted by end.
+    pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
+    /// When any device ran a program; `None` without devices.
+    pub running: Option<IntervalSet>,
 }
 
-/// The functions by time, and how many compilations there were.
-pub(super) fn ledger(model: &TraceModel, events: &[CompileEvent<'_>]) -> (Vec<CompiledFunction>, u64) {
-    let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
-    let mut orphans = Vec::new();
-    for event in events {
-        match function_around(event.slice) {
-            Some(function) => {
-                let entry = entries.entry(function.to_owned()).or_default();
-                entry.all.push(event.range);
-                if event.class == HostClass::Compile {
-                    entry.compiles.push(event.range);
-                    entry.module = entry.module.take().or_else(|| module_of(event.slice));
-                }
-            }
-            None => orphans.push(event),
+/// Calls by name, each list sorted by end.
+pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec<SliceRef<'a>>> {
+    let mut by_name: BTreeMap<&str, Vec<SliceRef<'_>>> = BTreeMap::new();
+    for &call in calls {
+        by_name.entry(pjit_function(call.name()).unwrap_or_default()).or_default().push(call);
+    }
+    by_name.values_mut().for_each(|calls| calls.sort_by_key(|call| (call.range().end, call.id())));
+    by_name
+}
+
+impl Surroundings<'_> {
+    /// Name of the module of a draft, as far as it is known.
+    pub fn module_of(&self, draft: &Draft<'_>) -> Option<String> {
+        draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
+    }
+
+    fn called_before(&self, function: &str, at: Timestamp) -> bool {
+        let calls = self.calls.get(function);
+        calls.and_then(|calls| calls.first()).is_some_and(|call| call.range().end <= at)
+    }
+}
+
+/// All compilations, by begin.
+pub(super) fn compilations(around: &Surroundings<'_>, drafts: &[Draft<'_>]) -> Vec<Compilation> {
+    let mut by_function: BTreeMap<&str, Vec<&Draft<'_>>> = BTreeMap::new();
+    for draft in drafts.iter().filter(|draft| draft.compiles) {
+        by_function.entry(&draft.function).or_default().push(draft);
+    }
+    let mut out = Vec::new();
+    for group in by_function.into_values() {
+        for (k, draft) in group.iter().enumerate() {
+            let mut row = measured(around, draft);
+            row.number = k as u64 + 1;
+            judge(around, &mut row, draft, k.checked_sub(1).and_then(|k| group.get(k)), group.get(k + 1));
+            out.push(row);
         }
     }
-    // A worker's event overlaps the one of the thread that waits for it: the same compilation.
-    let attributed: IntervalSet = entries.values().flat_map(|entry| &entry.all).copied().collect();
-    for event in orphans {
-        if attributed.measure_in(event.range) > trace_model::Picos::ZERO {
-            continue;
-        }
-        let module = (event.class == HostClass::Compile).then(|| module_of(event.slice)).flatten();
-        let entry = entries.entry(module.clone().unwrap_or_else(|| UNKNOWN.to_owned())).or_default();
-        entry.all.push(event.range);
-        if event.class == HostClass::Compile && is_entry_point(event.slice.name()) {
-            entry.compiles.push(event.range);
-        }
-        entry.module = entry.module.take().or(module);
-    }
-    let first_runs = first_runs(model, &entries);
-    let mut functions: Vec<CompiledFunction> =
-        entries.into_iter().map(|(name, entry)| finish(name, entry, &first_runs)).collect();
-    functions.sort_by(|a, b| b.wall_ps.cmp(&a.wall_ps).then_with(|| a.function.cmp(&b.function)));
-    let compilations = functions.iter().map(|function| function.compilations).sum();
-    (functions, compilations)
+    out.sort_by(|a, b| (a.start_ps, &a.function).cmp(&(b.start_ps, &b.function)));
+    out
 }
 
-/// Whether an event is a whole compilation rather than a part of one that a pool
-/// thread runs on its own (`XLA::TPU lowering and optimization`).
-fn is_entry_point(name: &str) -> bool {
-    name.starts_with("backend_compile") || (name.contains("Compile") && !name.starts_with("XLA::"))
+/// Exclusive times of the phases: compile, lower, trace, load.
+pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([i64; 4], IntervalSet) {
+    let mut all = IntervalSet::new();
+    let phases = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load].map(|class| {
+        let own = when(class);
+        let time = own.subtract(&all).measure().ps();
+        all = all.union(&own);
+        time
+    });
+    (phases, all)
 }
 
-fn finish(function: String, entry: Entry, first_runs: &BTreeMap<String, Timestamp>) -> CompiledFunction {
-    let compiles: IntervalSet = entry.compiles.into_iter().collect();
-    let all: IntervalSet = entry.all.into_iter().collect();
-    let compilations = compiles.ranges().len() as u64;
-    let begin = |range: Option<&TimeRange>| range.map_or(0, |range| range.start.ps());
-    // An execution that ended before anything was compiled used an older program.
-    let first = all.ranges().first().map(|range| range.start);
-    let ran_before = first.zip(first_runs.get(&function)).is_some_and(|(first, &ended)| ended <= first);
-    CompiledFunction {
-        recompilations: if ran_before { compilations } else { compilations.saturating_sub(1) },
-        function,
-        module: entry.module,
-        compilations,
+/// The part of `compiling` in which no device ran a program.
+pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) -> Option<i64> {
+    let hull = compiling.hull().unwrap_or_default();
+    running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
+}
+
+fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
+    let ([compile_ps, lower_ps, trace_ps, load_ps], all) = exclusive(|class| draft.when(class));
+    let start = draft.start();
+    let place = around.steps.place(start);
+    let step = match place {
+        Some(Place::InStep(number)) => around.steps.step(number),
+        _ => None,
+    };
+    let threads = threads(around.cx, &draft.events);
+    Compilation {
+        function: draft.function.clone(),
+        module: around.module_of(draft),
+        number: 0,
+        start_ps: start.ps(),
         wall_ps: all.measure().ps(),
-        longest_ps: compiles.ranges().iter().map(|range| range.dur().ps()).max().unwrap_or(0),
-        first_ps: begin(all.ranges().first()),
-        last_ps: begin(all.ranges().last()),
+        compile_ps,
+        lower_ps,
+        trace_ps,
+        load_ps,
+        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum(),
+        threads,
+        call_ps: draft.call.map(|call| call.dur().ps()),
+        exposed_ps: exposed(around.running.as_ref(), &all),
+        place,
+        step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps - usual),
+        program: None,
+        program_before: None,
+        again: None,
+        ops_alike_percent: None,
+        changed_in: None,
+        changes: Vec::new(),
     }
 }
 
-/// When the first call of each function in the ledger ended.
-fn first_runs(model: &TraceModel, entries: &BTreeMap<String, Entry>) -> BTreeMap<String, Timestamp> {
-    let calls = |label: LabelId| {
-        let name = pjit_function(model.str(model.label(label).name))?;
-        entries.get_key_value(name).map(|(name, _)| name.as_str())
-    };
-    let mut by_label: BTreeMap<LabelId, Option<&str>> = BTreeMap::new();
-    let mut first: BTreeMap<String, Timestamp> = BTreeMap::new();
-    if entries.is_empty() {
-        return first;
+/// A phase inside of another on the same thread counts to the inner one.
+pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
+    let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> = BTreeMap::new();
+    for event in events {
+        by_thread.entry((event.slice.track(), event.class)).or_default().push(event.range);
     }
-    for track in model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread) {
-        for slice in model.slices_on(track) {
-            let function = *by_label.entry(slice.label_id()).or_insert_with(|| calls(slice.label_id()));
-            if let Some(function) = function {
-                let end = slice.range().end;
-                let earliest = first.entry(function.to_owned()).or_insert(end);
-                *earliest = end.min(*earliest);
-            }
-        }
+    let mut tracks: Vec<_> = by_thread.keys().map(|(track, _)| *track).collect();
+    tracks.dedup();
+    let mut out = Vec::new();
+    for track in tracks {
+        let when = |class| by_thread.get(&(track, class)).into_iter().flatten().copied().collect();
+        let (times, _) = exclusive(when);
+        let classes = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load];
+        let thread = cx.model.str(cx.model.track(track).name);
+        let phases = classes.into_iter().zip(times).filter(|(_, time)| *time > 0);
+        out.extend(phases.map(|(phase, time_ps)| PhaseTime { phase, thread: thread.to_owned(), time_ps }));
     }
-    first
+    out.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (a.phase, &a.thread).cmp(&(b.phase, &b.thread))));
+    out
 }
 
-/// The function whose call led to this event: the innermost `PjitFunction(f)` around it.
-fn function_around(slice: SliceRef<'_>) -> Option<&str> {
-    std::iter::successors(Some(slice), |slice| slice.parent()).find_map(|slice| pjit_function(slice.name()))
-}
-
-/// The module that an event says to compile, in its name, its arguments or those
-/// of the events directly inside.
-fn module_of(slice: SliceRef<'_>) -> Option<String> {
-    let named = |slice: SliceRef<'_>| {
-        let suffix = slice.name().split_once('#')?.1.split_once("module=")?.1;
-        suffix.split([',', '#']).next().map(str::to_owned)
+/// Whether the function was compiled again, and what changed.
+fn judge(
+    around: &Surroundings<'_>,
+    row: &mut Compilation,
+    draft: &Draft<'_>,
+    earlier: Option<&&Draft<'_>>,
+    later: Option<&&Draft<'_>>,
+) {
+    let start = draft.start();
+    let compiled = draft.all().hull().map_or(start, |hull| hull.end);
+    let programs = row.module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
+    let (before, after) = before_and_after(programs, start, compiled, later.map(|later| later.start()));
+    let run = |index: Option<usize>| index.and_then(|index| programs.get(index));
+    let (before, after) = (run(before), run(after));
+    row.program = after.map(|run| run.title.clone());
+    row.program_before = before.map(|run| run.title.clone());
+    let is_same = before.is_some() && after.is_some_and(|after| after.ran_before(start));
+    let ids = both(before, after).filter(|_| !is_same);
+    row.ops_alike_percent = ids.and_then(|(a, b)| around.ops.likeness(&around.cx, a, b)).map(|share| 100.0 * share);
+    row.again = match () {
+        // Two functions of the same name.
+        () if row.ops_alike_percent.is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) => None,
+        () if is_same => Some(Evidence::SameProgram),
+        () if earlier.is_some() => Some(Evidence::CompiledBefore),
+        () if before.is_some() || around.called_before(&row.function, start) => Some(Evidence::RanBefore),
+        () => None,
     };
-    let argued = |slice: SliceRef<'_>| {
-        let args = slice.args().ok()?;
-        let module = args.into_iter().find(|arg| matches!(arg.name.as_str(), "module" | "hlo_module" | "name"))?;
-        match module.value {
-            ArgValue::Text(text) if !text.is_empty() => Some(text),
-            _ => None,
-        }
-    };
-    let inside = slice
-        .children()
-        .take(MAX_INSIDE)
-        .flat_map(|child| std::iter::once(child).chain(child.children().take(MAX_INSIDE)));
-    std::iter::once(slice).chain(inside).find_map(|slice| named(slice).or_else(|| argued(slice)))
+    if row.again.is_none() || is_same {
+        return;
+    }
+    let found = ids
+        .and_then(|(a, b)| shapes::between_programs(&around.cx, &around.ops, a, b))
+        .or_else(|| annotations::event_arguments(draft, *earlier?).map(|found| (ChangeSource::EventArguments, found)))
+        .or_else(|| {
+            let found = annotations::in_steps(&around.cx, &around.steps, row.place?, draft)?;
+            Some((ChangeSource::Annotation, found))
+        });
+    if let Some((source, changes)) = found {
+        row.changed_in = Some(source);
+        row.changes = changes;
+        row.changes.truncate(MAX_CHANGES);
+    }
 }
 
-/// How many events inside are asked for the module.
-const MAX_INSIDE: usize = 4;
+/// More differences than this say that everything differs.
+const MAX_CHANGES: usize = 8;
+
+fn both(before: Option<&ProgramRuns>, after: Option<&ProgramRuns>) -> Option<(ProgramId, ProgramId)> {
+    Some((before?.program?, after?.program?))
+}

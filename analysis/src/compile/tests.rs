@@ -3,6 +3,7 @@
 use super::*;
 use crate::{Options, ReportCache, Scope, Tabular as _};
 use sample_traces::text_trace;
+use trace_model::TraceModel;
 
 fn report(model: &TraceModel, scope: Scope) -> CompileReport {
     let (options, reports) = (Options::default(), ReportCache::default());

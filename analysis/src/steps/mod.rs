@@ -20,8 +20,9 @@ use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, TimeRange, TraceModel};
 
 pub use ladder::Rung;
+pub(crate) use programs::function_of;
 
-use crate::compile::Compile;
+use crate::compile::compiling;
 use crate::intervals::IntervalSet;
 use crate::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
 use crate::{Analysis, AnalysisError, Context, Scope};
@@ -258,9 +259,7 @@ fn is_core(model: &TraceModel, group: GroupId) -> bool {
 fn whole(cx: &Context<'_>) -> StepsReport {
     let model = cx.model;
     let found = ladder::find(model, &ladder::devices(model, cx.tensor_cores()));
-    // Compilation does not ask for steps in this scope, so the two do not wait for each other.
-    let compile = cx.report::<Compile>().ok();
-    let compiling = compile.as_ref().map(|report| report.intervals.clone()).unwrap_or_default();
+    let compiling = compiling(cx);
     let raw = &found.steps;
     let numbered = raw.windows(2).all(|pair| pair[0].number < pair[1].number) && raw.iter().all(|s| s.number.is_some());
     let steps = raw.iter().enumerate().map(|(k, raw_step)| {

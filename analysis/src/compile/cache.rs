@@ -1,0 +1,146 @@
+//! What a trace can say about caches of compiled programs.
+//!
+//! JAX counts hits and misses of its persistent cache outside of traces, but the
+//! Python tracer sees the functions that look it up. Runtimes record when they
+//! read a serialized program and when their own cache of loaded programs missed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::host_class::stripped;
+
+/// Events that tell of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CacheRole {
+    /// The persistent cache is asked.
+    Lookup,
+    /// It had the program.
+    Hit,
+    /// It did not.
+    Miss,
+    /// A program is put into it.
+    Write,
+    /// A serialized program becomes an executable.
+    Deserialize,
+    /// The device's cache of loaded programs did not have it.
+    LoadMiss,
+}
+
+impl CacheRole {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        if let Some(python) = name.strip_prefix('$') {
+            // `compilation_cache.py:209 get_executable_and_time`
+            let (place, function) = python.split_once(' ')?;
+            let file = place.split(':').next()?;
+            return Some(match (file, function) {
+                ("compilation_cache.py", "get_executable_and_time") => Self::Lookup,
+                ("compilation_cache.py", "put_executable_and_time") => Self::Write,
+                ("compiler.py", "log_persistent_cache_hit") => Self::Hit,
+                ("compiler.py", "log_persistent_cache_miss") => Self::Miss,
+                _ => return None,
+            });
+        }
+        match stripped(name) {
+            "LoadProgramCacheMiss" => Some(Self::LoadMiss),
+            name if name.ends_with("Client::DeserializeExecutable") => Some(Self::Deserialize),
+            name if name.ends_with("Client::LoadSerializedExecutable") => Some(Self::Deserialize),
+            _ => None,
+        }
+    }
+}
+
+/// What the trace says about caches; `None` is "nothing".
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CacheFacts {
+    /// Look-ups in the persistent cache.
+    pub lookups: Option<u64>,
+    /// Programs that it had.
+    pub hits: Option<u64>,
+    /// Programs that it did not have. A cache that is not set up misses, too.
+    pub misses: Option<u64>,
+    /// Programs that were put into it.
+    pub writes: Option<u64>,
+    /// Serialized programs that the runtime read, from whatever cache.
+    pub deserialized: Option<u64>,
+    /// Programs that the device's own cache of loaded programs did not have.
+    pub load_misses: Option<u64>,
+}
+
+impl CacheFacts {
+    pub(super) fn new(events: &BTreeMap<CacheRole, u64>) -> Self {
+        let count = |role| events.get(&role).copied();
+        // Where the look-up was recorded, so would have been what came of it.
+        let seen = |role| count(CacheRole::Lookup).map(|_| count(role).unwrap_or(0)).or(count(role));
+        Self {
+            lookups: count(CacheRole::Lookup),
+            hits: seen(CacheRole::Hit),
+            misses: seen(CacheRole::Miss),
+            writes: seen(CacheRole::Write),
+            deserialized: count(CacheRole::Deserialize),
+            load_misses: count(CacheRole::LoadMiss),
+        }
+    }
+
+    /// In a sentence; `None` where nothing was compiled or cached.
+    pub(super) fn statement(&self, compiled: bool) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some(lookups) = self.lookups {
+            let [hits, misses, writes] = [self.hits, self.misses, self.writes].map(Option::unwrap_or_default);
+            let unset = if hits == 0 && writes == 0 { " (as without a cache directory)" } else { "" };
+            let times = if lookups == 1 { "once" } else { &format!("{lookups} times") };
+            parts.push(format!(
+                "the persistent cache was asked {times}: {hits} hits, {misses} misses, {writes} written{unset}"
+            ));
+        }
+        if let Some(count) = self.deserialized {
+            parts.push(format!("{count} serialized programs were read"));
+        }
+        if let Some(count) = self.load_misses {
+            parts.push(format!("the cache of loaded programs missed {count} times"));
+        }
+        if parts.is_empty() {
+            let unknown =
+                "whether a persistent cache had the programs is not recorded; JAX's Python tracer would show it";
+            return compiled.then(|| unknown.to_owned());
+        }
+        Some(parts.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(names: &[&str]) -> CacheFacts {
+        let mut events = BTreeMap::new();
+        for role in names.iter().filter_map(|name| CacheRole::of(name)) {
+            *events.entry(role).or_default() += 1;
+        }
+        CacheFacts::new(&events)
+    }
+
+    #[test]
+    fn the_python_tracer_shows_look_ups_and_what_came_of_them() {
+        let cold = facts(&[
+            "$compilation_cache.py:209 get_executable_and_time",
+            "$compiler.py:105 log_persistent_cache_miss",
+            "$compilation_cache.py:284 get_cache_key",
+        ]);
+        assert_eq!((cold.lookups, cold.hits, cold.misses, cold.writes), (Some(1), Some(0), Some(1), Some(0)));
+        let text = cold.statement(true).unwrap();
+        assert!(text.contains("asked once: 0 hits, 1 misses, 0 written (as without a cache directory)"), "{text}");
+        let warm =
+            facts(&["$compilation_cache.py:1 get_executable_and_time", "$compiler.py:9 log_persistent_cache_hit"]);
+        assert_eq!((warm.hits, warm.misses), (Some(1), Some(0)));
+        assert!(!warm.statement(false).unwrap().contains("directory"));
+    }
+
+    #[test]
+    fn the_runtime_shows_serialized_programs_and_nothing_is_not_zero() {
+        let facts = facts(&["TfrtGpuClient::DeserializeExecutable", "LoadProgramCacheMiss", "LoadProgram"]);
+        assert_eq!((facts.deserialized, facts.load_misses, facts.hits), (Some(1), Some(1), None));
+        assert_eq!(CacheFacts::default().statement(false), None);
+        assert!(CacheFacts::default().statement(true).unwrap().contains("not recorded"));
+    }
+}

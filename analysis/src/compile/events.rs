@@ -1,0 +1,155 @@
+//! What host threads recorded about compiling, found in one pass.
+//!
+//! Labels are classified once, of which a trace has thousands; slices, of which
+//! it has millions, only look their label up.
+
+use std::collections::BTreeMap;
+
+use trace_model::{LabelId, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+
+use super::cache::CacheRole;
+use super::lazy::LazyRole;
+use crate::host_class::{HostClass, classify, pjit_function};
+use crate::intervals::IntervalSet;
+
+/// A load shorter than this is the check that precedes every execution.
+const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
+
+/// An outermost event of one phase.
+#[derive(Clone, Copy)]
+pub(super) struct PhaseEvent<'a> {
+    pub slice: SliceRef<'a>,
+    pub class: HostClass,
+    /// Inside of the window.
+    pub range: TimeRange,
+    /// The innermost call `PjitFunction(f)` around it that compiles, where there is one.
+    pub call: Option<SliceRef<'a>>,
+}
+
+/// What a host event means here.
+#[derive(Clone, Copy, Default)]
+struct Role {
+    phase: Option<HostClass>,
+    is_call: bool,
+    cache: Option<CacheRole>,
+    lazy: Option<LazyRole>,
+}
+
+impl Role {
+    fn of(name: &str) -> Self {
+        let phase = match classify(name) {
+            class @ (HostClass::Compile | HostClass::Lower | HostClass::Trace | HostClass::Load) => Some(class),
+            _ => None,
+        };
+        Self { phase, is_call: pjit_function(name).is_some(), cache: CacheRole::of(name), lazy: LazyRole::of(name) }
+    }
+    fn matters(self) -> bool {
+        self.phase.is_some() || self.is_call || self.cache.is_some() || self.lazy.is_some()
+    }
+}
+
+/// Everything about compiling on host threads, each list in no particular order.
+pub(super) struct HostEvents<'a> {
+    /// Outermost events of each phase in the window; a compile inside of another
+    /// phase is an event of its own.
+    pub phases: Vec<PhaseEvent<'a>>,
+    /// Outermost calls `PjitFunction(f)` of the whole trace: those inside of another
+    /// are traced into it.
+    pub calls: Vec<SliceRef<'a>>,
+    /// Events of caches of programs in the window.
+    pub cache: BTreeMap<CacheRole, u64>,
+    /// Events of lazy tensors that begin in the window.
+    pub lazy: Vec<(LazyRole, SliceRef<'a>)>,
+}
+
+impl<'a> HostEvents<'a> {
+    /// Collects from all host threads.
+    pub fn collect(model: &'a TraceModel, window: TimeRange) -> Self {
+        let roles: Vec<Role> = model.labels().iter().map(|label| Role::of(model.str(label.name))).collect();
+        let mut out = Self { phases: Vec::new(), calls: Vec::new(), cache: BTreeMap::new(), lazy: Vec::new() };
+        if !roles.iter().any(|role| role.matters()) {
+            return out;
+        }
+        let role = |label: LabelId| roles.get(label.index()).copied().unwrap_or_default();
+        for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
+            let own = role(slice.label_id());
+            if own.is_call && !ancestors(slice).any(|around| role(around.label_id()).is_call) {
+                out.calls.push(slice);
+            }
+            if !own.matters() {
+                continue;
+            }
+            let Some(range) = slice.range().intersect(window) else { continue };
+            if let Some(cache) = own.cache {
+                *out.cache.entry(cache).or_default() += 1;
+            }
+            if let Some(lazy) = own.lazy.filter(|_| window.contains(slice.start())) {
+                out.lazy.push((lazy, slice));
+            }
+            out.phase(slice, range, &role);
+        }
+        attribute(&mut out.phases);
+        out
+    }
+
+    fn phase(&mut self, slice: SliceRef<'a>, range: TimeRange, role: &impl Fn(LabelId) -> Role) {
+        let phase_of = |slice: SliceRef<'_>| {
+            let is_check = slice.dur().ps() < SHORTEST_LOAD_PS;
+            role(slice.label_id()).phase.filter(|&class| class != HostClass::Load || !is_check)
+        };
+        let Some(class) = phase_of(slice) else { return };
+        let mut around = ancestors(slice).filter_map(phase_of);
+        // A compile inside of tracing (a constant that is computed) is compiling all the same.
+        let is_inner = match class {
+            HostClass::Compile => around.any(|class| class == HostClass::Compile),
+            _ => around.next().is_some(),
+        };
+        if !is_inner {
+            self.phases.push(PhaseEvent { slice, class, range, call: None });
+        }
+    }
+
+    /// When any phase went on, on any thread.
+    pub fn all(&self) -> IntervalSet {
+        self.phases.iter().map(|event| event.range).collect()
+    }
+
+    /// When one phase went on, on any thread.
+    pub fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
+        self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
+    }
+}
+
+/// Threads of hosts.
+pub(super) fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
+    model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread)
+}
+
+/// What is around a slice, from the inside.
+pub(super) fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
+    std::iter::successors(slice.parent(), |around| around.parent())
+}
+
+/// Gives each event the call that it belongs to. Calls nest: functions that are
+/// traced into another are called inside of its call. A compile belongs to the
+/// innermost call, tracing and lowering to the innermost one that compiles.
+fn attribute(events: &mut [PhaseEvent<'_>]) {
+    let mut compiling = std::collections::BTreeSet::new();
+    for event in events.iter_mut().filter(|event| event.class == HostClass::Compile) {
+        event.call = innermost(event.slice).map(whole_call);
+        compiling.extend(event.call.map(|call| call.id()));
+    }
+    for event in events.iter_mut().filter(|event| event.class != HostClass::Compile) {
+        let compiled = ancestors(event.slice).find(|around| compiling.contains(&around.id()));
+        event.call = compiled.or_else(|| innermost(event.slice).map(whole_call));
+    }
+}
+
+fn innermost(slice: SliceRef<'_>) -> Option<SliceRef<'_>> {
+    ancestors(slice).find(|around| pjit_function(around.name()).is_some())
+}
+
+/// `PjitFunction(f)` is recorded twice, one inside of the other.
+fn whole_call(call: SliceRef<'_>) -> SliceRef<'_> {
+    call.parent().filter(|around| around.label_id() == call.label_id()).unwrap_or(call)
+}
