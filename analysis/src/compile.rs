@@ -31,7 +31,7 @@ mod table;
 mod tf;
 
 use serde::Serialize;
-use trace_model::{Picos, TimeRange, TrackKind};
+use trace_model::{Picos, TimeRange};
 
 use crate::doctor::session_ps;
 use crate::host_class::HostClass;
@@ -138,7 +138,7 @@ fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> Compi
     let steps = whole.report::<Steps>().ok();
     let around = Surroundings {
         cx: *cx,
-        steps: StepFinder::new(steps.as_deref()),
+        steps: StepFinder::new(cx, steps.as_deref()),
         programs: programs::Programs::new(cx, wall.ps() > 0),
         ops: likeness::ProgramOps::new(cx),
         calls: ledger::calls_by_name(&events.calls),
@@ -192,20 +192,13 @@ fn window_length(cx: &Context<'_>, window: TimeRange) -> Picos {
     session.map_or(window.dur(), Picos::from_ps)
 }
 
-/// When each device ran programs.
+/// When each device ran programs, by the clock of its host.
 fn program_times(cx: &Context<'_>, window: TimeRange) -> Vec<IntervalSet> {
-    let model = cx.model;
-    let modules =
-        |core| model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Modules);
-    let of = |core| -> IntervalSet {
-        let lanes = modules(core).flat_map(|track| model.lanes(track));
-        lanes
-            .flat_map(|lane| model.slices_in(lane, window))
-            .filter_map(|slice| slice.range().intersect(window))
-            .collect()
-    };
-    let cores = cx.tensor_cores().into_iter().filter(|&core| modules(core).next().is_some());
-    cores.map(of).collect()
+    let cores = cx.tensor_cores().into_iter().map(|core| cx.programs_on_host(core));
+    let with_programs = cores.filter(|programs| !programs.is_empty());
+    with_programs
+        .map(|programs| programs.into_iter().filter_map(|(_, range)| range.intersect(window)).collect())
+        .collect()
 }
 
 #[cfg(test)]

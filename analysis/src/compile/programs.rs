@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId, TrackKind};
+use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
 use super::events::host_threads;
 use crate::Context;
@@ -107,13 +107,11 @@ fn name_and_id(title: &str) -> (&str, Option<u64>) {
 }
 
 fn device_runs(cx: &Context<'_>) -> Found {
-    let model = cx.model;
     let mut found = Found::new();
     for core in cx.tensor_cores() {
-        let tracks = model.tracks_of(core).into_iter().filter(|&t| model.track(t).kind == TrackKind::Modules);
         let mut by_name: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
-        for slice in tracks.flat_map(|track| model.slices_on(track)).filter(|slice| slice.parent().is_none()) {
-            by_name.entry(slice.name()).or_default().push(slice.start());
+        for (slice, range) in cx.programs_on_host(core) {
+            by_name.entry(slice.name()).or_default().push(range.start);
         }
         for (name, begins) in by_name {
             let (name, id) = name_and_id(name);
@@ -191,8 +189,8 @@ pub(super) fn before_and_after(
     let last = |(_, run): &(usize, &ProgramRuns)| run.last_run(from);
     let before = programs.iter().enumerate().filter(|pair| last(pair).is_some()).max_by_key(last);
     let in_time = |begin: &Timestamp| until.is_none_or(|until| *begin < until);
-    // A new program first runs after it was made. Device clocks can be early by less
-    // than compiling takes, so the begin of the compilation is what it is compared to.
+    // A new program first runs after it was made. Where the clocks of device and host
+    // could not be brought together, it can seem to run somewhat earlier.
     let new = programs.iter().enumerate().filter(|(_, run)| !run.ran_before(from));
     let new = new.filter_map(|(k, run)| Some((run.next_run(from).filter(in_time)?, k))).min();
     // The same program again, as after a cache was cleared.
