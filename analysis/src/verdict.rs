@@ -224,8 +224,14 @@ fn is_name(function: &&str) -> bool {
 
 fn compiling(report: &CompileReport) -> Option<Finding> {
     let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
-    let names: Vec<_> =
-        report.functions.iter().map(|function| function.function.as_str()).filter(is_name).take(2).collect();
+    let names: Vec<_> = report
+        .functions
+        .iter()
+        .filter(|f| f.compilations > 0)
+        .map(|f| f.function.as_str())
+        .filter(is_name)
+        .take(2)
+        .collect();
     let what = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
     let again = match report.recompilations {
         0 => String::new(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use analysis::busy::Devices;
 use analysis::clocks::Sync;
-use analysis::compile::Compile;
+use analysis::compile::{Change, ChangeSource, Compile, Place};
 use analysis::doctor::Doctor;
 use analysis::overlap::Overlap;
 use analysis::steps::{Rung, Steps};
@@ -161,6 +161,13 @@ fn compilation_of_the_matmul_is_as_measured_in_both_formats() {
         assert!(compile.exposed_ps.unwrap() > 155_000_000_000, "{name}");
     }
     let compile = open(V5E[0]).unwrap().report::<Compile>();
+    let programs: Vec<_> = compile.list.iter().map(|row| row.program.as_deref().unwrap()).collect();
+    assert_eq!(programs, ["jit_matmul(7387342164949680137)", "jit__reduce_sum(7131411788155273425)"]);
+    let executions = compile.functions.iter().flat_map(|function| &function.programs).map(|run| run.executions);
+    assert_eq!(executions.collect::<Vec<_>>(), [10, 10]);
+    // The first load of the program, on a thread of the runtime, belongs to the call that waits for it.
+    assert_eq!(compile.list[0].load_ps, Some(1_113_897_000));
+    assert_eq!((compile.cache.lookups, compile.cache.hits, compile.cache.misses), (Some(2), Some(0), Some(2)));
     assert_eq!(compile.statement, "2 compilations took 166.6 ms of 242.7 ms (68.7 %)");
     assert!(near(compile.window_ps as f64, 242.6e9, 0.1e9), "{}", compile.window_ps);
 }
@@ -237,6 +244,20 @@ fn the_three_recompiling_steps_are_named() {
         let [function] = &compile.functions[..] else { panic!("{:?}", compile.functions) };
         // It ran before the capture's first compilation, so all three are again.
         assert_eq!((function.function.as_str(), function.compilations, function.recompilations), ("train_step", 3, 3));
+        assert_eq!((function.calls, function.module.as_deref()), (Some(20), Some("jit_train_step")));
+        // The script made sequences of 64, but of 96, 80 and 112 in these steps. No shape is
+        // in the capture; the annotation of the step tells, where its arguments are recorded.
+        let places: Vec<_> = compile.list.iter().map(|row| row.place).collect();
+        assert_eq!(places, [5, 9, 14].map(|step| Some(Place::InStep(step))), "{name}");
+        let changes: Vec<_> = compile.list.iter().flat_map(|row| &row.changes).map(Change::sentence).collect();
+        let length = |to: u32| format!("seq_len of load_batch 64 → {to}");
+        assert_eq!(changes, [length(96), length(80), length(112)], "{name}");
+        assert!(compile.list.iter().all(|row| row.changed_in == Some(ChangeSource::Annotation)), "{name}");
+        for row in &compile.list {
+            // Nearly all of what the step took longer is the compilation and the call around it.
+            let (extra, call) = (row.step_extra_ps.unwrap(), row.call_ps.unwrap());
+            assert!(row.wall_ps < call && call < extra && row.wall_ps > extra * 8 / 10, "{row:?}");
+        }
         assert!(near(compile.compile_ps.unwrap() as f64, 28.111e12, 0.001e12));
         assert_eq!((compile.exposed_ps, compile.execute_mean_ps), (None, None));
         assert!(capture.scoped::<Devices>(Scope::WholeTrace).is_err());

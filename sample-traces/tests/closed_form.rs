@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use analysis::clocks::{Clocks, Sync};
-use analysis::compile::Compile;
+use analysis::compile::{ChangeSource, Compile, DimChange, Evidence, Place};
 use analysis::ops::{Ops, OpsReport};
 use analysis::overlap::{Overlap, OverlapReport};
 use analysis::steps::{Rung, Steps};
@@ -221,6 +221,33 @@ fn steps_are_those_of_the_line_or_of_the_programs() {
             assert_eq!(step.interval_ps, Some(begins), "{name} step {}", step.number);
         }
     }
+}
+
+#[test]
+fn a_recompilation_in_step_7_is_explained() {
+    let spec =
+        TrainingSpec { name: "recompile_7".to_owned(), steps: 10, recompile_at: Some(7), ..TrainingSpec::default() };
+    let run = Run::new(spec);
+    let expected = run.expected.compile.as_ref().expect("a recompilation");
+    let report = report!(Compile, &open_protobuf(&run));
+    let [row] = &report.list[..] else { panic!("{:?}", report.list) };
+    assert_eq!((row.function.as_str(), row.place), ("train_step", Some(Place::InStep(7))));
+    assert_eq!((row.again, row.ops_alike_percent), (Some(Evidence::RanBefore), Some(100.0)));
+    // The devices wait for all of it, and the step takes that much longer and the
+    // pauses between the phases, but computes half the tokens.
+    assert_eq!((row.wall_ps, row.exposed_ps), (expected.wall_ps(), Some(expected.wall_ps())));
+    let span = |step: usize| run.expected.steps[step].device.1 - run.expected.steps[step].device.0;
+    assert_eq!(row.step_extra_ps, Some(span(7) - span(6)));
+    let programs: Vec<_> = report.functions[0].programs.iter().map(|run| run.executions).collect();
+    assert_eq!(programs, [9, 1]);
+    assert_eq!(row.changed_in, Some(ChangeSource::Parameters));
+    let [change] = &row.changes[..] else { panic!("{:?}", row.changes) };
+    assert_eq!(change.sentence(), "parameter 0 (tokens) bf16[2048,1] → bf16[1024,1]: dim 0 2048 → 1024");
+    // An export to JSON has no programs, but the texts of ops.
+    let report = report!(Compile, &open_json(&run));
+    let [row] = &report.list[..] else { panic!("{:?}", report.list) };
+    assert_eq!((row.changed_in, row.place), (Some(ChangeSource::OpText), Some(Place::InStep(7))));
+    assert_eq!(row.changes[0].dims, [DimChange { dim: 0, from: 2048, to: 1024 }]);
 }
 
 #[test]

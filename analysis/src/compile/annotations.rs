@@ -1,8 +1,8 @@
 //! What the program itself said about a compilation: arguments of events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use trace_model::{ArgValue, SliceRef, StringId, TimeRange, TrackId};
+use trace_model::{ArgValue, LabelId, SliceRef, TimeRange, TrackId};
 
 use super::drafts::Draft;
 use super::place::{Place, StepFinder};
@@ -11,8 +11,8 @@ use crate::Context;
 use crate::hlo_text::Shape;
 use crate::host_class::{HostClass, classify};
 
-/// How many slices of a step are asked for arguments.
-const MAX_ASKED: usize = 256;
+/// How many events are asked for arguments: in a packed export each takes milliseconds.
+const MAX_ASKED: usize = 16;
 
 /// Shapes in the arguments of the compile events (and the calls) of two
 /// compilations of one function that differ.
@@ -55,14 +55,21 @@ pub(super) fn in_steps(
     let mut back = steps.back_from(step);
     let (own, one, two) = (back.next()?, back.next()?, back.next()?);
     let own = TimeRange::new(own.start, draft.start().max(own.start));
-    let [now, before, earlier] = [own, one, two].map(|range| annotated(cx, track, range));
-    let changes = now.into_iter().filter_map(|((label, name), value)| {
-        let old = before.get(&(label, name.clone()))?;
-        let is_constant = earlier.get(&(label, name.clone())) == Some(old);
-        let what = format!("{} of {}", name, cx.model.str(label));
-        (is_constant && *old != value).then(|| Change { what, from: old.clone(), to: value, dims: Vec::new() })
-    });
-    let changes: Vec<_> = changes.collect();
+    let model = cx.model;
+    let labels = annotations(cx, track, own);
+    let mut changes = Vec::new();
+    for &(label, slice) in labels.iter().take(MAX_ASKED) {
+        let values = [Some(slice), first(cx, track, one, label), first(cx, track, two, label)]
+            .map(|slice| slice.map(values).unwrap_or_default());
+        let [now, before, earlier] = &values;
+        for (name, value) in now {
+            let Some(old) = before.get(name).filter(|&old| old != value && earlier.get(name) == Some(old)) else {
+                continue;
+            };
+            let what = format!("{name} of {}", model.str(model.label(label).name));
+            changes.push(Change { what, from: old.clone(), to: value.clone(), dims: Vec::new() });
+        }
+    }
     (!changes.is_empty()).then_some(changes)
 }
 
@@ -71,25 +78,33 @@ fn is_of_profiler(name: &str) -> bool {
     name.starts_with('_') || matches!(name, "group_id" | "step_num" | "long_name" | "run_id" | "id" | "is_eager")
 }
 
-/// Values of the arguments of annotations that begin in `range` on a thread.
-fn annotated(cx: &Context<'_>, track: TrackId, range: TimeRange) -> BTreeMap<(StringId, String), String> {
+/// The first of each kind of annotation that begins in `range` on a thread.
+fn annotations<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange) -> Vec<(LabelId, SliceRef<'a>)> {
+    let mut seen = BTreeSet::new();
     let slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
-    let is_annotation = |slice: &SliceRef<'_>| {
-        let is_user = classify(slice.name()) == HostClass::User && !slice.name().starts_with('$');
-        is_user && range.contains(slice.start())
-    };
+    let is_first = |slice: &SliceRef<'_>| range.contains(slice.start()) && seen.insert(slice.label_id());
+    let firsts = slices.filter(is_first).map(|slice| (slice.label_id(), slice));
+    firsts.filter(|(_, slice)| classify(slice.name()) == HostClass::User && !slice.name().starts_with('$')).collect()
+}
+
+/// The first slice of a label that begins in `range` on a thread.
+fn first<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange, label: LabelId) -> Option<SliceRef<'a>> {
+    let mut slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
+    slices.find(|slice| slice.label_id() == label && range.contains(slice.start()))
+}
+
+/// Arguments that the program gave to an annotation.
+fn values(slice: SliceRef<'_>) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
-    for slice in slices.filter(is_annotation).take(MAX_ASKED) {
-        for arg in slice.args().unwrap_or_default() {
-            let value = match arg.value {
-                ArgValue::Int(number) => number.to_string(),
-                ArgValue::Uint(number) => number.to_string(),
-                ArgValue::Text(text) => text,
-                _ => continue,
-            };
-            if !is_of_profiler(&arg.name) {
-                out.entry((slice.label().name, arg.name)).or_insert(value);
-            }
+    for arg in slice.args().unwrap_or_default() {
+        let value = match arg.value {
+            ArgValue::Int(number) => number.to_string(),
+            ArgValue::Uint(number) => number.to_string(),
+            ArgValue::Text(text) => text,
+            _ => continue,
+        };
+        if !is_of_profiler(&arg.name) {
+            out.insert(arg.name, value);
         }
     }
     out

@@ -125,7 +125,9 @@ fn join<'a>(drafts: &mut [Draft<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseE
         let fit = |&k: &usize| {
             let draft = &drafts[k];
             let shared = draft.hull.intersect(event.range).map_or(Picos::ZERO, TimeRange::dur);
-            let agrees = module.is_some() && module == draft.module;
+            let agrees = module.as_deref().is_some_and(|module| {
+                draft.module.as_deref() == Some(module) || module.strip_prefix("jit_") == Some(&draft.function)
+            });
             (agrees, draft.compiles, shared, std::cmp::Reverse(k))
         };
         match open.into_iter().max_by_key(fit) {

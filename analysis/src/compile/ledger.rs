@@ -65,12 +65,12 @@ pub struct Compilation {
     pub wall_ps: i64,
     /// The part of `wall_ps` in which a compiler ran.
     pub compile_ps: i64,
-    /// The part of the rest in which jaxprs were lowered.
-    pub lower_ps: i64,
-    /// The part of the rest in which Python was traced.
-    pub trace_ps: i64,
-    /// The part of the rest in which the executable was loaded.
-    pub load_ps: i64,
+    /// The part of the rest in which jaxprs were lowered; `None` where that is not recorded.
+    pub lower_ps: Option<i64>,
+    /// The part of the rest in which Python was traced; `None` where that is not recorded.
+    pub trace_ps: Option<i64>,
+    /// The part of the rest in which the executable was loaded; `None` where that is not recorded.
+    pub load_ps: Option<i64>,
     /// Its phases summed over threads.
     pub thread_time_ps: i64,
     /// Phases by thread, longest first.
@@ -169,7 +169,8 @@ pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) ->
 }
 
 fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
-    let ([compile_ps, lower_ps, trace_ps, load_ps], all) = exclusive(|class| draft.when(class));
+    let ([compile_ps, lower, trace, load], all) = exclusive(|class| draft.when(class));
+    let recorded = |class, time| draft.events.iter().any(|event| event.class == class).then_some(time);
     let start = draft.start();
     let place = around.steps.place(start);
     let step = match place {
@@ -184,9 +185,9 @@ fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
         start_ps: start.ps(),
         wall_ps: all.measure().ps(),
         compile_ps,
-        lower_ps,
-        trace_ps,
-        load_ps,
+        lower_ps: recorded(HostClass::Lower, lower),
+        trace_ps: recorded(HostClass::Trace, trace),
+        load_ps: recorded(HostClass::Load, load),
         thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum(),
         threads,
         call_ps: draft.call.map(|call| call.dur().ps()),

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{OpId, ProgramId, StringId};
+use trace_model::{OpId, ProgramId};
 
 use crate::Context;
+use crate::hlo::HloModule;
 
 /// Programs with this share of their ops in common are the same function.
 pub(super) const SAME_FUNCTION: f64 = 0.8;
@@ -34,19 +35,34 @@ impl ProgramOps {
         self.by_program.get(&program).map_or(&[], Vec::as_slice)
     }
 
-    /// Share of ops that two programs have in common, 0 to 1: by provenance and
-    /// category, as often as each occurs. `None` where the ops of one are unknown.
+    /// Share of ops that two programs have in common, 0 to 1: by what they are and
+    /// their provenance, as often as each occurs. Of whole programs where the capture
+    /// holds them, because fusions depend on shapes, else of the ops that ran. `None`
+    /// where the ops of one are unknown.
     pub fn likeness(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
+        if let (Ok(a), Ok(b)) = (cx.hlo(a), cx.hlo(b)) {
+            return jaccard(&instructions(&a), &instructions(&b));
+        }
         let count = |program| {
-            let mut counts: BTreeMap<(Option<StringId>, Option<StringId>), u64> = BTreeMap::new();
-            for &op in self.of(program) {
-                let op = cx.model.op(op);
-                *counts.entry((op.framework_name, op.category)).or_default() += 1;
-            }
-            counts
+            let ops = self.of(program).iter().map(|&op| cx.model.op(op));
+            counted(ops.map(|op| (op.framework_name, op.category)))
         };
         jaccard(&count(a), &count(b))
     }
+}
+
+/// Instructions that compute, by opcode and provenance.
+fn instructions(module: &HloModule) -> BTreeMap<(&str, &str), u64> {
+    let computing = module.instructions.iter().filter(|it| !matches!(&*it.opcode, "parameter" | "constant"));
+    counted(computing.map(|it| (&*it.opcode, &*it.op_name)))
+}
+
+fn counted<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
+    let mut counts = BTreeMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
 }
 
 /// Σ min / Σ max of two multisets; `None` where one is empty.
@@ -65,15 +81,9 @@ mod tests {
 
     #[test]
     fn multisets_are_compared_with_their_counts() {
-        let set = |text: &str| {
-            let mut counts = BTreeMap::new();
-            for letter in text.chars() {
-                *counts.entry(letter).or_default() += 1;
-            }
-            counts
-        };
-        assert_eq!(jaccard(&set("aab"), &set("aab")), Some(1.0));
-        assert_eq!(jaccard(&set("aab"), &set("abc")), Some(0.5));
-        assert_eq!(jaccard(&set("aab"), &set("")), None);
+        let likeness = |a: &str, b: &str| jaccard(&counted(a.chars()), &counted(b.chars()));
+        assert_eq!(likeness("aab", "aba"), Some(1.0));
+        assert_eq!(likeness("aab", "abc"), Some(0.5));
+        assert_eq!(likeness("aab", ""), None);
     }
 }

@@ -135,8 +135,11 @@ fn host_runs(cx: &Context<'_>) -> Found {
     let mut found = Found::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
         let Some(begin) = run.first().map(|(_, slice)| slice.start()) else { continue };
-        if let Some(program) = run.iter().take(ASKED_PER_RUN).find_map(|(_, slice)| program_in_args(*slice)) {
-            found.entry(program).or_default().push(begin);
+        match run.iter().take(ASKED_PER_RUN).find_map(|(_, slice)| program_in_args(*slice)) {
+            // Exports leave ids out, and names alone do not tell programs apart.
+            Some((_, None)) => return Found::new(),
+            Some(program) => found.entry(program).or_default().push(begin),
+            None => {}
         }
     }
     found

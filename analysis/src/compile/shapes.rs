@@ -10,6 +10,7 @@ use trace_model::{OpId, ProgramId};
 
 use super::likeness::ProgramOps;
 use crate::Context;
+use crate::hlo::{HloModule, Instruction};
 use crate::hlo_text::{HloText, Shape};
 
 /// Where a change was seen, best first.
@@ -106,8 +107,31 @@ pub(super) fn between_programs(
     before: ProgramId,
     after: ProgramId,
 ) -> Option<(ChangeSource, Vec<Change>)> {
+    if let (Ok(before), Ok(after)) = (cx.hlo(before), cx.hlo(after)) {
+        let changes = parameter_changes(&before, &after);
+        if !changes.is_empty() {
+            return Some((ChangeSource::Parameters, changes));
+        }
+    }
     let changes = op_changes(cx, ops.of(before), ops.of(after));
     (!changes.is_empty()).then_some((ChangeSource::OpText, changes))
+}
+
+/// Parameters of the same number that differ, or that there is another number of them.
+fn parameter_changes(before: &HloModule, after: &HloModule) -> Vec<Change> {
+    let (old, new) = (before.parameters(), after.parameters());
+    if old.len() != new.len() {
+        let count = |parameters: &[(u64, &Instruction)]| parameters.len().to_string();
+        let what = "number of parameters".to_owned();
+        return vec![Change { what, from: count(&old), to: count(&new), dims: Vec::new() }];
+    }
+    let pairs = old.iter().zip(&new).filter(|(a, b)| a.0 == b.0);
+    let changes = pairs.filter_map(|((number, a), (_, b))| {
+        // `p['emb']` in the program, else as the compiler calls it.
+        let name = if a.op_name.is_empty() { &a.name } else { &a.op_name };
+        Change::between(&format!("parameter {number} ({name})"), a.shape.as_ref()?, b.shape.as_ref()?)
+    });
+    changes.collect()
 }
 
 /// Ops by provenance and category, in the order of the program.

@@ -51,6 +51,8 @@ impl Entry {
         let mut name = Vec::new();
         for word in text.split_whitespace() {
             match word.split_once('=') {
+                // `f#graph_hash=1#`: host events carry arguments in their names.
+                Some((key, _)) if key.contains('#') => name.push(word),
                 Some((key, value)) => drop(entry.values.insert(key.to_owned(), value.to_owned())),
                 None if matches!(word, "instant" | "root") => drop(entry.values.insert(word.to_owned(), "1".into())),
                 None => name.push(word),

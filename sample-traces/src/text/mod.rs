@@ -39,7 +39,8 @@
 //! **Legend.** `letter = name [category] key=value … :: HLO text`, all but the name
 //! optional; a letter without legend is its own name. A step is named by its
 //! digit. An op belongs to the module in which it begins. The word `instant` makes
-//! every column of the letter a slice without length. Keys about the op: `flops`,
+//! every column of the letter a slice without length. A name can carry arguments,
+//! as those of host events do: `f#graph_hash=1#`. Keys about the op: `flops`,
 //! `model_flops`, `bytes`, `raw_bytes`, `hbm_read`, `hbm_write`, `vmem_read`,
 //! `vmem_write` (these four also add up to `bytes` where that is not given),
 //! `symbol`, `tf`, `source`, `shape`. Keys about each slice: `run_id`, `group`,
