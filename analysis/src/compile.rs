@@ -136,15 +136,16 @@ fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> Compi
     let mean = running.iter().map(|set| set.measure().ps()).sum::<i64>().checked_div(running.len() as i64);
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
+    let drafts = drafts::drafts(&events.phases);
     let around = Surroundings {
         cx: *cx,
         steps: StepFinder::new(cx, steps.as_deref()),
         programs: programs::Programs::new(cx, wall.ps() > 0),
         ops: likeness::ProgramOps::new(cx),
         calls: ledger::calls_by_name(&events.calls),
+        labels_with_shapes: annotations::labels_with_shapes(&drafts),
         running: running.iter().cloned().reduce(|sum, set| sum.union(&set)),
     };
-    let drafts = drafts::drafts(&events.phases);
     let list = ledger::compilations(&around, &drafts);
     let functions = functions::functions(&around, &drafts, &list);
     let length = window_length(cx, window);

@@ -166,7 +166,7 @@ fn compilation_of_the_matmul_is_as_measured_in_both_formats() {
     let executions = compile.functions.iter().flat_map(|function| &function.programs).map(|run| run.executions);
     assert_eq!(executions.collect::<Vec<_>>(), [10, 10]);
     // The first load of the program, on a thread of the runtime, belongs to the call that waits for it.
-    assert_eq!(compile.list[0].load_ps, Some(1_113_897_000));
+    assert_eq!(compile.list[0].load_ps, Some(1_114_270_000));
     assert_eq!((compile.cache.lookups, compile.cache.hits, compile.cache.misses), (Some(2), Some(0), Some(2)));
     assert_eq!(compile.statement, "2 compilations took 166.6 ms of 242.7 ms (68.7 %)");
     assert!(near(compile.window_ps as f64, 242.6e9, 0.1e9), "{}", compile.window_ps);

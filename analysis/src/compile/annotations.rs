@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trace_model::{ArgValue, LabelId, SliceRef, TimeRange, TrackId};
+use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
 use super::drafts::Draft;
 use super::place::{Place, StepFinder};
@@ -14,31 +14,61 @@ use crate::host_class::{HostClass, classify};
 /// How many events are asked for arguments: in a packed export each takes milliseconds.
 const MAX_ASKED: usize = 16;
 
+/// Labels of calls and compile events whose arguments hold shapes: few runtimes
+/// record them. One event of each label is asked.
+pub(super) fn labels_with_shapes(drafts: &[Draft<'_>]) -> BTreeSet<LabelId> {
+    let mut firsts: BTreeMap<LabelId, SliceRef<'_>> = BTreeMap::new();
+    for slice in drafts.iter().flat_map(entries) {
+        firsts.entry(slice.label_id()).or_insert(slice);
+    }
+    let mut firsts: Vec<SliceRef<'_>> = firsts.into_values().collect();
+    firsts.sort_by_key(reading_order);
+    firsts.into_iter().filter(|&slice| !shapes(slice).is_empty()).map(SliceRef::label_id).collect()
+}
+
+/// A packed export can only be read forwards.
+pub(super) fn reading_order(slice: &SliceRef<'_>) -> (TrackId, Timestamp, SliceId) {
+    (slice.track(), slice.start(), slice.id())
+}
+
+/// The call and the first compile events of a compilation.
+fn entries<'a>(draft: &Draft<'a>) -> impl Iterator<Item = SliceRef<'a>> {
+    let events = draft.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
+    draft.call.into_iter().chain(events).take(MAX_ENTRIES)
+}
+
+/// How many events of a compilation may hold shapes.
+const MAX_ENTRIES: usize = 4;
+
+fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
+    let args = slice.args().unwrap_or_default().into_iter();
+    let texts = args.filter_map(|arg| match arg.value {
+        ArgValue::Text(text) => Some((arg.name, text)),
+        _ => None,
+    });
+    texts.filter(|(_, text)| Shape::parse(text).is_some()).collect()
+}
+
 /// Shapes in the arguments of the compile events (and the calls) of two
 /// compilations of one function that differ.
-pub(super) fn event_arguments(draft: &Draft<'_>, earlier: &Draft<'_>) -> Option<Vec<Change>> {
-    let (now, before) = (shape_arguments(draft), shape_arguments(earlier));
+pub(super) fn event_arguments(
+    draft: &Draft<'_>,
+    earlier: &Draft<'_>,
+    labels: &BTreeSet<LabelId>,
+) -> Option<Vec<Change>> {
+    let collect = |draft: &Draft<'_>| {
+        let known = entries(draft).filter(|slice| labels.contains(&slice.label_id()));
+        let named =
+            known.flat_map(|slice| shapes(slice).into_iter().map(move |(name, text)| ((slice.name(), name), text)));
+        named.map(|((event, name), text)| ((event.to_owned(), name), text)).collect::<BTreeMap<_, _>>()
+    };
+    let (before, now) = (collect(earlier), collect(draft));
     let changes = before.iter().filter_map(|(key, old)| {
         let new = now.get(key)?;
         Change::between(&format!("{} of {}", key.1, key.0), &Shape::parse(old)?, &Shape::parse(new)?)
     });
     let changes: Vec<_> = changes.collect();
     (!changes.is_empty()).then_some(changes)
-}
-
-/// Arguments that are shapes, by event and name.
-fn shape_arguments(draft: &Draft<'_>) -> BTreeMap<(String, String), String> {
-    let events = draft.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
-    let mut out = BTreeMap::new();
-    for slice in draft.call.into_iter().chain(events.take(MAX_ASKED)) {
-        for arg in slice.args().unwrap_or_default() {
-            let ArgValue::Text(text) = arg.value else { continue };
-            if Shape::parse(&text).is_some() {
-                out.entry((slice.name().to_owned(), arg.name)).or_insert(text);
-            }
-        }
-    }
-    out
 }
 
 /// Arguments of annotations in the step of a compilation that differ from the
@@ -56,18 +86,25 @@ pub(super) fn in_steps(
     let (own, one, two) = (back.next()?, back.next()?, back.next()?);
     let own = TimeRange::new(own.start, draft.start().max(own.start));
     let model = cx.model;
-    let labels = annotations(cx, track, own);
+    let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
+    for (label, slice) in annotations(cx, track, own).into_iter().take(MAX_ASKED) {
+        let others = [(1, one), (2, two)].map(|(k, range)| Some((label, k, first(cx, track, range, label)?)));
+        asked.push((label, 0, slice));
+        asked.extend(others.into_iter().flatten());
+    }
+    asked.sort_by_key(|(.., slice)| reading_order(slice));
+    let mut found: BTreeMap<LabelId, [BTreeMap<String, String>; 3]> = BTreeMap::new();
+    for (label, k, slice) in asked {
+        found.entry(label).or_default()[k] = values(slice);
+    }
     let mut changes = Vec::new();
-    for &(label, slice) in labels.iter().take(MAX_ASKED) {
-        let values = [Some(slice), first(cx, track, one, label), first(cx, track, two, label)]
-            .map(|slice| slice.map(values).unwrap_or_default());
-        let [now, before, earlier] = &values;
+    for (label, [now, before, earlier]) in found {
         for (name, value) in now {
-            let Some(old) = before.get(name).filter(|&old| old != value && earlier.get(name) == Some(old)) else {
-                continue;
-            };
-            let what = format!("{name} of {}", model.str(model.label(label).name));
-            changes.push(Change { what, from: old.clone(), to: value.clone(), dims: Vec::new() });
+            let is_constant = |old: &&String| **old != value && earlier.get(&name) == Some(*old);
+            if let Some(old) = before.get(&name).filter(is_constant) {
+                let what = format!("{name} of {}", model.str(model.label(label).name));
+                changes.push(Change { what, from: old.clone(), to: value, dims: Vec::new() });
+            }
         }
     }
     (!changes.is_empty()).then_some(changes)

@@ -246,16 +246,22 @@ fn compiled_module(event: &PhaseEvent<'_>) -> Option<String> {
     if event.class != HostClass::Compile || is_part_of_program(slice.name()) {
         return None;
     }
-    let inside = slice
-        .children()
-        .take(MAX_INSIDE)
-        .flat_map(|child| std::iter::once(child).chain(child.children().take(MAX_INSIDE)));
-    let mut named =
-        std::iter::once(slice).chain(inside).map(|slice| argument(slice, &["module", "hlo_module", "name"]));
-    named.find_map(|module| module)
+    let inside = || {
+        let children = slice.children().take(MAX_INSIDE);
+        children.flat_map(|child| std::iter::once(child).chain(child.children().take(MAX_INSIDE)))
+    };
+    // Pipelines of passes have the module in their names: `simplification (jit_f)`.
+    let of_pipeline = |slice: SliceRef<'_>| {
+        let module = slice.name().strip_suffix(')')?.rsplit_once(" (")?.1;
+        (!module.is_empty() && !module.contains(' ')).then(|| module.to_owned())
+    };
+    let mut asked = std::iter::once(slice).chain(inside()).take(MAX_ASKED as usize);
+    inside()
+        .find_map(of_pipeline)
+        .or_else(|| asked.find_map(|slice| argument(slice, &["module", "hlo_module", "name"])))
 }
 
 /// How many events inside are asked for the module.
 const MAX_INSIDE: usize = 4;
 /// How many events of a compilation are asked for it.
-const MAX_ASKED: u32 = 16;
+const MAX_ASKED: u32 = 4;

@@ -1,9 +1,9 @@
 //! Every compilation: what, when, how long, what it cost, and whether it was needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{ProgramId, SliceRef, TimeRange, Timestamp};
+use trace_model::{LabelId, ProgramId, SliceRef, TimeRange, Timestamp};
 
 use super::annotations;
 use super::drafts::Draft;
@@ -105,6 +105,8 @@ pub(super) struct Surroundings<'a> {
     pub ops: ProgramOps,
     /// Calls of functions by name, each sorted by end.
     pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
+    /// Events whose arguments hold shapes.
+    pub labels_with_shapes: BTreeSet<LabelId>,
     /// When any device ran a program; `None` without devices.
     pub running: Option<IntervalSet>,
 }
@@ -256,7 +258,10 @@ fn judge(
     }
     let found = ids
         .and_then(|(a, b)| shapes::between_programs(&around.cx, &around.ops, a, b))
-        .or_else(|| annotations::event_arguments(draft, *earlier?).map(|found| (ChangeSource::EventArguments, found)))
+        .or_else(|| {
+            let found = annotations::event_arguments(draft, earlier?, &around.labels_with_shapes)?;
+            Some((ChangeSource::EventArguments, found))
+        })
         .or_else(|| {
             let found = annotations::in_steps(&around.cx, &around.steps, row.place?, draft)?;
             Some((ChangeSource::Annotation, found))

@@ -125,7 +125,7 @@ fn device_runs(cx: &Context<'_>) -> Found {
 }
 
 /// How many events of a run are asked which program it is.
-const ASKED_PER_RUN: usize = 8;
+const ASKED_PER_RUN: usize = 4;
 
 fn host_runs(cx: &Context<'_>) -> Found {
     let threads: BTreeSet<TrackId> = host_threads(cx.model).collect();
@@ -135,7 +135,9 @@ fn host_runs(cx: &Context<'_>) -> Found {
     let mut found = Found::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
         let Some(begin) = run.first().map(|(_, slice)| slice.start()) else { continue };
-        match run.iter().take(ASKED_PER_RUN).find_map(|(_, slice)| program_in_args(*slice)) {
+        // Ops have plain names, unlike what the runtime does around them.
+        let ops = run.iter().filter(|(_, slice)| !slice.name().contains("::")).take(ASKED_PER_RUN);
+        match ops.map(|(_, slice)| *slice).find_map(program_in_args) {
             // Exports leave ids out, and names alone do not tell programs apart.
             Some((_, None)) => return Found::new(),
             Some(program) => found.entry(program).or_default().push(begin),

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, TraceModel};
 
+use super::annotations::reading_order;
 use super::events::{ancestors, host_threads};
 use crate::host_class::stripped;
 use crate::report::{Cell, Column, Provenance, Table, Unit};
@@ -56,11 +57,12 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     if labels.is_empty() {
         return Vec::new();
     }
-    for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
-        if labels.contains(&slice.label_id())
-            && window.contains(slice.start())
-            && let Some((mode, count)) = call_of(slice)
-        {
+    let slices = host_threads(model).flat_map(|track| model.slices_on(track));
+    let is_call = |slice: &SliceRef<'_>| labels.contains(&slice.label_id()) && window.contains(slice.start());
+    let mut asked: Vec<SliceRef<'_>> = slices.filter(is_call).collect();
+    asked.sort_by_key(reading_order);
+    for slice in asked {
+        if let Some((mode, count)) = call_of(slice) {
             calls.insert(slice.id(), (slice, mode, count, slice.dur().ps()));
         }
     }
@@ -97,13 +99,15 @@ fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
     if !model.label_ids().any(|id| OF_TENSORFLOW.contains(&name(id))) {
         return found;
     }
-    let mut asked = vec![false; model.labels().len()];
+    let mut firsts: Vec<Option<SliceRef<'_>>> = vec![None; model.labels().len()];
     for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
-        let Some(asked) = asked.get_mut(slice.label_id().index()) else { continue };
-        if !std::mem::replace(asked, true) && call_of(slice).is_some() {
-            found.insert(slice.label_id());
+        if let Some(first) = firsts.get_mut(slice.label_id().index()) {
+            first.get_or_insert(slice);
         }
     }
+    let mut firsts: Vec<SliceRef<'_>> = firsts.into_iter().flatten().collect();
+    firsts.sort_by_key(reading_order);
+    found.extend(firsts.into_iter().filter(|&slice| call_of(slice).is_some()).map(SliceRef::label_id));
     found
 }
 
