@@ -85,12 +85,11 @@ pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<Draft<'a>> {
             others.push(event);
             continue;
         };
-        match calls.get_mut(&call.id()) {
-            Some(draft) => draft.push(event),
-            None => {
-                let function = pjit_function(call.name()).unwrap_or(UNKNOWN).to_owned();
-                calls.insert(call.id(), Draft::new(function, event));
-            }
+        if let Some(draft) = calls.get_mut(&call.id()) {
+            draft.push(event);
+        } else {
+            let function = pjit_function(call.name()).unwrap_or(UNKNOWN).to_owned();
+            calls.insert(call.id(), Draft::new(function, event));
         }
     }
     let mut drafts: Vec<Draft<'a>> = calls.into_values().collect();

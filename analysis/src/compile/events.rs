@@ -137,7 +137,7 @@ fn attribute(events: &mut [PhaseEvent<'_>]) {
     let mut compiling = std::collections::BTreeSet::new();
     for event in events.iter_mut().filter(|event| event.class == HostClass::Compile) {
         event.call = innermost(event.slice).map(whole_call);
-        compiling.extend(event.call.map(|call| call.id()));
+        compiling.extend(event.call.map(SliceRef::id));
     }
     for event in events.iter_mut().filter(|event| event.class != HostClass::Compile) {
         let compiled = ancestors(event.slice).find(|around| compiling.contains(&around.id()));

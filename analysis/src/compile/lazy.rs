@@ -118,7 +118,7 @@ impl Counts {
         let mut out = Self { number: 0, total: Picos::ZERO, longest: Picos::ZERO };
         for slice in slices {
             out.number += 1;
-            out.total = out.total + slice.dur();
+            out.total += slice.dur();
             out.longest = out.longest.max(slice.dur());
         }
         out
@@ -174,10 +174,13 @@ impl LazyTensors {
             ),
             count("executions", "Graphs put in line", schedule.number + dynamo.number),
             limited("early_syncs_per_step", "Syncs outside of step markers, per step", per_step(early.number), || {
-                format!("{} times a graph was cut before the end of the step (a value was asked for)", early.number)
+                format!(
+                    "{} times a graph was cut before the end of the step (a value was asked for), {} in all",
+                    early.number, early.total
+                )
             }),
             limited("fetches_per_step", "Transfers from the device per step", per_step(fetch.number), || {
-                format!("{} transfers from the device during {marked} steps", fetch.number)
+                format!("{} transfers from the device during {marked} steps, {} in all", fetch.number, fetch.total)
             }),
             longest("longest_compile_ps", "Longest compilation", &compile, LONGEST_COMPILE_PS),
             longest("longest_execute_ps", "Longest execution", &execute, LONGEST_EXECUTE_PS),

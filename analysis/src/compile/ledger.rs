@@ -117,7 +117,9 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
     for &call in calls {
         by_name.entry(pjit_function(call.name()).unwrap_or_default()).or_default().push(call);
     }
-    by_name.values_mut().for_each(|calls| calls.sort_by_key(|call| (call.range().end, call.id())));
+    for calls in by_name.values_mut() {
+        calls.sort_by_key(|call| (call.range().end, call.id()));
+    }
     by_name
 }
 
