@@ -1,11 +1,11 @@
 //! Where in the run a compilation happened, and what it cost the step.
 
 use serde::Serialize;
-use trace_model::{GroupKind, TimeRange, Timestamp};
+use trace_model::{TimeRange, Timestamp};
 
 use crate::Context;
 use crate::stats::median;
-use crate::steps::{Step, StepSpan, StepsReport};
+use crate::steps::{Step, StepsReport, on_host};
 
 /// Where in the run something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,12 +50,7 @@ impl<'a> StepFinder<'a> {
             median(&counted.collect::<Vec<_>>()).map(|ps| ps as i64)
         };
         let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
-        let on_host = |span: &StepSpan| match cx.model.group(span.group).kind {
-            GroupKind::TensorCore { .. } => cx.to_host(span.group, span.range),
-            _ => span.range,
-        };
-        let range = |step: &Step| step.spans.iter().map(on_host).reduce(TimeRange::hull);
-        let mut steps: Vec<_> = steps.iter().filter_map(|step| Some((range(step)?, step))).collect();
+        let mut steps: Vec<_> = steps.iter().filter_map(|step| Some((on_host(cx, &step.spans)?, step))).collect();
         steps.sort_by_key(|(range, step)| (range.start, step.number));
         Self { steps, usual_ps }
     }

@@ -277,9 +277,9 @@ fn lazy_tensors_above_their_limits_are_stated() {
             (
                 "early_syncs_per_step",
                 2.0,
-                "24 times a graph was cut before the end of the step (a value was asked for), 24 ns in all"
+                "24 times a graph was cut before the end of the step (a value was asked for), 24.00 ns in all"
             ),
-            ("fetches_per_step", 1.0, "12 transfers from the device during 12 steps, 12 ns in all"),
+            ("fetches_per_step", 1.0, "12 transfers from the device during 12 steps, 12.00 ns in all"),
         ]
     );
     // The hash is not recorded: all compilations are of unknown graphs.
