@@ -7,6 +7,7 @@
 //! - [`sample_files`]: the files under `assets/samples`.
 //! - [`rare`]: sessions of what no public capture shows, with known answers.
 //! - [`fleet`]: many steps on many devices, whose answers are sums.
+//! - [`ring`]: a matmul gathered around a ring, with and without overlap.
 //! - [`big`]: as many slices as a benchmark needs.
 //! - [`session`] and [`mod@write`]: such a session, and the files that hold it.
 
@@ -14,6 +15,7 @@ pub mod big;
 pub mod fleet;
 pub mod memory;
 pub mod rare;
+pub mod ring;
 mod samples;
 pub mod session;
 pub mod synthetic;

@@ -60,6 +60,8 @@ impl CollectiveKind {
             "collective-broadcast" => Self::CollectiveBroadcast,
             "send" => Self::Send,
             "recv" => Self::Recv,
+            // What importers call communication of which a trace does not tell the pattern.
+            "collective" => Self::Unknown,
             _ => return None,
         })
     }

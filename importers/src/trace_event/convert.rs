@@ -7,7 +7,7 @@ use trace_model::{IssueKind, TrackId};
 use super::args::JsonArgs;
 use super::collect::Collector;
 use super::places::{Places, looks_like_cores};
-use super::{asynchronous, flows, ops, stack};
+use super::{asynchronous, flows, model_trace, ops, stack};
 use crate::{Source, async_spans};
 
 /// Exporters stop after this many complete events, without saying so.
@@ -57,6 +57,11 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
         stacks.push(Some(stacked));
     }
     ops::label_ops(builder, &facts, op_facts);
+    if !is_xprof {
+        for (track, kind) in places.model_lines() {
+            model_trace::categorise(builder, track, kind);
+        }
+    }
     let spans = asynchronous::build(asynchronous, builder, &places);
     end_args.extend(spans.end_args);
     counters.build(builder, |pid| places.group_of(pid));

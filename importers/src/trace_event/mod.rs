@@ -25,6 +25,7 @@ mod facts;
 mod flows;
 mod json;
 mod metadata;
+mod model_trace;
 mod names;
 mod number;
 mod ops;

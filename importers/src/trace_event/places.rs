@@ -6,6 +6,7 @@ use trace_model::{ArgValue, GroupId, GroupKind, TraceBuilder, TrackId, TrackKind
 
 use super::collect::{Collector, Process, Thread, ThreadId};
 use super::metadata::split_host;
+use super::model_trace;
 use crate::names::{PlaneKind, plane_kind, track_kind, track_sort};
 
 /// Where everything of a file goes.
@@ -59,6 +60,13 @@ impl Places {
         if matches!(kind, TrackKind::AsyncOps) { self.track_of(thread) } else { None }
     }
 
+    /// Lines of devices that a model of them wrote, with what they are.
+    pub(super) fn model_lines(&self) -> Vec<(TrackId, TrackKind)> {
+        let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
+        let of_device = |pid| matches!(self.groups.get(pid), Some((_, PlaneKind::TensorCore { .. })));
+        lines.filter(|&(_, pid)| of_device(pid)).filter_map(|((&track, &kind), _)| Some((track?, kind))).collect()
+    }
+
     /// Every track of a thread.
     pub(super) fn tracks(&self) -> impl Iterator<Item = TrackId> {
         self.tracks.iter().copied().flatten()
@@ -77,7 +85,11 @@ impl Places {
             (None, None) if thread.tid == thread.pid => "main thread".to_owned(),
             (None, None) => format!("thread {}", thread.tid),
         };
-        let kind = if is_xprof { track_kind(plane, thread.tid, &name) } else { foreign_kind(&name) };
+        let kind = match plane {
+            _ if is_xprof => track_kind(plane, thread.tid, &name),
+            PlaneKind::TensorCore { .. } => model_trace::line_kind(&name),
+            _ => foreign_kind(&name),
+        };
         let track = builder.track(group, kind, thread.tid, &name);
         let on_device = is_xprof && plane != PlaneKind::Host;
         let sort = if on_device { track_sort(kind) } else { thread.sort.unwrap_or(0) };
@@ -111,7 +123,9 @@ fn add_processes(
         let name = process.and_then(|process| process.name.clone()).unwrap_or_else(|| format!("process {pid}"));
         // The same program may run more than once under one name.
         let name = if taken.insert(name.clone()) { name } else { format!("{name} ({pid})") };
-        let group = builder.group(None, GroupKind::Process { pid }, &name);
+        let device = model_trace::device_of(&name);
+        let kind = device.and_then(PlaneKind::group_kind).unwrap_or(GroupKind::Process { pid });
+        let group = builder.group(None, kind, &name);
         if let Some(process) = process {
             builder.group_mut(group).sort = process.sort.unwrap_or(0);
             if let Some(labels) = &process.labels {
@@ -119,7 +133,7 @@ fn add_processes(
             }
         }
         builder.set_group_fact(group, "pid", ArgValue::Int(pid));
-        groups.insert(pid, (group, PlaneKind::Other));
+        groups.insert(pid, (group, device.unwrap_or(PlaneKind::Other)));
     }
     groups
 }

@@ -1,0 +1,181 @@
+//! Communication whose truth is known: rings in closed form, the tables of a model of
+//! one, what a simulator says of its own runs, and a real capture counted by hand.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use analysis::busy::Devices;
+use analysis::collectives::{CollectiveRow, Collectives, CollectivesReport};
+use analysis::intervals::IntervalSet;
+use analysis::overlap::{Overlap, partition};
+use analysis::{Context, OpGroup, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
+use trace_model::{TimeRange, Timestamp, TraceModel};
+
+/// The corpus, or `None`, said once, where this machine has none.
+fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(!is_required, "{} is required but absent", path.display());
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+fn open(name: &str) -> Option<TraceModel> {
+    let path = corpus()?.join(name);
+    Some(importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap())
+}
+
+fn with<T>(model: &TraceModel, options: &Options, ask: impl FnOnce(&Context<'_>) -> T) -> T {
+    let reports = ReportCache::default();
+    ask(&Context { model, scope: Scope::WholeTrace, options, reports: &reports })
+}
+
+fn collectives(model: &TraceModel, topology: Option<&str>) -> CollectivesReport {
+    let options = Options { topology: topology.map(|text| text.parse().unwrap()), ..Options::default() };
+    with(model, &options, |cx| cx.report::<Collectives>().unwrap().as_ref().clone())
+}
+
+fn row<'a>(report: &'a CollectivesReport, op: &str) -> &'a CollectiveRow {
+    report.rows.iter().find(|row| row.op == op).unwrap()
+}
+
+fn near(value: f64, expected: f64, tolerance: f64) -> bool {
+    (value - expected).abs() <= tolerance
+}
+
+const RING: RingSpec = RingSpec {
+    overlapped: true,
+    transfer_ps: 3_000_000,
+    matmul_ps: 2_000_000,
+    reduce_ps: 10_000_000,
+    late_ps: 4_000_000,
+};
+
+#[test]
+fn a_matmul_gathered_around_a_ring_hides_what_the_closed_form_says() {
+    for spec in [RING, RingSpec { overlapped: false, ..RING }, RingSpec { matmul_ps: 3_500_000, ..RING }] {
+        let model = spec.build();
+        let overlap = with(&model, &Options::default(), |cx| cx.report::<Overlap>().unwrap());
+        for (chip, core) in (0..).zip(&overlap.cores) {
+            assert_eq!(core.overlapped_ps, Some(spec.hidden_ps()), "{spec:?}");
+            assert_eq!(core.exposed_ps, spec.exposed_ps(chip), "{spec:?}");
+        }
+        let report = collectives(&model, Some("2x2x1"));
+        let permute = row(&report, "collective-permute-start.1");
+        let hiders = permute.hidden_by.as_ref().unwrap();
+        if spec.overlapped {
+            assert_eq!((hiders.len(), hiders[0].op.as_str(), hiders[0].time_ps), (1, "fusion.1", 4 * spec.matmul_ps));
+            assert!(permute.remarks.is_empty(), "{:?}", permute.remarks);
+        } else {
+            assert!(hiders.is_empty());
+            assert_eq!(permute.remarks, [analysis::collectives::Remark::NothingBetween]);
+        }
+        assert_eq!(permute.message.bytes, Some(CHUNK_BYTES as u64));
+    }
+}
+
+#[test]
+fn the_late_chip_is_named_and_the_transfer_is_what_it_took_there() {
+    let report = collectives(&RING.build(), Some("2x2x1"));
+    let reduce = row(&report, "all-reduce.1");
+    let skew = reduce.skew.as_ref().unwrap();
+    assert_eq!((skew.wait_ps, skew.transfer_ps, skew.instances), (RING.late_ps, RING.reduce_ps, 1));
+    assert_eq!(skew.waited_for.as_deref(), Some("/device:TPU:2"));
+    // Twice three quarters, over two links of 100 GB/s one way.
+    let sent = 1.5 * REDUCE_BYTES as f64;
+    assert_eq!(reduce.message.sent_bytes, Some(sent));
+    assert!(near(reduce.expected.unwrap().least_seconds, sent / 200e9, 1e-12) || sent / 200e9 < 4e-6);
+    let share = reduce.share.unwrap();
+    assert!(near(share.low_percent, 100.0 * sent / 200e9 / 10e-6, 1e-6), "{share:?}");
+    assert!(near(share.high_percent, share.low_percent, 1e-9));
+}
+
+/// Exposed time, and time of the matrix unit of all time, as the model of the ring
+/// computed them.
+#[test]
+fn traces_of_a_modelled_ring_show_the_exposed_time_of_the_model() {
+    for (case, exposed_us, mxu_percent) in [
+        ("ag_matmul_serial", 4.137, 69.3),
+        ("ag_matmul_overlap", 0.090, 99.0),
+        ("matmul_rs_serial", 4.137, 69.3),
+        ("matmul_rs_overlap", 0.090, 99.0),
+    ] {
+        let Some(model) = open(&format!("simulators/lab11_model/trace_{case}.json")) else { return };
+        with(&model, &Options::default(), |cx| {
+            let (overlap, devices) = (cx.report::<Overlap>().unwrap(), cx.report::<Devices>().unwrap());
+            assert_eq!(overlap.cores.len(), 4);
+            for (core, time) in overlap.cores.iter().zip(&devices.cores) {
+                assert!(near(core.exposed_ps as f64 * 1e-6, exposed_us, 6e-4), "{case}: {core:?}");
+                let mxu = 100.0 * time.time(OpGroup::MatMul).ps() as f64 / time.window_ps as f64;
+                assert!(near(mxu, mxu_percent, 0.06), "{case}: {mxu}");
+            }
+        });
+    }
+}
+
+/// `finished, 16990 cycles, exposed communication 7654 cycles` and `overlap: 7002`
+/// of each node, from the times at which its log issues and ends nodes (in ns).
+#[test]
+fn sets_divide_a_simulated_run_as_its_own_statistics_do() {
+    for case in ["ag_matmul_overlap", "ag_matmul_serial", "matmul_rs_overlap", "nn3_overlap", "nn3_serial"] {
+        let Some(corpus) = corpus() else { return };
+        let out = corpus.join("simulators/astra-sim/out").join(case);
+        let log = std::fs::read_to_string(out.join("log/log.log")).unwrap();
+        let number = |line: &str, key: &str| -> Option<i64> {
+            let rest = &line[line.find(key)? + key.len()..];
+            rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
+        };
+        let (mut begun, mut spans) = (BTreeMap::new(), BTreeMap::<(i64, bool), Vec<TimeRange>>::new());
+        for line in log.lines().filter(|line| line.contains("node->id=")) {
+            let sys = number(line, "sys->id=").unwrap();
+            let (tick, node) = (number(line, "tick=").unwrap(), number(line, "node->id=").unwrap());
+            let at = Timestamp::from_ps(tick * 1000);
+            if line.contains("issue,") {
+                begun.insert((sys, node), at);
+            } else if let Some(start) = begun.remove(&(sys, node)) {
+                spans.entry((sys, line.contains("COMP_NODE"))).or_default().push(TimeRange::new(start, at));
+            }
+        }
+        let said = std::fs::read_to_string(out.join("stdout.txt")).unwrap();
+        for sys in 0..4 {
+            let set = |compute| spans[&(sys, compute)].iter().copied().collect::<IntervalSet>();
+            let parts = partition(&set(true), &IntervalSet::new(), &set(false));
+            let of = |key: &str| {
+                let line = said.lines().find(|line| line.contains(&format!("sys[{sys}]")) && line.contains(key));
+                line.and_then(|line| number(line, key)).map(|ns| ns * 1000)
+            };
+            assert_eq!(Some(parts.exposed.ps()), of("exposed communication "), "{case} {sys}");
+            assert_eq!(parts.overlapped.ps(), of("communication overlap: ").unwrap_or(0), "{case} {sys}");
+            assert_eq!(Some(parts.total.ps()), of("Comm time: "), "{case} {sys}");
+        }
+    }
+}
+
+/// f32[5,1024,1024,256] reduced in pairs {0,4} {1,5} {2,6} {3,7} of eight chips of v6e,
+/// of which four were captured: 5.37 GB in 121.7 ms are 44.1 GB/s.
+#[test]
+fn the_all_reduces_of_a_real_capture_are_as_counted_by_hand() {
+    let Some(model) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let report = collectives(&model, None);
+    let [row] = &report.rows[..] else { panic!("{:?}", report.rows) };
+    let bytes = 5 * 1024 * 1024 * 256 * 4_u64;
+    assert_eq!((row.occurrences, row.message.bytes, row.message.participants), (12, Some(bytes), Some(2)));
+    assert_eq!(row.message.sent_bytes, Some(bytes as f64));
+    assert!(near(row.mean_time_ps.unwrap(), 121.7e9, 0.05e9));
+    assert!(near(row.bus_bandwidth.unwrap(), 44.1e9, 0.05e9) && row.skew.is_none());
+    // On a grid of 2×4 the pairs are two hops apart and share links with others; on
+    // any other they have a link of their own, or would have taken longer.
+    let share = row.share.unwrap();
+    assert!(near(share.low_percent, 44.1, 0.1) && near(share.high_percent, 88.2, 0.2), "{share:?}");
+    let expected = row.expected.unwrap();
+    assert!(near(expected.least_seconds, bytes as f64 / 100e9, 1e-6));
+    assert!(near(expected.usual_seconds, bytes as f64 / 45e9, 1e-6));
+    let known = collectives(&model, Some("4x2")).rows[0].share.unwrap();
+    assert!(near(known.low_percent, 44.1, 0.1) && near(known.high_percent, 44.1, 0.1));
+}
