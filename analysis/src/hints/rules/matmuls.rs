@@ -51,13 +51,17 @@ static PASSES_SHARE: Threshold = Threshold {
 /// believed: the compiler found a better way.
 const DISBELIEF_PERCENT: f64 = 10.0;
 
+/// Some matmuls, most time first, with what would be left of each, and their share
+/// of device time in percent.
+type Shrinking = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
+
 /// The matmuls for which `factor` says what would be left of their time.
 fn shrinking(
     facts: &Facts<'_>,
     rows: &[MatmulRow],
     share: f64,
     factor: impl Fn(&MatmulRow) -> Option<f64>,
-) -> Result<(Vec<OpId>, BTreeMap<OpId, f64>, f64), AnalysisError> {
+) -> Result<Shrinking, AnalysisError> {
     let total = facts.ops()?.total_time_ps as f64;
     let percent = |row: &MatmulRow| if total > 0.0 { 100.0 * row.self_time_ps as f64 / total } else { 0.0 };
     let mut found: Vec<(&MatmulRow, OpId, f64)> =

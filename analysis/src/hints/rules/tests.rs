@@ -371,7 +371,7 @@ fn jitter_needs_steps_and_spread() {
 /// Compute and a collective, so many columns of 10 µs each, and devices that do the same.
 fn communicating(compute: usize, wait: usize, op: &str, text: &str) -> String {
     let ops = format!("{}{}", run('M', compute), run('R', wait));
-    let devices: String = (0..4).map(|device| format!("TPU:{device} ops: {ops}\n")).collect();
+    let devices = [0, 1, 2, 3].map(|device| format!("TPU:{device} ops: {ops}")).join("\n");
     format!(
         "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{devices}\nM = f [convolution fusion]\nR = {op}.1 [{op}]{text}"
     )
