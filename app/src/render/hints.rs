@@ -13,15 +13,18 @@ const INDENT: &str = "     ";
 /// Ops named on a card.
 const OPS_SHOWN: usize = 3;
 
-/// The first cards, in three lines each; nothing where there are none.
+/// The first cards in two lines each, and what to do about the very first; nothing
+/// where there are none.
 pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
     if report.hints.is_empty() {
         return String::new();
     }
     let mut text = format!("{}\n", layout.style.bold("What to do"));
-    for hint in report.hints.iter().take(cards) {
+    for (place, hint) in report.hints.iter().take(cards).enumerate() {
         head(&mut text, hint, report, layout);
-        lines(&mut text, "", &hint.action, layout);
+        if place == 0 {
+            lines(&mut text, "", &hint.action, layout);
+        }
     }
     let more = report.hints.len().saturating_sub(cards);
     let more = if more > 0 { format!("{more} more: --only hints. ") } else { String::new() };
