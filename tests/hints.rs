@@ -98,7 +98,7 @@ fn every_hint_is_explained() {
         let id = rule["id"].as_str().unwrap();
         let page = run(&["explain", id]);
         assert!(stdout(&page).starts_with(&format!("# {id} ")), "{id}");
-        assert!(stdout(&page).contains("## Thresholds"), "{id}");
+        assert!(stdout(&page).contains("## Source"), "{id}");
     }
 }
 
