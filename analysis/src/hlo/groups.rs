@@ -7,7 +7,7 @@ pub(super) const MAX_DEVICES: u64 = 1 << 20;
 
 /// Which devices communicate with each other.
 ///
-/// The ids are replicas, partitions or devices: see [`GroupMode`].
+/// The ids are replicas, partitions or devices: see [`GroupMode`](super::GroupMode).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaGroups {
     /// Each group spelled out: `{{0,1},{2,3}}`. No group at all means that everybody
