@@ -47,7 +47,8 @@ fn metric_row(device: &str, sample: Option<&str>, metric: &CounterMetric) -> Vec
         Cell::text(metric.title),
         Cell::maybe(metric.percent()),
         Cell::Float(metric.achieved),
-        Cell::maybe(metric.peak),
+        // Cycles at a clock rarely make whole bytes.
+        Cell::maybe(metric.peak.map(f64::round)),
         Cell::text(metric.unit.title()),
         Cell::text(&metric.of),
     ]);
@@ -60,8 +61,9 @@ impl HardwareCountersReport {
             .devices
             .iter()
             .flat_map(|device| device.metrics.iter().map(|metric| metric_row(&device.device, None, metric)));
-        let mut notes =
-            vec!["Sums over all samples of a device. An instruction is taken to need one cycle.".to_owned()];
+        let mut notes = vec![
+            "Sums over the samples that recorded a counter. An instruction is taken to need one cycle.".to_owned(),
+        ];
         notes.extend(self.notes.iter().cloned());
         Table {
             id: "hardware_counters",
