@@ -330,7 +330,7 @@ impl Tabular for RooflineReport {
         for ridge in &self.ridges {
             notes.push(format!("ridge against {}: {:.1} FLOP/byte", ridge.memory.title(), ridge.flops_per_byte));
         }
-        notes.push("the program's, the steps' and the devices' time includes idle time".to_owned());
+        notes.push("the program and steps take the time of all devices added up, idle time included".to_owned());
         notes.extend(self.notes.iter().cloned());
         let mut tables = vec![Table { id: "roofline", title: "Roofline".to_owned(), columns, rows, notes }];
         if !self.steps.is_empty() {

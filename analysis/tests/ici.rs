@@ -90,7 +90,8 @@ fn the_late_chip_is_named_and_the_transfer_is_what_it_took_there() {
     // Twice three quarters, over two links of 100 GB/s one way.
     let sent = 1.5 * REDUCE_BYTES as f64;
     assert_eq!(reduce.message.sent_bytes, Some(sent));
-    assert!(near(reduce.expected.unwrap().least_seconds, sent / 200e9, 1e-12) || sent / 200e9 < 4e-6);
+    // That is 3.9 µs, but four hops take 4.
+    assert!(near(reduce.expected.unwrap().least_seconds, 4e-6, 1e-15));
     let share = reduce.share.unwrap();
     assert!(near(share.low_percent, 100.0 * sent / 200e9 / 10e-6, 1e-6), "{share:?}");
     assert!(near(share.high_percent, share.low_percent, 1e-9));

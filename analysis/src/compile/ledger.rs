@@ -276,7 +276,7 @@ fn judge(
 }
 
 /// More differences than this say that everything differs.
-const MAX_CHANGES: usize = 8;
+const MAX_CHANGES: usize = 64;
 
 fn both(before: Option<&ProgramRuns>, after: Option<&ProgramRuns>) -> Option<(ProgramId, ProgramId)> {
     Some((before?.program?, after?.program?))

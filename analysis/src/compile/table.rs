@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ledger::{Compilation, PhaseTime};
-use super::{CompileReport, CompiledFunction};
+use super::{Change, CompileReport, CompiledFunction};
 use crate::host_class::HostClass;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
@@ -171,6 +171,15 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
     names.into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
+/// The first change, and how many more there are.
+fn changed(changes: &[Change]) -> Cell {
+    let more = match changes.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    text(changes.first().map(|first| format!("{}{more}", first.sentence())))
+}
+
 fn function_row(function: &CompiledFunction) -> Vec<Cell> {
     let programs = function.programs.iter().map(|run| format!("{} ({})", run.program, run.executions));
     let programs: Vec<_> = programs.collect();
@@ -187,12 +196,11 @@ fn function_row(function: &CompiledFunction) -> Vec<Cell> {
         time((function.compilations > 0).then_some(function.longest_ps)),
         time(function.first_ps),
         time(function.last_ps),
-        text(function.changes.first().map(super::Change::sentence)),
+        changed(&function.changes),
     ]
 }
 
 fn compilation_row(row: &Compilation) -> Vec<Cell> {
-    let changes: Vec<_> = row.changes.iter().map(super::Change::sentence).collect();
     vec![
         Cell::Int(row.start_ps),
         Cell::text(row.function.clone()),
@@ -209,7 +217,7 @@ fn compilation_row(row: &Compilation) -> Vec<Cell> {
         text(row.program.clone()),
         text(row.again.map(super::Evidence::title)),
         Cell::maybe(row.ops_alike_percent),
-        text((!changes.is_empty()).then(|| changes.join("; "))),
+        changed(&row.changes),
         text(row.changed_in.map(super::ChangeSource::title)),
     ]
 }

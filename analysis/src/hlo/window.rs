@@ -3,7 +3,7 @@
 use super::WindowDimension;
 
 /// Most positions of a window that are counted one by one.
-const MAX_COUNTED: u64 = 1 << 20;
+const MAX_COUNTED: u64 = 1 << 16;
 
 /// What a spatial dimension is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

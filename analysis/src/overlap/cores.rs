@@ -34,7 +34,7 @@ pub(crate) struct Traffic {
     /// When it was in a collective.
     pub blocked: MeasureIndex,
     /// Asynchronous collectives ran, but nobody knows when they were in flight.
-    unknown_flight: bool,
+    pub unknown_flight: bool,
 }
 
 /// How communication divides.

@@ -144,7 +144,8 @@ fn add_ops(
         }
         row.cores.insert(index);
         row.time += segment.range.dur();
-        let counts = !class.is_async() || class.is_done();
+        // A done of which the start came before the window is no execution of the window.
+        let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
         if counts && seen.insert(segment.slice) {
             row.occurrences += 1;
             if !class.is_async() {
