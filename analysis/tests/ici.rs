@@ -10,8 +10,9 @@ use analysis::collectives::{CollectiveRow, Collectives, CollectivesReport};
 use analysis::intervals::IntervalSet;
 use analysis::overlap::{Overlap, partition};
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
+use importers::{ImportOptions, Progress, Source};
 use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
+use sample_traces::write::xspace_bytes;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
 /// The corpus, or `None`, said once, where this machine has none.
@@ -55,12 +56,18 @@ const RING: RingSpec = RingSpec {
     matmul_ps: 2_000_000,
     reduce_ps: 10_000_000,
     late_ps: 4_000_000,
+    runs: 1,
 };
+
+fn build(spec: &RingSpec) -> TraceModel {
+    let source = Source::from_bytes("ring.xplane.pb", xspace_bytes(&spec.session())).unwrap();
+    importers::import(&source, &Progress::default()).unwrap()
+}
 
 #[test]
 fn a_matmul_gathered_around_a_ring_hides_what_the_closed_form_says() {
     for spec in [RING, RingSpec { overlapped: false, ..RING }, RingSpec { matmul_ps: 3_500_000, ..RING }] {
-        let model = spec.build();
+        let model = build(&spec);
         let overlap = with(&model, &Options::default(), |cx| cx.report::<Overlap>().unwrap());
         for (chip, core) in (0..).zip(&overlap.cores) {
             assert_eq!(core.overlapped_ps, Some(spec.hidden_ps()), "{spec:?}");
@@ -82,7 +89,7 @@ fn a_matmul_gathered_around_a_ring_hides_what_the_closed_form_says() {
 
 #[test]
 fn the_late_chip_is_named_and_the_transfer_is_what_it_took_there() {
-    let report = collectives(&RING.build(), Some("2x2x1"));
+    let report = collectives(&build(&RING), Some("2x2x1"));
     let reduce = row(&report, "all-reduce.1");
     let skew = reduce.skew.as_ref().unwrap();
     assert_eq!((skew.wait_ps, skew.transfer_ps, skew.instances), (RING.late_ps, RING.reduce_ps, 1));

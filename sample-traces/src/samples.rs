@@ -3,16 +3,26 @@
 use trace_model::Picos;
 use trace_model::time::PS_PER_MS;
 
-use crate::synthetic::{AsyncLine, Chip, Run, TrainingSpec};
+use crate::fleet::FleetSpec;
+use crate::rare::PallasKernel;
+use crate::ring::RingSpec;
+use crate::session::Session;
+use crate::synthetic::{AsyncLine, Chip, DecodeSpec, HostClock, Run, TrainingSpec};
 use crate::write::{gzip, trace_json, xspace_bytes};
 
 /// A file with its content.
 #[derive(Debug)]
 pub struct SampleFile {
-    /// Name, without directories.
+    /// Name; one directory before it where hosts of one run belong together.
     pub name: String,
     /// Content.
     pub bytes: Vec<u8>,
+}
+
+impl SampleFile {
+    fn xplane(name: &str, session: &Session) -> Self {
+        Self { name: format!("{name}.xplane.pb"), bytes: xspace_bytes(session) }
+    }
 }
 
 /// The runs behind the samples, and whether they are exported as JSON too.
@@ -61,11 +71,36 @@ pub fn sample_files() -> Vec<SampleFile> {
     for (spec, as_json) in sample_specs() {
         let name = spec.name.clone();
         let session = Run::new(spec).session();
-        files.push(SampleFile { name: format!("{name}.xplane.pb"), bytes: xspace_bytes(&session) });
+        files.push(SampleFile::xplane(&name, &session));
         if as_json {
             let bytes = gzip(trace_json(&session).as_bytes());
             files.push(SampleFile { name: format!("{name}.trace.json.gz"), bytes });
         }
     }
+    let captures = [
+        ("synthetic_v5p_ring_serial", RingSpec { overlapped: false, ..RingSpec::default() }.session()),
+        ("synthetic_v5p_ring_overlap", RingSpec::default().session()),
+        ("synthetic_v5e_8chip_straggler", straggler().session()),
+        ("synthetic_v5e_decode", decode().session()),
+        ("synthetic_v6e_pallas_waits", PallasKernel::default().session()),
+    ];
+    let two_hosts = Run::new(TrainingSpec { data: 1, model: 2, ..TrainingSpec::default() });
+    let behind = HostClock { ahead: Picos::from_ps(-3 * PS_PER_MS / 4), drift_ppm: 0.0 };
+    let hosts = [("host_a", HostClock::default()), ("host_b", behind)];
+    files.extend(captures.map(|(name, session)| SampleFile::xplane(name, &session)));
+    files.extend(hosts.map(|(host, clock)| {
+        SampleFile::xplane(&format!("synthetic_two_hosts/{host}"), &two_hosts.host_session(host, clock))
+    }));
     files
+}
+
+/// Eight devices of which one computes 3 ms longer.
+fn straggler() -> FleetSpec {
+    FleetSpec { straggler: Some((5, Picos::from_ps(3 * PS_PER_MS))), ..FleetSpec::default() }
+}
+
+/// One device that generates tokens into a cache, whose loop is scanned.
+fn decode() -> Run {
+    let decode = DecodeSpec { batch: 8, cache: 1024, tokens: 64 };
+    Run::decoding(TrainingSpec { data: 1, model: 1, steps: 3, ..TrainingSpec::default() }, decode)
 }

@@ -35,10 +35,10 @@ fn main() -> ExitCode {
 }
 
 fn write_samples(directory: &Path) -> io::Result<Vec<(PathBuf, usize)>> {
-    fs::create_dir_all(directory)?;
     let mut written = Vec::new();
     for file in sample_traces::sample_files() {
         let path = directory.join(&file.name);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(&path, &file.bytes)?;
         written.push((path, file.bytes.len()));
     }

@@ -21,8 +21,8 @@ use crate::synthetic::Chip;
 /// Said in every place that has room for it.
 const REMARK: &str = "synthetic: written by hand, not measured";
 
-const MODULES: (i64, &str) = (2, "XLA Modules");
-const OPS: (i64, &str) = (3, "XLA Ops");
+pub(crate) const MODULES: (i64, &str) = (2, "XLA Modules");
+pub(crate) const OPS: (i64, &str) = (3, "XLA Ops");
 const SCOPES: (i64, &str) = (6, "XLA TraceMe");
 /// The line of counters has the largest number that there is.
 const COUNTERS: (i64, &str) = (i64::MAX, "_counters_");
@@ -34,12 +34,12 @@ const DEVICE_AHEAD_PS: i64 = 5_000_000_000;
 const PROGRAM: u64 = 4711;
 const MODULE: &str = "jit_step(4711)";
 
-fn session(host: &str, planes: Vec<Plane>) -> Session {
+pub(crate) fn session(host: &str, planes: Vec<Plane>) -> Session {
     Session { host: host.to_owned(), remark: REMARK.to_owned(), planes }
 }
 
 /// The plane of a device that records its type and peaks.
-fn device(ordinal: u32, chip: &Chip) -> Plane {
+pub(crate) fn device(ordinal: u32, chip: &Chip) -> Plane {
     Plane {
         id: 2 + i64::from(ordinal),
         name: format!("/device:TPU:{ordinal}"),
@@ -54,7 +54,7 @@ fn device(ordinal: u32, chip: &Chip) -> Plane {
 }
 
 /// Adds an op with what the compiler says of it; returns its index.
-fn op(plane: &mut Plane, text: &str, category: &str, facts: Vec<Stat>) -> usize {
+pub(crate) fn op(plane: &mut Plane, text: &str, category: &str, facts: Vec<Stat>) -> usize {
     let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
     let mut stats = vec![
         Stat::shared("hlo_category", category),
@@ -67,7 +67,14 @@ fn op(plane: &mut Plane, text: &str, category: &str, facts: Vec<Stat>) -> usize 
 }
 
 /// Adds an execution of an op, with both clocks.
-fn execution(plane: &mut Plane, line: (i64, &str), metadata: usize, at_ps: i64, duration_ps: i64, facts: Vec<Stat>) {
+pub(crate) fn execution(
+    plane: &mut Plane,
+    line: (i64, &str),
+    metadata: usize,
+    at_ps: i64,
+    duration_ps: i64,
+    facts: Vec<Stat>,
+) {
     let mut stats =
         vec![Stat::int("device_offset_ps", at_ps + DEVICE_AHEAD_PS), Stat::int("device_duration_ps", duration_ps)];
     stats.extend(facts);
@@ -76,7 +83,7 @@ fn execution(plane: &mut Plane, line: (i64, &str), metadata: usize, at_ps: i64, 
 }
 
 /// Adds an event that only the timeline knows.
-fn event(plane: &mut Plane, line: (i64, &str), name: &str, at_ps: i64, duration_ps: i64, stats: Vec<Stat>) {
+pub(crate) fn event(plane: &mut Plane, line: (i64, &str), name: &str, at_ps: i64, duration_ps: i64, stats: Vec<Stat>) {
     let line = plane.line(line.0, line.1);
     plane.event(line, name, at_ps, duration_ps, stats);
 }
