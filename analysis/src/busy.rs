@@ -195,7 +195,7 @@ fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
         .map(SliceRef::measured_dur)
         .filter(|dur| !EMPTY_BARRIERS_PS.contains(&dur.ps()));
     CoreReport {
-        core: model.str(model.group(time.core).name).to_owned(),
+        core: model.device_name(time.core),
         group: time.core,
         window_ps: window.ps(),
         op_time_ps: has_ops.then(|| (window - idle).ps()),

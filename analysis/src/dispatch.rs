@@ -147,7 +147,7 @@ fn device(
     uncertainty_ps: Option<i64>,
     gaps: &GapsReport,
 ) -> Option<DeviceDispatch> {
-    let name = cx.model.str(cx.model.group(core).name).to_owned();
+    let name = cx.model.device_name(core);
     let of_scope = |get: &dyn Fn(&Run) -> i64| -> Vec<f64> {
         runs.iter().filter(|run| run.in_scope).map(|run| get(run) as f64).collect()
     };

@@ -164,6 +164,18 @@ impl TraceModel {
     pub fn group(&self, id: GroupId) -> &Group {
         &self.groups[id.index()]
     }
+    /// Name of a device for people: `/device:TPU:0`; among several hosts
+    /// `host_a TPU:0`, because each counts from 0.
+    pub fn device_name(&self, id: GroupId) -> String {
+        let group = self.group(id);
+        let name = self.str(group.name);
+        if self.sources.len() < 2 {
+            return name.to_owned();
+        }
+        let source = self.source(group.source);
+        let host = source.host.as_ref().unwrap_or(&source.name);
+        format!("{host} {}", name.strip_prefix("/device:").unwrap_or(name))
+    }
     /// Ids of all groups.
     pub fn group_ids(&self) -> impl Iterator<Item = GroupId> + use<> {
         (0..self.groups.len() as u32).map(GroupId)

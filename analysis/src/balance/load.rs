@@ -61,7 +61,7 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
         let recorded = devices.cores.iter().find(|core| core.group == group);
         let skew = overlap.iter().flat_map(|overlap| &overlap.cores).find(|core| core.group == group);
         DeviceLoad {
-            core: cx.model.str(cx.model.group(group).name).to_owned(),
+            core: cx.model.device_name(group),
             group: Some(group),
             host: host_of(cx.model, group),
             steps: count,

@@ -277,7 +277,7 @@ fn fit(model: &TraceModel, launches: &Launches, base: Base, span: impl Fn(SliceI
         (launches.begins.len() >= LEAST_FOR_THIRDS).then(|| Interval::of(lower, upper)).flatten()
     };
     Some(ClockShift {
-        core: model.str(model.group(launches.core).name).to_owned(),
+        core: model.device_name(launches.core),
         group: launches.core,
         pairs: lower.len(),
         ends: upper.len(),

@@ -194,7 +194,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         out.unmatched += walk(&ops, &busy, &mut own);
         let stall = busy.measure().ps();
         out.devices.push(DcnDevice {
-            device: cx.model.str(cx.model.group(core).name).to_owned(),
+            device: cx.model.device_name(core),
             window_ps,
             stall_ps: stall,
             stall_percent: percent(stall, window_ps),

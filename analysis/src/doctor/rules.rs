@@ -165,7 +165,7 @@ fn partial_async_line(cx: &Context<'_>) -> Option<Finding> {
         let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
         match tracks.flat_map(|track| model.slices_on(track)).next() {
             Some(span) if span.attr(SliceAttr::Reconstructed).is_some() => {
-                rebuilt.push(model.str(model.group(core).name).to_owned());
+                rebuilt.push(model.device_name(core));
             }
             Some(_) => recorded += 1,
             None => {}

@@ -192,7 +192,7 @@ pub(super) fn device_gaps(
         StepGaps { step, length_ps: range.dur().ps(), causes: causes(cx, &own) }
     });
     Ok(Some(DeviceGaps {
-        core: cx.model.str(cx.model.group(core).name).to_owned(),
+        core: cx.model.device_name(core),
         group: core,
         window_ps: window.dur().ps(),
         program_ps: busy.measure().ps(),

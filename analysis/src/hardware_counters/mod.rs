@@ -209,7 +209,7 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
         samples.push(Sample { name: cx.model.str(cx.model.track(track).name).to_owned(), metrics });
     }
     DeviceCounters {
-        device: cx.model.str(cx.model.group(group).name).to_owned(),
+        device: cx.model.device_name(group),
         generation,
         metrics: totals(&samples),
         samples,

@@ -82,7 +82,7 @@ pub struct CoreOps {
     /// The core.
     #[serde(skip)]
     pub core: GroupId,
-    /// Its name (`/device:TPU:0`).
+    /// Its name (`/device:TPU:0`), see [`trace_model::TraceModel::device_name`].
     pub name: String,
     /// The `N` of it.
     pub ordinal: u32,
@@ -203,7 +203,7 @@ fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
     let count = model.ops().len() + model.labels().len();
     let mut merged: Vec<(OpSums, Vec<CoreOpTime>)> = vec![Default::default(); count];
     for core in cores {
-        let name = model.str(model.group(core.core).name);
+        let name = model.device_name(core.core);
         for (slot, sums) in merged.iter_mut().zip(&core.sums).filter(|(_, sums)| sums.occurrences > 0) {
             slot.0.merge(sums);
             slot.1.push(CoreOpTime {
@@ -223,7 +223,7 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
     let group = cx.model.group(core.core);
     let mut out = CoreOps {
         core: core.core,
-        name: cx.model.str(group.name).to_owned(),
+        name: cx.model.device_name(core.core),
         ordinal: if let GroupKind::TensorCore { ordinal } = group.kind { ordinal } else { 0 },
         chip: group.device.as_ref().and_then(|device| device.local_chip_id),
         total_time_ps: core.window.dur().ps(),

@@ -96,7 +96,7 @@ impl Traffic {
         let window = time.window.dur();
         let percent = |part: Picos, whole: Picos| part.fraction_of(whole).map(|share| 100.0 * share);
         CoreOverlap {
-            core: model.str(model.group(time.core).name).to_owned(),
+            core: model.device_name(time.core),
             group: time.core,
             window_ps: window.ps(),
             compute_ps: self.compute.set().measure().ps(),

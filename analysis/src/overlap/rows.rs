@@ -82,8 +82,7 @@ pub(super) fn rows(
         let dones = add_spans(cx.model, &mut rows, index, core);
         add_ops(cx.model, &mut rows, &dones, index, core);
     }
-    let names: Vec<String> =
-        cores.iter().map(|core| cx.model.str(cx.model.group(core.time.core).name).to_owned()).collect();
+    let names: Vec<String> = cores.iter().map(|core| cx.model.device_name(core.time.core)).collect();
     let mut waits = BTreeMap::new();
     let mut out: Vec<Transfer> = rows.into_values().map(|row| finish(cx, classes, row, &names, &mut waits)).collect();
     out.sort_by(|a, b| {

@@ -114,7 +114,7 @@ pub(super) fn predict(
         predicted_at_most_ps: longest(&|core| lasts(&long, core)),
         step: step_prediction(replay, changed, &short, &long),
         parts: parts(&recorded.cores[slowest], &short, slowest),
-        core: cx.model.str(cx.model.group(recorded.cores[slowest].group).name).to_owned(),
+        core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
     }
 }

@@ -163,7 +163,7 @@ fn core_row(
     device: Option<GroupId>,
 ) -> Result<SparseCore, AnalysisError> {
     let model = cx.model;
-    let name = |group: GroupId| model.str(model.group(group).name).to_owned();
+    let name = |group: GroupId| model.device_name(group);
     let own = CoreTime::of(cx, classes, core)?;
     let around = device.map(|device| cx.window(device)).transpose()?.flatten();
     let window = around.or(own.as_ref().map(|time| time.window));

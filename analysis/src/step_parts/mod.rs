@@ -151,7 +151,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         let Some(traffic) = Traffic::of(cx, &classes, core)?.filter(|traffic| !traffic.time.segments.is_empty()) else {
             continue;
         };
-        let name = cx.model.str(cx.model.group(core).name);
+        let name = cx.model.device_name(core);
         let spans = spans_on(cx, steps, core);
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(&traffic.time.segments, &traffic.collectives_in_flight(), &ranges);

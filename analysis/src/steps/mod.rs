@@ -307,7 +307,7 @@ fn step(
         start_ps: hull.start.ps(),
         time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
         interval_ps: interval,
-        slowest: slowest.filter(|_| spans.len() > 1).map(|span| model.str(model.group(span.group).name).to_owned()),
+        slowest: slowest.filter(|_| spans.len() > 1).map(|span| model.device_name(span.group)),
         compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
         is_partial: raw.partial.is_some(),
         is_warmup: false,

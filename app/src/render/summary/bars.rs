@@ -6,8 +6,6 @@ use analysis::Scope;
 use analysis::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
 
-use trace_model::TraceModel;
-
 use super::super::table::shortened;
 use super::super::{Document, Layout};
 use super::INDENT;
@@ -42,7 +40,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
         return String::new();
     }
     let mut text = format!("{}\n", layout.style.bold(heading(document.scope)));
-    for (name, cores) in rows(&cores, document.session.model()) {
+    for (name, cores) in rows(&cores) {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + 14).min(MAX_BAR);
         let bar = bar(&parts, width, layout);
@@ -66,8 +64,7 @@ fn heading(scope: Scope) -> &'static str {
     }
 }
 
-fn rows<'a>(cores: &[&'a CoreOps], model: &TraceModel) -> Vec<(String, Vec<&'a CoreOps>)> {
-    let name = |core: &CoreOps| name(core, model);
+fn rows<'a>(cores: &[&'a CoreOps]) -> Vec<(String, Vec<&'a CoreOps>)> {
     if cores.len() <= MAX_DEVICES {
         return cores.iter().map(|&core| (name(core), vec![core])).collect();
     }
@@ -79,15 +76,10 @@ fn rows<'a>(cores: &[&'a CoreOps], model: &TraceModel) -> Vec<(String, Vec<&'a C
     rows
 }
 
-/// `/device:TPU:0`; of several hosts `host1 TPU:0`, because each counts from 0.
-fn name(core: &CoreOps, model: &TraceModel) -> String {
-    if model.sources().len() < 2 {
-        return core.name.clone();
-    }
-    let source = model.source(model.group(core.core).source);
-    let device = core.name.trim_start_matches("/device:");
-    let room = NAME.saturating_sub(device.chars().count() + 2);
-    format!("{} {device}", shortened(source.host.as_ref().unwrap_or(&source.name), room))
+/// Without `/device:` where that does not fit.
+fn name(core: &CoreOps) -> String {
+    let short = core.name.strip_prefix("/device:").filter(|_| core.name.chars().count() >= NAME);
+    short.unwrap_or(&core.name).to_owned()
 }
 
 /// Time of each group and of idling.
