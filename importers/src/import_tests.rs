@@ -37,7 +37,7 @@ impl Importer for Toy {
 }
 
 const fn format(id: &'static str, title: &'static str) -> Format {
-    Format { id, title, extensions: &[], about: "" }
+    Format { id, title, extensions: &[], markers: &[], about: "" }
 }
 static TOY_FORMAT: Format = format("toy", "Toy traces");
 static OTHER_FORMAT: Format = format("other", "Other traces");

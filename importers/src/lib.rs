@@ -33,6 +33,9 @@ pub struct Format {
     pub title: &'static str,
     /// Usual endings, for file dialogs only.
     pub extensions: &'static [&'static str],
+    /// Files whose presence makes a directory one trace of this format, best first,
+    /// relative to it. The importer is given the first that exists.
+    pub markers: &'static [&'static str],
     /// One sentence: who writes it, what is read.
     pub about: &'static str,
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::{ImportError, glob};
+use crate::{IMPORTERS, ImportError, glob};
 
 /// What to import of all that a path names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,11 +98,15 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
                 return Ok(Located { hosts, ..Located::default() });
             }
         }
+        if let Some(file) = directories.iter().find_map(|directory| marker_in(directory)) {
+            return Ok(Located { hosts: vec![HostFiles { host: None, files: vec![file] }], ..Located::default() });
+        }
     }
     if runs.is_empty() {
         return nothing(format!(
-            "looked for plugins/profile/<run>/ up to {MAX_DEPTH} levels down, and for files that end in {}",
-            endings()
+            "looked for plugins/profile/<run>/ up to {MAX_DEPTH} levels down, and for files that end in {}{}",
+            endings(),
+            markers()
         ));
     }
     sort_newest_first(&mut runs);
@@ -124,6 +128,17 @@ fn nothing<T>(what: String) -> Result<T, ImportError> {
 
 fn endings() -> String {
     ENDINGS[..6].join(", ")
+}
+
+/// Of a directory that a simulator wrote, the file to read first.
+fn marker_in(directory: &Path) -> Option<PathBuf> {
+    let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
+    markers.map(|marker| directory.join(marker)).find(|path| path.is_file())
+}
+
+fn markers() -> String {
+    let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
+    markers.map(|marker| format!(", or is called {marker}")).collect()
 }
 
 fn names(runs: &[Run]) -> String {

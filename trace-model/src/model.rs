@@ -48,6 +48,8 @@ pub struct Source {
     pub format: &'static str,
     /// Host that wrote it, where known.
     pub host: Option<String>,
+    /// What computed the times, where none of them was measured (`ASTRA-sim`).
+    pub simulator: Option<String>,
     /// When the session began, nanoseconds of the Unix epoch.
     pub started_unix_ns: Option<i64>,
     /// When the session ended, nanoseconds of the Unix epoch.

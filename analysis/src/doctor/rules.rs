@@ -1,5 +1,7 @@
 //! The rules: each looks for one thing that limits what a capture can tell.
 
+use std::collections::BTreeSet;
+
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
 use super::{Finding, clock_shifts};
@@ -24,6 +26,7 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
     profiler_overhead,
     misplaced_ops,
     unreadable_events,
+    simulated,
 ];
 
 /// Exporters stop at an event limit, and files get cut.
@@ -291,5 +294,19 @@ fn unreadable_events(cx: &Context<'_>) -> Option<Finding> {
         message: "Some events could not be read and are missing.".to_owned(),
         evidence: parts.join(", "),
         cure: "See the import log for the first of each kind.",
+    })
+}
+
+/// What the numbers of a simulator are, they are by its model.
+fn simulated(cx: &Context<'_>) -> Option<Finding> {
+    let simulators: BTreeSet<&str> =
+        cx.model.sources().iter().filter_map(|source| source.simulator.as_deref()).collect();
+    (!simulators.is_empty()).then(|| Finding {
+        id: "Q13",
+        name: "simulated",
+        severity: Severity::Warning,
+        message: format!("Nothing here was measured: {} computed it.", Vec::from_iter(simulators).join(", ")),
+        evidence: "the format is a simulator's".to_owned(),
+        cure: "Compare with a profile of the same program before relying on it.",
     })
 }

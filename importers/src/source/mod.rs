@@ -101,6 +101,12 @@ impl Source {
         Ok(source)
     }
 
+    /// Another file of the same directory, where it can be read.
+    #[allow(dead_code)]
+    pub(crate) fn beside(&self, name: &str) -> Option<Self> {
+        Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()
+    }
+
     /// The file again, for reading arguments long after the import. The error is a
     /// sentence for the user: the file is gone, or no longer what it was.
     pub(crate) fn open_again(&self) -> Result<File, String> {

@@ -59,6 +59,7 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     ops::label_ops(builder, &facts, op_facts);
     if !is_xprof {
         for (track, kind) in places.model_lines() {
+            builder.source_mut().simulator = Some("a model of the device".to_owned());
             model_trace::categorise(builder, track, kind);
         }
     }

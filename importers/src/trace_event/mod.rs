@@ -47,6 +47,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "trace-event-json",
     title: "trace-event JSON",
     extensions: &["trace.json", "trace.json.gz", "json", "json.gz"],
+    markers: &[],
     about: "Exports of XProf and JAX (*.trace.json.gz, perfetto_trace.json.gz), answers of XProf's trace viewer, \
             and Chrome traces of any program.",
 };

@@ -36,6 +36,7 @@ static FORMAT: Format = Format {
     id: "xplane",
     title: "XLA profile (XPlane protobuf)",
     extensions: &["xplane.pb", "xspace.pb", "pb"],
+    markers: &[],
     about: "What the XLA profiler of JAX, TensorFlow and PyTorch/XLA writes: one file a host, everything in it is read",
 };
 
