@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use importers::{IMPORTERS, Progress, Source};
+use importers::{IMPORTERS, ImportOptions, Progress, Source};
 use trace_model::TraceBuilder;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..trace_model::Source::default()
     };
     builder.begin_source(file);
-    importer.import(&source, &Progress::new(), &mut builder)?;
+    importer.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
     let imported = began.elapsed();
     let peak_imported = status("VmHWM:");
     let packed = source.packed_len();

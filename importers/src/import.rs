@@ -14,7 +14,7 @@ use crate::{Confidence, IMPORTERS, ImportError, Importer, Progress, Source};
 /// none can be.
 pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
     let located = locate(path, options)?;
-    let model = import_located(&located, IMPORTERS, progress)?;
+    let model = import_located(&located, IMPORTERS, options, progress)?;
     if located.run.is_none() {
         refuse_different_sessions(&model)?;
     }
@@ -39,12 +39,12 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
     Err(ImportError::NothingFound { what })
 }
 
-/// Imports one source.
+/// Imports one source without options.
 pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, ImportError> {
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
-    import_into(&mut builder, importer, source, None, progress)?;
+    import_into(&mut builder, importer, source, None, &ImportOptions::default(), progress)?;
     Ok(builder.finish())
 }
 
@@ -72,6 +72,7 @@ struct Opened<'a> {
 fn import_located(
     located: &Located,
     importers: &[&dyn Importer],
+    options: &ImportOptions,
     progress: &Progress,
 ) -> Result<TraceModel, ImportError> {
     let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
@@ -91,7 +92,7 @@ fn import_located(
     while !opened.is_empty() {
         let mut builder = TraceBuilder::new();
         let failed = opened.iter().enumerate().find_map(|(index, open)| {
-            let result = import_into(&mut builder, open.importer, &open.source, open.host, progress);
+            let result = import_into(&mut builder, open.importer, &open.source, open.host, options, progress);
             result.err().map(|error| (index, error))
         });
         let Some((index, error)) = failed else {
@@ -144,6 +145,7 @@ fn import_into(
     importer: &dyn Importer,
     source: &Source,
     host: Option<&str>,
+    options: &ImportOptions,
     progress: &Progress,
 ) -> Result<(), ImportError> {
     progress.check()?;
@@ -155,7 +157,7 @@ fn import_into(
         host: host.map(str::to_owned),
         ..trace_model::Source::default()
     });
-    importer.import(source, progress, builder)
+    importer.import(source, options, progress, builder)
 }
 
 fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[Opened<'_>], skipped: &[String]) {

@@ -21,7 +21,13 @@ impl Importer for Toy {
     fn detect(&self, head: &[u8]) -> Confidence {
         if head.starts_with(self.prefix) { self.sure } else { Confidence::No }
     }
-    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
         let group = out.group(None, GroupKind::Host, source.name());
         let track = out.track(group, TrackKind::Other, 0, self.format.id);
         let label = out.label("slice", None);
@@ -47,7 +53,7 @@ static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: Co
 
 fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
     let located = locate(dir.path(), &ImportOptions::default())?;
-    import_located(&located, &[&OTHER, &TOY], &Progress::new())
+    import_located(&located, &[&OTHER, &TOY], &ImportOptions::default(), &Progress::new())
 }
 
 fn dir(files: &[(&str, &str)]) -> TempDir {
@@ -127,7 +133,10 @@ fn a_cancelled_import_of_several_files_is_cancelled() {
     let located = locate(dir.path(), &ImportOptions::default()).unwrap();
     let progress = Progress::new();
     progress.cancel();
-    assert!(matches!(import_located(&located, &[&TOY], &progress), Err(ImportError::Cancelled)));
+    assert!(matches!(
+        import_located(&located, &[&TOY], &ImportOptions::default(), &progress),
+        Err(ImportError::Cancelled)
+    ));
 }
 
 #[test]

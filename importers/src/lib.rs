@@ -59,7 +59,13 @@ pub trait Importer: Sync {
     /// shorter only where the file is), begin such a file.
     fn detect(&self, head: &[u8]) -> Confidence;
     /// Adds the content to `out`. Everything survivable goes to its import log.
-    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError>;
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError>;
 }
 
 /// Every format, best guess first where two are equally sure.

@@ -12,11 +12,14 @@ use std::time::SystemTime;
 
 use crate::{IMPORTERS, ImportError, glob};
 
-/// What to import of all that a path names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What to import of all that a path names, and what its files do not say.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportOptions {
     /// The run of a log directory; the newest where `None`.
     pub run: Option<String>,
+    /// Clock of the device in MHz, for formats that count cycles and do not say how
+    /// long one takes.
+    pub clock_mhz: Option<f64>,
 }
 
 /// The files of one session.

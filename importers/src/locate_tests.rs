@@ -27,7 +27,7 @@ fn found(dir: &TempDir, path: &str) -> Located {
 }
 
 fn run(name: &str) -> ImportOptions {
-    ImportOptions { run: Some(name.to_owned()) }
+    ImportOptions { run: Some(name.to_owned()), ..ImportOptions::default() }
 }
 
 const NEW: &str = "log/plugins/profile/2026_02_01_00_00_00";

@@ -67,6 +67,9 @@ pub struct InputArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
+    /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
+    #[arg(long, value_name = "CLOCK")]
+    pub clock: Option<ClockArg>,
     /// Only these devices, by ordinal
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub device: Vec<u32>,
@@ -87,7 +90,7 @@ pub struct InputArgs {
 impl InputArgs {
     /// What to import.
     pub fn import(&self) -> ImportOptions {
-        ImportOptions { run: self.run.clone() }
+        ImportOptions { run: self.run.clone(), clock_mhz: self.clock.map(|clock| clock.0) }
     }
 
     /// Assumptions of all reports.
@@ -189,6 +192,9 @@ pub struct OpenArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
+    /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
+    #[arg(long, value_name = "CLOCK")]
+    pub clock: Option<ClockArg>,
     /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
     #[arg(long, value_name = "CHIP")]
     pub device_spec: Option<ChipArg>,
@@ -263,6 +269,26 @@ impl FromStr for OutputFile {
     }
 }
 
+/// A clock in MHz: `940`, `940MHz` or `0.94GHz`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockArg(pub f64);
+
+impl FromStr for ClockArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lower = text.trim().to_ascii_lowercase();
+        let (number, scale) = match (lower.strip_suffix("ghz"), lower.strip_suffix("mhz")) {
+            (Some(number), _) => (number, 1e3),
+            (None, Some(number)) => (number, 1.0),
+            (None, None) => (lower.as_str(), 1.0),
+        };
+        let mhz = number.trim().parse::<f64>().map_or(f64::NAN, |number| number * scale);
+        // Outside of this, it is a typing error or another unit.
+        let plausible = (1.0..=100_000.0).contains(&mhz);
+        plausible.then_some(Self(mhz)).ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
+    }
+}
+
 /// `3..7`, `3..`, `..7` or `3`, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepsArg {
@@ -318,6 +344,16 @@ mod tests {
         assert_eq!("3..".parse(), Ok(StepsArg { first: 3, last: u32::MAX }));
         for wrong in ["", "7..3", "a..b", "-1..2", "1...2"] {
             assert!(wrong.parse::<StepsArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clocks_are_in_megahertz_unless_they_say_otherwise() {
+        for (text, mhz) in [("940", 940.0), ("940MHz", 940.0), ("1.75GHz", 1750.0), (" 1.05 ghz", 1050.0)] {
+            assert_eq!(text.parse(), Ok(ClockArg(mhz)), "{text}");
+        }
+        for wrong in ["", "fast", "0", "-940", "NaN", "inf", "940000000", "940Hz", "1e308GHz"] {
+            assert!(wrong.parse::<ClockArg>().is_err(), "{wrong}");
         }
     }
 

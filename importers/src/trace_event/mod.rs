@@ -37,7 +37,7 @@ use trace_model::{IssueKind, TraceBuilder};
 use collect::Collector;
 use document::Document;
 
-use crate::{Confidence, Format, ImportError, Importer, Progress, Source};
+use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 
 /// The importer of this module.
 #[derive(Debug)]
@@ -72,7 +72,13 @@ impl Importer for TraceEventJson {
         }
     }
 
-    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
         let mut collector = Collector::new(out);
         let mut document = Document::new();
         let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;

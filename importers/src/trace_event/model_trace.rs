@@ -51,7 +51,7 @@ mod tests {
     use trace_model::GroupKind;
 
     use super::*;
-    use crate::{Importer as _, Progress, Source, trace_event::TraceEventJson};
+    use crate::{ImportOptions, Importer as _, Progress, Source, trace_event::TraceEventJson};
 
     #[test]
     fn only_models_of_devices_are_devices() {
@@ -72,7 +72,7 @@ mod tests {
             {"ph":"X","pid":7,"tid":2,"name":"rdma","ts":1,"dur":4}]"#;
         let mut builder = TraceBuilder::new();
         let source = Source::from_bytes("test.json", text.as_bytes().to_vec()).unwrap();
-        TraceEventJson.import(&source, &Progress::new(), &mut builder).unwrap();
+        TraceEventJson.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder).unwrap();
         let model = builder.finish();
         let core = model.tensor_cores()[0];
         assert_eq!(model.group(core).kind, GroupKind::TensorCore { ordinal: 1 });

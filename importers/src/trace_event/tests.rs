@@ -8,7 +8,7 @@ use trace_model::{ArgValue, GroupKind, IssueKind, SliceAttr, TraceBuilder, Trace
 use super::TraceEventJson;
 use super::collect::Collector;
 use super::document::Document;
-use crate::{Confidence, ImportError, Importer as _, Progress, Source};
+use crate::{Confidence, ImportError, ImportOptions, Importer as _, Progress, Source};
 
 /// One of everything, with the slips of real writers.
 const EVERYTHING: &str = r#" {"displayTimeUnit": "ns", "unknown": {"a": [1, "]}", {}]}, "traceEvents": [
@@ -38,7 +38,7 @@ const EVERYTHING: &str = r#" {"displayTimeUnit": "ns", "unknown": {"a": [1, "]}"
 fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();
     let source = Source::from_bytes("test.json", text.to_vec())?;
-    TraceEventJson.import(&source, &Progress::new(), &mut builder)?;
+    TraceEventJson.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
     Ok(builder.finish())
 }
 

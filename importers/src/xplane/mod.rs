@@ -30,7 +30,7 @@ mod tables;
 use trace_model::{ImportLog, IssueKind, TraceBuilder, wire};
 
 use crate::source::Content;
-use crate::{Confidence, Format, ImportError, Importer, Progress, Source};
+use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 
 static FORMAT: Format = Format {
     id: "xplane",
@@ -52,7 +52,13 @@ impl Importer for XPlane {
         detect::confidence(head)
     }
 
-    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
         let Content { bytes, damage } = source.content(progress)?;
         let file = (*bytes).as_ref();
         let mut log = ImportLog::default();
