@@ -333,7 +333,14 @@ fn nothing_usable_is_an_error_with_its_place() {
     for bytes in [&b""[..], &huge_length, b"\x0a\x03\x12\xff\x01"] {
         let source = Source::from_bytes("x", bytes.to_vec()).unwrap();
         let mut builder = trace_model::TraceBuilder::new();
-        let error = crate::Importer::import(&super::XPlane, &source, &Progress::new(), &mut builder).unwrap_err();
+        let error = crate::Importer::import(
+            &super::XPlane,
+            &source,
+            &crate::ImportOptions::default(),
+            &Progress::new(),
+            &mut builder,
+        )
+        .unwrap_err();
         assert!(matches!(error, ImportError::Malformed { .. }), "{error}");
     }
 }
