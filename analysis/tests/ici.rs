@@ -2,18 +2,16 @@
 //! one, what a simulator says of its own runs, and a real capture counted by hand.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use analysis::busy::Devices;
 use analysis::collectives::{CollectiveRow, Collectives, CollectivesReport};
-use analysis::intervals::IntervalSet;
-use analysis::overlap::{Overlap, partition};
+use analysis::overlap::Overlap;
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
 use sample_traces::write::xspace_bytes;
-use trace_model::{TimeRange, Timestamp, TraceModel};
+use trace_model::TraceModel;
 
 /// The corpus, or `None`, said once, where this machine has none.
 fn corpus() -> Option<PathBuf> {
@@ -127,42 +125,35 @@ fn traces_of_a_modelled_ring_show_the_exposed_time_of_the_model() {
     }
 }
 
-/// `finished, 16990 cycles, exposed communication 7654 cycles` and `overlap: 7002`
-/// of each node, from the times at which its log issues and ends nodes (in ns).
+/// `finished, 16990 cycles, exposed communication 7654 cycles`, `GPU time: 9336`,
+/// `Comm time: 14656` and `overlap: 7002` of each node, which a simulator prints at the end.
 #[test]
-fn sets_divide_a_simulated_run_as_its_own_statistics_do() {
-    for case in ["ag_matmul_overlap", "ag_matmul_serial", "matmul_rs_overlap", "nn3_overlap", "nn3_serial"] {
-        let Some(corpus) = corpus() else { return };
-        let out = corpus.join("simulators/astra-sim/out").join(case);
-        let log = std::fs::read_to_string(out.join("log/log.log")).unwrap();
-        let number = |line: &str, key: &str| -> Option<i64> {
-            let rest = &line[line.find(key)? + key.len()..];
-            rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
-        };
-        let (mut begun, mut spans) = (BTreeMap::new(), BTreeMap::<(i64, bool), Vec<TimeRange>>::new());
-        for line in log.lines().filter(|line| line.contains("node->id=")) {
-            let sys = number(line, "sys->id=").unwrap();
-            let (tick, node) = (number(line, "tick=").unwrap(), number(line, "node->id=").unwrap());
-            let at = Timestamp::from_ps(tick * 1000);
-            if line.contains("issue,") {
-                begun.insert((sys, node), at);
-            } else if let Some(start) = begun.remove(&(sys, node)) {
-                spans.entry((sys, line.contains("COMP_NODE"))).or_default().push(TimeRange::new(start, at));
-            }
-        }
+fn simulated_runs_divide_as_their_simulator_says() {
+    let Some(corpus) = corpus() else { return };
+    let mut runs = 0;
+    for out in std::fs::read_dir(corpus.join("simulators/astra-sim/out")).unwrap().map(|entry| entry.unwrap().path()) {
+        let model = importers::import_path(&out, &ImportOptions::default(), &Progress::default()).unwrap();
+        assert_eq!(model.import_log().counts(), [], "{}", out.display());
         let said = std::fs::read_to_string(out.join("stdout.txt")).unwrap();
-        for sys in 0..4 {
-            let set = |compute| spans[&(sys, compute)].iter().copied().collect::<IntervalSet>();
-            let parts = partition(&set(true), &IntervalSet::new(), &set(false));
+        let overlap = with(&model, &Options::default(), |cx| cx.report::<Overlap>().unwrap());
+        assert_eq!(overlap.cores.len(), 4);
+        for (sys, core) in overlap.cores.iter().enumerate() {
+            // 0 where it prints nothing.
             let of = |key: &str| {
                 let line = said.lines().find(|line| line.contains(&format!("sys[{sys}]")) && line.contains(key));
-                line.and_then(|line| number(line, key)).map(|ns| ns * 1000)
+                let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();
+                let ns = line.and_then(|line| digits(line.split_once(key)?.1).parse().ok());
+                1000 * ns.unwrap_or(0_i64)
             };
-            assert_eq!(Some(parts.exposed.ps()), of("exposed communication "), "{case} {sys}");
-            assert_eq!(parts.overlapped.ps(), of("communication overlap: ").unwrap_or(0), "{case} {sys}");
-            assert_eq!(Some(parts.total.ps()), of("Comm time: "), "{case} {sys}");
+            let at = format!("{} {sys}", out.display());
+            assert_eq!(core.window_ps, of("Wall time: "), "{at}");
+            assert_eq!(core.exposed_ps, of("exposed communication "), "{at}");
+            assert_eq!(core.overlapped_ps, Some(of("communication overlap: ")), "{at}");
+            assert_eq!((core.comm_total_ps, core.compute_ps), (of("Comm time: "), of("GPU time: ")), "{at}");
         }
+        runs += 1;
     }
+    assert_eq!(runs, 16);
 }
 
 /// f32[5,1024,1024,256] reduced in pairs {0,4} {1,5} {2,6} {3,7} of eight chips of v6e,

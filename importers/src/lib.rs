@@ -4,6 +4,7 @@
 //! a file is; its name never does. To add a format: write `src/<format>.rs`, add
 //! one line to the list, add fixtures.
 
+mod astra_sim;
 mod async_spans;
 mod error;
 mod glob;
@@ -69,4 +70,4 @@ pub trait Importer: Sync {
 }
 
 /// Every format, best guess first where two are equally sure.
-pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane, &trace_event::TraceEventJson];
+pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane, &trace_event::TraceEventJson, &astra_sim::AstraSim];

@@ -102,7 +102,6 @@ impl Source {
     }
 
     /// Another file of the same directory, where it can be read.
-    #[allow(dead_code)]
     pub(crate) fn beside(&self, name: &str) -> Option<Self> {
         Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()
     }

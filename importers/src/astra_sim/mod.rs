@@ -1,0 +1,127 @@
+//! Logs of ASTRA-sim 2 (`log/log.log`, written where the system configuration says
+//! `"trace-enabled": 1`): when each node of each NPU began and ended.
+//!
+//! - Ticks are nanoseconds, whatever the log calls them.
+//! - The file is rotated at 10 MiB (`log.1.log` is older than `log.log`), and a second
+//!   run appends to the first: the last one is read.
+//! - Compute nodes become the ops of a device, everything else spans in flight beside
+//!   them. Where nothing computes while something is in flight, the device waits: such
+//!   waits are made here (and marked as reconstructed), for what ends first.
+//! - The peaks of the device follow from the roofline of its compute nodes: a rate
+//!   and the share that it is. The log has no sizes of messages and no dependencies.
+//!
+//! Ignored: what the topology says of itself.
+//!
+//! Written from the output of ASTRA-sim 2 with its analytical network, July 2025.
+
+mod line;
+mod nodes;
+mod write;
+
+use trace_model::{IssueKind, TraceBuilder};
+
+use crate::{Confidence, Format, ImportError, Importer, Progress, Source};
+use nodes::{Run, Runs};
+
+/// The importer of this module.
+#[derive(Debug)]
+pub struct AstraSim;
+
+static FORMAT: Format = Format {
+    id: "astra-sim",
+    title: "ASTRA-sim log",
+    extensions: &["log"],
+    markers: &["log/log.log", "log.log"],
+    about: "What ASTRA-sim 2 traces of a run (log/log.log): compute and communication of each NPU.",
+};
+
+/// What the log does not say.
+const CANNOT_KNOW: [&str; 4] = ["steps", "sizes of messages", "dependencies of nodes", "directions of memory accesses"];
+
+/// More parts than a logger keeps.
+const MAX_PARTS: usize = 1000;
+
+impl Importer for AstraSim {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        if has(b",sys->id=") && has(b"node->name=") {
+            Confidence::Certain
+        } else if has(b"[system::topology::") || (has(b"[statistics]") && has(b"sys[")) {
+            // Large systems describe themselves for longer than the head.
+            Confidence::Possible
+        } else {
+            Confidence::No
+        }
+    }
+
+    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+        let mut runs = Runs::default();
+        let parts = older_parts(source);
+        for part in parts.iter().rev().chain([source]) {
+            let content = part.content(progress)?;
+            if let Some(damage) = content.damage {
+                out.log(IssueKind::TruncatedFile, || format!("{}: {damage}", part.name()));
+            }
+            read_part(part.name(), (*content.bytes).as_ref(), &mut runs, progress, out)?;
+        }
+        if runs.earlier > 0 {
+            let earlier = runs.earlier;
+            out.log(IssueKind::Duplicate, || format!("{earlier} earlier runs in the same log; the last one is shown"));
+        }
+        if runs.last.is_empty() {
+            return Err(untraced(&runs.last));
+        }
+        let described = out.source_mut();
+        described.simulator = Some("ASTRA-sim".to_owned());
+        described.cannot_know = CANNOT_KNOW.to_vec();
+        write::write(runs.last, out);
+        Ok(())
+    }
+}
+
+/// The parts that a rotating logger has set aside, newest first.
+fn older_parts(source: &Source) -> Vec<Source> {
+    let Some(stem) = source.name().strip_suffix(".log") else { return Vec::new() };
+    (1..MAX_PARTS).map_while(|number| source.beside(&format!("{stem}.{number}.log"))).collect()
+}
+
+fn read_part(
+    name: &str,
+    bytes: &[u8],
+    runs: &mut Runs,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let mut begin = 0;
+    for (number, end) in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
+        if number % 4096 == 0 {
+            progress.check()?;
+        }
+        let text = String::from_utf8_lossy(bytes.get(begin..end).unwrap_or_default());
+        if let Some(line) = line::parse(&text) {
+            runs.add(line, out).map_err(|what| ImportError::Malformed {
+                format: FORMAT.title,
+                offset: begin as u64,
+                what: format!("line {} of {name}: {what}", number + 1),
+            })?;
+        }
+        begin = end + 1;
+    }
+    Ok(())
+}
+
+fn untraced(run: &Run) -> ImportError {
+    let what = if run.is_finished() {
+        "the run ended, but none of its nodes was traced: set \"trace-enabled\": 1 in the system configuration"
+    } else {
+        "no node begins or ends in it"
+    };
+    ImportError::Malformed { format: FORMAT.title, offset: 0, what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+use trace_model::{SliceRef, TraceModel};
+
+use super::*;
+
+const HEAD: &str = "[12:00] [workload] [debug] ";
+const ROOFLINE: &str = "operation_intensity=2, perf=50, elapsed_time=1 compute_utilization=0.5 memory_utilization=0.25 \
+                        tensor_size=40 num_ops=80";
+
+/// `+` begins, `-` ends, `=` a roofline, all else is taken as it is.
+fn log(lines: &[&str]) -> String {
+    let line = |text: &&str| match text.split(' ').collect::<Vec<_>>()[..] {
+        ["+", sys, tick, node, name, kind] => event("issue", sys, tick, node, name, kind),
+        ["-", sys, tick, node, name, kind] => event("callback", sys, tick, node, name, kind),
+        ["="] => format!("{HEAD}{ROOFLINE}\n"),
+        _ => format!("{text}\n"),
+    };
+    lines.iter().map(line).collect()
+}
+
+fn event(what: &str, sys: &str, tick: &str, node: &str, name: &str, kind: &str) -> String {
+    format!("{HEAD}{what},sys->id={sys}, tick={tick}, node->id={node}, node->name={name}, node->type={kind}\n")
+}
+
+fn open(lines: &[&str]) -> Result<TraceModel, ImportError> {
+    let source = Source::from_bytes("log.log", log(lines).into_bytes()).unwrap();
+    let mut builder = TraceBuilder::new();
+    AstraSim.import(&source, &Progress::default(), &mut builder)?;
+    Ok(builder.finish())
+}
+
+/// `name start-end`, in ns, of a track.
+fn slices(model: &TraceModel, track: &str) -> Vec<String> {
+    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
+    let text = |slice: SliceRef<'_>| {
+        let range = slice.range();
+        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
+    };
+    model.all_slices().filter(of_track).map(text).collect()
+}
+
+const FINISHED: &str = "[workload] [info] sys[0] finished, 9 cycles, exposed communication 3 cycles.";
+
+#[test]
+fn the_device_waits_where_nothing_computes() {
+    let model = open(&[
+        "+ 0 0 1 all-gather_0 7",
+        "- 0 4 1 all-gather_0 7",
+        "+ 0 4 2 matmul_0 4",
+        "=",
+        "+ 0 4 3 ALL_REDUCE 7",
+        "- 0 6 2 matmul_0 4",
+        "- 0 9 3 ALL_REDUCE 7",
+        FINISHED,
+    ])
+    .unwrap();
+    assert_eq!(slices(&model, "Compute"), ["wait all-gather_0 0-4", "matmul_0 4-6", "wait ALL_REDUCE 6-9"]);
+    assert_eq!(slices(&model, "Communication"), ["all-gather_0 0-4", "ALL_REDUCE 4-9"]);
+    let op = |name: &str| model.op(model.all_slices().find(|slice| slice.name() == name).unwrap().op().unwrap());
+    let category = |name: &str| op(name).category.map(|category| model.str(category).to_owned());
+    assert_eq!(category("ALL_REDUCE").as_deref(), Some("all-reduce-start"));
+    assert_eq!(category("wait all-gather_0").as_deref(), Some("all-gather-done"));
+    assert_eq!((op("matmul_0").flops, op("matmul_0").bytes_accessed), (Some(80), Some(40)));
+    let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
+    assert_eq!((device.peak_flops, device.peak_hbm_bytes), (Some(100.0), Some(100.0)));
+    assert_eq!(model.import_log().counts(), []);
+}
+
+#[test]
+fn what_is_in_flight_at_once_is_waited_for_one_after_the_other() {
+    let model =
+        open(&["+ 0 0 1 a 7", "+ 0 1 2 b 5", "- 0 3 2 b 5", "- 0 5 1 a 7", "+ 0 7 3 c 2", "- 0 8 3 c 2", FINISHED])
+            .unwrap();
+    assert_eq!(slices(&model, "Compute"), ["wait a 0-5", "wait c 7-8"]);
+    assert_eq!(slices(&model, "Remote memory"), ["c 7-8"]);
+}
+
+#[test]
+fn a_second_run_in_the_same_log_is_the_one_shown() {
+    let run = ["+ 0 0 1 a 4", "- 0 9 1 a 4", FINISHED];
+    let again = ["+ 0 0 1 a 4", "- 0 5 1 a 4", FINISHED];
+    let model = open(&[run, again].concat()).unwrap();
+    assert_eq!(slices(&model, "Compute"), ["a 0-5"]);
+    assert_eq!(model.import_log().count(IssueKind::Duplicate), 1);
+}
+
+#[test]
+fn time_that_goes_back_is_an_error_that_names_the_line() {
+    let error = open(&["+ 0 5 1 a 4", "- 0 3 1 a 4"]).unwrap_err().to_string();
+    assert!(error.contains("line 2 of log.log") && error.contains("from 5 to 3"), "{error}");
+}
+
+#[test]
+fn a_log_that_breaks_off_says_so() {
+    let model = open(&["+ 0 0 1 a 4", "+ 0 1 2 b 7", "- 0 6 1 a 4", "- 0 7 9 x 4", "callback,sys->id=0, ti"]).unwrap();
+    assert_eq!(slices(&model, "Compute"), ["a 0-6", "wait b 6-7", "x 7-7"]);
+    let log = model.import_log();
+    for kind in [IssueKind::TruncatedFile, IssueKind::EndWithoutBegin, IssueKind::MalformedEvent] {
+        assert_eq!(log.count(kind), 1, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_run_without_traced_nodes_says_how_to_trace_them() {
+    let error = open(&[FINISHED]).unwrap_err().to_string();
+    assert!(error.contains("trace-enabled"), "{error}");
+}
+
+#[test]
+fn rotated_parts_are_read_oldest_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let parts = [("log.2.log", "+ 0 0 1 a 4"), ("log.1.log", "- 0 2 1 a 4"), ("log.log", "+ 0 2 2 b 4")];
+    for (name, line) in parts {
+        std::fs::write(dir.path().join(name), log(&[line])).unwrap();
+    }
+    let path = dir.path().join("log.log");
+    let model = crate::import_path(&path, &crate::ImportOptions::default(), &Progress::default()).unwrap();
+    assert_eq!(slices(&model, "Compute"), ["a 0-2", "b 2-2"]);
+    let folder = crate::import_path(dir.path(), &crate::ImportOptions::default(), &Progress::default()).unwrap();
+    assert_eq!(slices(&folder, "Compute"), ["a 0-2", "b 2-2"]);
+}
+
+#[test]
+fn hostile_numbers_do_no_harm() {
+    let far = i64::MAX.to_string();
+    let line = format!("+ 0 {far} 1 a 7");
+    let model = open(&["+ 0 0 2 b 7", &line, &format!("- 0 {far} 1 a 7")]).unwrap();
+    assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);
+}
