@@ -20,7 +20,7 @@ mod write;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::{Confidence, Format, ImportError, Importer, Progress, Source};
+use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 use nodes::{Run, Runs};
 
 /// The importer of this module.
@@ -58,7 +58,13 @@ impl Importer for AstraSim {
         }
     }
 
-    fn import(&self, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
         let mut runs = Runs::default();
         let parts = older_parts(source);
         for part in parts.iter().rev().chain([source]) {

@@ -24,7 +24,7 @@ fn event(what: &str, sys: &str, tick: &str, node: &str, name: &str, kind: &str) 
 fn open(lines: &[&str]) -> Result<TraceModel, ImportError> {
     let source = Source::from_bytes("log.log", log(lines).into_bytes()).unwrap();
     let mut builder = TraceBuilder::new();
-    AstraSim.import(&source, &Progress::default(), &mut builder)?;
+    AstraSim.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder)?;
     Ok(builder.finish())
 }
 
@@ -113,9 +113,9 @@ fn rotated_parts_are_read_oldest_first() {
         std::fs::write(dir.path().join(name), log(&[line])).unwrap();
     }
     let path = dir.path().join("log.log");
-    let model = crate::import_path(&path, &crate::ImportOptions::default(), &Progress::default()).unwrap();
+    let model = crate::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
     assert_eq!(slices(&model, "Compute"), ["a 0-2", "b 2-2"]);
-    let folder = crate::import_path(dir.path(), &crate::ImportOptions::default(), &Progress::default()).unwrap();
+    let folder = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
     assert_eq!(slices(&folder, "Compute"), ["a 0-2", "b 2-2"]);
 }
 
