@@ -141,7 +141,7 @@ fn marker_in(directory: &Path) -> Option<PathBuf> {
 
 fn markers() -> String {
     let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
-    markers.map(|marker| format!(", or is called {marker}")).collect()
+    markers.fold(String::new(), |text, marker| text + ", or is called " + marker)
 }
 
 fn names(runs: &[Run]) -> String {

@@ -207,7 +207,7 @@ fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
         for (slot, sums) in merged.iter_mut().zip(&core.sums).filter(|(_, sums)| sums.occurrences > 0) {
             slot.0.merge(sums);
             slot.1.push(CoreOpTime {
-                core: name.to_owned(),
+                core: name.clone(),
                 occurrences: sums.occurrences,
                 total_time_ps: sums.total.ps(),
                 self_time_ps: sums.self_time.ps(),

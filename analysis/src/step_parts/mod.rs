@@ -158,7 +158,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         for ((index, range), parts) in spans.into_iter().zip(parts) {
             let (Some(step), Some(cores)) = (steps.steps.get(index), divided.get_mut(index)) else { continue };
             op_times.collect(cx.model, &traffic.time, step.number, range, &parts);
-            cores.push(CoreParts { group: core, core: name.to_owned(), time_ps: range.dur().ps(), parts });
+            cores.push(CoreParts { group: core, core: name.clone(), time_ps: range.dur().ps(), parts });
         }
     }
     let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();

@@ -18,13 +18,13 @@ pub(super) fn write(run: Run, out: &mut TraceBuilder) {
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
     }
     for (sys, npu) in run.npus {
-        write_npu(sys, npu, out);
+        write_npu(sys, &npu, out);
     }
 }
 
-fn write_npu(sys: u32, npu: Npu, out: &mut TraceBuilder) {
+fn write_npu(sys: u32, npu: &Npu, out: &mut TraceBuilder) {
     let core = out.group(None, GroupKind::TensorCore { ordinal: sys }, &format!("NPU {sys}"));
-    out.set_device(core, device(&npu));
+    out.set_device(core, device(npu));
     for (name, value) in &npu.statistics {
         out.set_group_fact(core, name, ArgValue::Text(value.clone()));
     }
