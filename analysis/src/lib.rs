@@ -51,7 +51,7 @@ pub mod utilization;
 pub mod verdict;
 mod window;
 
-pub use cache::{AnalysisEntry, Context, ReportCache, entry};
+pub use cache::{AnalysisEntry, Context, Cost, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};

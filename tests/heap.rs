@@ -1,0 +1,77 @@
+//! An allocator that counts, for what is said about memory.
+
+#![expect(unsafe_code, reason = "an allocator hands out raw memory")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The system's allocator. Make it the global one.
+pub struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+static TOTAL: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes that were asked for since [`begin`].
+#[derive(Clone, Copy, Debug)]
+pub struct Heap {
+    before: usize,
+    total_before: usize,
+}
+
+/// Counts from here on.
+pub fn begin() -> Heap {
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    Heap { before, total_before: TOTAL.load(Relaxed) }
+}
+
+impl Heap {
+    /// Most bytes in use at once, beyond those that were in use before.
+    pub fn peak(&self) -> usize {
+        PEAK.load(Relaxed).saturating_sub(self.before)
+    }
+
+    /// Bytes still in use, beyond those before.
+    pub fn live(&self) -> usize {
+        LIVE.load(Relaxed).saturating_sub(self.before)
+    }
+
+    /// Bytes of all allocations, freed or not.
+    pub fn total(&self) -> usize {
+        TOTAL.load(Relaxed) - self.total_before
+    }
+}
+
+fn grow(bytes: usize) {
+    TOTAL.fetch_add(bytes, Relaxed);
+    PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+}
+
+// SAFETY: everything is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: the caller's promises are those of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grow(layout.size());
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        grow(size.saturating_sub(layout.size()));
+        LIVE.fetch_sub(layout.size().saturating_sub(size), Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
