@@ -10,41 +10,33 @@ pub struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-static TOTAL: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes that were asked for since [`begin`].
 #[derive(Clone, Copy, Debug)]
 pub struct Heap {
     before: usize,
-    total_before: usize,
 }
 
 /// Counts from here on.
 pub fn begin() -> Heap {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
-    Heap { before, total_before: TOTAL.load(Relaxed) }
+    Heap { before }
 }
 
 impl Heap {
     /// Most bytes in use at once, beyond those that were in use before.
-    pub fn peak(&self) -> usize {
+    pub fn peak(self) -> usize {
         PEAK.load(Relaxed).saturating_sub(self.before)
     }
 
     /// Bytes still in use, beyond those before.
-    pub fn live(&self) -> usize {
+    pub fn live(self) -> usize {
         LIVE.load(Relaxed).saturating_sub(self.before)
-    }
-
-    /// Bytes of all allocations, freed or not.
-    pub fn total(&self) -> usize {
-        TOTAL.load(Relaxed) - self.total_before
     }
 }
 
 fn grow(bytes: usize) {
-    TOTAL.fetch_add(bytes, Relaxed);
     PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 

@@ -12,7 +12,7 @@
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::category::{OpClasses, OpGroup};
+use crate::category::OpGroup;
 use crate::core_time::CoreTime;
 use crate::intervals::IntervalSet;
 use crate::report::{Cell, Column, Metric, Provenance, Table, Tabular, Unit};
@@ -28,10 +28,10 @@ impl Analysis for Devices {
     const TITLE: &'static str = "Device time";
 
     fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
-        let classes = OpClasses::new(cx.model);
+        let classes = cx.classes();
         let mut cores = Vec::new();
         for core in cx.tensor_cores() {
-            cores.extend(CoreTime::of(cx, &classes, core)?.map(|time| core_report(cx.model, &time)));
+            cores.extend(CoreTime::of(cx, classes, core)?.map(|time| core_report(cx.model, &time)));
         }
         if cores.is_empty() {
             return Err(AnalysisError::NotApplicable("no TPU device recorded anything here".to_owned()));

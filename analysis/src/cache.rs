@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use trace_model::{GroupId, GroupKind, TraceModel};
 
-use crate::hlo::HloCache;
 use crate::report::Report;
+use crate::shared::Shared;
 use crate::{Analysis, AnalysisError, Options, Scope};
 
 type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
@@ -21,8 +21,7 @@ type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
     costs: Mutex<Vec<Cost>>,
-    /// Programs of the trace; see [`Context::hlo`].
-    pub(crate) hlo: HloCache,
+    pub(crate) shared: Shared,
 }
 
 /// What a report cost to compute.

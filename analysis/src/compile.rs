@@ -34,7 +34,7 @@ use serde::Serialize;
 use trace_model::{Picos, TimeRange};
 
 use crate::doctor::session_ps;
-use crate::host_class::HostClass;
+use crate::host_class::{HostClass, host_threads};
 use crate::intervals::IntervalSet;
 use crate::steps::Steps;
 use crate::{Analysis, AnalysisError, Context, Scope};
@@ -62,10 +62,10 @@ impl Analysis for Compile {
 
     fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
         let window = cx.timeline_window()?;
-        if events::host_threads(cx.model).next().is_none() {
+        if host_threads(cx.model).next().is_none() {
             return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
         }
-        let events = HostEvents::collect(cx.model, window);
+        let events = HostEvents::collect(cx, window);
         Ok(report(cx, &events, window))
     }
 }
@@ -73,7 +73,7 @@ impl Analysis for Compile {
 /// When anything was traced, lowered, compiled or loaded, for the step analysis:
 /// this report asks for steps, so steps cannot ask for this report.
 pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
-    cx.timeline_window().map(|window| HostEvents::collect(cx.model, window).all()).unwrap_or_default()
+    cx.timeline_window().map(|window| HostEvents::collect(cx, window).all()).unwrap_or_default()
 }
 
 /// Compilation in a window.

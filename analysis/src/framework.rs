@@ -32,7 +32,8 @@ impl Framework {
             ("tf_function", Self::TensorFlow),
             ("TpuExecuteOp", Self::TensorFlow),
         ];
-        let names = model.labels().iter().map(|label| model.str(label.name));
+        // Labels of ops are names of instructions, which say nothing of the framework.
+        let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
         found.map_or_else(Self::default, |&(_, framework)| framework)

@@ -5,7 +5,7 @@
 //! has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
 
 use serde::Serialize;
-use trace_model::{LabelId, TraceModel};
+use trace_model::{LabelId, TraceModel, TrackId, TrackKind};
 
 /// Kinds of host work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -264,21 +264,40 @@ pub fn pjit_function(name: &str) -> Option<&str> {
     stripped(name).strip_prefix("PjitFunction(")?.strip_suffix(')')
 }
 
-/// The class of every label of a trace.
+/// The class of every label that is seen on a host thread. The labels of device ops
+/// are far more, and would only cost time.
+#[derive(Debug)]
 pub struct HostClasses {
-    classes: Vec<HostClass>,
+    classes: Vec<Option<HostClass>>,
 }
 
 impl HostClasses {
-    /// Classifies every label of `model`.
+    /// Classifies the labels of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        Self { classes: model.labels().iter().map(|label| classify(model.str(label.name))).collect() }
+        let mut classes = vec![None; model.labels().len()];
+        for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
+            let label = slice.label_id();
+            if let Some(class @ None) = classes.get_mut(label.index()) {
+                *class = Some(classify(model.str(model.label(label).name)));
+            }
+        }
+        Self { classes }
     }
 
-    /// The class of a label.
+    /// The class of a label; [`HostClass::User`] for those of no host thread.
     pub fn class(&self, label: LabelId) -> HostClass {
-        self.classes.get(label.index()).copied().unwrap_or(User)
+        self.classes.get(label.index()).copied().flatten().unwrap_or(User)
     }
+
+    /// Whether a label is seen on a host thread.
+    pub fn knows(&self, label: LabelId) -> bool {
+        self.classes.get(label.index()).is_some_and(Option::is_some)
+    }
+}
+
+/// Threads of all hosts.
+pub(crate) fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
+    model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread)
 }
 
 #[cfg(test)]

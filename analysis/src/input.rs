@@ -17,7 +17,7 @@ use trace_model::{GroupId, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel,
 use crate::chips::Chip;
 use crate::core_time::CoreTime;
 use crate::gaps::{Cause, DeviceGaps, Gaps};
-use crate::host_class::{HostClass, HostClasses};
+use crate::host_class::HostClass;
 use crate::intervals::IntervalSet;
 use crate::ops::percent;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
@@ -81,11 +81,11 @@ impl Analysis for Input {
 
     fn run(cx: &Context<'_>) -> Result<InputReport, AnalysisError> {
         let gaps = cx.report::<Gaps>()?;
-        let classes = OpClasses::new(cx.model);
+        let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
         let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
         for device in &gaps.devices {
-            let infeed = infeed(cx, &classes, device.group)?;
+            let infeed = infeed(cx, classes, device.group)?;
             let whole = infeed.as_ref().map(|infeed| infeed.measure().ps());
             let length = device.program_ps + device.between_ps();
             devices.push(wait(device.core.clone(), length, whole, between(device)));
@@ -140,7 +140,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
     }
     let model = cx.model;
     let Ok(window) = scope_range(cx) else { return Vec::new() };
-    let classes = HostClasses::new(model);
+    let classes = cx.host_classes();
     let mut sums: BTreeMap<(&'static str, SourceId), Sum> = BTreeMap::new();
     for (slice, bytes) in model.slices_with(SliceAttr::TransferBytes) {
         let direction = match classes.class(slice.label_id()) {

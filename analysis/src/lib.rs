@@ -43,6 +43,7 @@ pub mod replay;
 mod report;
 pub mod roofline;
 mod scope;
+mod shared;
 pub mod sparse_cores;
 pub mod stats;
 pub mod step_parts;

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{OpId, ProgramId, SliceRef, TrackKind};
 
-use crate::category::OpClasses;
 use crate::hlo::{HloModule, InstructionRef};
 use crate::ops::{OpRow, Ops};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, Unit};
@@ -86,7 +85,7 @@ impl Analysis for Loops {
 
     fn run(cx: &Context<'_>) -> Result<LoopsReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
-        let classes = OpClasses::new(cx.model);
+        let classes = cx.classes();
         let is_loop = |op: OpId| classes.category(op) == "while";
         let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.op.is_some_and(is_loop)).collect();
         if rows.is_empty() {

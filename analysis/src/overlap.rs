@@ -32,7 +32,7 @@ mod table;
 use serde::Serialize;
 use trace_model::GroupId;
 
-use crate::category::{CollectiveKind, OpClasses};
+use crate::category::CollectiveKind;
 use crate::message::Message;
 use crate::{Analysis, AnalysisError, Context};
 
@@ -45,15 +45,15 @@ impl Analysis for Overlap {
     const TITLE: &'static str = "Communication and overlap";
 
     fn run(cx: &Context<'_>) -> Result<OverlapReport, AnalysisError> {
-        let classes = OpClasses::new(cx.model);
+        let classes = cx.classes();
         let mut traffic = Vec::new();
         for core in cx.tensor_cores() {
-            traffic.extend(Traffic::of(cx, &classes, core)?);
+            traffic.extend(Traffic::of(cx, classes, core)?);
         }
         if traffic.iter().all(|core| core.time.segments.is_empty()) {
             return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
         }
-        let (transfers, waits) = rows::rows(cx, &classes, &traffic);
+        let (transfers, waits) = rows::rows(cx, classes, &traffic);
         let summary = |(index, core): (usize, &Traffic)| CoreOverlap {
             skew_wait_ps: waits.get(&index).map(|wait| wait.ps()),
             ..core.summary(cx.model)

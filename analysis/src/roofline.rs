@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::OpGroup;
-use crate::ops::{CoreOps, OpRow, Ops, OpsReport};
+use crate::ops::{self, CoreOps, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::steps::{Step, Steps};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Scope, Table, Tabular, Unit};
@@ -168,12 +168,14 @@ impl Point {
     }
 
     /// All cores of a report together, `steps` steps of them.
-    fn of_cores(name: &str, ops: &OpsReport, off_ps: i64, steps: u32) -> Self {
-        let total = ops.cores.iter().fold(Work::default(), |sum, core| sum.plus(&work_of(core)));
-        let bytes = ops.cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
+    fn of_cores(name: &str, cores: &[CoreOps], off_ps: i64, steps: u32) -> Self {
+        let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&work_of(core)));
+        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
-        let time_ps = ((ops.total_time_ps - off_ps) as f64 * share).round() as i64;
-        Self::new(name, total.times(share), time_ps, &ops.peaks).with_bytes(bytes.map(|bytes| bytes * share))
+        let total_time_ps: i64 = cores.iter().map(|core| core.total_time_ps).sum();
+        let time_ps = ((total_time_ps - off_ps) as f64 * share).round() as i64;
+        let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
+        Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
     }
 
     fn of_op(row: &OpRow, peaks: &Peaks) -> Self {
@@ -207,7 +209,7 @@ fn work_of(core: &CoreOps) -> Work {
     Work { flops: core.work.flops.or(core.model_flops_as_bf16), ..core.work }
 }
 
-/// Each step is a report of its own: only where these together look at few rows.
+/// Each step is summed up op by op: only where these sums together are few.
 const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none outside of the whole trace and where the
@@ -227,8 +229,8 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError>
     let count = longest.map_or(0, <[Step]>::len) as u32;
     let last = first.number + count - 1;
     let over = |name: &str, first: u32, last: u32, count: u32| {
-        let ops = cx.scoped(Scope::Steps { first, last }).report::<Ops>();
-        ops.map(|ops| Point::of_cores(name, &ops, 0, count))
+        let cores = ops::cores(&cx.scoped(Scope::Steps { first, last }));
+        cores.map(|cores| Point::of_cores(name, &cores, 0, count))
     };
     // Steps of the host may lie where no device runs.
     let Ok(average) =
@@ -254,9 +256,9 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     });
     RooflineReport {
         ridges: ridges.collect(),
-        program: Point::of_cores("Program", ops, 0, 1),
+        program: Point::of_cores("Program", &ops.cores, 0, 1),
         program_without_host_io: (host_io > 0)
-            .then(|| Point::of_cores("Program without infeed and outfeed", ops, host_io, 1)),
+            .then(|| Point::of_cores("Program without infeed and outfeed", &ops.cores, host_io, 1)),
         average_step: None,
         steps: Vec::new(),
         devices: ops

@@ -6,6 +6,7 @@
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TrackKind};
 
+use crate::shared::Spans;
 use crate::steps::Steps;
 use crate::{AnalysisError, Context, Scope};
 
@@ -81,19 +82,10 @@ impl Context<'_> {
     /// `counts`; `None` where these have no slice.
     pub(crate) fn extent_of(&self, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<Window> {
         let counted = self.model.tracks_of(core).into_iter().filter(|&track| counts(self.model.track(track).kind));
-        let slices = counted.flat_map(|track| self.model.slices_on(track));
+        let spans = counted.map(|track| self.spans(track)).reduce(Spans::hull)?;
+        let range = spans.range?;
         // Steps and programs have only the timeline, ops mostly both clocks.
-        let (mut range, mut untimed, mut timed) = (None, None, None);
-        let widen = |sum: &mut Option<TimeRange>, part: TimeRange| *sum = Some(sum.map_or(part, |sum| sum.hull(part)));
-        for slice in slices {
-            widen(&mut range, slice.range());
-            match slice.device_range() {
-                Some(device) => widen(&mut timed, device),
-                None => widen(&mut untimed, slice.range()),
-            }
-        }
-        let range = range?;
-        let measured = match (timed, untimed) {
+        let measured = match (spans.timed, spans.untimed) {
             (Some(timed), Some(untimed)) => timed.hull(self.shifted(core, untimed)),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => range,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use trace_model::{GroupId, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use crate::stats::quantile;
-use crate::{AsyncRole, OpClass, OpClasses};
+use crate::{AsyncRole, Context, OpClass, OpClasses};
 
 /// A host's clock against that of the first host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +41,8 @@ type Ends = BTreeMap<SourceId, Vec<Vec<Timestamp>>>;
 
 /// Every host but the first against the first; empty with one host, and where
 /// collectives cannot be matched. `to_host` puts a span of a core on its host's clock.
-pub(super) fn host_offsets(model: &TraceModel, to_host: impl Fn(GroupId, TimeRange) -> TimeRange) -> Vec<HostOffset> {
+pub(super) fn host_offsets(cx: &Context<'_>, to_host: impl Fn(GroupId, TimeRange) -> TimeRange) -> Vec<HostOffset> {
+    let model = cx.model;
     let cores = model.tensor_cores();
     let mut hosts: Vec<SourceId> = cores.iter().map(|&core| model.group(core).source).collect();
     hosts.dedup();
@@ -49,12 +50,12 @@ pub(super) fn host_offsets(model: &TraceModel, to_host: impl Fn(GroupId, TimeRan
     if others.is_empty() {
         return Vec::new();
     }
-    let classes = OpClasses::new(model);
+    let classes = cx.classes();
     // Waiting for something that is long finished says nothing; better than nothing it is.
     let kinds: [fn(&OpClass) -> bool; 2] = [|class| class.role.is_none(), |class| class.role == Some(AsyncRole::Done)];
     let find = |is_kind: fn(&OpClass) -> bool| -> Vec<HostOffset> {
         let wanted = |class: &OpClass| class.is_collective() && is_kind(class);
-        let ends = ends(model, &cores, &classes, wanted, &to_host);
+        let ends = ends(model, &cores, classes, wanted, &to_host);
         others.iter().filter_map(|&host| offset(model, &ends, *first, host)).collect()
     };
     kinds.into_iter().map(find).find(|found| !found.is_empty()).unwrap_or_default()

@@ -33,10 +33,11 @@ use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, Trace
 
 pub use bounds::{Bound, Interval, Line};
 pub use hosts::HostOffset;
+pub(crate) use pairs::programs;
 pub use pairs::{Launches, Pair, PairedBy};
-pub(crate) use pairs::{host_threads, programs};
 pub(crate) use table::device_table;
 
+use crate::host_class::host_threads;
 use crate::{Analysis, AnalysisError, Context, Scope};
 
 /// The analysis `clocks`.
@@ -229,7 +230,7 @@ impl Analysis for Clocks {
         let launches = pairs::launches(cx.model);
         let devices: Vec<ClockShift> = launches.iter().filter_map(|launches| clock_shift(cx, launches)).collect();
         let clock = |core| devices.iter().find(|shift| shift.group == core).map(ClockShift::clock).unwrap_or_default();
-        let hosts = hosts::host_offsets(cx.model, |core, range| cx.with_clock(clock(core), core, range));
+        let hosts = hosts::host_offsets(cx, |core, range| cx.with_clock(clock(core), core, range));
         if devices.is_empty() && hosts.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model).to_owned()));
         }

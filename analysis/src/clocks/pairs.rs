@@ -8,10 +8,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
-use trace_model::{
-    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackId, TrackKind,
-};
+use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind};
 
+use crate::host_class::host_threads;
 /// How executions were found in the host's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -144,11 +143,6 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
         events.dones.sort_by_key(|slice| (slice.start(), slice.id()));
     }
     out
-}
-
-/// Threads of all hosts.
-pub(crate) fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
-    model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread)
 }
 
 /// Program executions of a core in time order.

@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{LabelId, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+use trace_model::{LabelId, SliceRef, TimeRange};
 
 use super::cache::CacheRole;
 use super::lazy::LazyRole;
-use crate::host_class::{HostClass, classify, pjit_function};
+use crate::Context;
+use crate::host_class::{HostClass, host_threads, pjit_function};
 use crate::intervals::IntervalSet;
 
 /// A load shorter than this is the check that precedes every execution.
@@ -36,8 +37,8 @@ struct Role {
 }
 
 impl Role {
-    fn of(name: &str) -> Self {
-        let phase = match classify(name) {
+    fn of(name: &str, class: HostClass) -> Self {
+        let phase = match class {
             class @ (HostClass::Compile | HostClass::Lower | HostClass::Trace | HostClass::Load) => Some(class),
             _ => None,
         };
@@ -64,8 +65,13 @@ pub(super) struct HostEvents<'a> {
 
 impl<'a> HostEvents<'a> {
     /// Collects from all host threads.
-    pub fn collect(model: &'a TraceModel, window: TimeRange) -> Self {
-        let roles: Vec<Role> = model.labels().iter().map(|label| Role::of(model.str(label.name))).collect();
+    pub fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
+        let (model, classes) = (cx.model, cx.host_classes());
+        let role = |label: LabelId| {
+            let name = || model.str(model.label(label).name);
+            if classes.knows(label) { Role::of(name(), classes.class(label)) } else { Role::default() }
+        };
+        let roles: Vec<Role> = model.label_ids().map(role).collect();
         let mut out = Self { phases: Vec::new(), calls: Vec::new(), cache: BTreeMap::new(), lazy: Vec::new() };
         if !roles.iter().any(|role| role.matters()) {
             return out;
@@ -118,11 +124,6 @@ impl<'a> HostEvents<'a> {
     pub fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
         self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
     }
-}
-
-/// Threads of hosts.
-pub(super) fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
-    model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread)
 }
 
 /// What is around a slice, from the inside.

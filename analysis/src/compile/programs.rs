@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
-use super::events::host_threads;
 use crate::Context;
+use crate::host_class::host_threads;
 use crate::steps::function_of;
 
 /// A program that ran.

@@ -31,7 +31,6 @@ mod tests;
 
 use serde::Serialize;
 
-use crate::category::OpClasses;
 use crate::{Analysis, AnalysisError, Context};
 
 /// The analysis `dcn`.
@@ -174,8 +173,8 @@ impl Analysis for Dcn {
     const TITLE: &'static str = "Communication between slices";
 
     fn run(cx: &Context<'_>) -> Result<DcnReport, AnalysisError> {
-        let classes = OpClasses::new(cx.model);
-        let device = device::collect(cx, &classes)?;
+        let classes = cx.classes();
+        let device = device::collect(cx, classes)?;
         let host = host::collect(cx)?;
         if device.devices.is_empty() && host.is_empty() {
             return Err(AnalysisError::NotApplicable(

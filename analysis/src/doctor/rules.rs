@@ -6,7 +6,6 @@ use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
 use super::{Finding, clock_shifts};
 use crate::Context;
-use crate::category::OpClasses;
 use crate::clocks::Sync;
 use crate::hlo_text::HloText;
 use crate::peaks::{PeakSource, Peaks};
@@ -191,7 +190,7 @@ fn partial_hosts(cx: &Context<'_>) -> Option<Finding> {
     if captured == 0 {
         return None;
     }
-    let classes = OpClasses::new(model);
+    let classes = cx.classes();
     let mut largest: Option<(usize, &str)> = None;
     for id in model.labels().iter().filter_map(|label| label.op).filter(|&op| classes.class(op).is_collective()) {
         let op = model.op(id);

@@ -24,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use serde::Serialize;
 use trace_model::{LabelId, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
 
-use crate::clocks::host_threads;
-use crate::host_class::{HostClass, HostClasses, is_input_loader, is_python_wait, stripped};
+use crate::Context;
+use crate::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
 
 /// Why a device has nothing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -133,8 +133,9 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 /// What the hosts did, each in time order without overlaps; instants at which
 /// nothing was recorded are left out.
-pub(super) fn activity(model: &TraceModel) -> BTreeMap<SourceId, Vec<Doing>> {
-    let threads = Threads::new(model);
+pub(super) fn activity(cx: &Context<'_>) -> BTreeMap<SourceId, Vec<Doing>> {
+    let model = cx.model;
+    let threads = Threads::new(cx);
     let mut by_host: BTreeMap<SourceId, Vec<TrackId>> = BTreeMap::new();
     for track in host_threads(model) {
         by_host.entry(model.group(model.track(track).group).source).or_default().push(track);
@@ -172,10 +173,17 @@ struct Kind {
     is_call: bool,
 }
 
+impl Kind {
+    const UNKNOWN: Self = Self { class: HostClass::User, user: Cause::User, feeds: false, is_call: false };
+}
+
 impl<'a> Threads<'a> {
-    fn new(model: &'a TraceModel) -> Self {
-        let classes = HostClasses::new(model);
+    fn new(cx: &Context<'a>) -> Self {
+        let (model, classes) = (cx.model, cx.host_classes());
         let kind = |label: LabelId| {
+            if !classes.knows(label) {
+                return Kind::UNKNOWN;
+            }
             let name = model.str(model.label(label).name);
             let class = classes.class(label);
             let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
@@ -194,8 +202,7 @@ impl<'a> Threads<'a> {
     }
 
     fn kind(&self, slice: SliceRef<'_>) -> Kind {
-        let unknown = Kind { class: HostClass::User, user: Cause::User, feeds: false, is_call: false };
-        self.kinds.get(slice.label_id().index()).copied().unwrap_or(unknown)
+        self.kinds.get(slice.label_id().index()).copied().unwrap_or(Kind::UNKNOWN)
     }
 
     /// Whether a thread calls programs, or marks steps.

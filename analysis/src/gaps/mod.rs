@@ -23,11 +23,11 @@ use trace_model::GroupId;
 pub use activity::Cause;
 pub use inside::InsidePrograms;
 
-use crate::clocks::host_threads;
+use crate::host_class::host_threads;
 use crate::ops::percent;
 use crate::report::{Metric, Provenance, Unit};
 use crate::steps::Steps;
-use crate::{Analysis, AnalysisError, Context, OpClasses};
+use crate::{Analysis, AnalysisError, Context};
 
 /// The analysis `gaps`.
 pub struct Gaps;
@@ -188,14 +188,14 @@ impl Analysis for Gaps {
                         traced";
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
-        let activity = activity::activity(model);
-        let classes = OpClasses::new(model);
+        let activity = activity::activity(cx);
+        let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
         for core in cores {
             let doing = activity.get(&model.group(core).source).map(Vec::as_slice).unwrap_or_default();
             if let Some(mut gaps) = device::device_gaps(cx, core, doing, steps.as_deref())? {
-                gaps.inside = inside::inside_programs(cx, &classes, core)?;
+                gaps.inside = inside::inside_programs(cx, classes, core)?;
                 devices.push(gaps);
             }
         }

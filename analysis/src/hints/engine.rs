@@ -8,7 +8,7 @@ use super::report::{CannotTell, Hint, HintOp, HintsReport, SavingBy, Severity, S
 use super::rule::{Finding, Rule, Saving};
 use super::{Facts, Page};
 use crate::AnalysisError;
-use crate::ops::{OpRow, Ops};
+use crate::ops::OpRow;
 use crate::replay::Change;
 
 /// Savings below this share of a step are not worth a hint.
@@ -73,14 +73,14 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
 }
 
 /// The row of each op, for names and times.
-type Rows = BTreeMap<OpId, OpRow>;
+type Rows<'a> = BTreeMap<OpId, &'a OpRow>;
 
-fn rows_by_op(facts: &Facts<'_>) -> Rows {
-    let Ok(ops) = facts.report::<Ops>() else { return Rows::new() };
-    ops.rows.iter().filter_map(|row| Some((row.op?, row.clone()))).collect()
+fn rows_by_op<'a>(facts: &'a Facts<'_>) -> Rows<'a> {
+    let rows = facts.ops().map(|ops| ops.rows.as_slice()).unwrap_or_default();
+    rows.iter().filter_map(|row| Some((row.op?, row))).collect()
 }
 
-fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows) -> Option<String> {
+fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>) -> Option<String> {
     let ops: Vec<(&str, Option<&str>)> = finding
         .ops
         .iter()
@@ -145,7 +145,7 @@ fn hint_of(
     priced: Priced,
     overlaps_with: Vec<&'static str>,
     percent: impl Fn(Picos) -> Option<f64>,
-    rows: &Rows,
+    rows: &Rows<'_>,
 ) -> Hint {
     let Priced { rule, finding, saving, by } = priced;
     let saving_percent = saving.and_then(percent);

@@ -20,7 +20,7 @@ pub struct Facts<'a> {
     /// What the program is written in, as far as the trace tells.
     pub framework: Framework,
     /// Of every op.
-    pub classes: OpClasses,
+    pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
 }
@@ -39,7 +39,7 @@ pub struct StepTime {
 impl<'a> Facts<'a> {
     /// Of this context.
     pub fn new(cx: &'a Context<'a>) -> Self {
-        let (framework, classes) = (Framework::of(cx.model), OpClasses::new(cx.model));
+        let (framework, classes) = (Framework::of(cx.model), cx.classes());
         Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new() }
     }
 

@@ -67,7 +67,7 @@ impl Context<'_> {
     /// The HLO of a program, parsed when first asked for; or why there is none.
     pub fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
         let slot = {
-            let mut programs = self.reports.hlo.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut programs = self.reports.shared.hlo.programs.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(programs.entry(program).or_default())
         };
         slot.get_or_init(|| self.parse_hlo(program).map(Arc::new)).clone()
@@ -84,17 +84,19 @@ impl Context<'_> {
     /// the capture holds it, else what the op's line of text tells; `None` where there
     /// is neither.
     pub fn instruction(&self, op: OpId) -> Option<InstructionRef> {
-        let op = self.model.op(op);
-        let in_program = || {
-            let module = self.hlo(op.program?).ok()?;
-            let id = module.find(self.model.str(op.name))?;
-            InstructionRef::new(module, id)
-        };
         let in_text = || {
-            let module = HloModule::from_text(self.model.str(op.hlo_text?))?;
+            let module = HloModule::from_text(self.model.str(self.model.op(op).hlo_text?))?;
             let last = InstructionId((module.instructions.len() as u32).checked_sub(1)?);
             InstructionRef::new(Arc::new(module), last)
         };
-        in_program().or_else(in_text)
+        self.instruction_of_program(op).or_else(in_text)
+    }
+
+    /// The same of the whole program only.
+    pub fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef> {
+        let op = self.model.op(op);
+        let module = self.hlo(op.program?).ok()?;
+        let id = module.find(self.model.str(op.name))?;
+        InstructionRef::new(module, id)
     }
 }

@@ -24,7 +24,6 @@ use serde::Serialize;
 
 use crate::category::OpGroup;
 use crate::chips::Chip;
-use crate::hlo::Origin;
 use crate::ops::Ops;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context};
@@ -66,12 +65,11 @@ impl Analysis for Matmuls {
         let tile = tile(cx, &ops.peaks);
         let mut rows = Vec::new();
         for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
-            let Some(instruction) = row.op.and_then(|op| cx.instruction(op)) else { continue };
             let is_matmul = row.group == OpGroup::MatMul;
             // Text shows nothing of what is in other fusions.
-            if is_matmul || instruction.module().origin == Origin::Proto {
-                rows.extend(MatmulRow::new(row, &instruction, tile, is_matmul));
-            }
+            let find = if is_matmul { Context::instruction } else { Context::instruction_of_program };
+            let Some(instruction) = row.op.and_then(|op| find(cx, op)) else { continue };
+            rows.extend(MatmulRow::new(row, &instruction, tile, is_matmul));
         }
         if rows.is_empty() {
             let why = "no op of this capture multiplies matrices: there is no dot, convolution or fusion of one";

@@ -12,6 +12,7 @@
 //! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
 //!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
 
+mod costs;
 mod estimate;
 mod precision;
 mod row;
@@ -20,16 +21,20 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::Work;
-use crate::category::{OpClasses, OpGroup};
+use crate::category::OpGroup;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context};
+pub(crate) use costs::TextCosts;
+use costs::{Basis, Costs, MemoryRule};
 pub use row::{CoreOpTime, MemoryBytes, OpRow};
-use sums::{CoreSums, MemoryRule, OpSums, Subject, is_leaf};
+use sums::{CoreSums, OpSums, Subject, is_leaf};
 
 /// The analysis `ops`.
 pub struct Ops;
@@ -147,16 +152,28 @@ impl Analysis for Ops {
     const TITLE: &'static str = "Op statistics";
 
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
-        let classes = OpClasses::new(cx.model);
-        let cores = cx.tensor_cores();
-        let sums =
-            cores.par_iter().map(|&core| CoreSums::collect(cx, core, &classes)).collect::<Result<Vec<_>, _>>()?;
-        let sums: Vec<CoreSums> = sums.into_iter().flatten().collect();
-        if sums.iter().all(|core| core.subjects(cx.model).next().is_none()) {
-            return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
-        }
-        Ok(report(cx, &classes, &sums))
+        let sums = sums(cx)?;
+        Ok(report(cx, &sums))
     }
+}
+
+/// The sums of all cores in the scope of `cx`.
+fn sums(cx: &Context<'_>) -> Result<Vec<CoreSums>, AnalysisError> {
+    // Before the threads start: they would wait for each other.
+    let classes = cx.classes();
+    let cores = cx.tensor_cores();
+    let sums = cores.par_iter().map(|&core| CoreSums::collect(cx, core, classes)).collect::<Result<Vec<_>, _>>()?;
+    let sums: Vec<CoreSums> = sums.into_iter().flatten().collect();
+    if sums.iter().all(|core| core.subjects().next().is_none()) {
+        return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
+    }
+    Ok(sums)
+}
+
+/// What [`OpsReport::cores`] would be in the scope of `cx`, for those who need no rows.
+pub(crate) fn cores(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
+    let basis = Basis::of(cx);
+    Ok(sums(cx)?.iter().map(|core| core_report(cx, &basis, core)).collect())
 }
 
 /// What is in the trace instead of TPU ops.
@@ -176,21 +193,21 @@ fn why_no_ops(cx: &Context<'_>) -> String {
     reason.to_owned()
 }
 
-fn report(cx: &Context<'_>, classes: &OpClasses, sums: &[CoreSums]) -> OpsReport {
-    let rule = MemoryRule::of(cx.model);
-    let cores: Vec<CoreOps> = sums.iter().map(|core| core_report(cx, classes, core, rule)).collect();
+fn report(cx: &Context<'_>, sums: &[CoreSums]) -> OpsReport {
+    let basis = Basis::of(cx);
+    let cores: Vec<CoreOps> = sums.iter().map(|core| core_report(cx, &basis, core)).collect();
     let total_time_ps: i64 = cores.iter().map(|core| core.total_time_ps).sum();
     let op_time_ps: i64 = cores.iter().map(|core| core.op_time_ps).sum();
     let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
     let idle_ps = cores.iter().map(|core| core.idle_ps).sum();
-    let frame = row::Frame { cx, classes, rule, peaks: &peaks, total_time_ps, op_time_ps };
+    let frame = row::Frame { basis: &basis, peaks: &peaks, total_time_ps, op_time_ps };
     let mut rows = rows(&frame, sums);
     rows.sort_by(|a, b| {
         b.self_time_ps.cmp(&a.self_time_ps).then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
     });
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
     let hbm_is_estimated = rows.iter().any(|row| row.hbm_estimate_bytes.is_some());
-    let mut notes = notes(&rows, rule);
+    let mut notes = notes(&rows, basis.rule);
     if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
         notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
     }
@@ -199,12 +216,12 @@ fn report(cx: &Context<'_>, classes: &OpClasses, sums: &[CoreSums]) -> OpsReport
 
 /// One row an op, its executions on all cores together.
 fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
-    let model = frame.cx.model;
-    let count = model.ops().len() + model.labels().len();
-    let mut merged: Vec<(OpSums, Vec<CoreOpTime>)> = vec![Default::default(); count];
+    let model = frame.basis.model;
+    let mut merged: BTreeMap<Subject, (OpSums, Vec<CoreOpTime>)> = BTreeMap::new();
     for core in cores {
         let name = model.device_name(core.core);
-        for (slot, sums) in merged.iter_mut().zip(&core.sums).filter(|(_, sums)| sums.occurrences > 0) {
+        for (subject, sums) in core.subjects() {
+            let slot = merged.entry(subject).or_default();
             slot.0.merge(sums);
             slot.1.push(CoreOpTime {
                 core: name.clone(),
@@ -214,12 +231,10 @@ fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
             });
         }
     }
-    let subjects = model.op_ids().map(Subject::Op).chain(model.label_ids().map(Subject::Label));
-    let ran = subjects.zip(merged).filter(|(_, (sums, _))| sums.occurrences > 0);
-    ran.map(|(subject, (sums, per_core))| frame.row(subject, &sums, per_core)).collect()
+    merged.into_iter().map(|(subject, (sums, per_core))| frame.row(subject, &sums, per_core)).collect()
 }
 
-fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: MemoryRule) -> CoreOps {
+fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps {
     let group = cx.model.group(core.core);
     let mut out = CoreOps {
         core: core.core,
@@ -245,9 +260,9 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
         wait_ps: 0,
         peaks: Peaks::of(cx, core.core),
     };
-    for (subject, sums) in core.subjects(cx.model) {
+    for (subject, sums) in core.subjects() {
         let (op, class) = match subject {
-            Subject::Op(op) => (Some(cx.model.op(op)), classes.class(op)),
+            Subject::Op(op) => (Some(op), basis.classes.class(op)),
             Subject::Label(_) => (None, crate::category::OpClass::default()),
         };
         let self_ps = sums.self_time.ps();
@@ -263,7 +278,7 @@ fn core_report(cx: &Context<'_>, classes: &OpClasses, core: &CoreSums, rule: Mem
                 out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
                 out.scale_recorded_ps += time.ps();
             }
-            let costs = sums.costs(cx.model, op, class, rule, &out.peaks);
+            let costs = basis.costs(op, sums, &out.peaks);
             let flops = costs.flops_as_bf16();
             if class.group == OpGroup::MatMul || class.is_custom_call && flops.is_some() {
                 out.mxu_time_ps += sums.total.ps();
@@ -296,7 +311,7 @@ fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
     }
 }
 
-fn add_work(work: &mut Work, costs: &sums::Costs) {
+fn add_work(work: &mut Work, costs: &Costs) {
     add(&mut work.flops, costs.flops);
     let memory = costs.memory;
     add(&mut work.hbm_bytes, costs.hbm_bytes());

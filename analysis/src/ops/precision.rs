@@ -14,23 +14,26 @@ use crate::peaks::Peaks;
 
 /// Kinds of elements that chips multiply faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Narrow {
+pub(super) enum Narrow {
     Int8,
     Fp8,
     Int4,
 }
 
-/// Rate over the bf16 rate; `None` where it is the same, not certain or not published.
-pub(super) fn speedup(text: &str, peaks: &Peaks) -> Option<f64> {
-    let rate = match narrow(text)? {
-        Narrow::Int8 => peaks.int8_speedup,
-        Narrow::Fp8 => peaks.fp8_speedup,
-        Narrow::Int4 => peaks.int4_speedup,
-    };
-    rate.filter(|&rate| rate > 1.0)
+impl Narrow {
+    /// Rate over the bf16 rate; `None` where it is the same or not published.
+    pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
+        let rate = match self {
+            Self::Int8 => peaks.int8_speedup,
+            Self::Fp8 => peaks.fp8_speedup,
+            Self::Int4 => peaks.int4_speedup,
+        };
+        rate.filter(|&rate| rate > 1.0)
+    }
 }
 
-fn narrow(text: &str) -> Option<Narrow> {
+/// What a matrix op multiplies; `None` where that is not certain, or wide.
+pub(super) fn narrow(text: &str) -> Option<Narrow> {
     let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
     let operands = hlo.operand_list();
     let [left, right] = operands.as_slice() else { return None };
@@ -58,7 +61,7 @@ mod tests {
         let text = format!(
             "%d = s32[8,8]{{1,0}} {opcode}({left}[8,8]{{1,0}} %a, {right}[8,8]{{1,0}} %b), dim_labels=bf_io->bf"
         );
-        speedup(&text, &Peaks::choose(None, Chip::named(chip)))
+        narrow(&text)?.speedup(&Peaks::choose(None, Chip::named(chip)))
     }
 
     #[test]
@@ -78,6 +81,6 @@ mod tests {
         assert_eq!(on("v5e", "bf16", "bf16", "dot"), None);
         assert_eq!(on("v5e", "s8", "s8", "fusion"), None);
         assert_eq!(on("v5e", "s8", "s4", "dot"), None);
-        assert_eq!(speedup("", &Peaks::default()), None);
+        assert_eq!(narrow(""), None);
     }
 }

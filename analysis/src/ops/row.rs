@@ -3,11 +3,11 @@
 use serde::Serialize;
 use trace_model::{OpId, Picos};
 
+use super::costs::Basis;
 use super::percent;
-use super::sums::{MemoryRule, OpSums, Subject, is_leaf};
-use crate::Context;
+use super::sums::{OpSums, Subject, is_leaf};
 use crate::bound::{BoundBy, Work, ratio};
-use crate::category::{CollectiveKind, OpClass, OpClasses, OpGroup};
+use crate::category::{CollectiveKind, OpClass, OpGroup};
 use crate::peaks::Peaks;
 
 /// Bytes by memory and direction.
@@ -152,9 +152,7 @@ pub struct OpRow {
 
 /// What all rows have in common.
 pub(super) struct Frame<'a> {
-    pub cx: &'a Context<'a>,
-    pub classes: &'a OpClasses,
-    pub rule: MemoryRule,
+    pub basis: &'a Basis<'a>,
     pub peaks: &'a Peaks,
     pub total_time_ps: i64,
     pub op_time_ps: i64,
@@ -163,7 +161,7 @@ pub(super) struct Frame<'a> {
 impl Frame<'_> {
     /// The row of one op.
     pub fn row(&self, subject: Subject, sums: &OpSums, per_core: Vec<CoreOpTime>) -> OpRow {
-        let model = self.cx.model;
+        let model = self.basis.model;
         let mut row = self.times(sums, per_core);
         match subject {
             Subject::Label(label) => {
@@ -171,11 +169,11 @@ impl Frame<'_> {
                 row.is_leaf = is_leaf(OpClass::default(), sums);
             }
             Subject::Op(id) => {
-                let (op, class) = (model.op(id), self.classes.class(id));
+                let (op, class) = (model.op(id), self.basis.classes.class(id));
                 row.op = Some(id);
                 model.str(op.name).clone_into(&mut row.name);
                 row.program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
-                self.classes.category(id).clone_into(&mut row.category);
+                self.basis.classes.category(id).clone_into(&mut row.category);
                 row.group = class.group;
                 row.collective = class.collective;
                 row.is_async = class.is_async();
@@ -184,7 +182,7 @@ impl Frame<'_> {
                 row.is_remat = class.is_remat;
                 row.framework_name = op.framework_name.map(|name| model.str(name).to_owned());
                 row.source = op.source.map(|source| model.str(source).to_owned());
-                let costs = sums.costs(model, op, class, self.rule, self.peaks);
+                let costs = self.basis.costs(id, sums, self.peaks);
                 row.flops = costs.flops;
                 row.model_flops = costs.model_flops;
                 row.bytes = costs.bytes;

@@ -1,24 +1,32 @@
 //! What happened on one core, op by op.
 //!
 //! One pass over the op track of a core adds up times; static costs are applied
-//! afterwards, once per op. Times are those of [`SliceRef::measured_dur`], the
+//! afterwards, once per op ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the
 //! device's own clock where there is one.
 
 use trace_model::{
-    Access, GroupId, LabelId, MemorySpace, Op, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel,
-    TrackId, TrackKind,
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
 };
 
-use crate::category::{OpClass, OpClasses, OpGroup};
+use crate::category::{OpClass, OpClasses};
 use crate::intervals::IntervalSet;
-use crate::peaks::Peaks;
 use crate::{AnalysisError, Context, Scope, Window};
 
 /// What slices are grouped by: the op, or the label of slices without one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     Op(OpId),
     Label(LabelId),
+}
+
+impl Subject {
+    fn of(slice: SliceRef<'_>) -> Self {
+        Self::new(slice.label_id(), slice.op())
+    }
+
+    fn new(label: LabelId, op: Option<OpId>) -> Self {
+        op.map_or(Self::Label(label), Self::Op)
+    }
 }
 
 /// Executions of one op on one core.
@@ -45,66 +53,13 @@ pub(super) struct CoreSums {
     pub core: GroupId,
     /// Over which idle time is measured, see [`op_window`].
     pub window: Window,
-    /// By subject: ops first, then labels.
-    pub sums: Vec<OpSums>,
+    /// What ran, ops first.
+    sums: Vec<(Subject, OpSums)>,
     /// Leaf ops that keep the core on duty, by the clock that timed them.
     pub busy: IntervalSet,
     /// The same as `XProf` takes it: every op that is not off duty, containers
     /// too, on the timeline.
     pub on_duty: IntervalSet,
-}
-
-/// Costs of all executions of an op.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Costs {
-    pub flops: Option<u64>,
-    pub model_flops: Option<u64>,
-    pub bytes: Option<u64>,
-    pub memory: Option<super::MemoryBytes>,
-    /// HBM bytes concluded from shapes, where `memory` is not recorded.
-    pub hbm_estimate: Option<u64>,
-    /// How much faster than bf16 its operands are multiplied, where certain.
-    pub speedup: Option<f64>,
-}
-
-impl Costs {
-    /// Operations of the algorithm, as many as take the same time in bf16.
-    pub fn model_flops_as_bf16(&self) -> Option<f64> {
-        self.model_flops.map(|flops| flops as f64 / self.speedup.unwrap_or(1.0))
-    }
-
-    /// Operations at the bf16 rate; from those of the algorithm where only these are known.
-    pub fn flops_as_bf16(&self) -> Option<f64> {
-        self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
-    }
-
-    /// HBM traffic as recorded, else as estimated.
-    pub fn hbm_bytes(&self) -> Option<u64> {
-        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate)
-    }
-}
-
-/// How bytes are split over memories where an op has no recorded split.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MemoryRule {
-    /// Recorded for other ops of this capture: unknown for those without.
-    Recorded,
-    /// Lost with the format: concluded from shapes.
-    FromShapes,
-    /// All of it is HBM traffic: a capture from before the split was recorded.
-    AllIsHbm,
-}
-
-impl MemoryRule {
-    pub fn of(model: &TraceModel) -> Self {
-        let split = model.ops().iter().any(|op| !op.memory.is_empty());
-        let could_split = model.sources().iter().all(|source| source.format == "xplane");
-        match (split, could_split) {
-            (true, _) => Self::Recorded,
-            (false, true) => Self::AllIsHbm,
-            (false, false) => Self::FromShapes,
-        }
-    }
 }
 
 /// The window that shares and idle time of a core refer to: for the whole trace
@@ -122,26 +77,57 @@ impl CoreSums {
     pub fn collect(cx: &Context<'_>, core: GroupId, classes: &OpClasses) -> Result<Option<Self>, AnalysisError> {
         let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else { return Ok(None) };
         let Some(window) = op_window(cx, core)? else { return Ok(None) };
-        let mut sums = vec![OpSums::default(); cx.model.ops().len() + cx.model.labels().len()];
+        let mut sums = Sums::new(cx.model);
         let has_scale = cx.model.slices_with(SliceAttr::TimeScaleBits).next().is_some();
         for slice in slices_in(cx, track, window) {
-            sums[index(cx.model, slice)].add(slice, has_scale);
+            sums.at(Subject::of(slice)).add(slice, has_scale);
             if let Some(parent) = slice.parent() {
-                sums[index(cx.model, parent)].has_children = true;
+                sums.at(Subject::of(parent)).has_children = true;
             }
         }
         if cx.scope == Scope::WholeTrace {
             add_aggregates(cx.model, core, &mut sums);
         }
-        let (busy, on_duty) = duty(cx, track, window, classes, &sums);
+        let (busy, on_duty) = duty(cx, track, window, classes, &mut sums);
+        let mut sums = sums.found;
+        // Of an op around the scope only what is inside ran.
+        sums.retain(|(_, sums)| sums.occurrences > 0);
+        sums.sort_unstable_by_key(|&(subject, _)| subject);
         Ok(Some(Self { core, window, sums, busy, on_duty }))
     }
 
-    /// Everything that ran, with its sums.
-    pub fn subjects<'a>(&'a self, model: &'a TraceModel) -> impl Iterator<Item = (Subject, &'a OpSums)> {
-        let ops = model.op_ids().map(Subject::Op);
-        let labels = model.label_ids().map(Subject::Label);
-        ops.chain(labels).zip(&self.sums).filter(|(_, sums)| sums.occurrences > 0)
+    /// Everything that ran, with its sums; ops first, then labels.
+    pub fn subjects(&self) -> impl Iterator<Item = (Subject, &OpSums)> {
+        self.sums.iter().map(|(subject, sums)| (*subject, sums))
+    }
+}
+
+/// Sums of a part of the trace, in which few of all ops may run.
+struct Sums {
+    /// By number of the op, then of the label: its place in `found`, or [`NOWHERE`].
+    places: Vec<u32>,
+    ops: usize,
+    found: Vec<(Subject, OpSums)>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Sums {
+    fn new(model: &TraceModel) -> Self {
+        let ops = model.ops().len();
+        Self { places: vec![NOWHERE; ops + model.labels().len()], ops, found: Vec::new() }
+    }
+
+    fn at(&mut self, subject: Subject) -> &mut OpSums {
+        let place = &mut self.places[match subject {
+            Subject::Op(op) => op.index(),
+            Subject::Label(label) => self.ops + label.index(),
+        }];
+        if *place == NOWHERE {
+            *place = self.found.len() as u32;
+            self.found.push((subject, OpSums::default()));
+        }
+        &mut self.found[*place as usize].1
     }
 }
 
@@ -149,10 +135,6 @@ impl CoreSums {
 /// recorded; otherwise whatever had ops inside is a container too.
 pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
     !class.may_have_inner_ops && (class.category_recorded || !sums.has_children)
-}
-
-fn index(model: &TraceModel, slice: SliceRef<'_>) -> usize {
-    slice.op().map_or_else(|| model.ops().len() + slice.label_id().index(), OpId::index)
 }
 
 fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Iterator<Item = SliceRef<'a>> {
@@ -171,28 +153,26 @@ fn duty(
     track: TrackId,
     window: Window,
     classes: &OpClasses,
-    sums: &[OpSums],
+    sums: &mut Sums,
 ) -> (IntervalSet, IntervalSet) {
     let on_duty_slices = || {
         slices_in(cx, track, window)
             .map(|slice| (slice, classes.class_of(slice.op())))
             .filter(|(_, class)| !class.is_off_duty)
     };
-    let leaves = on_duty_slices().filter(|&(slice, class)| is_leaf(class, &sums[index(cx.model, slice)]));
+    let leaves = on_duty_slices().filter(|&(slice, class)| is_leaf(class, sums.at(Subject::of(slice))));
     let busy = leaves.map(|(slice, _)| slice.measured_range()).collect();
     let on_duty = on_duty_slices().map(|(slice, _)| slice.range()).collect();
     (busy, on_duty)
 }
 
-fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut [OpSums]) {
+fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {
     for aggregate in model.aggregates() {
         let track = model.track(aggregate.track);
         if track.group != core || track.kind != TrackKind::Ops {
             continue;
         }
-        let label = model.label(aggregate.label);
-        let at = label.op.map_or_else(|| model.ops().len() + aggregate.label.index(), OpId::index);
-        let sum = &mut sums[at];
+        let sum = sums.at(Subject::new(aggregate.label, model.label(aggregate.label).op));
         sum.occurrences += aggregate.occurrences;
         sum.total += aggregate.total;
         sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
@@ -204,7 +184,7 @@ fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
     a.into_iter().chain(b).min()
 }
 
-fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
+pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
     match (sum, value) {
         (Some(sum), Some(value)) => Some(sum.saturating_add(value)),
         (sum, value) => sum.or(value),
@@ -251,76 +231,5 @@ impl OpSums {
         self.event_model_flops = plus(self.event_model_flops, other.event_model_flops);
         self.event_bytes = plus(self.event_bytes, other.event_bytes);
         self.has_children |= other.has_children;
-    }
-
-    /// Costs of these executions. Static costs are per execution. Custom calls add
-    /// what each execution says; 0 there is "not declared", so it counts as unknown.
-    pub fn costs(&self, model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule, peaks: &Peaks) -> Costs {
-        let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(self.occurrences));
-        let memory = super::MemoryBytes::of(op, self.occurrences);
-        let mut costs = if class.is_custom_call {
-            let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
-            Costs {
-                flops: declared(op.flops, self.event_flops),
-                model_flops: declared(op.model_flops, self.event_model_flops),
-                bytes: declared(op.bytes_accessed, self.event_bytes),
-                memory: memory.filter(|memory| memory.total() > 0),
-                ..Costs::default()
-            }
-        } else {
-            let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
-            let (flops, model_flops) = (times(op.flops), times(op.model_flops));
-            Costs { flops, model_flops, bytes, memory, ..Costs::default() }
-        };
-        // Zero operations of the algorithm means that they are the same.
-        match costs.model_flops.filter(|&flops| flops > 0) {
-            Some(_) if class.group == OpGroup::MatMul => {
-                let text = op.hlo_text.map(|text| model.str(text)).unwrap_or_default();
-                costs.speedup = super::precision::speedup(text, peaks);
-            }
-            Some(_) => {}
-            None => costs.model_flops = costs.flops,
-        }
-        if costs.memory.is_none() {
-            match rule {
-                MemoryRule::Recorded => {}
-                MemoryRule::AllIsHbm => {
-                    costs.memory =
-                        costs.bytes.map(|bytes| super::MemoryBytes { hbm_bytes: bytes, ..Default::default() });
-                }
-                MemoryRule::FromShapes => costs.hbm_estimate = times(super::estimate::hbm_bytes(model, op, class)),
-            }
-        }
-        costs
-    }
-}
-
-impl super::MemoryBytes {
-    /// The recorded split of `occurrences` executions.
-    fn of(op: &Op, occurrences: u64) -> Option<Self> {
-        if op.memory.is_empty() {
-            return None;
-        }
-        let mut sum = Self::default();
-        for part in &op.memory {
-            let bytes = part.bytes.saturating_mul(occurrences);
-            let add = |slot: &mut u64| *slot = slot.saturating_add(bytes);
-            match (part.space, part.access) {
-                (MemorySpace::Hbm, access) => {
-                    add(&mut sum.hbm_bytes);
-                    match access {
-                        Access::Read => add(&mut sum.hbm_read_bytes),
-                        Access::Write => add(&mut sum.hbm_write_bytes),
-                        Access::Unknown => {}
-                    }
-                }
-                (MemorySpace::Cmem, Access::Read) => add(&mut sum.cmem_read_bytes),
-                (MemorySpace::Cmem, Access::Write) => add(&mut sum.cmem_write_bytes),
-                (MemorySpace::Vmem, Access::Read) => add(&mut sum.vmem_read_bytes),
-                (MemorySpace::Vmem, Access::Write) => add(&mut sum.vmem_write_bytes),
-                _ => add(&mut sum.other_bytes),
-            }
-        }
-        Some(sum)
     }
 }

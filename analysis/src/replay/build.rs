@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp};
 
 use super::schedule::{Core, Kind, Member, Piece, Schedule, Transfer};
-use crate::category::{OpClass, OpClasses};
+use crate::category::OpClass;
 use crate::core_time::CoreTime;
 use crate::{AnalysisError, Context};
 
@@ -39,11 +39,11 @@ impl Flight {
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
-    let classes = OpClasses::new(cx.model);
+    let classes = cx.classes();
     let mut schedule = Schedule { cores: Vec::new(), transfers: Vec::new(), unmatched: 0 };
     let mut flights = Vec::new();
     for group in cx.tensor_cores() {
-        let Some(time) = CoreTime::of(cx, &classes, group)? else { continue };
+        let Some(time) = CoreTime::of(cx, classes, group)? else { continue };
         if time.segments.is_empty() {
             continue;
         }

@@ -128,15 +128,15 @@ impl Analysis for SparseCores {
                     .to_owned(),
             ));
         }
-        let classes = OpClasses::new(cx.model);
+        let classes = cx.classes();
         let mut sums: BTreeMap<trace_model::LabelId, OpSums> = BTreeMap::new();
         let mut cores = Vec::new();
         for &(core, device) in &pairs {
-            cores.push(core_row(cx, &classes, core, device)?);
+            cores.push(core_row(cx, classes, core, device)?);
             add_ops(cx, core, &mut sums)?;
         }
-        let (offloads, unmatched) = offload::offloads(cx, &classes, &pairs)?;
-        Ok(SparseCoresReport { cores, ops: op_rows(cx.model, &classes, &sums), offloads, unmatched })
+        let (offloads, unmatched) = offload::offloads(cx, classes, &pairs)?;
+        Ok(SparseCoresReport { cores, ops: op_rows(cx.model, classes, &sums), offloads, unmatched })
     }
 }
 

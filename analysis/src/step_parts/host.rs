@@ -84,7 +84,7 @@ impl HostPhase {
 /// Asks host threads what they did.
 pub(super) struct HostPhases<'a> {
     cx: Context<'a>,
-    classes: HostClasses,
+    classes: &'a HostClasses,
     threads: Vec<TrackId>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> HostPhases<'a> {
     pub fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
         let threads = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread).collect();
-        Self { cx: *cx, classes: HostClasses::new(model), threads }
+        Self { cx: *cx, classes: cx.host_classes(), threads }
     }
 
     /// The time of each phase in a step, by the host's clock; they add up to its

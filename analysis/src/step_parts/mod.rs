@@ -24,7 +24,6 @@ pub(crate) use table::sentence;
 
 use explain::OpTimes;
 
-use crate::category::OpClasses;
 use crate::overlap::Traffic;
 use crate::stats::median;
 use crate::steps::{Rung, Step, StepClass, Steps, StepsReport};
@@ -144,11 +143,11 @@ impl DividedStep {
 pub const MOST_EXPLAINED: usize = 20;
 
 fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
-    let classes = OpClasses::new(cx.model);
+    let classes = cx.classes();
     let mut op_times = OpTimes::wanted(steps);
     let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];
     for core in cx.tensor_cores() {
-        let Some(traffic) = Traffic::of(cx, &classes, core)?.filter(|traffic| !traffic.time.segments.is_empty()) else {
+        let Some(traffic) = Traffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty()) else {
             continue;
         };
         let name = cx.model.device_name(core);

@@ -209,9 +209,8 @@ proptest! {
         let model = random_trace(&ops, &spans, &steps);
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        let classes = OpClasses::new(&model);
-        let core = model.tensor_cores()[0];
-        let traffic = Traffic::of(&cx, &classes, core).unwrap().unwrap();
+                let core = model.tensor_cores()[0];
+        let traffic = Traffic::of(&cx, cx.classes(), core).unwrap().unwrap();
         let flight = traffic.collectives_in_flight();
         let report = cx.report::<StepParts>().unwrap();
         let found = cx.report::<Steps>().unwrap();

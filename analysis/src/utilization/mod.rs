@@ -32,9 +32,7 @@ use trace_model::GroupId;
 use crate::bound::{BoundBy, Work};
 use crate::ops::{CoreOps, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{
-    Analysis, AnalysisError, Cell, Column, Context, Metric, OpClasses, Provenance, Scope, Table, Tabular, Unit,
-};
+use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Provenance, Scope, Table, Tabular, Unit};
 
 /// The analysis `utilization`.
 pub struct Utilization;
@@ -71,17 +69,17 @@ impl Analysis for Utilization {
 
     fn run(cx: &Context<'_>) -> Result<UtilizationReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
-        let classes = OpClasses::new(cx.model);
+        let classes = cx.classes();
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
         let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
         let mut combined = metrics(&Sums { ops: &ops, cores: &all });
-        combined.push(duty::xprof_duty_cycle(cx, &classes, &cores)?);
+        combined.push(duty::xprof_duty_cycle(cx, classes, &cores)?);
         combined.extend(capture_metric(cx, &ops));
         combined.extend(hardware::host_metrics(cx));
         sort_by_importance(&mut combined);
         let devices = ops.cores.iter().map(|core| {
             let mut metrics = metrics(&Sums { ops: &ops, cores: &[core] });
-            metrics.push(duty::xprof_duty_cycle(cx, &classes, &[core.core])?);
+            metrics.push(duty::xprof_duty_cycle(cx, classes, &[core.core])?);
             metrics.extend(hardware::counter_metric(cx, core));
             sort_by_importance(&mut metrics);
             Ok(DeviceUtilization { device: core.name.clone(), metrics })

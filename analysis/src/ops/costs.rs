@@ -1,0 +1,181 @@
+//! What executions of an op cost: what the compiler counted once, times how often
+//! it ran.
+
+use rayon::prelude::*;
+use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
+
+use super::precision::Narrow;
+use super::sums::{OpSums, plus};
+use super::{MemoryBytes, estimate, precision};
+use crate::Context;
+use crate::category::{OpClass, OpClasses, OpGroup};
+use crate::peaks::Peaks;
+
+/// Costs of all executions of an op.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Costs {
+    pub flops: Option<u64>,
+    pub model_flops: Option<u64>,
+    pub bytes: Option<u64>,
+    pub memory: Option<MemoryBytes>,
+    /// HBM bytes concluded from shapes, where `memory` is not recorded.
+    pub hbm_estimate: Option<u64>,
+    /// How much faster than bf16 its operands are multiplied, where certain.
+    pub speedup: Option<f64>,
+}
+
+impl Costs {
+    /// Operations of the algorithm, as many as take the same time in bf16.
+    pub fn model_flops_as_bf16(&self) -> Option<f64> {
+        self.model_flops.map(|flops| flops as f64 / self.speedup.unwrap_or(1.0))
+    }
+
+    /// Operations at the bf16 rate; from those of the algorithm where only these are known.
+    pub fn flops_as_bf16(&self) -> Option<f64> {
+        self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
+    }
+
+    /// HBM traffic as recorded, else as estimated.
+    pub fn hbm_bytes(&self) -> Option<u64> {
+        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate)
+    }
+}
+
+/// How bytes are split over memories where an op has no recorded split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MemoryRule {
+    /// Recorded for other ops of this capture: unknown for those without.
+    Recorded,
+    /// Lost with the format: concluded from shapes.
+    FromShapes,
+    /// All of it is HBM traffic: a capture from before the split was recorded.
+    AllIsHbm,
+}
+
+impl MemoryRule {
+    pub fn of(model: &TraceModel) -> Self {
+        let split = model.ops().iter().any(|op| !op.memory.is_empty());
+        let could_split = model.sources().iter().all(|source| source.format == "xplane");
+        match (split, could_split) {
+            (true, _) => Self::Recorded,
+            (false, true) => Self::AllIsHbm,
+            (false, false) => Self::FromShapes,
+        }
+    }
+}
+
+/// What the line of text of an op says of the costs of an execution.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TextCosts {
+    /// HBM traffic concluded from shapes, where the format lost it.
+    hbm_bytes: Option<u64>,
+    /// Type of the operands of a matrix op, where it runs faster than bf16.
+    narrow: Option<Narrow>,
+}
+
+impl TextCosts {
+    fn new(model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule) -> Self {
+        let text = op.hlo_text.map(|text| model.str(text)).filter(|_| class.group == OpGroup::MatMul);
+        let estimate = || estimate::hbm_bytes(model, op, class);
+        Self {
+            hbm_bytes: (rule == MemoryRule::FromShapes).then(estimate).flatten(),
+            narrow: text.and_then(precision::narrow),
+        }
+    }
+}
+
+/// What costs are concluded from, in whatever part of the trace.
+pub(super) struct Basis<'a> {
+    pub model: &'a TraceModel,
+    pub classes: &'a OpClasses,
+    pub rule: MemoryRule,
+    /// By op.
+    texts: &'a [TextCosts],
+}
+
+impl<'a> Basis<'a> {
+    pub fn of(cx: &Context<'a>) -> Self {
+        let (model, classes) = (cx.model, cx.classes());
+        let rule = MemoryRule::of(model);
+        let known = &cx.reports.shared.op_texts;
+        let texts = known.get().unwrap_or_else(|| {
+            // Before the lock is taken: threads that help must not come to wait for it.
+            let ops: Vec<OpId> = model.op_ids().collect();
+            let text = |&op: &OpId| TextCosts::new(model, model.op(op), classes.class(op), rule);
+            let texts = ops.par_iter().map(text).collect();
+            known.get_or_init(|| texts)
+        });
+        Self { model, classes, rule, texts }
+    }
+
+    /// Costs of these executions. Static costs are per execution. Custom calls add
+    /// what each execution says; 0 there is "not declared", so it counts as unknown.
+    pub fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> Costs {
+        let (op, class) = (self.model.op(id), self.classes.class(id));
+        let text = self.texts.get(id.index()).copied().unwrap_or_default();
+        let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
+        let memory = MemoryBytes::of(op, sums.occurrences);
+        let mut costs = if class.is_custom_call {
+            let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
+            Costs {
+                flops: declared(op.flops, sums.event_flops),
+                model_flops: declared(op.model_flops, sums.event_model_flops),
+                bytes: declared(op.bytes_accessed, sums.event_bytes),
+                memory: memory.filter(|memory| memory.total() > 0),
+                ..Costs::default()
+            }
+        } else {
+            let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
+            let (flops, model_flops) = (times(op.flops), times(op.model_flops));
+            Costs { flops, model_flops, bytes, memory, ..Costs::default() }
+        };
+        // Zero operations of the algorithm means that they are the same.
+        match costs.model_flops.filter(|&flops| flops > 0) {
+            Some(_) if class.group == OpGroup::MatMul => {
+                costs.speedup = text.narrow.and_then(|narrow| narrow.speedup(peaks));
+            }
+            Some(_) => {}
+            None => costs.model_flops = costs.flops,
+        }
+        if costs.memory.is_none() {
+            match self.rule {
+                MemoryRule::Recorded => {}
+                MemoryRule::AllIsHbm => {
+                    costs.memory = costs.bytes.map(|bytes| MemoryBytes { hbm_bytes: bytes, ..Default::default() });
+                }
+                MemoryRule::FromShapes => costs.hbm_estimate = times(text.hbm_bytes),
+            }
+        }
+        costs
+    }
+}
+
+impl MemoryBytes {
+    /// The recorded split of `occurrences` executions.
+    fn of(op: &Op, occurrences: u64) -> Option<Self> {
+        if op.memory.is_empty() {
+            return None;
+        }
+        let mut sum = Self::default();
+        for part in &op.memory {
+            let bytes = part.bytes.saturating_mul(occurrences);
+            let add = |slot: &mut u64| *slot = slot.saturating_add(bytes);
+            match (part.space, part.access) {
+                (MemorySpace::Hbm, access) => {
+                    add(&mut sum.hbm_bytes);
+                    match access {
+                        Access::Read => add(&mut sum.hbm_read_bytes),
+                        Access::Write => add(&mut sum.hbm_write_bytes),
+                        Access::Unknown => {}
+                    }
+                }
+                (MemorySpace::Cmem, Access::Read) => add(&mut sum.cmem_read_bytes),
+                (MemorySpace::Cmem, Access::Write) => add(&mut sum.cmem_write_bytes),
+                (MemorySpace::Vmem, Access::Read) => add(&mut sum.vmem_read_bytes),
+                (MemorySpace::Vmem, Access::Write) => add(&mut sum.vmem_write_bytes),
+                _ => add(&mut sum.other_bytes),
+            }
+        }
+        Some(sum)
+    }
+}
