@@ -6,6 +6,7 @@
 
 mod astra_sim;
 mod async_spans;
+mod chakra;
 mod error;
 mod glob;
 mod import;
@@ -70,4 +71,5 @@ pub trait Importer: Sync {
 }
 
 /// Every format, best guess first where two are equally sure.
-pub static IMPORTERS: &[&dyn Importer] = &[&xplane::XPlane, &trace_event::TraceEventJson, &astra_sim::AstraSim];
+pub static IMPORTERS: &[&dyn Importer] =
+    &[&xplane::XPlane, &trace_event::TraceEventJson, &astra_sim::AstraSim, &chakra::Chakra];

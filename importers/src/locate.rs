@@ -51,6 +51,7 @@ const ENDINGS: &[&str] = &[
     ".xspace.pb.gz",
     ".trace.json.gz",
     ".trace.json",
+    ".et",
     "perfetto_trace.json.gz",
     "perfetto_trace.json",
 ];
@@ -95,14 +96,14 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
     let mut runs: Vec<Run> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: the files themselves, as of a run copied elsewhere.
-        for directory in directories {
-            let hosts = hosts_of(files_of(directory));
-            if !hosts.is_empty() {
-                return Ok(Located { hosts, ..Located::default() });
-            }
-        }
-        if let Some(file) = directories.iter().find_map(|directory| marker_in(directory)) {
-            return Ok(Located { hosts: vec![HostFiles { host: None, files: vec![file] }], ..Located::default() });
+        let found = directories.iter().map(|directory| hosts_of(files_of(directory))).find(|hosts| !hosts.is_empty());
+        let marked = directories.iter().find_map(|directory| marker_in(directory));
+        let marked = marked.map(|file| vec![HostFiles { host: None, files: vec![file] }]);
+        // A graph is what a simulator ran; its output says more.
+        let hosts =
+            if found.as_ref().is_some_and(|hosts| !hosts.iter().all(is_graph)) { found } else { marked.or(found) };
+        if let Some(hosts) = hosts {
+            return Ok(Located { hosts, ..Located::default() });
         }
     }
     if runs.is_empty() {
@@ -130,7 +131,11 @@ fn nothing<T>(what: String) -> Result<T, ImportError> {
 }
 
 fn endings() -> String {
-    ENDINGS[..6].join(", ")
+    ENDINGS[..7].join(", ")
+}
+
+fn is_graph(host: &HostFiles) -> bool {
+    host.files.iter().all(|file| file.extension().is_some_and(|ending| ending == "et"))
 }
 
 /// Of a directory that a simulator wrote, the file to read first.
@@ -253,7 +258,7 @@ fn host_and_rank(path: &Path) -> Option<(String, usize)> {
     }
     let rank = ENDINGS.iter().position(|ending| name.ends_with(ending))?;
     // `perfetto_trace.json.gz` names no host: the importing host wrote it.
-    let host = if rank >= 6 { "" } else { name.strip_suffix(ENDINGS[rank])? };
+    let host = if ENDINGS[rank].starts_with("perfetto") { "" } else { name.strip_suffix(ENDINGS[rank])? };
     Some((host.to_owned(), rank))
 }
 

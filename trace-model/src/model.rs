@@ -166,12 +166,13 @@ impl TraceModel {
     pub fn group(&self, id: GroupId) -> &Group {
         &self.groups[id.index()]
     }
-    /// Name of a device for people: `/device:TPU:0`; among several hosts
-    /// `host_a TPU:0`, because each counts from 0.
+    /// Name of a device for people: `/device:TPU:0`; where several hosts have one of
+    /// that name, because each counts from 0, `host_a TPU:0`.
     pub fn device_name(&self, id: GroupId) -> String {
         let group = self.group(id);
         let name = self.str(group.name);
-        if self.sources.len() < 2 {
+        let is_shared = |other: &Group| other.name == group.name && other.source != group.source;
+        if !self.groups.iter().any(is_shared) {
             return name.to_owned();
         }
         let source = self.source(group.source);

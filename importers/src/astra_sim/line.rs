@@ -1,5 +1,7 @@
 //! One line of the log.
 
+use crate::chakra::graph::NodeKind;
+
 /// A node begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NodeEvent<'a> {
@@ -10,33 +12,6 @@ pub(super) struct NodeEvent<'a> {
     pub node: u64,
     pub name: &'a str,
     pub kind: NodeKind,
-}
-
-/// What a node does: the types of Chakra's `et_def.proto`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NodeKind {
-    Metadata,
-    RemoteLoad,
-    RemoteStore,
-    Compute,
-    Send,
-    Receive,
-    Collective,
-}
-
-impl NodeKind {
-    pub fn from_number(number: u64) -> Option<Self> {
-        Some(match number {
-            1 => Self::Metadata,
-            2 => Self::RemoteLoad,
-            3 => Self::RemoteStore,
-            4 => Self::Compute,
-            5 => Self::Send,
-            6 => Self::Receive,
-            7 => Self::Collective,
-            _ => return None,
-        })
-    }
 }
 
 /// What the roofline says of the compute node issued by the line before.

@@ -8,7 +8,10 @@
 //!   them. Where nothing computes while something is in flight, the device waits: such
 //!   waits are made here (and marked as reconstructed), for what ends first.
 //! - The peaks of the device follow from the roofline of its compute nodes: a rate
-//!   and the share that it is. The log has no sizes of messages and no dependencies.
+//!   and the share that it is.
+//! - The log has no sizes of messages and no dependencies. Where the Chakra graphs of
+//!   the run (`<prefix>.<rank>.et`) lie beside the log or in the directory around it,
+//!   they are taken from there, if all nodes agree.
 //!
 //! Ignored: what the topology says of itself.
 //!
@@ -34,9 +37,6 @@ static FORMAT: Format = Format {
     markers: &["log/log.log", "log.log"],
     about: "What ASTRA-sim 2 traces of a run (log/log.log): compute and communication of each NPU.",
 };
-
-/// What the log does not say.
-const CANNOT_KNOW: [&str; 4] = ["steps", "sizes of messages", "dependencies of nodes", "directions of memory accesses"];
 
 /// More parts than a logger keeps.
 const MAX_PARTS: usize = 1000;
@@ -83,8 +83,8 @@ impl Importer for AstraSim {
         }
         let described = out.source_mut();
         described.simulator = Some("ASTRA-sim".to_owned());
-        described.cannot_know = CANNOT_KNOW.to_vec();
-        write::write(runs.last, out);
+        described.cannot_know = vec!["steps", "directions of memory accesses"];
+        write::write(runs.last, source, out);
         Ok(())
     }
 }

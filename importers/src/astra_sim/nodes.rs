@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 use trace_model::{IssueKind, TraceBuilder};
 
-use super::line::{Line, NodeEvent, NodeKind, Roofline};
+use super::line::{Line, NodeEvent, Roofline};
+use crate::chakra::graph::NodeKind;
 
 /// A node that ran, in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Node {
+    pub id: u64,
     pub name: String,
     pub kind: NodeKind,
     pub begin: i64,
@@ -103,7 +105,14 @@ impl Run {
     fn add(&mut self, event: NodeEvent<'_>, out: &mut TraceBuilder) {
         let npu = self.npus.entry(event.sys).or_default();
         npu.now = event.tick;
-        let node = |end| Node { name: event.name.to_owned(), kind: event.kind, begin: event.tick, end, roofline: None };
+        let node = |end| Node {
+            id: event.node,
+            name: event.name.to_owned(),
+            kind: event.kind,
+            begin: event.tick,
+            end,
+            roofline: None,
+        };
         if event.begins {
             if npu.open.insert(event.node, npu.nodes.len()).is_some() {
                 out.log(IssueKind::BeginWithoutEnd, || format!("sys {} node {} begins twice", event.sys, event.node));

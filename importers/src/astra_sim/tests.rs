@@ -126,3 +126,47 @@ fn hostile_numbers_do_no_harm() {
     let model = open(&["+ 0 0 2 b 7", &line, &format!("- 0 {far} 1 a 7")]).unwrap();
     assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);
 }
+
+/// A node after its length: id, name, type, what it needs, and a number.
+fn graph_node(id: u8, name: &str, kind: u8, needs: &[u8], number: Option<(&str, u8)>) -> Vec<u8> {
+    let mut bytes = vec![0x08, id, 0x12, u8::try_from(name.len()).unwrap()];
+    bytes.extend(name.as_bytes());
+    bytes.extend([0x18, kind]);
+    needs.iter().for_each(|need| bytes.extend([0x28, *need]));
+    for (attribute, value) in number.into_iter().chain(number.map(|_| ("comm_type", 2))) {
+        let mut text = vec![0x0a, u8::try_from(attribute.len()).unwrap()];
+        text.extend(attribute.as_bytes());
+        text.extend([0x48, value]);
+        bytes.extend([0x52, u8::try_from(text.len()).unwrap()]);
+        bytes.extend(text);
+    }
+    bytes.insert(0, u8::try_from(bytes.len()).unwrap());
+    bytes
+}
+
+#[test]
+fn graphs_beside_the_log_add_messages_and_arrows() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("log")).unwrap();
+    let lines = ["+ 0 0 1 gather 7", "- 0 4 1 gather 7", "+ 0 4 2 b 4", "- 0 6 2 b 4", FINISHED];
+    std::fs::write(dir.path().join("log/log.log"), log(&lines)).unwrap();
+    let graph = |name: &str| {
+        let nodes = [graph_node(1, "gather", 7, &[], Some(("comm_size", 64))), graph_node(2, name, 4, &[1], None)];
+        [b"\x07\x0a\x050.0.4".to_vec(), nodes.concat()].concat()
+    };
+    let open = || crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let path = dir.path().join("work.0.et");
+
+    std::fs::write(&path, graph("b")).unwrap();
+    let model = open();
+    assert_eq!((model.flows().len(), model.import_log().counts()), (1, &[][..]));
+    let text = model.ops().iter().find_map(|op| op.hlo_text).map(|text| model.str(text).to_owned());
+    assert!(text.as_ref().is_some_and(|text| text.contains("all-gather-start(u8[64]{0}")), "{text:?}");
+
+    std::fs::write(&path, graph("other")).unwrap();
+    let model = open();
+    assert_eq!((model.flows().len(), model.import_log().count(IssueKind::SourceSkipped)), (0, 1));
+
+    std::fs::write(dir.path().join("more.0.et"), graph("b")).unwrap();
+    assert_eq!(open().import_log().count(IssueKind::SourceSkipped), 1);
+}

@@ -1,63 +1,61 @@
-//! From nodes to tracks.
+//! From a run, and the graphs that it was made of where they lie beside, to devices.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use trace_model::{
-    Access, ArgValue, DeviceInfo, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, SliceAttr, SliceSpec,
-    TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
-};
+use hashbrown::HashMap;
+use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
-use super::line::{NodeKind, Roofline};
+use super::line::Roofline;
 use super::nodes::{Node, Npu, Run};
+use crate::chakra::graph::{self, Graph};
+use crate::chakra::npu::{self, Costs, Ran};
+use crate::{Source, chakra};
 
 /// Makes a device of every NPU.
-pub(super) fn write(run: Run, out: &mut TraceBuilder) {
+pub(super) fn write(run: Run, source: &Source, out: &mut TraceBuilder) {
     if !run.is_finished() {
         let unfinished = "the log ends before the run does: nodes without an end reach to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
     }
-    for (sys, npu) in run.npus {
-        write_npu(sys, &npu, out);
+    let graphs = graphs_beside(source, out);
+    if graphs.is_empty() {
+        out.source_mut().cannot_know.extend(["sizes of messages", "dependencies of nodes"]);
+    }
+    let of = Some(run.npus.len());
+    for (rank, npu) in run.npus {
+        let graph = graphs.get(&rank).filter(|graph| fits(graph, &npu));
+        if graph.is_none() && graphs.contains_key(&rank) {
+            out.log(IssueKind::SourceSkipped, || format!("the graph of rank {rank} has other nodes than the run"));
+        }
+        let device = device(&npu);
+        let nodes = nodes(&npu, graph);
+        npu::write(&npu::Npu { rank, nodes, device, facts: npu.statistics, of }, out);
     }
 }
 
-fn write_npu(sys: u32, npu: &Npu, out: &mut TraceBuilder) {
-    let core = out.group(None, GroupKind::TensorCore { ordinal: sys }, &format!("NPU {sys}"));
-    out.set_device(core, device(npu));
-    for (name, value) in &npu.statistics {
-        out.set_group_fact(core, name, ArgValue::Text(value.clone()));
-    }
-    let compute = out.track(core, TrackKind::Ops, 1, "Compute");
-    let communication = out.track(core, TrackKind::AsyncOps, 2, "Communication");
-    let remote = out.track(core, TrackKind::AsyncOps, 3, "Remote memory");
-
-    let mut busy = Vec::new();
-    let mut in_flight = Vec::new();
-    for node in &npu.nodes {
-        let Some(range) = range(node, npu.now, out) else { continue };
-        let track = match node.kind {
-            NodeKind::Metadata => continue,
-            NodeKind::Compute => compute,
-            NodeKind::RemoteLoad | NodeKind::RemoteStore => remote,
-            NodeKind::Send | NodeKind::Receive | NodeKind::Collective => communication,
-        };
-        let label = label(node, out);
-        let slice = out.add_slice(track, SliceSpec::new(range, label));
-        if node.end.is_none() {
-            out.set_attr(slice, SliceAttr::Unterminated, 1);
+/// Nodes with their times, and what the graph says of them.
+fn nodes(npu: &Npu, graph: Option<&Graph>) -> Vec<Ran> {
+    let described: HashMap<u64, &graph::Node> =
+        graph.into_iter().flat_map(|graph| &graph.nodes).map(|node| (node.id, node)).collect();
+    let ran = |node: &Node| {
+        let described = described.get(&node.id);
+        let costs = node.roofline.map(|costs| Costs { flops: costs.flops, bytes: costs.bytes });
+        Ran {
+            id: node.id,
+            name: node.name.clone(),
+            kind: node.kind,
+            is_on_host: described.is_some_and(|node| node.is_on_host),
+            begin: node.begin,
+            end: node.end.unwrap_or(npu.now),
+            is_open: node.end.is_none(),
+            costs: costs.or_else(|| described.and_then(|node| chakra::costs(node))),
+            message: described.and_then(|node| chakra::message(node)),
+            needs: described.map(|node| node.needs.clone()).unwrap_or_default(),
         }
-        if track == compute {
-            busy.push(range);
-            add_costs(node.roofline.as_ref(), label, slice, out);
-        } else {
-            let wait = wait_label(node, out);
-            let done = out.label_ref(wait).name;
-            out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
-            in_flight.push((range, wait));
-        }
-    }
-    add_waits(&busy, in_flight, compute, out);
+    };
+    npu.nodes.iter().map(ran).collect()
 }
 
 /// The peaks, from the roofline of the node that comes nearest to each.
@@ -72,114 +70,42 @@ fn device(npu: &Npu) -> DeviceInfo {
     }
 }
 
-/// Nanoseconds to the timeline; `None`, logged, beyond what it can hold.
-fn range(node: &Node, last: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
-    let ps = |ns: i64| ns.checked_mul(1000).map(Timestamp::from_ps);
-    let both = ps(node.begin).zip(ps(node.end.unwrap_or(last)));
-    if both.is_none() {
-        out.log(IssueKind::TimeOutOfRange, || format!("{} begins at {} ns", node.name, node.begin));
-    }
-    both.map(|(begin, end)| TimeRange::new(begin, end))
-}
-
-fn label(node: &Node, out: &mut TraceBuilder) -> LabelId {
-    let category = match node.kind {
-        NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
-        NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
-        // In HLO, too, their names say that they begin.
-        NodeKind::Send => Some("send".to_owned()),
-        NodeKind::Receive => Some("recv".to_owned()),
-        NodeKind::Collective => Some(format!("{}-start", collective(&node.name))),
-        NodeKind::Metadata => None,
-    };
-    let (name, category) = (out.intern(&node.name), category.map(|category| out.intern(&category)));
-    let costs = node.roofline.as_ref();
-    let op = out.op(Op {
-        name,
-        category,
-        flops: costs.map(|costs| costs.flops),
-        model_flops: costs.map(|costs| costs.flops),
-        bytes_accessed: costs.map(|costs| costs.bytes),
-        memory: costs.map(hbm).into_iter().collect(),
-        ..Op::default()
-    });
-    out.label(&node.name, Some(op))
-}
-
-fn hbm(costs: &Roofline) -> MemoryAccess {
-    MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes: costs.bytes }
-}
-
-/// Costs of this execution, where another node of that name costs something else.
-fn add_costs(costs: Option<&Roofline>, label: LabelId, slice: trace_model::SliceKey, out: &mut TraceBuilder) {
-    let known = out.label_ref(label).op.and_then(|op| out.op_ref(op).flops);
-    if let Some(costs) = costs.filter(|costs| known != Some(costs.flops)) {
-        for (attr, value) in
-            [(SliceAttr::Flops, costs.flops), (SliceAttr::ModelFlops, costs.flops), (SliceAttr::Bytes, costs.bytes)]
-        {
-            out.set_attr(slice, attr, i64::try_from(value).unwrap_or(i64::MAX));
+/// Graphs by rank, in the directory of the log or the one around it. Nothing where
+/// there are graphs of several workloads.
+fn graphs_beside(source: &Source, out: &mut TraceBuilder) -> BTreeMap<u32, Graph> {
+    let log_in = source.path().and_then(Path::parent);
+    let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
+    let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
+    let mut graphs = BTreeMap::new();
+    let count = paths.len();
+    for path in paths {
+        let Ok(file) = Source::open(&path) else { continue };
+        let mut bytes = Vec::new();
+        if std::io::Read::read_to_end(&mut file.reader(), &mut bytes).is_ok() {
+            graphs.insert(chakra::rank(file.name()), graph::read(&bytes));
         }
     }
-}
-
-/// The op on which the device waits for a node.
-fn wait_label(node: &Node, out: &mut TraceBuilder) -> LabelId {
-    let category = match node.kind {
-        NodeKind::RemoteLoad | NodeKind::RemoteStore => "copy-done".to_owned(),
-        NodeKind::Send => "send-done".to_owned(),
-        NodeKind::Receive => "recv-done".to_owned(),
-        _ => format!("{}-done", collective(&node.name)),
-    };
-    let text = format!("wait {}", node.name);
-    let (name, category) = (out.intern(&text), out.intern(&category));
-    let op = out.op(Op { name, category: Some(category), ..Op::default() });
-    out.label(&text, Some(op))
-}
-
-/// Where nothing computes, the device waits for what ends first of all in flight.
-fn add_waits(busy: &[TimeRange], mut in_flight: Vec<(TimeRange, LabelId)>, track: TrackId, out: &mut TraceBuilder) {
-    in_flight.sort_by_key(|(range, _)| range.start);
-    let mut busy: Vec<TimeRange> = busy.to_vec();
-    busy.sort_by_key(|range| range.start);
-    let end = in_flight.iter().map(|(range, _)| range.end).max().unwrap_or(Timestamp::ZERO);
-    let mut coming = in_flight.iter().peekable();
-    let mut ends: BinaryHeap<Reverse<(Timestamp, LabelId)>> = BinaryHeap::new();
-    let mut at = in_flight.first().map_or(Timestamp::ZERO, |(range, _)| range.start);
-    let mut next_busy = busy.into_iter().peekable();
-    while at < end {
-        while let Some(range) = next_busy.next_if(|range| range.start <= at) {
-            at = at.max(range.end);
-        }
-        let free_until = next_busy.peek().map_or(end, |range| range.start.min(end));
-        while let Some(&(range, wait)) = coming.next_if(|(range, _)| range.start <= at) {
-            ends.push(Reverse((range.end, wait)));
-        }
-        while ends.peek().is_some_and(|Reverse((end, _))| *end <= at) {
-            ends.pop();
-        }
-        let begins = coming.peek().map_or(end, |(range, _)| range.start);
-        let Some(&Reverse((until, wait))) = ends.peek() else {
-            at = begins.min(end);
-            continue;
-        };
-        let until = until.min(free_until);
-        if until > at {
-            let slice = out.add_slice(track, SliceSpec::new(TimeRange::new(at, until), wait));
-            out.set_attr(slice, SliceAttr::Reconstructed, 1);
-        }
-        at = until;
+    if graphs.len() < count {
+        out.log(IssueKind::SourceSkipped, || format!("{count} graphs beside the log belong to several workloads"));
+        return BTreeMap::new();
     }
+    graphs
 }
 
-/// The simulator does not say which nodes multiply matrices, but workloads are named for it.
-fn is_matmul(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["matmul", "gemm", "einsum", "linear", "conv"].iter().any(|word| name.contains(word))
+fn graphs_in(folder: &Path) -> Vec<PathBuf> {
+    let is_graph = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "et");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(is_graph)
+        .collect();
+    paths.sort();
+    paths
 }
 
-/// The pattern by the name of the node; `collective` where that does not say.
-fn collective(name: &str) -> &'static str {
-    let plain: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
-    let known = ["all-gather", "all-reduce", "reduce-scatter", "all-to-all"];
-    known.into_iter().find(|kind| plain.contains(&kind.replace('-', ""))).unwrap_or("collective")
+/// Whether every node of the run is in the graph, by number and name.
+fn fits(graph: &Graph, npu: &Npu) -> bool {
+    let names: HashMap<u64, &str> = graph.nodes.iter().map(|node| (node.id, node.name.as_str())).collect();
+    npu.nodes.iter().all(|node| names.get(&node.id).is_some_and(|name| *name == node.name))
 }

@@ -1,0 +1,180 @@
+//! The container and its messages: a metadata message, then one message a node, each
+//! after its length. Fields are those of `et_def.proto`, which versions 0.0.4 to 1.0.0 share.
+
+use std::ops::Range;
+
+use trace_model::wire::{Broken, Cursor, Value};
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Metadata,
+    RemoteLoad,
+    RemoteStore,
+    Compute,
+    Send,
+    Receive,
+    Collective,
+}
+
+impl NodeKind {
+    pub fn from_number(number: u64) -> Option<Self> {
+        Some(match number {
+            1 => Self::Metadata,
+            2 => Self::RemoteLoad,
+            3 => Self::RemoteStore,
+            4 => Self::Compute,
+            5 => Self::Send,
+            6 => Self::Receive,
+            7 => Self::Collective,
+            _ => return None,
+        })
+    }
+}
+
+/// A node of the graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Node {
+    /// 0 where it is not written.
+    pub id: u64,
+    pub name: String,
+    /// `None` where the number means nothing.
+    pub kind: Option<NodeKind>,
+    /// What must end before: dependencies by data. Those by control, which simulators
+    /// ignore too, lead from kernels back to what launched them.
+    pub needs: Vec<u64>,
+    pub start_us: u64,
+    pub duration_us: u64,
+    pub is_on_host: bool,
+    pub flops: Option<u64>,
+    pub bytes: Option<u64>,
+    /// Number of the pattern of a collective.
+    pub pattern: Option<u64>,
+    /// Of an all-gather one part, of all else the whole input.
+    pub message_bytes: Option<u64>,
+}
+
+/// All that could be read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub version: String,
+    pub nodes: Vec<Node>,
+    /// Why and where reading stopped.
+    pub broken: Option<Broken>,
+}
+
+/// Reads a file; what follows damage is not read.
+pub(crate) fn read(file: &[u8]) -> Graph {
+    let mut graph = Graph::default();
+    let mut messages = Cursor::new(file, 0..file.len());
+    let mut is_first = true;
+    while messages.position() < file.len() {
+        let read = messages.length_delimited().and_then(|range| {
+            if std::mem::take(&mut is_first) {
+                graph.version = metadata(file, range)?;
+            } else {
+                graph.nodes.push(node(file, range)?);
+            }
+            Ok(())
+        });
+        if let Err(broken) = read {
+            graph.broken = Some(broken);
+            break;
+        }
+    }
+    graph
+}
+
+/// Whether a file may begin so: metadata and, as far as `head` shows it, a node.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let mut messages = Cursor::new(head, 0..head.len());
+    let Ok(first) = messages.length_delimited() else { return false };
+    let Ok(version) = metadata(head, first) else { return false };
+    let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    // The first node can be longer than the head.
+    is_version && messages.length_delimited().map_or(true, |range| node(head, range).is_ok_and(|it| it.kind.is_some()))
+}
+
+/// The version of the schema: a field of its own, or an attribute of converters.
+fn metadata(file: &[u8], range: Range<usize>) -> Result<String, Broken> {
+    let at = range.start;
+    let mut fields = Cursor::new(file, range);
+    let mut version = String::new();
+    while let Some((number, value)) = fields.next()? {
+        match (number, value) {
+            (1, Value::Bytes(range)) => version = text(file, range),
+            (2, Value::Bytes(range)) => {
+                let (name, value) = named_text(file, range)?;
+                if name == "schema" {
+                    version = value;
+                }
+            }
+            _ => return Err(Broken { at, why: "not the metadata of a graph" }),
+        }
+    }
+    Ok(version)
+}
+
+fn named_text(file: &[u8], range: Range<usize>) -> Result<(String, String), Broken> {
+    let (mut name, mut value) = (String::new(), String::new());
+    let mut fields = Cursor::new(file, range);
+    while let Some((number, found)) = fields.next()? {
+        match (number, found) {
+            (1, Value::Bytes(range)) => name = text(file, range),
+            (3.., Value::Bytes(range)) => value = text(file, range),
+            _ => {}
+        }
+    }
+    Ok((name, value))
+}
+
+fn node(file: &[u8], range: Range<usize>) -> Result<Node, Broken> {
+    let mut node = Node::default();
+    let mut fields = Cursor::new(file, range);
+    while let Some((number, value)) = fields.next()? {
+        match (number, value) {
+            (1, Value::Varint(id)) => node.id = id,
+            (2, Value::Bytes(range)) => node.name = text(file, range),
+            (3, Value::Varint(kind)) => node.kind = NodeKind::from_number(kind),
+            (5, Value::Varint(id)) => node.needs.push(id),
+            (5, Value::Bytes(range)) => {
+                let end = range.end;
+                let mut packed = Cursor::new(file, range);
+                while packed.position() < end {
+                    node.needs.push(packed.varint()?);
+                }
+            }
+            (6, Value::Varint(micros)) => node.start_us = micros,
+            (7, Value::Varint(micros)) => node.duration_us = micros,
+            (10, Value::Bytes(range)) => attribute(file, range, &mut node)?,
+            _ => {}
+        }
+    }
+    Ok(node)
+}
+
+/// Numbers come in many types, of which each has a field of its own.
+fn attribute(file: &[u8], range: Range<usize>, node: &mut Node) -> Result<(), Broken> {
+    let (mut name, mut number) = (0..0, None);
+    let mut fields = Cursor::new(file, range);
+    while let Some((field, value)) = fields.next()? {
+        match (field, value) {
+            (1, Value::Bytes(range)) => name = range,
+            (3.., Value::Varint(value)) => number = Some(value),
+            _ => {}
+        }
+    }
+    match file.get(name).unwrap_or_default() {
+        b"is_cpu_op" => node.is_on_host = number.unwrap_or(0) != 0,
+        b"num_ops" => node.flops = number,
+        b"tensor_size" => node.bytes = number,
+        b"comm_type" => node.pattern = number,
+        b"comm_size" => node.message_bytes = number,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn text(file: &[u8], range: Range<usize>) -> String {
+    String::from_utf8_lossy(file.get(range).unwrap_or_default()).into_owned()
+}

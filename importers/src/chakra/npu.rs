@@ -1,0 +1,282 @@
+//! From nodes that ran to the tracks of a device.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hashbrown::HashMap;
+use trace_model::{
+    Access, ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, SliceAttr,
+    SliceKey, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+};
+
+use super::graph::NodeKind;
+
+/// A node with its time.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    pub id: u64,
+    pub name: String,
+    pub kind: NodeKind,
+    pub is_on_host: bool,
+    /// In nanoseconds.
+    pub begin: i64,
+    pub end: i64,
+    /// Its end is not recorded.
+    pub is_open: bool,
+    pub costs: Option<Costs>,
+    pub message: Option<Message>,
+    /// Nodes before it.
+    pub needs: Vec<u64>,
+}
+
+/// What a compute node costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Costs {
+    pub flops: u64,
+    pub bytes: u64,
+}
+
+/// What a collective moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub pattern: Pattern,
+    /// Of an all-gather one part, of all else the whole input.
+    pub bytes: u64,
+}
+
+/// Patterns that HLO knows too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    AllReduce,
+    AllGather,
+    AllToAll,
+    ReduceScatter,
+}
+
+impl Pattern {
+    const ALL: [Self; 4] = [Self::AllReduce, Self::AllGather, Self::AllToAll, Self::ReduceScatter];
+
+    /// By the number of `et_def.proto`.
+    pub fn from_number(number: u64) -> Option<Self> {
+        Some(match number {
+            0 => Self::AllReduce,
+            2 => Self::AllGather,
+            6 => Self::AllToAll,
+            7 => Self::ReduceScatter,
+            _ => return None,
+        })
+    }
+
+    fn hlo(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::AllToAll => "all-to-all",
+            Self::ReduceScatter => "reduce-scatter",
+        }
+    }
+
+    fn in_name(name: &str) -> Option<Self> {
+        let plain: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
+        Self::ALL.into_iter().find(|pattern| plain.contains(&pattern.hlo().replace('-', "")))
+    }
+}
+
+/// Everything about one NPU.
+#[derive(Debug, Default)]
+pub(crate) struct Npu {
+    pub rank: u32,
+    pub nodes: Vec<Ran>,
+    pub device: DeviceInfo,
+    pub facts: Vec<(String, String)>,
+    /// How many there are, where known: all take part in a collective.
+    pub of: Option<usize>,
+}
+
+struct Tracks {
+    compute: TrackId,
+    communication: TrackId,
+    remote: TrackId,
+    host: TrackId,
+}
+
+/// Makes a device of it: compute nodes become its ops, everything else spans in
+/// flight; where nothing computes while something is in flight, it waits.
+pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
+    let core = out.group(None, GroupKind::TensorCore { ordinal: npu.rank }, &format!("NPU {}", npu.rank));
+    out.set_device(core, npu.device.clone());
+    for (name, value) in &npu.facts {
+        out.set_group_fact(core, name, ArgValue::Text(value.clone()));
+    }
+    let tracks = Tracks {
+        compute: out.track(core, TrackKind::Ops, 1, "Compute"),
+        communication: out.track(core, TrackKind::AsyncOps, 2, "Communication"),
+        remote: out.track(core, TrackKind::AsyncOps, 3, "Remote memory"),
+        host: out.track(core, TrackKind::Other, 4, "CPU"),
+    };
+    let mut busy = Vec::new();
+    let mut in_flight = Vec::new();
+    let mut slices: HashMap<u64, SliceKey> = HashMap::new();
+    for node in npu.nodes.iter().filter(|node| node.kind != NodeKind::Metadata) {
+        let Some(range) = range(node, out) else { continue };
+        let track = tracks.of(node);
+        let label = label(node, npu.of, out);
+        let slice = out.add_slice(track, SliceSpec::new(range, label));
+        slices.insert(node.id, slice);
+        if node.is_open {
+            out.set_attr(slice, SliceAttr::Unterminated, 1);
+        }
+        if track == tracks.compute {
+            busy.push(range);
+            add_costs(node.costs, label, slice, out);
+        } else if track != tracks.host {
+            let wait = wait_label(node, out);
+            let done = out.label_ref(wait).name;
+            out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
+            in_flight.push((range, wait));
+        }
+    }
+    let mut arrow = 0;
+    for node in &npu.nodes {
+        for (from, to) in node.needs.iter().filter_map(|need| slices.get(need).zip(slices.get(&node.id))) {
+            out.add_flow(FlowEnd::Slice(*from), FlowEnd::Slice(*to), arrow);
+            arrow += 1;
+        }
+    }
+    add_waits(&mut busy, in_flight, tracks.compute, out);
+}
+
+impl Tracks {
+    fn of(&self, node: &Ran) -> TrackId {
+        match node.kind {
+            _ if node.is_on_host => self.host,
+            NodeKind::Compute | NodeKind::Metadata => self.compute,
+            NodeKind::RemoteLoad | NodeKind::RemoteStore => self.remote,
+            NodeKind::Send | NodeKind::Receive | NodeKind::Collective => self.communication,
+        }
+    }
+}
+
+/// Nanoseconds to the timeline; `None`, logged, beyond what it can hold.
+fn range(node: &Ran, out: &mut TraceBuilder) -> Option<TimeRange> {
+    let ps = |ns: i64| ns.checked_mul(1000).map(Timestamp::from_ps);
+    let both = ps(node.begin).zip(ps(node.end));
+    if both.is_none() {
+        out.log(IssueKind::TimeOutOfRange, || format!("{} begins at {} ns", node.name, node.begin));
+    }
+    both.map(|(begin, end)| TimeRange::new(begin, end))
+}
+
+fn label(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> LabelId {
+    let category = match node.kind {
+        NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
+        NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
+        // In HLO, too, their names say that they begin.
+        NodeKind::Send => Some("send".to_owned()),
+        NodeKind::Receive => Some("recv".to_owned()),
+        NodeKind::Collective => Some(format!("{}-start", pattern(node))),
+        NodeKind::Metadata => None,
+    };
+    let text = node.message.zip(participants).and_then(|(message, of)| hlo(&node.name, message, of as u64));
+    let (name, category) = (out.intern(&node.name), category.map(|category| out.intern(&category)));
+    let hlo_text = text.map(|text| out.intern(&text));
+    let op = out.op(Op {
+        name,
+        category,
+        hlo_text,
+        flops: node.costs.map(|costs| costs.flops),
+        model_flops: node.costs.map(|costs| costs.flops),
+        bytes_accessed: node.costs.map(|costs| costs.bytes),
+        memory: node.costs.map(hbm).into_iter().collect(),
+        ..Op::default()
+    });
+    out.label(&node.name, Some(op))
+}
+
+fn hbm(costs: Costs) -> MemoryAccess {
+    MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes: costs.bytes }
+}
+
+/// The collective as the compiler would write it, from whose shapes analyses take
+/// what it sends. All devices take part.
+fn hlo(name: &str, message: Message, of: u64) -> Option<String> {
+    let (bytes, op) = (message.bytes, message.pattern.hlo());
+    let (input, output) = match message.pattern {
+        Pattern::AllReduce | Pattern::AllToAll => (bytes, bytes),
+        Pattern::AllGather => (bytes, bytes.checked_mul(of)?),
+        Pattern::ReduceScatter => (bytes, bytes.checked_div(of)?),
+    };
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+    Some(format!(
+        "%{name} = (u8[{input}]{{0}}, u8[{output}]{{0}}) {op}-start(u8[{input}]{{0}} %input), replica_groups=[1,{of}]<=[{of}]"
+    ))
+}
+
+/// Costs of this execution, where another node of that name costs something else.
+fn add_costs(costs: Option<Costs>, label: LabelId, slice: SliceKey, out: &mut TraceBuilder) {
+    let known = out.label_ref(label).op.and_then(|op| out.op_ref(op).flops);
+    if let Some(costs) = costs.filter(|costs| known != Some(costs.flops)) {
+        for (attr, value) in
+            [(SliceAttr::Flops, costs.flops), (SliceAttr::ModelFlops, costs.flops), (SliceAttr::Bytes, costs.bytes)]
+        {
+            out.set_attr(slice, attr, i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+}
+
+/// The op on which the device waits for a node.
+fn wait_label(node: &Ran, out: &mut TraceBuilder) -> LabelId {
+    let category = match node.kind {
+        NodeKind::RemoteLoad | NodeKind::RemoteStore => "copy-done".to_owned(),
+        NodeKind::Send => "send-done".to_owned(),
+        NodeKind::Receive => "recv-done".to_owned(),
+        _ => format!("{}-done", pattern(node)),
+    };
+    let text = format!("wait {}", node.name);
+    let (name, category) = (out.intern(&text), out.intern(&category));
+    let op = out.op(Op { name, category: Some(category), ..Op::default() });
+    out.label(&text, Some(op))
+}
+
+/// Where nothing computes, the device waits for what ends first of all in flight.
+fn add_waits(busy: &mut [TimeRange], mut in_flight: Vec<(TimeRange, LabelId)>, track: TrackId, out: &mut TraceBuilder) {
+    in_flight.sort_by_key(|(range, _)| range.start);
+    busy.sort_by_key(|range| range.start);
+    let end = in_flight.iter().map(|(range, _)| range.end).max().unwrap_or(Timestamp::ZERO);
+    let mut at = in_flight.first().map_or(end, |(range, _)| range.start);
+    let mut coming = in_flight.iter().peekable();
+    let mut computing = busy.iter().peekable();
+    let mut ends: BinaryHeap<Reverse<(Timestamp, LabelId)>> = BinaryHeap::new();
+    while at < end {
+        while let Some(range) = computing.next_if(|range| range.start <= at) {
+            at = at.max(range.end);
+        }
+        while let Some(&(range, wait)) = coming.next_if(|(range, _)| range.start <= at) {
+            ends.push(Reverse((range.end, wait)));
+        }
+        while ends.peek().is_some_and(|Reverse((end, _))| *end <= at) {
+            ends.pop();
+        }
+        let Some(&Reverse((until, wait))) = ends.peek() else {
+            at = coming.peek().map_or(end, |(range, _)| range.start);
+            continue;
+        };
+        let until = computing.peek().map_or(until, |range| range.start.min(until));
+        let slice = out.add_slice(track, SliceSpec::new(TimeRange::new(at, until), wait));
+        out.set_attr(slice, SliceAttr::Reconstructed, 1);
+        at = until;
+    }
+}
+
+/// Nothing says which nodes multiply matrices, but workloads are named for it.
+fn is_matmul(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["matmul", "gemm", "einsum", "linear", "conv", "::mm"].iter().any(|word| name.contains(word))
+}
+
+/// The pattern as recorded, or by the name; `collective` where neither says.
+fn pattern(node: &Ran) -> &'static str {
+    let recorded = node.message.map(|message| message.pattern);
+    recorded.or_else(|| Pattern::in_name(&node.name)).map_or("collective", Pattern::hlo)
+}

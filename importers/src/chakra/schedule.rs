@@ -1,0 +1,86 @@
+//! When each node of a graph could run: after all that it needs, one at a time on
+//! the unit that it needs. A lower bound for this order, not a prediction.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hashbrown::HashMap;
+
+use super::graph::{Node, NodeKind};
+
+/// Length of each node where the graph states no lengths at all.
+const UNIT_US: u64 = 1;
+
+/// Begin and end of each node, in µs.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub spans: Vec<(u64, u64)>,
+    /// Whether lengths are known; else all are one microsecond.
+    pub has_lengths: bool,
+    /// Needs of which there is no node.
+    pub dangling: usize,
+}
+
+/// Places all nodes. The error names nodes that wait for each other.
+pub(super) fn schedule(nodes: &[Node]) -> Result<Schedule, String> {
+    let has_lengths = nodes.iter().any(|node| node.duration_us > 0);
+    let length = |node: &Node| if has_lengths { node.duration_us } else { UNIT_US };
+    if nodes.iter().any(|node| node.start_us > 0) {
+        // Recorded, not only planned.
+        let span = |node: &Node| (node.start_us, node.start_us.saturating_add(length(node)));
+        return Ok(Schedule { spans: nodes.iter().map(span).collect(), has_lengths, dangling: 0 });
+    }
+    let index: HashMap<u64, usize> = nodes.iter().enumerate().map(|(index, node)| (node.id, index)).collect();
+    let mut waiting = vec![0_usize; nodes.len()];
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    let mut dangling = 0;
+    for (at, node) in nodes.iter().enumerate() {
+        for need in &node.needs {
+            match index.get(need) {
+                Some(&needed) => {
+                    after[needed].push(at);
+                    waiting[at] += 1;
+                }
+                None => dangling += 1,
+            }
+        }
+    }
+    let mut ready: BinaryHeap<Reverse<(u64, usize)>> =
+        waiting.iter().enumerate().filter(|(_, waiting)| **waiting == 0).map(|(at, _)| Reverse((0, at))).collect();
+    let mut earliest = vec![0_u64; nodes.len()];
+    let mut spans: Vec<Option<(u64, u64)>> = vec![None; nodes.len()];
+    let mut free = [0_u64; UNITS];
+    while let Some(Reverse((at_us, at))) = ready.pop() {
+        let node = &nodes[at];
+        let free = &mut free[unit(node)];
+        let begin = at_us.max(*free);
+        let end = begin.saturating_add(length(node));
+        *free = end;
+        spans[at] = Some((begin, end));
+        for &next in &after[at] {
+            earliest[next] = earliest[next].max(end);
+            waiting[next] -= 1;
+            if waiting[next] == 0 {
+                ready.push(Reverse((earliest[next], next)));
+            }
+        }
+    }
+    let ring: Vec<u64> = nodes.iter().zip(&spans).filter(|(_, span)| span.is_none()).map(|(node, _)| node.id).collect();
+    if !ring.is_empty() {
+        let shown: Vec<_> = ring.iter().take(5).map(u64::to_string).collect();
+        return Err(format!("{} nodes wait for each other in a ring, among them {}", ring.len(), shown.join(", ")));
+    }
+    Ok(Schedule { spans: spans.into_iter().flatten().collect(), has_lengths, dangling })
+}
+
+const UNITS: usize = 4;
+
+/// What a node occupies.
+fn unit(node: &Node) -> usize {
+    match node.kind {
+        Some(NodeKind::Compute) if !node.is_on_host => 0,
+        Some(NodeKind::Send | NodeKind::Receive | NodeKind::Collective) => 1,
+        Some(NodeKind::RemoteLoad | NodeKind::RemoteStore) => 2,
+        _ => 3,
+    }
+}

@@ -1,0 +1,96 @@
+use trace_model::{SliceRef, TraceModel};
+
+use super::*;
+
+/// A message after its length.
+fn framed(message: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![u8::try_from(message.len()).unwrap()];
+    bytes.extend(message);
+    bytes
+}
+
+/// A node of small numbers: id, name, type, needs, length.
+fn node(id: u8, name: &str, kind: u8, needs: &[u8], micros: u8) -> Vec<u8> {
+    let mut bytes = if id == 0 { Vec::new() } else { vec![0x08, id] };
+    bytes.extend([0x12, u8::try_from(name.len()).unwrap()]);
+    bytes.extend(name.as_bytes());
+    bytes.extend([0x18, kind]);
+    if !needs.is_empty() {
+        bytes.extend([0x2a, u8::try_from(needs.len()).unwrap()]);
+        bytes.extend(needs);
+    }
+    bytes.extend([0x38, micros]);
+    framed(&bytes)
+}
+
+fn file(nodes: &[Vec<u8>]) -> Vec<u8> {
+    [vec![framed(b"\x0a\x050.0.4")], nodes.to_vec()].concat().concat()
+}
+
+fn open(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
+    let source = Source::from_bytes("work.3.et", bytes).unwrap();
+    assert!(source.head().is_empty() || Chakra.detect(source.head()) == Confidence::Certain);
+    let mut builder = TraceBuilder::new();
+    Chakra.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder)?;
+    Ok(builder.finish())
+}
+
+/// `name start-end`, in µs.
+fn slices(model: &TraceModel) -> Vec<String> {
+    let text = |slice: SliceRef<'_>| {
+        let range = slice.range();
+        format!("{} {}-{}", slice.name(), range.start.ps() / 1_000_000, range.end.ps() / 1_000_000)
+    };
+    let mut slices: Vec<_> = model.all_slices().map(text).collect();
+    slices.sort();
+    slices
+}
+
+#[test]
+fn nodes_run_as_early_as_what_they_need_allows() {
+    let model = open(file(&[
+        node(0, "gather", 7, &[], 4),
+        node(1, "first", 4, &[], 3),
+        node(2, "second", 4, &[0], 2),
+        node(3, "last", 4, &[0, 2], 1),
+    ]))
+    .unwrap();
+    assert_eq!(slices(&model), ["first 0-3", "gather 0-4", "last 6-7", "second 4-6", "wait gather 3-4"]);
+    assert_eq!(model.str(model.group(model.tensor_cores()[0]).name), "NPU 3");
+    assert_eq!(model.flows().len(), 3);
+}
+
+#[test]
+fn a_graph_without_lengths_says_that_they_are_drawn() {
+    let model = open(file(&[node(1, "a", 4, &[], 0), node(2, "b", 4, &[1], 0)])).unwrap();
+    assert_eq!(slices(&model), ["a 0-1", "b 1-2"]);
+    assert!(model.sources()[0].cannot_know.iter().any(|what| what.contains("1 µs")));
+}
+
+#[test]
+fn a_ring_is_an_error_that_names_it() {
+    let error = open(file(&[node(1, "a", 4, &[2], 1), node(2, "b", 4, &[1], 1)])).unwrap_err().to_string();
+    assert!(error.contains("2 nodes wait for each other in a ring, among them 1, 2"), "{error}");
+}
+
+#[test]
+fn a_cut_file_keeps_what_can_be_read() {
+    let whole = file(&[node(1, "a", 4, &[], 1), node(2, "b", 4, &[1, 9], 1)]);
+    let first = file(&[node(1, "a", 4, &[], 1)]).len();
+    for len in 1..whole.len() {
+        let source = Source::from_bytes("work.0.et", whole[..len].to_vec()).unwrap();
+        let mut builder = TraceBuilder::new();
+        let result = Chakra.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder);
+        let model = builder.finish();
+        let is_said = result.is_err() || model.import_log().count(IssueKind::TruncatedFile) == 1;
+        assert_eq!(model.slice_count(), usize::from(len >= first), "{len}");
+        assert_eq!(is_said, ![file(&[]).len(), first].contains(&len), "{len}");
+    }
+    assert_eq!(open(whole).unwrap().import_log().count(IssueKind::FlowWithoutEnd), 1);
+}
+
+#[test]
+fn other_protobufs_are_not_graphs() {
+    assert_eq!(Chakra.detect(b"\x0a\x0c\x12\x0a/host:CPU0"), Confidence::No);
+    assert_eq!(Chakra.detect(b""), Confidence::No);
+}
