@@ -132,7 +132,9 @@ fn graph_node(id: u8, name: &str, kind: u8, needs: &[u8], number: Option<(&str, 
     let mut bytes = vec![0x08, id, 0x12, u8::try_from(name.len()).unwrap()];
     bytes.extend(name.as_bytes());
     bytes.extend([0x18, kind]);
-    needs.iter().for_each(|need| bytes.extend([0x28, *need]));
+    for need in needs {
+        bytes.extend([0x28, *need]);
+    }
     for (attribute, value) in number.into_iter().chain(number.map(|_| ("comm_type", 2))) {
         let mut text = vec![0x0a, u8::try_from(attribute.len()).unwrap()];
         text.extend(attribute.as_bytes());
