@@ -1,6 +1,7 @@
 //! An allocator that counts, for what is said about memory.
 
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
+#![allow(dead_code, reason = "not everybody wants to know everything")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -10,18 +11,20 @@ pub struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+static TOTAL: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes that were asked for since [`begin`].
 #[derive(Clone, Copy, Debug)]
 pub struct Heap {
     before: usize,
+    total_before: usize,
 }
 
 /// Counts from here on.
 pub fn begin() -> Heap {
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
-    Heap { before }
+    Heap { before, total_before: TOTAL.load(Relaxed) }
 }
 
 impl Heap {
@@ -34,9 +37,15 @@ impl Heap {
     pub fn live(self) -> usize {
         LIVE.load(Relaxed).saturating_sub(self.before)
     }
+
+    /// Bytes of all allocations, freed or not.
+    pub fn total(self) -> usize {
+        TOTAL.load(Relaxed) - self.total_before
+    }
 }
 
 fn grow(bytes: usize) {
+    TOTAL.fetch_add(bytes, Relaxed);
     PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 

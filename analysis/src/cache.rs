@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use trace_model::{GroupId, GroupKind, TraceModel};
@@ -15,8 +17,12 @@ use crate::{Analysis, AnalysisError, Options, Scope};
 type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 
 /// Reports of one trace, by analysis and scope. Two threads that ask for the
-/// same report at once share one computation. Analyses may ask for each other's
-/// reports as long as no two ask for each other.
+/// same report at once share one computation: the second waits for the first.
+/// Analyses may ask for each other's reports as long as no two ask for each other.
+///
+/// Analyses may use rayon, but must not ask for a report in a rayon task: a thread
+/// that computes a report and waits for tasks of its own helps out with others
+/// meanwhile, and could come to wait for itself.
 #[derive(Debug, Default)]
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
@@ -85,6 +91,28 @@ impl<'a> Context<'a> {
     /// The report of another analysis in the same scope.
     pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         self.reports.get::<A>(self)
+    }
+
+    /// The reports of `entries`, in their order, several at a time.
+    pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                // An error is kept like a report.
+                let _ = (entry.run)(self);
+            }
+        };
+        let cores = rayon::current_num_threads();
+        // Some threads wait for a report that another one computes.
+        let threads = if cores > 1 { (2 * cores).min(entries.len()) } else { 1 };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // Without another thread this one does all.
+                let _ = Builder::new().name("analysis".to_owned()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        entries.iter().map(|entry| (entry.run)(self)).collect()
     }
 
     /// The same context with another scope.

@@ -1,8 +1,6 @@
 //! What several analyses need of a trace, found out once, whoever asks first.
 //!
 //! Everything here depends on the trace alone: not on scope, not on options.
-//! Nothing here may wait for other threads while it is computed, because threads
-//! wait for it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};

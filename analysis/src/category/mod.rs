@@ -14,6 +14,7 @@
 
 mod collective;
 
+use rayon::prelude::*;
 use serde::Serialize;
 use trace_model::{Op, OpId, TraceModel};
 
@@ -157,7 +158,7 @@ pub struct OpClasses {
 impl OpClasses {
     /// Classifies every op of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        let (classes, categories) = model.ops().iter().map(|op| classify(model, op)).unzip();
+        let (classes, categories) = model.ops().par_iter().map(|op| classify(model, op)).unzip();
         Self { classes, categories }
     }
 

@@ -19,7 +19,7 @@
 //! the cause only while the driving thread does nothing itself.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use serde::Serialize;
 use trace_model::{LabelId, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
@@ -95,8 +95,6 @@ enum Rank {
 }
 
 impl Rank {
-    const COUNT: usize = Cause::ALL.len();
-
     fn index(self) -> usize {
         match self {
             Self::Cause(Cause::Wait) => Cause::Wait.index() + 1,
@@ -232,7 +230,8 @@ impl<'a> Threads<'a> {
         // Of equal spans the one in the upper lane, which has the smaller id, is around the other.
         let key = |slice: SliceRef<'_>| (slice.start(), Reverse(slice.range().end), slice.id());
         let mut slices: Vec<_> = self.model.slices_on(track).map(key).collect();
-        slices.sort_unstable();
+        // Lanes are in order already, which a stable sort makes use of.
+        slices.sort();
         let mut emit = |state: State, from: Timestamp, to: Timestamp| {
             if let Some((cause, label)) = state
                 && from < to
@@ -292,30 +291,34 @@ fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
 /// rank, of several the one that began first.
 fn merge(mut parts: Vec<Part>) -> Vec<Doing> {
     parts.sort_by_key(|part| (part.range.start, part.rank.index(), part.label));
-    let mut ends: Vec<usize> = (0..parts.len()).collect();
-    ends.sort_by_key(|&part| parts[part].range.end);
-    let mut active: [BTreeSet<usize>; Rank::COUNT] = Default::default();
+    // Begun and not known to have ended, the one that wins first.
+    let mut active: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
     let mut out: Vec<Doing> = Vec::new();
-    let (mut begun, mut ended) = (0, 0);
+    let mut begun = 0;
     let mut now = Timestamp::MIN;
-    while let Some(&ending) = ends.get(ended) {
+    loop {
+        let best = loop {
+            let Some(&Reverse((_, best))) = active.peek() else { break None };
+            if parts[best].range.end > now {
+                break Some(&parts[best]);
+            }
+            active.pop();
+        };
         let begins = parts.get(begun).map(|part| part.range.start);
-        let end = parts[ending].range.end;
-        let next = begins.map_or(end, |begins| begins.min(end));
-        if let Some(&best) = active.iter().find_map(BTreeSet::first) {
-            let part = &parts[best];
-            push(&mut out, Doing { range: TimeRange::new(now, next), cause: part.rank.cause(), label: part.label });
-        }
-        now = next;
-        if end <= next {
-            active[parts[ending].rank.index()].remove(&ending);
-            ended += 1;
-        } else {
-            active[parts[begun].rank.index()].insert(begun);
+        now = match (best, begins) {
+            (None, None) => return out,
+            (None, Some(begins)) => begins,
+            (Some(part), begins) => {
+                let next = begins.map_or(part.range.end, |begins| begins.min(part.range.end));
+                push(&mut out, Doing { range: TimeRange::new(now, next), cause: part.rank.cause(), label: part.label });
+                next
+            }
+        };
+        if begins == Some(now) {
+            active.push(Reverse((parts[begun].rank.index(), begun)));
             begun += 1;
         }
     }
-    out
 }
 
 fn push(out: &mut Vec<Doing>, doing: Doing) {

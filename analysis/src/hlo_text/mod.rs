@@ -99,6 +99,9 @@ impl<'a> HloText<'a> {
     /// The value of an attribute, as written.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.attributes;
+        if !rest.contains(name) {
+            return None;
+        }
         loop {
             let end = find_outside(rest, 0, |byte| byte == b',').unwrap_or(rest.len());
             let (key, value) = rest.get(..end)?.split_once('=').unwrap_or_default();

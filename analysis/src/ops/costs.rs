@@ -97,13 +97,9 @@ impl<'a> Basis<'a> {
     pub fn of(cx: &Context<'a>) -> Self {
         let (model, classes) = (cx.model, cx.classes());
         let rule = MemoryRule::of(model);
-        let known = &cx.reports.shared.op_texts;
-        let texts = known.get().unwrap_or_else(|| {
-            // Before the lock is taken: threads that help must not come to wait for it.
+        let texts = cx.reports.shared.op_texts.get_or_init(|| {
             let ops: Vec<OpId> = model.op_ids().collect();
-            let text = |&op: &OpId| TextCosts::new(model, model.op(op), classes.class(op), rule);
-            let texts = ops.par_iter().map(text).collect();
-            known.get_or_init(|| texts)
+            ops.par_iter().map(|&op| TextCosts::new(model, model.op(op), classes.class(op), rule)).collect()
         });
         Self { model, classes, rule, texts }
     }

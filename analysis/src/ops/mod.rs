@@ -159,11 +159,13 @@ impl Analysis for Ops {
 
 /// The sums of all cores in the scope of `cx`.
 fn sums(cx: &Context<'_>) -> Result<Vec<CoreSums>, AnalysisError> {
-    // Before the threads start: they would wait for each other.
     let classes = cx.classes();
-    let cores = cx.tensor_cores();
-    let sums = cores.par_iter().map(|&core| CoreSums::collect(cx, core, classes)).collect::<Result<Vec<_>, _>>()?;
-    let sums: Vec<CoreSums> = sums.into_iter().flatten().collect();
+    let mut cores = Vec::new();
+    for core in cx.tensor_cores() {
+        cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
+    }
+    let sums = cores.par_iter().filter_map(|&(core, window)| CoreSums::collect(cx, core, window, classes));
+    let sums: Vec<CoreSums> = sums.collect();
     if sums.iter().all(|core| core.subjects().next().is_none()) {
         return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
     }
@@ -201,10 +203,7 @@ fn report(cx: &Context<'_>, sums: &[CoreSums]) -> OpsReport {
     let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
     let idle_ps = cores.iter().map(|core| core.idle_ps).sum();
     let frame = row::Frame { basis: &basis, peaks: &peaks, total_time_ps, op_time_ps };
-    let mut rows = rows(&frame, sums);
-    rows.sort_by(|a, b| {
-        b.self_time_ps.cmp(&a.self_time_ps).then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
-    });
+    let rows = rows(&frame, sums);
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
     let hbm_is_estimated = rows.iter().any(|row| row.hbm_estimate_bytes.is_some());
     let mut notes = notes(&rows, basis.rule);
@@ -214,7 +213,7 @@ fn report(cx: &Context<'_>, sums: &[CoreSums]) -> OpsReport {
     OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
 }
 
-/// One row an op, its executions on all cores together.
+/// One row an op, its executions on all cores together, in the order of the report.
 fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
     let model = frame.basis.model;
     let mut merged: BTreeMap<Subject, (OpSums, Vec<CoreOpTime>)> = BTreeMap::new();
@@ -231,7 +230,20 @@ fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
             });
         }
     }
-    merged.into_iter().map(|(subject, (sums, per_core))| frame.row(subject, &sums, per_core)).collect()
+    let titles: Vec<String> = model.program_ids().map(|program| model.program_title(program)).collect();
+    let name = |subject: &Subject| match subject {
+        Subject::Op(op) => {
+            let op = model.op(*op);
+            (model.str(op.name), op.program.and_then(|program| titles.get(program.index())).map_or("", String::as_str))
+        }
+        Subject::Label(label) => (model.str(model.label(*label).name), ""),
+    };
+    let mut sums: Vec<_> = merged.into_iter().collect();
+    // Rows are large: what is sorted are the sums that they are made of.
+    sums.sort_by(|(a, (a_sums, _)), (b, (b_sums, _))| {
+        b_sums.self_time.cmp(&a_sums.self_time).then_with(|| name(a).cmp(&name(b)))
+    });
+    sums.into_iter().map(|(subject, (sums, per_core))| frame.row(subject, &sums, per_core)).collect()
 }
 
 fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps {

@@ -73,10 +73,9 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window
 }
 
 impl CoreSums {
-    /// Adds up one core; `None` where it recorded no op in the scope.
-    pub fn collect(cx: &Context<'_>, core: GroupId, classes: &OpClasses) -> Result<Option<Self>, AnalysisError> {
-        let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else { return Ok(None) };
-        let Some(window) = op_window(cx, core)? else { return Ok(None) };
+    /// Adds up one core over its [`op_window`]; `None` where it recorded no ops.
+    pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: &OpClasses) -> Option<Self> {
+        let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = Sums::new(cx.model);
         let has_scale = cx.model.slices_with(SliceAttr::TimeScaleBits).next().is_some();
         for slice in slices_in(cx, track, window) {
@@ -93,7 +92,7 @@ impl CoreSums {
         // Of an op around the scope only what is inside ran.
         sums.retain(|(_, sums)| sums.occurrences > 0);
         sums.sort_unstable_by_key(|&(subject, _)| subject);
-        Ok(Some(Self { core, window, sums, busy, on_duty }))
+        Some(Self { core, window, sums, busy, on_duty })
     }
 
     /// Everything that ran, with its sums; ops first, then labels.

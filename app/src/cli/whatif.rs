@@ -16,7 +16,7 @@ use super::analyze::check_scope;
 use super::args::{InputArgs, OutputArgs, ScopeArgs};
 use super::failure::{Failure, Outcome};
 use super::{loading, output};
-use crate::render::{Document, Section, View};
+use crate::render::{Document, Section};
 use crate::session::Session;
 
 /// Arguments of the command.
@@ -87,12 +87,7 @@ pub fn run(args: &WhatifArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let result = Replay::new(&cx).and_then(|replay| replay.with(&cx, &changes));
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let result = result.map(|prediction| Arc::new(prediction) as Arc<dyn Report>);
-    let document = Document {
-        session: session.clone(),
-        scope,
-        sections: vec![Section { id: "whatif", title: "What if", result }],
-        view: View::Tables,
-    };
+    let document = Document::of(&session, scope, Section { id: "whatif", title: "What if", result });
     output::write(&document, &args.output, talk)?;
     Ok(failed.filter(|_| args.output.strict).map_or(Outcome::Done, Outcome::Inconclusive))
 }

@@ -9,7 +9,7 @@ use super::Document;
 /// begins with a line `# analysis.table: title` and ends with an empty line.
 pub fn document(document: &Document) -> String {
     let mut tables = Vec::new();
-    for section in &document.sections {
+    for section in document.sections() {
         if let Ok(report) = &section.result {
             tables.extend(report.tables().into_iter().map(|table| (section.id, table)));
         }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use analysis::{ANALYSES, AnalysisError, Report, Scope};
+use analysis::{ANALYSES, AnalysisEntry, AnalysisError, Report, Scope};
 use sha2::{Digest as _, Sha256};
 
 use crate::session::Session;
@@ -29,10 +29,10 @@ pub struct Document {
     pub session: Session,
     /// Which part of it.
     pub scope: Scope,
-    /// The reports.
-    pub sections: Vec<Section>,
     /// What its text shows.
     pub view: View,
+    entries: Vec<&'static AnalysisEntry>,
+    sections: OnceLock<Vec<Section>>,
 }
 
 /// One report, or why there is none.
@@ -63,13 +63,25 @@ pub struct InputFile {
 }
 
 impl Document {
-    /// Computes the reports `ids`.
+    /// A document of the reports `ids`.
     pub fn new(session: &Session, scope: Scope, ids: &[&str], view: View) -> Self {
-        let wanted = ANALYSES.iter().filter(|entry| ids.contains(&entry.id));
-        let sections = wanted
-            .map(|entry| Section { id: entry.id, title: entry.title, result: session.report_by_id(entry.id, scope) })
-            .collect();
-        Self { session: session.clone(), scope, sections, view }
+        let entries = ANALYSES.iter().filter(|entry| ids.contains(&entry.id)).collect();
+        Self { session: session.clone(), scope, view, entries, sections: OnceLock::new() }
+    }
+
+    /// A document of one report that is in no list.
+    pub fn of(session: &Session, scope: Scope, section: Section) -> Self {
+        let sections = OnceLock::from(vec![section]);
+        Self { session: session.clone(), scope, view: View::Tables, entries: Vec::new(), sections }
+    }
+
+    /// The reports. Computed when first asked for: a screen needs only some of them.
+    pub fn sections(&self) -> &[Section] {
+        self.sections.get_or_init(|| {
+            let results = self.session.context(self.scope).reports_of(&self.entries);
+            let section = |(entry, result): (&&AnalysisEntry, _)| Section { id: entry.id, title: entry.title, result };
+            self.entries.iter().zip(results).map(section).collect()
+        })
     }
 
     /// Why conclusions from this trace are doubtful, if they are.
@@ -79,7 +91,7 @@ impl Document {
             return Some(format!("{lost} events or files were lost on import"));
         }
         // The summary asks for everything there is; other views ask by name.
-        let asked = if self.view == View::Summary { &[] } else { &self.sections[..] };
+        let asked = if self.view == View::Summary { &[] } else { self.sections() };
         asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
     }
 

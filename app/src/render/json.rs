@@ -11,7 +11,7 @@ pub const SCHEMA: &str = "systole.report/1";
 pub fn document(document: &Document) -> serde_json::Result<String> {
     let model = document.session.model();
     let mut reports = Map::new();
-    for section in &document.sections {
+    for section in document.sections() {
         let report = match &section.result {
             Ok(report) => json!({ "title": section.title, "report": report.json() }),
             Err(why) => json!({ "title": section.title, "not_applicable": why.to_string() }),

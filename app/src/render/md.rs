@@ -11,7 +11,7 @@ use super::{Document, Layout, number};
 pub fn document(document: &Document, layout: &Layout) -> String {
     let names: Vec<_> = document.session.model().sources().iter().map(|source| escaped(&source.name)).collect();
     let mut text = format!("# {}\n\n{}\n", names.join(", "), scope_in_words(document.scope));
-    for section in &document.sections {
+    for section in document.sections() {
         match &section.result {
             Ok(report) => {
                 for table in report.tables() {

@@ -58,7 +58,7 @@ fn devices(document: &Document) -> Option<String> {
 
 fn sections(document: &Document, layout: &Layout) -> String {
     let mut text = String::new();
-    for section in &document.sections {
+    for section in document.sections() {
         match &section.result {
             Ok(report) if report.as_any().is::<HintsReport>() => {
                 if let Some(report) = report.as_any().downcast_ref() {

@@ -7,20 +7,30 @@ mod ops;
 
 use std::fmt::Write as _;
 
+use analysis::compile::Compile;
 use analysis::hints::Hints;
+use analysis::ops::Ops;
+use analysis::overlap::Overlap;
+use analysis::steps::Steps;
+use analysis::utilization::Utilization;
 use analysis::verdict::{Verdict, VerdictReport};
+use analysis::{ANALYSES, Analysis as _};
 
 use super::table::wrapped;
 use super::{Document, Layout, Style, hints};
 
 /// Indent of everything below a heading.
 const INDENT: usize = 2;
+/// What the screen is made of, to be computed at once.
+const REPORTS: [&str; 7] = [Verdict::ID, Hints::ID, Steps::ID, Overlap::ID, Compile::ID, Utilization::ID, Ops::ID];
 /// Hints on the screen; the others are one `--only` away.
 const HINTS_SHOWN: usize = 3;
 
 /// The screen, without the header.
 pub fn screen(document: &Document, layout: &Layout) -> String {
     let session = &document.session;
+    let shown: Vec<_> = ANALYSES.iter().filter(|entry| REPORTS.contains(&entry.id)).collect();
+    session.context(document.scope).reports_of(&shown);
     let mut parts = Vec::new();
     if let Ok(verdict) = session.report::<Verdict>(document.scope) {
         parts.push(verdict_lines(&verdict, layout));
