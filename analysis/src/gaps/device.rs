@@ -205,6 +205,7 @@ pub(super) fn device_gaps(
         gaps,
         steps: steps.collect(),
         inside: None,
+        compiling: all.iter().filter(|piece| piece.cause == Cause::Compile).map(|piece| piece.range).collect(),
     }))
 }
 

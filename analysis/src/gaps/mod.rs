@@ -24,6 +24,7 @@ pub use activity::Cause;
 pub use inside::InsidePrograms;
 
 use crate::host_class::host_threads;
+use crate::intervals::IntervalSet;
 use crate::ops::percent;
 use crate::report::{Metric, Provenance, Unit};
 use crate::steps::Steps;
@@ -109,6 +110,9 @@ pub struct DeviceGaps {
     pub steps: Vec<StepGaps>,
     /// Idle time within programs; `None` without ops.
     pub inside: Option<InsidePrograms>,
+    /// When it was idle because the host compiled, on the clock of the host.
+    #[serde(skip)]
+    pub compiling: IntervalSet,
 }
 
 /// One idle span.

@@ -21,6 +21,8 @@ struct Priced {
     rule: &'static Rule,
     finding: Finding,
     saving: Option<Picos>,
+    /// The same without a bound that the replay does not know.
+    unbounded: Picos,
     by: SavingBy,
 }
 
@@ -61,9 +63,12 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
     });
     report.quiet.sort_unstable();
     let score = |hint: &Priced| hint.saving.map_or(0.0, |saving| saving.ps() as f64 * hint.rule.confidence.weight());
-    priced.sort_by(|a, b| score(b).total_cmp(&score(a)).then_with(|| a.rule.id.cmp(b.rule.id)));
-    combine(facts, &priced, &mut report)?;
+    priced.sort_by(|a, b| {
+        let health = b.rule.is_health().cmp(&a.rule.is_health());
+        health.then_with(|| score(b).total_cmp(&score(a))).then_with(|| a.rule.id.cmp(b.rule.id))
+    });
     let overlaps = overlaps(&priced);
+    combine(facts, &priced, &overlaps, &mut report)?;
     report.hints = priced
         .into_iter()
         .zip(overlaps)
@@ -92,11 +97,12 @@ fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>
 }
 
 fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
+    let mut unbounded = Picos::ZERO;
     let (saving, by) = match &finding.saving {
         Saving::Replay { changes, at_most } => match facts.predict(changes) {
             Ok(prediction) => {
-                let saving = prediction.saving().clamped();
-                (Some(at_most.map_or(saving, |most| saving.min(most.clamped()))), SavingBy::Replay)
+                unbounded = prediction.saving().clamped();
+                (Some(at_most.map_or(unbounded, |most| unbounded.min(most.clamped()))), SavingBy::Replay)
             }
             Err(_) => (*at_most, SavingBy::Formula),
         },
@@ -104,29 +110,62 @@ fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
         Saving::Unknown => (None, SavingBy::Unknown),
     };
     let by = if saving.is_none() { SavingBy::Unknown } else { by };
-    Priced { rule, finding, saving, by }
+    Priced { rule, finding, saving, unbounded, by }
 }
 
-/// What all hints save together: their changes played at once.
-fn combine(facts: &Facts<'_>, priced: &[Priced], report: &mut HintsReport) -> Result<(), AnalysisError> {
+/// What all hints save together: their changes played at once, less what the bounds
+/// of single hints say must stay.
+fn combine(
+    facts: &Facts<'_>,
+    priced: &[Priced],
+    overlaps: &[Vec<&'static str>],
+    report: &mut HintsReport,
+) -> Result<(), AnalysisError> {
     let mut changes = Vec::new();
     for hint in priced {
         match &hint.finding.saving {
-            Saving::Replay { changes: own, .. } => changes.extend(own.iter().cloned()),
-            Saving::PerStep(_) => report.not_combined.push(hint.rule.id),
+            Saving::Replay { changes: own, .. } if hint.by == SavingBy::Replay => changes.extend(own.iter().cloned()),
+            Saving::Replay { .. } | Saving::PerStep(_) => report.not_combined.push(hint.rule.id),
             Saving::Unknown => {}
         }
     }
     if changes.is_empty() {
         return Ok(());
     }
-    // Bounds that a replay does not know hold for all together as well.
-    let played = priced.iter().filter(|hint| matches!(hint.finding.saving, Saving::Replay { .. }));
-    let most: Picos = played.filter_map(|hint| hint.saving).sum();
-    let saving = facts.predict(&Change::merged(&changes))?.saving().clamped().min(most);
+    let played = || priced.iter().filter(|hint| hint.by == SavingBy::Replay);
+    let most: Picos = played().filter_map(|hint| hint.saving).sum();
+    let all = facts.predict(&Change::merged(&changes))?.saving();
+    let saving = (all - must_stay(priced, overlaps)).clamped().min(most);
     report.combined_saving_ps = Some(saving.ps());
     report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);
     Ok(())
+}
+
+/// Time that a replay takes away and that a bound says must stay. Of hints about the
+/// same time the one that leaves most counts, and nothing stays where another hint
+/// takes the same away without a bound.
+fn must_stay(priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Picos {
+    let stays = |hint: &Priced| hint.saving.map_or(Picos::ZERO, |saving| (hint.unbounded - saving).clamped());
+    let changes = |hint: &Priced| match &hint.finding.saving {
+        Saving::Replay { changes, .. } => changes.clone(),
+        _ => Vec::new(),
+    };
+    let least = |hint: &Priced| {
+        let same = priced.iter().filter(|other| other.by == SavingBy::Replay && changes(other) == changes(hint));
+        same.map(stays).min().unwrap_or_default()
+    };
+    let mut left: BTreeMap<&str, Picos> =
+        priced.iter().filter(|hint| hint.by == SavingBy::Replay).map(|hint| (hint.rule.id, least(hint))).collect();
+    let mut sum = Picos::ZERO;
+    while let Some((&id, &time)) = left.iter().max_by_key(|&(id, time)| (*time, std::cmp::Reverse(*id))) {
+        sum += time;
+        left.remove(id);
+        let of = priced.iter().position(|hint| hint.rule.id == id).and_then(|row| overlaps.get(row));
+        for other in of.into_iter().flatten() {
+            left.remove(other);
+        }
+    }
+    sum
 }
 
 /// For each hint the others that are about the same ops, or about idle time as well.
@@ -147,7 +186,7 @@ fn hint_of(
     percent: impl Fn(Picos) -> Option<f64>,
     rows: &Rows<'_>,
 ) -> Hint {
-    let Priced { rule, finding, saving, by } = priced;
+    let Priced { rule, finding, saving, by, .. } = priced;
     let saving_percent = saving.and_then(percent);
     let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
@@ -160,7 +199,7 @@ fn hint_of(
     Hint {
         id: rule.id,
         title: rule.title,
-        severity: Severity::of(saving_percent),
+        severity: if rule.is_health() { Severity::Health } else { Severity::of(saving_percent) },
         confidence: rule.confidence,
         statement: finding.statement,
         evidence: finding.evidence,

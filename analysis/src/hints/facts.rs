@@ -1,9 +1,10 @@
 //! What rules look at.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trace_model::{OpId, Picos};
+use trace_model::{GroupId, OpId, Picos, TimeRange};
 
 use super::{Evidence, Finding, Saving, Threshold};
 use crate::category::OpClasses;
@@ -11,7 +12,7 @@ use crate::framework::Framework;
 use crate::ops::{OpRow, Ops, OpsReport};
 use crate::replay::{Change, Prediction, Replay};
 use crate::steps::{Steps, StepsReport};
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, Scope};
 
 /// A context, and what all rules need from it, computed once.
 pub struct Facts<'a> {
@@ -28,11 +29,13 @@ pub struct Facts<'a> {
 /// The time that shares and savings are related to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepTime {
-    /// Median step, or the window where there are no steps.
+    /// From the begin of the first counted step to the end of the last, by their
+    /// number: sums over a run are divided by the same. The window where there are no
+    /// steps.
     pub ps: f64,
     /// Steps in the window; 1 where there are none.
     pub count: usize,
-    /// For people: `median of 9 steps`, `whole window`.
+    /// For people: `mean of 9 steps`, `whole window`.
     pub of: String,
 }
 
@@ -50,7 +53,7 @@ impl<'a> Facts<'a> {
 
     /// The value of a threshold: the user's, or its own.
     pub fn limit(&self, threshold: &Threshold) -> f64 {
-        self.cx.options.hints.thresholds.get(threshold.id).copied().unwrap_or(threshold.value)
+        threshold.of(self.cx)
     }
 
     /// The run with changes.
@@ -63,13 +66,26 @@ impl<'a> Facts<'a> {
 
     /// The step, or the window where there are no steps.
     pub fn step(&self) -> Result<StepTime, AnalysisError> {
-        if let Some(time) = self.steps().and_then(|steps| steps.time) {
-            let of = if time.count == 1 { "one step".to_owned() } else { format!("median of {} steps", time.count) };
-            return Ok(StepTime { ps: time.median, count: time.count, of });
+        if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
+            let of = if count == 1 { "one step".to_owned() } else { format!("mean of {count} steps") };
+            return Ok(StepTime { ps, count, of });
         }
-        let ops = self.ops()?;
-        let longest = ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0);
+        let longest = match self.ops() {
+            Ok(ops) => ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0),
+            Err(_) => self.cx.timeline_window()?.dur().ps(),
+        };
         Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
+    }
+
+    /// Another report over the counted steps and what lies between them, without
+    /// warm-up; in the same scope where no step was left out, or there are none.
+    pub fn steady<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        let Some(steps) = self.steps().filter(|steps| steps.left_out > 0) else { return self.report::<A>() };
+        let numbers = || steps.counted().map(|step| step.number);
+        match (numbers().min(), numbers().max()) {
+            (Some(first), Some(last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
+            _ => self.report::<A>(),
+        }
     }
 
     /// Steps, unless the whole capture was taken for one.
@@ -109,6 +125,17 @@ impl<'a> Facts<'a> {
     pub fn share(&self, row: &OpRow) -> f64 {
         row.self_of_total_percent.unwrap_or(0.0)
     }
+}
+
+/// Time of a step and what follows it, mean over the counted steps, and how many
+/// these are.
+fn each(steps: &StepsReport) -> Option<(f64, usize)> {
+    let mut run: BTreeMap<GroupId, TimeRange> = BTreeMap::new();
+    for span in steps.counted().flat_map(|step| &step.spans) {
+        run.entry(span.group).and_modify(|all| *all = all.hull(span.measured)).or_insert(span.measured);
+    }
+    let (longest, count) = (run.values().map(|span| span.dur().ps()).max()?, steps.counted().count());
+    (longest > 0).then(|| (longest as f64 / count.max(1) as f64, count))
 }
 
 /// Some ops and their share of the device time.

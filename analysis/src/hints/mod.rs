@@ -7,8 +7,11 @@
 //! all hints together are played at once rather than added up.
 //!
 //! Hints are ordered by saving × confidence; savings below half a percent of a
-//! step are not mentioned. How far the capture itself can be trusted is the matter
-//! of [`crate::doctor`], whose findings come first wherever both are shown.
+//! step are not mentioned. Before all of them comes what [`crate::doctor`] says of
+//! the capture itself, as far as it changes what numbers mean.
+//!
+//! Savings are per step and what follows it, a mean over the counted steps: what a
+//! run saves is their sum.
 //!
 //! To add a rule: one function in the file of its theme under `rules`, one line in
 //! its list there, one page under `pages`.

@@ -10,6 +10,8 @@ use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
+    /// About the capture, not the program: it comes first and has no saving.
+    Health,
     /// Below 2 % of the step, or not known in time.
     Low,
     /// From 2 %.
@@ -34,6 +36,7 @@ impl Severity {
     /// For people.
     pub fn title(self) -> &'static str {
         match self {
+            Self::Health => "health",
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
@@ -127,9 +130,9 @@ pub struct Suppressed {
 /// Everything that the rules said.
 #[derive(Clone, Debug, Serialize)]
 pub struct HintsReport {
-    /// What to do, most worthwhile first.
+    /// What to know about the capture, then what to do, most worthwhile first.
     pub hints: Vec<Hint>,
-    /// What savings are per: `median of 9 steps`, `whole window`.
+    /// What savings are per: `mean of 9 steps`, `whole window`.
     pub of: String,
     /// Its length.
     pub step_ps: f64,

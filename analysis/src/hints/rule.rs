@@ -6,9 +6,9 @@ use serde::Serialize;
 use trace_model::{OpId, Picos, SliceId};
 
 use super::Facts;
-use crate::AnalysisError;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::{AnalysisError, Context};
 
 /// How sure a rule is of what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -46,6 +46,13 @@ pub struct Threshold {
     pub why: &'static str,
 }
 
+impl Threshold {
+    /// The user's value, or its own.
+    pub fn of(&self, cx: &Context<'_>) -> f64 {
+        cx.options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
+    }
+}
+
 /// One thing to look for.
 pub struct Rule {
     /// Stable name: `K01`.
@@ -60,6 +67,13 @@ pub struct Rule {
     pub check: fn(&Facts<'_>) -> Outcome,
     /// Its page: cause, check, cure, example, source (see [`Page`](super::Page)).
     pub page: &'static str,
+}
+
+impl Rule {
+    /// It is about the capture, not about the program.
+    pub fn is_health(&self) -> bool {
+        self.id.starts_with('Q')
+    }
 }
 
 /// What a rule answers. The error is the reason why it cannot tell.

@@ -6,7 +6,7 @@ use trace_model::{OpId, Picos, TimeRange, TraceModel};
 
 use super::schedule::{Kind, Piece, Schedule};
 use crate::bound::{BoundBy, Work};
-use crate::compile::Compile;
+use crate::gaps::Gaps;
 use crate::ops::Ops;
 use crate::peaks::Peaks;
 use crate::{AnalysisError, Context};
@@ -35,7 +35,7 @@ pub enum Change {
     },
     /// The device is idle for so much of the recorded time.
     Idle(f64),
-    /// The device never idles while the host compiles.
+    /// The device never idles because the host compiles.
     NoCompile,
 }
 
@@ -58,7 +58,7 @@ impl Change {
             Self::Copies(factor) => times("asynchronous copies", *factor),
             Self::Chip { flops, hbm } => format!("a chip with {flops} × the FLOP/s and {hbm} × the HBM bandwidth"),
             Self::Idle(factor) => times("idle gaps", *factor),
-            Self::NoCompile => "no idle time while the host compiles".to_owned(),
+            Self::NoCompile => "no idle time because the host compiles".to_owned(),
         }
     }
 
@@ -183,17 +183,17 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
     (before > 0.0).then(|| after / before)
 }
 
-/// Takes the time in which the host compiled out of the gaps, on the timeline,
-/// which device and host share.
+/// Takes that part of gaps away of which the gap analysis says that the host compiled.
 fn no_compile(cx: &Context<'_>, schedule: &mut Schedule) -> Result<(), AnalysisError> {
-    let compile = cx.report::<Compile>()?;
+    let gaps = cx.report::<Gaps>()?;
     for core in &mut schedule.cores {
+        let Some(device) = gaps.devices.iter().find(|device| device.group == core.group) else { continue };
         let mut before = None;
         for piece in &mut core.pieces {
             let shown = cx.model.slice(piece.slice).range();
             if let Some(end) = before.replace(shown.end).filter(|end| *end < shown.start && piece.gap > Picos::ZERO) {
-                let compiling = compile.intervals.measure_in(TimeRange::new(end, shown.start));
-                piece.gap = (piece.gap - compiling).clamped();
+                let gap = cx.to_host(core.group, TimeRange::new(end, shown.start));
+                piece.gap = (piece.gap - device.compiling.measure_in(gap)).clamped();
             }
         }
     }

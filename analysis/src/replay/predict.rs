@@ -1,5 +1,7 @@
 //! From a played schedule to an answer.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
@@ -47,6 +49,11 @@ pub struct StepPrediction {
     pub predicted_ps: f64,
     /// The same, hidden transfers as long as possible.
     pub predicted_at_most_ps: f64,
+    /// From the begin of the first of these steps to the end of the last, what lies
+    /// between them included, by number of steps: as recorded.
+    pub each_ps: f64,
+    /// The same with the changes.
+    pub predicted_each_ps: f64,
 }
 
 /// Time of one kind.
@@ -61,10 +68,12 @@ pub struct Part {
 }
 
 impl Prediction {
-    /// Time that the changes save at most: of a step where there are steps, else of the window.
+    /// Time that the changes save at most: of a step and what follows it where there
+    /// are steps (a mean, so that it can be compared with sums over the run), else of
+    /// the window.
     pub fn saving(&self) -> Picos {
         let ps = match self.step {
-            Some(step) => (step.median_ps - step.predicted_ps).round() as i64,
+            Some(step) => (step.each_ps - step.predicted_each_ps).round() as i64,
             None => self.window_ps - self.predicted_ps,
         };
         Picos::from_ps(ps)
@@ -128,11 +137,21 @@ fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &P
         let at = |time| when(&replay.recorded.cores[core], &changed.cores[core], played, core, time);
         (at(span.end) - at(span.start)).ps()
     };
+    let mut run: BTreeMap<usize, TimeRange> = BTreeMap::new();
+    for &(core, span) in replay.steps.iter().flatten() {
+        run.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
+    }
+    let each = |time: &dyn Fn(usize, TimeRange) -> i64| {
+        let longest = run.iter().map(|(&core, &span)| time(core, span)).max().unwrap_or(0);
+        longest as f64 / replay.steps.len().max(1) as f64
+    };
     Some(StepPrediction {
         steps: replay.steps.len(),
         median_ps: of_median(&|_, span| span.dur().ps())?,
         predicted_ps: of_median(&|core, span| played(short, core, span))?,
         predicted_at_most_ps: of_median(&|core, span| played(long, core, span))?,
+        each_ps: each(&|_, span| span.dur().ps()),
+        predicted_each_ps: each(&|core, span| played(short, core, span)),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::hints::{Confidence, Hint, HintsReport, SavingBy};
+use analysis::hints::{Confidence, Hint, HintsReport, SavingBy, Severity};
 use trace_model::Picos;
 
 use super::Layout;
@@ -16,17 +16,19 @@ const OPS_SHOWN: usize = 3;
 /// The first cards in two lines each, and what to do about the very first; nothing
 /// where there are none.
 pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
-    if report.hints.is_empty() {
+    // What is to be known of the capture stands below on the same screen.
+    let hints: Vec<&Hint> = report.hints.iter().filter(|hint| hint.severity != Severity::Health).collect();
+    if hints.is_empty() {
         return String::new();
     }
     let mut text = format!("{}\n", layout.style.bold("What to do"));
-    for (place, hint) in report.hints.iter().take(cards).enumerate() {
+    for (place, &hint) in hints.iter().take(cards).enumerate() {
         head(&mut text, hint, report, layout);
         if place == 0 {
             lines(&mut text, "", &hint.action, layout);
         }
     }
-    let more = report.hints.len().saturating_sub(cards);
+    let more = hints.len().saturating_sub(cards);
     let more = if more > 0 { format!("{more} more: --only hints. ") } else { String::new() };
     let note = format!("{more}Savings are upper bounds and do not add up. Why and how: systole explain ID.");
     lines(&mut text, "", &note, layout);
@@ -70,6 +72,11 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
 fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &Layout) {
     let unit = if report.of == "whole window" { "the window" } else { "a step" };
+    if hint.severity == Severity::Health {
+        let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
+        lines(text, "", "about the capture", layout);
+        return;
+    }
     let worth = match (hint.saving_ps, hint.saving_percent) {
         (Some(ps), Some(percent)) => {
             format!("saves at most {} of {unit} ({percent:.1} %)", Picos::from_ps(ps))

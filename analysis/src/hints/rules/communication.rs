@@ -118,15 +118,19 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
     Some((worst, worst.exposed_share_percent?))
 }
 
+/// Compute of a device that hides nothing yet, in each step: only it can hide more.
+fn free_compute(facts: &Facts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
+    let free = (core.compute_ps - core.overlapped_ps.unwrap_or(0)).max(0);
+    Ok(Picos::from_ps(free / facts.step()?.count.max(1) as i64))
+}
+
 fn exposed(facts: &Facts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&EXPOSED);
     let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
         return Ok(None);
     };
-    let step = facts.step()?;
-    // Only compute that hides nothing yet can hide more.
-    let free = (worst.compute_ps - worst.overlapped_ps.unwrap_or(0)).max(0) as f64 / step.count.max(1) as f64;
+    let free = free_compute(facts, worst)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
@@ -136,10 +140,10 @@ fn exposed(facts: &Facts<'_>) -> Outcome {
         statement: format!("communication is exposed for {share:.1} % of the window on {}; {hidden}", worst.core),
         evidence: vec![
             Evidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
-            Evidence::time("compute that hides nothing yet", free, "step, on the same device"),
+            Evidence::time("compute that hides nothing yet", free.ps() as f64, "step, on the same device"),
         ],
         ops: collectives.ops(),
-        saving: Saving::Replay { changes: vec![Change::Collectives(0.0)], at_most: Some(Picos::from_ps(free as i64)) },
+        saving: Saving::Replay { changes: vec![Change::Collectives(0.0)], at_most: Some(free) },
         ..Finding::default()
     }))
 }
@@ -156,13 +160,11 @@ fn synchronous(facts: &Facts<'_>) -> Outcome {
     if found.rows.is_empty() {
         return Ok(None);
     }
-    let compute = facts.select(|row| row.is_leaf && row.collective.is_none() && !row.is_async)?;
-    // Work on one device can hide only what that device waits for.
-    let steps = facts.step()?.count.max(1) as i64;
-    let free = compute.self_ps / facts.ops()?.cores.len().max(1) as i64 / steps;
+    let overlap = facts.report::<Overlap>()?;
+    let free = most_exposed(&overlap.cores).map(|(worst, _)| free_compute(facts, worst)).transpose()?;
     let changes =
         vec![Change::Ops { what: "synchronous collectives".into(), factors: found.vanish().into_iter().collect() }];
-    let saving = Saving::Replay { changes, at_most: Some(Picos::from_ps(free)) };
+    let saving = Saving::Replay { changes, at_most: free };
     Ok(Some(found.finding("synchronous collectives", share, saving)))
 }
 

@@ -233,13 +233,15 @@ fn jitter(facts: &Facts<'_>) -> Outcome {
             "no steps were found: mark them, or capture several executions".to_owned(),
         ));
     };
-    // Steps of another kind are no jitter.
-    let class = steps.classes.iter().max_by_key(|class| class.steps);
-    let Some(time) = class.and_then(|class| class.time) else { return Ok(None) };
+    // Steps of another kind are no jitter, nor are those that compile (K36).
+    let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
+    let of_class = steps.counted().filter(|step| Some(step.class) == class && step.compile_ps * 2 <= step.time_ps);
+    let times: Vec<f64> = of_class.map(|step| step.time_ps as f64).collect();
+    let Some(time) = stats::Stats::of(&times) else { return Ok(None) };
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
         return Err(AnalysisError::NotApplicable(format!(
-            "only {} complete steps of one kind: a spread needs {needed}",
+            "only {} complete steps of one kind that do not compile: a spread needs {needed}",
             time.count
         )));
     }

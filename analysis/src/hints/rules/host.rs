@@ -4,6 +4,7 @@ use trace_model::Picos;
 
 use crate::gaps::{Cause, DeviceGaps, Gaps, GapsReport};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::input::Input;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
 
@@ -87,6 +88,7 @@ static UPLOAD: Threshold = Threshold {
     why: "a batch of tokens is copied in microseconds",
 };
 
+/// Idle time that no other rule has a better word for.
 fn idle(facts: &Facts<'_>) -> Outcome {
     let ops = facts.ops()?;
     let limit = facts.limit(&IDLE);
@@ -94,15 +96,63 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     if share < limit {
         return Ok(None);
     }
+    let step = facts.step()?;
+    let change = Change::Idle(0.0);
+    let all = facts.predict(std::slice::from_ref(&change))?.saving().clamped();
+    let (explained, by) = explained(facts);
+    let left = (all - explained).clamped();
+    let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
+    if !by.is_empty() && left_percent < limit {
+        return Ok(None);
+    }
     let why = facts.report::<Gaps>().ok().and_then(|gaps| main_cause(&gaps));
-    let why = why.map_or_else(String::new, |why| format!(", mostly {why}"));
+    let steady =
+        facts.steady::<Gaps>().ok().and_then(|gaps| main_cause(&gaps)).filter(|cause| Some(cause) != why.as_ref());
+    let mut statement = format!("no op runs for {share:.1} % of device time");
+    if let Some(why) = why {
+        statement = format!("{statement}, mostly {why}");
+    }
+    if let Some(steady) = steady {
+        statement = format!("{statement}; in the steps after warm-up mostly {steady}");
+    }
+    let mut evidence = vec![Evidence::percent("idle", share, "device time, from first op to last", Some(limit))];
+    if !by.is_empty() {
+        let of = format!("step ({})", step.of);
+        let what = format!("idle, that of {} left out", by.join(", "));
+        evidence.push(Evidence::percent(what, left_percent, of, Some(limit)).by(Provenance::Inferred));
+    }
     Ok(Some(Finding {
-        statement: format!("no op runs for {share:.1} % of device time{why}"),
-        evidence: vec![Evidence::percent("idle", share, "device time, from first op to last", Some(limit))],
+        statement,
+        evidence,
         is_idle_time: true,
-        saving: Saving::replay([Change::Idle(0.0)]),
+        saving: Saving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
         ..Finding::default()
     }))
+}
+
+/// Idle time of a step that rules with a better word speak of, and these rules.
+fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
+    let others: [(&str, fn(&Facts<'_>) -> Outcome); 5] = [
+        ("K32", dispatch_bound),
+        ("K33", host_sync),
+        ("K34", input_bound),
+        ("K35", upload_bound),
+        ("K36", super::compile::in_loop),
+    ];
+    let (mut sum, mut by) = (Picos::ZERO, Vec::new());
+    for (id, check) in others {
+        let Ok(Some(found)) = check(facts) else { continue };
+        let saving = match found.saving {
+            Saving::PerStep(saving) => Some(saving),
+            Saving::Replay { changes, .. } => facts.predict(&changes).ok().map(|predicted| predicted.saving()),
+            Saving::Unknown => None,
+        };
+        if let Some(saving) = saving.filter(|saving| *saving > Picos::ZERO) {
+            sum += saving;
+            by.push(id);
+        }
+    }
+    (sum, by)
 }
 
 /// The cause of most of the time between programs, with the host event that shows it.
@@ -158,7 +208,7 @@ impl<'r> Waiting<'r> {
 
 fn dispatch_bound(facts: &Facts<'_>) -> Outcome {
     const CAUSES: [Cause; 1] = [Cause::Dispatch];
-    let gaps = facts.report::<Gaps>()?;
+    let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
     let between = waiting.device.between_ps();
     let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
@@ -175,26 +225,38 @@ fn dispatch_bound(facts: &Facts<'_>) -> Outcome {
 
 fn host_sync(facts: &Facts<'_>) -> Outcome {
     const CAUSES: [Cause; 2] = [Cause::DeviceToHost, Cause::Wait];
-    let gaps = facts.report::<Gaps>()?;
+    let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
 }
 
 fn input_bound(facts: &Facts<'_>) -> Outcome {
-    const CAUSES: [Cause; 1] = [Cause::Input];
-    let gaps = facts.report::<Gaps>()?;
-    let Some(mut waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
-    // Waiting inside of programs shows as infeed ops.
+    let (input, limit) = (facts.steady::<Input>()?, facts.limit(&INPUT));
+    let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
+    let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else { return Ok(None) };
+    let gaps = facts.steady::<Gaps>()?;
+    let events = Waiting::most(&gaps, &[Cause::Input]).map(|waiting| waiting.events(&[Cause::Input]));
     let infeed = facts.select(|row| row.category == "infeed")?;
-    let devices = gaps.devices.len().max(1) as i64;
-    waiting.time_ps += infeed.self_ps / devices;
-    let found = waiting.finding(facts, "waits for input", &CAUSES, facts.limit(&INPUT))?;
-    Ok(found.map(|found| Finding { ops: infeed.ops(), ..found }))
+    let time = device.gap_ps + device.infeed_ps.unwrap_or(0);
+    let of = format!("{} from its first program to its last", device.name);
+    Ok(Some(Finding {
+        statement: format!(
+            "{} waits for input for {percent:.1} % of its time{}",
+            device.name,
+            events.unwrap_or_default()
+        ),
+        evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
+        ops: infeed.ops(),
+        is_idle_time: true,
+        saving: Saving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
+        ..Finding::default()
+    }))
 }
 
 fn upload_bound(facts: &Facts<'_>) -> Outcome {
     const CAUSES: [Cause; 1] = [Cause::HostToDevice];
-    let gaps = facts.report::<Gaps>()?;
+    let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
 }

@@ -47,10 +47,6 @@ static PASSES_SHARE: Threshold = Threshold {
     why: "an op below a hundredth of the time is not worth a look",
 };
 
-/// How much faster than its padding allows an op may be before the padding is not
-/// believed: the compiler found a better way.
-const DISBELIEF_PERCENT: f64 = 10.0;
-
 /// Some matmuls, most time first, with what would be left of each, and their share
 /// of device time in percent.
 type Shrinking = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
@@ -75,16 +71,18 @@ fn shrinking(
 fn padding(facts: &Facts<'_>) -> Outcome {
     let matmuls = facts.report::<Matmuls>()?;
     let (share, limit) = (facts.limit(&PADDING_SHARE), facts.limit(&PADDING_EFFICIENCY));
-    let useful = |row: &MatmulRow| {
-        let useful = row.padding_efficiency_percent?;
-        let believed = row.flops_percent.is_none_or(|reached| reached <= useful + DISBELIEF_PERCENT);
-        (useful < limit && believed).then_some(useful)
+    // Where memory limits the op, or its speed shows that the compiler found a better
+    // way, padding costs nothing.
+    let left = |row: &MatmulRow| {
+        let useful = row.padding_efficiency_percent.filter(|&useful| useful < limit)?;
+        row.padding_loss_ps.filter(|&loss| loss > 0.0)?;
+        Some(useful / 100.0)
     };
     if matmuls.rows.iter().all(|row| row.padding_efficiency_percent.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
-    let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, |row| Some(useful(row)? / 100.0))?;
+    let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, left)?;
     let Some(first) = ops.first() else { return Ok(None) };
     let row = matmuls.rows.iter().find(|row| row.op == Some(*first));
     let what = row

@@ -2,12 +2,14 @@
 
 use trace_model::Picos;
 
+use crate::AnalysisError;
 use crate::category::OpGroup;
+use crate::expected::{Expected, Limit, LimitRow};
 use crate::hints::{Confidence, Evidence, Facts, Outcome, Rule, Saving, Threshold};
 use crate::memory::Memory;
 use crate::ops::OpRow;
 use crate::replay::Change;
-use crate::report::Unit;
+use crate::report::{Provenance, Unit};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -149,19 +151,56 @@ fn remat(facts: &Facts<'_>) -> Outcome {
     Ok(Some(finding))
 }
 
+/// It waits for a copy from or to the memory of the host.
+fn is_host_wait(facts: &Facts<'_>, row: &OpRow) -> bool {
+    let text = row.op.and_then(|op| facts.cx.model.op(op).hlo_text).map(|text| facts.cx.model.str(text));
+    row.group == OpGroup::AsyncWait && text.is_some_and(|text| text.contains("S(5)"))
+}
+
+/// Those of the host have another cure and another limit (K26).
 fn copy_wait(facts: &Facts<'_>) -> Outcome {
-    let Some(found) = facts.heavy(&COPY_WAIT, |row| row.group == OpGroup::AsyncWait)? else { return Ok(None) };
-    let saving = Saving::replay([Change::Copies(0.0)]);
-    Ok(Some(found.finding("waits for copies", facts.limit(&COPY_WAIT), saving)))
+    let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && !is_host_wait(facts, row);
+    let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
+    let saving = Saving::ops("copies", found.vanish());
+    Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))
 }
 
 fn host_offload(facts: &Facts<'_>) -> Outcome {
-    let crosses = |row: &OpRow| {
-        let text = row.op.and_then(|op| facts.cx.model.op(op).hlo_text).map(|text| facts.cx.model.str(text));
-        text.is_some_and(|text| text.contains("S(5)"))
-    };
-    let is_wait = |row: &OpRow| row.group == OpGroup::AsyncWait && crosses(row);
-    let Some(found) = facts.heavy(&OFFLOAD, is_wait)? else { return Ok(None) };
-    let saving = Saving::ops("copies to and from the host", found.vanish());
-    Ok(Some(found.finding("waits for copies to and from the host", facts.limit(&OFFLOAD), saving)))
+    let Some(found) = facts.heavy(&OFFLOAD, |row| is_host_wait(facts, row))? else { return Ok(None) };
+    let what = "waits for copies to and from the host";
+    let mut finding = found.finding(what, facts.limit(&OFFLOAD), Saving::Unknown);
+    let step = facts.step()?;
+    let changes = vec![Change::Ops { what: what.to_owned(), factors: found.vanish().into_iter().collect() }];
+    let mut at_most = None;
+    match host_link(facts, step.count)? {
+        Some(link) => {
+            // However well hidden, the copies keep the link busy for this long.
+            at_most = Some(Picos::from_ps((step.ps - link) as i64).clamped());
+            finding.statement = format!(
+                "{}; the link needs {} of each step of {}, so that part stays until less is copied",
+                finding.statement,
+                Picos::from_ps(link as i64),
+                Picos::from_ps(step.ps as i64)
+            );
+            let least =
+                Evidence::time("all copies in the busier direction at full speed", link, "step, mean of devices");
+            finding.evidence.push(least.by(Provenance::AssumedPeak));
+        }
+        None => {
+            finding.statement =
+                format!("{}; how much the link allows is not known (--device-spec names the chip)", finding.statement);
+        }
+    }
+    finding.saving = Saving::Replay { changes, at_most };
+    Ok(Some(finding))
+}
+
+/// Time that the link to the host needs in each step, each direction by itself;
+/// `None` where its speed is not known.
+fn host_link(facts: &Facts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
+    let Ok(expected) = facts.steady::<Expected>() else { return Ok(None) };
+    let of_link = |row: &&LimitRow| matches!(row.limit, Limit::HostRead | Limit::HostWrite);
+    let most = expected.limits.iter().filter(of_link).map(|row| row.least_ps).reduce(f64::max);
+    let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
+    Ok(most.map(|least| least / executions))
 }

@@ -1,8 +1,10 @@
 //! The rules, by theme.
 
 mod communication;
+mod compile;
 mod compute;
 mod devices;
+mod health;
 mod host;
 mod matmuls;
 mod memory;
@@ -14,7 +16,16 @@ use super::Rule;
 /// Every rule, by id.
 pub fn rules() -> &'static [&'static Rule] {
     static RULES: LazyLock<Vec<&Rule>> = LazyLock::new(|| {
-        let themes = [communication::RULES, compute::RULES, devices::RULES, memory::RULES, host::RULES, matmuls::RULES];
+        let themes = [
+            communication::RULES,
+            compile::RULES,
+            compute::RULES,
+            devices::RULES,
+            health::RULES,
+            host::RULES,
+            matmuls::RULES,
+            memory::RULES,
+        ];
         let mut rules: Vec<&Rule> = themes.into_iter().flatten().collect();
         rules.sort_by_key(|rule| rule.id);
         rules

@@ -1,0 +1,347 @@
+//! Rules about compilation, and about programs that are compiled piecemeal.
+
+use std::collections::BTreeSet;
+
+use trace_model::Picos;
+
+use crate::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
+use crate::gaps::Gaps;
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::replay::Change;
+use crate::report::{Provenance, Unit};
+use crate::{AnalysisError, stats};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "K36",
+        title: "The loop compiles",
+        confidence: Confidence::High,
+        thresholds: &[&LOOP_SHARE],
+        check: in_loop,
+        page: include_str!("../pages/K36.md"),
+    },
+    Rule {
+        id: "K37",
+        title: "Functions are compiled again",
+        confidence: Confidence::High,
+        thresholds: &[&AGAIN],
+        check: again,
+        page: include_str!("../pages/K37.md"),
+    },
+    Rule {
+        id: "K38",
+        title: "Programs come from no cache",
+        confidence: Confidence::Medium,
+        thresholds: &[&COLD],
+        check: cold_cache,
+        page: include_str!("../pages/K38.md"),
+    },
+    Rule {
+        id: "K39",
+        title: "Steps are not marked",
+        confidence: Confidence::Medium,
+        thresholds: &[&SYNC_TIME],
+        check: unmarked,
+        page: include_str!("../pages/K39.md"),
+    },
+    Rule {
+        id: "K40",
+        title: "Graphs are cut within steps",
+        confidence: Confidence::Medium,
+        thresholds: &[&SYNCS],
+        check: syncs,
+        page: include_str!("../pages/K40.md"),
+    },
+    Rule {
+        id: "K41",
+        title: "Ops run as programs of their own",
+        confidence: Confidence::Medium,
+        thresholds: &[&SMALL_PROGRAMS, &SMALL_PROGRAM_TIME],
+        check: op_by_op,
+        page: include_str!("../pages/K41.md"),
+    },
+];
+
+static LOOP_SHARE: Threshold = Threshold {
+    id: "K36.compile_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "a loop whose shapes stay the same compiles nothing; up to 5 % a capture of few steps forgives",
+};
+static AGAIN: Threshold = Threshold {
+    id: "K37.compilations",
+    value: 1.0,
+    unit: Unit::Count,
+    why: "a function is compiled once for each set of shapes; one more in a short capture is many in a run",
+};
+static COLD: Threshold = Threshold {
+    id: "K38.compile_s",
+    value: 10.0,
+    unit: Unit::None,
+    why: "less is not worth a directory to look after",
+};
+static SYNC_TIME: Threshold = Threshold {
+    id: "K39.sync_s",
+    value: 30.0,
+    unit: Unit::None,
+    why: "PyTorch/XLA's own analysis calls an execution this long a step that was not marked",
+};
+static SYNCS: Threshold = Threshold {
+    id: "K40.per_step",
+    value: 0.5,
+    unit: Unit::None,
+    why: "the limit of PyTorch/XLA's own metrics analysis",
+};
+static SMALL_PROGRAMS: Threshold =
+    Threshold { id: "K41.programs", value: 10.0, unit: Unit::Count, why: "a step of few programs pays few launches" };
+static SMALL_PROGRAM_TIME: Threshold = Threshold {
+    id: "K41.mean_us",
+    value: 50.0,
+    unit: Unit::None,
+    why: "launching takes tens of microseconds: longer programs hide the launch of the next",
+};
+
+const PS_PER_S: f64 = 1e12;
+const PS_PER_US: f64 = 1e6;
+/// Compilations that a sentence names.
+const NAMED: usize = 3;
+
+/// `a, b and 2 more`.
+fn listed(mut names: Vec<String>, what: usize) -> String {
+    let more = names.len().saturating_sub(what);
+    names.truncate(what);
+    let last = if more > 0 { Some(format!("{more} more")) } else { names.pop() };
+    match last {
+        Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        last => last.unwrap_or_default(),
+    }
+}
+
+/// Longest first.
+fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilation> {
+    let mut list: Vec<&Compilation> = list.collect();
+    list.sort_by_key(|own| (std::cmp::Reverse(own.wall_ps), own.start_ps));
+    list
+}
+
+/// Where they happened, the longest first: `steps 14, 9 and 5`.
+fn places(list: &[&Compilation]) -> String {
+    let mut seen = BTreeSet::new();
+    let places: Vec<Place> =
+        list.iter().filter_map(|own| own.place).filter(|place| seen.insert(place.title())).collect();
+    let steps: Vec<String> = places
+        .iter()
+        .filter_map(|place| match place {
+            Place::InStep(step) => Some(step.to_string()),
+            _ => None,
+        })
+        .collect();
+    if !steps.is_empty() && steps.len() == places.len() {
+        let plural = if steps.len() == 1 { "step" } else { "steps" };
+        return format!(" in {plural} {}", listed(steps, NAMED));
+    }
+    if places.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", listed(places.iter().map(|place| place.title()).collect(), NAMED))
+}
+
+/// What a run without these compilations saves. On a host without devices a step is
+/// as much shorter as it compiles.
+fn saving(facts: &Facts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving, AnalysisError> {
+    let step = facts.step()?;
+    let inside = counted_range(facts);
+    let counts = |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
+    let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
+    let sum: i64 = of.iter().filter(counts).map(cost).sum();
+    let each = Picos::from_ps(sum / step.count.max(1) as i64);
+    if facts.ops().is_err() {
+        return Ok(Saving::PerStep(each));
+    }
+    Ok(Saving::Replay { changes: vec![Change::NoCompile], at_most: (!is_all).then_some(each) })
+}
+
+/// From the begin of the first counted step to the end of the last, on the host.
+fn counted_range(facts: &Facts<'_>) -> Option<(i64, i64)> {
+    let steps = facts.steps()?;
+    let all = steps.counted().filter_map(crate::steps::Step::range).reduce(trace_model::TimeRange::hull)?;
+    Some((all.start.ps(), all.end.ps()))
+}
+
+/// Compilations that a warm loop does not do: after its first two steps, or of a
+/// function that was compiled before.
+fn late<'r>(facts: &Facts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation> {
+    let steps = facts.steps();
+    let first: Vec<u32> = steps.iter().flat_map(|steps| &steps.steps).map(|step| step.number).take(2).collect();
+    let is_late = |own: &&Compilation| match own.place {
+        Some(Place::InStep(step) | Place::AfterStep(step)) if !first.contains(&step) => true,
+        _ => own.number > 1,
+    };
+    longest(report.list.iter().filter(is_late))
+}
+
+pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Compile>()?;
+    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
+    let (limit, late) = (facts.limit(&LOOP_SHARE), late(facts, &report));
+    if share < limit || late.is_empty() {
+        return Ok(None);
+    }
+    let mut seen = BTreeSet::new();
+    let functions = late.iter().map(|own| own.function.clone()).filter(|name| seen.insert(name.clone())).collect();
+    let count = if late.len() == 1 { "once".to_owned() } else { format!("{} times", late.len()) };
+    Ok(Some(Finding {
+        statement: format!(
+            "compiling takes {}, {share:.1} % of the capture; the loop compiles {count}: {}{}",
+            Picos::from_ps(wall),
+            listed(functions, NAMED),
+            places(&late)
+        ),
+        evidence: vec![
+            Evidence::percent("tracing, lowering, compiling and loading", share, "capture", Some(limit)),
+            Evidence::count(
+                "compilations after the first two steps, or of a function compiled before",
+                late.len() as f64,
+                "capture",
+                Some(1.0),
+            ),
+        ],
+        is_idle_time: true,
+        saving: saving(facts, &late, late.len() == report.list.len())?,
+        ..Finding::default()
+    }))
+}
+
+fn again(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Compile>()?;
+    let list = longest(report.list.iter().filter(|own| own.again.is_some()));
+    let limit = facts.limit(&AGAIN);
+    let Some(first) = list.first().filter(|_| list.len() as f64 >= limit) else { return Ok(None) };
+    let own: Vec<&Compilation> = list.iter().copied().filter(|own| own.function == first.function).collect();
+    let others = list.len() - own.len();
+    let time: i64 = list.iter().map(|own| own.wall_ps).sum();
+    let mut seen = BTreeSet::new();
+    let changes = own.iter().filter_map(|own| own.changes.first()).map(crate::compile::Change::sentence);
+    let changes: Vec<String> = changes.filter(|text| seen.insert(text.clone())).collect();
+    let changed = if changes.is_empty() {
+        "; what changed is not recorded".to_owned()
+    } else {
+        format!("; what changed: {}", listed(changes, NAMED))
+    };
+    let count = if own.len() == 1 { "once".to_owned() } else { format!("{} times", own.len()) };
+    let more = if others > 0 { format!(", other functions {others} times") } else { String::new() };
+    Ok(Some(Finding {
+        statement: format!(
+            "the same function is compiled again: {} {count}{}{more}{changed}",
+            first.function,
+            places(&own)
+        ),
+        evidence: vec![
+            Evidence::count("compilations of what had been compiled or run", list.len() as f64, "capture", Some(limit))
+                .by(Provenance::Inferred),
+            Evidence::time("they take", time as f64, "capture, on the host"),
+        ],
+        is_idle_time: true,
+        saving: saving(facts, &list, list.len() == report.list.len())?,
+        ..Finding::default()
+    }))
+}
+
+fn cold_cache(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Compile>()?;
+    let (Some(compile), cache) = (report.compile_ps, &report.cache) else { return Ok(None) };
+    let limit = facts.limit(&COLD) * PS_PER_S;
+    let hit = [cache.hits, cache.deserialized].into_iter().flatten().any(|count| count > 0);
+    if hit || (compile as f64) < limit {
+        return Ok(None);
+    }
+    let known = if cache.lookups.is_some() { "none was found in a cache" } else { "no cache shows in the capture" };
+    let evidence = Evidence::time("a compiler ran", compile as f64, "capture, on the host");
+    Ok(Some(Finding {
+        statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),
+        evidence: vec![Evidence { threshold: Some(limit), ..evidence }],
+        is_idle_time: true,
+        // The next start saves it, this loop does not.
+        saving: Saving::Unknown,
+        ..Finding::default()
+    }))
+}
+
+fn fact(lazy: &LazyTensors, id: &str) -> Option<f64> {
+    lazy.facts.iter().find(|fact| fact.id == id)?.value
+}
+
+fn unmarked(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Compile>()?;
+    let Some(lazy) = &report.lazy else { return Ok(None) };
+    let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
+    let limit = facts.limit(&SYNC_TIME) * PS_PER_S;
+    let longest = fact(lazy, "longest_sync_ps").unwrap_or(0.0);
+    let statement = match markers.and_then(|fact| fact.statement.clone()) {
+        Some(statement) => statement,
+        None if longest >= limit => {
+            format!("one graph took {}: it holds more than a step", Picos::from_ps(longest as i64))
+        }
+        None => return Ok(None),
+    };
+    let evidence = vec![
+        Evidence::count("step markers", markers.and_then(|fact| fact.value).unwrap_or(0.0), "capture", Some(1.0)),
+        Evidence { threshold: Some(limit), ..Evidence::time("longest sync", longest, "all syncs") },
+    ];
+    Ok(Some(Finding { statement, evidence, ..Finding::default() }))
+}
+
+fn syncs(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Compile>()?;
+    let Some(lazy) = &report.lazy else { return Ok(None) };
+    let limit = facts.limit(&SYNCS);
+    let kinds = [("early_syncs_per_step", "graphs are cut"), ("fetches_per_step", "values are copied to the host")];
+    let known: Vec<(&str, f64)> = kinds.iter().filter_map(|&(id, what)| Some((what, fact(lazy, id)?))).collect();
+    if known.is_empty() {
+        let why = "no step is marked, so nothing can be counted per step: call mark_step (K39)";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
+    let many: Vec<(&str, f64)> = known.into_iter().filter(|(_, count)| *count > limit).collect();
+    if many.is_empty() {
+        return Ok(None);
+    }
+    let clauses: Vec<String> = many.iter().map(|(what, count)| format!("{what} {count:.1} times")).collect();
+    let evidence = many.iter().map(|&(what, count)| Evidence::number(what, count, "step marker", Some(limit)));
+    Ok(Some(Finding {
+        statement: format!("in each step {}", clauses.join(" and ")),
+        evidence: evidence.collect(),
+        // What of it the device waits for is the matter of K33.
+        saving: Saving::Unknown,
+        ..Finding::default()
+    }))
+}
+
+fn op_by_op(facts: &Facts<'_>) -> Outcome {
+    let gaps = facts.steady::<Gaps>()?;
+    let steps = facts.step()?.count.max(1) as f64;
+    let (least, most) = (facts.limit(&SMALL_PROGRAMS), facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US);
+    let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else { return Ok(None) };
+    let programs = facts.cx.programs_on_host(device.group);
+    let kinds = programs.iter().map(|(program, _)| program.label_id()).collect::<BTreeSet<_>>().len() as f64;
+    let per_step = device.programs as f64 / steps;
+    let lengths: Vec<f64> = programs.iter().map(|(program, _)| program.dur().ps() as f64).collect();
+    let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else { return Ok(None) };
+    if kinds < least || per_step < least || mean >= most {
+        return Ok(None);
+    }
+    Ok(Some(Finding {
+        statement: format!(
+            "{} runs {per_step:.0} programs in each step, of {kinds:.0} kinds and {} on average",
+            device.core,
+            Picos::from_ps(mean as i64)
+        ),
+        evidence: vec![
+            Evidence::count("different programs", kinds, "capture", Some(least)),
+            Evidence::count("programs", per_step, "step", Some(least)),
+            Evidence { threshold: Some(most), ..Evidence::time("length of a program", mean, "mean of all") },
+        ],
+        is_idle_time: true,
+        saving: Saving::PerStep(Picos::from_ps((device.between_ps() as f64 / steps) as i64)),
+        ..Finding::default()
+    }))
+}
