@@ -1,13 +1,15 @@
 //! Rules about communication between devices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{OpId, Picos};
 
 use crate::AnalysisError;
 use crate::category::CollectiveKind;
 use crate::collectives::{CollectiveRow, Collectives};
+use crate::dcn::Dcn;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::hlo_text::HloText;
 use crate::ops::OpRow;
 use crate::overlap::{CoreOverlap, Overlap};
 use crate::replay::Change;
@@ -45,6 +47,22 @@ pub(super) static RULES: &[Rule] = &[
         thresholds: &[&SMALL_COUNT, &SMALL_BYTES],
         check: small,
         page: include_str!("../pages/K04.md"),
+    },
+    Rule {
+        id: "K05",
+        title: "The same data is sent twice",
+        confidence: Confidence::Medium,
+        thresholds: &[&TWICE],
+        check: twice,
+        page: include_str!("../pages/K05.md"),
+    },
+    Rule {
+        id: "K10",
+        title: "Slices wait for the data-centre network",
+        confidence: Confidence::High,
+        thresholds: &[&DCN_STALL, &DCN_BANDWIDTH],
+        check: dcn_bound,
+        page: include_str!("../pages/K10.md"),
     },
     Rule {
         id: "K44",
@@ -99,6 +117,24 @@ static SMALL_BYTES: Threshold = Threshold {
     value: (256 << 10) as f64,
     unit: Unit::Bytes,
     why: "at 90 GB/s this takes 3 µs, as long as a few hops",
+};
+static TWICE: Threshold = Threshold {
+    id: "K05.duplicate_percent",
+    value: 1.0,
+    unit: Unit::Percent,
+    why: "small repetitions are cheaper than the memory that keeping the result would take",
+};
+static DCN_STALL: Threshold = Threshold {
+    id: "K10.stall_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "transfers between slices are meant to be hidden behind a whole step",
+};
+static DCN_BANDWIDTH: Threshold = Threshold {
+    id: "K10.gigabytes_per_second",
+    value: 12.5,
+    unit: Unit::None,
+    why: "a host with one network card of 100 Gb/s has no more",
 };
 static DOMINATED: Threshold = Threshold {
     id: "K44.exposed_percent",
@@ -288,6 +324,120 @@ fn exchange(facts: &Facts<'_>) -> Outcome {
         evidence: vec![Evidence::percent("exposed exchanges", share, "device time", Some(limit))],
         ops: found.ops(),
         saving: Saving::ops("exchanges", found.vanish()),
+        ..Finding::default()
+    }))
+}
+
+/// What a collective does, where two that do the same give the same: names are
+/// unique in a program and never assigned twice.
+type Sent<'a> = (&'a str, CollectiveKind, Vec<&'a str>, [&'a str; 3]);
+
+fn sent<'a>(facts: &'a Facts<'_>, row: &'a OpRow) -> Option<Sent<'a>> {
+    let model = facts.cx.model;
+    let text = model.str(model.op(row.op?).hlo_text?);
+    let hlo = HloText::parse(text).filter(|hlo| !hlo.opcode.ends_with("-done"))?;
+    let operands: Vec<&str> = hlo.operand_list().iter().map(|operand| operand.name).collect();
+    // A program that is computed a second time to save memory sends twice on purpose (K24).
+    let is_whole = !operands.is_empty() && operands.iter().all(|name| !name.is_empty()) && !row.is_remat;
+    let attribute = |name: &str| hlo.attribute(name).unwrap_or_default();
+    let how = [hlo.shape, attribute("replica_groups"), attribute("to_apply")];
+    is_whole.then_some((row.program.as_str(), row.collective?, operands, how))
+}
+
+fn twice(facts: &Facts<'_>) -> Outcome {
+    let collectives = facts.select(|row| row.collective.is_some())?;
+    let mut same: BTreeMap<Sent<'_>, Vec<&OpRow>> = BTreeMap::new();
+    for row in &collectives.rows {
+        if let Some(key) = sent(facts, row) {
+            same.entry(key).or_default().push(row);
+        }
+    }
+    if same.is_empty() && !collectives.rows.is_empty() {
+        return Err(AnalysisError::NotApplicable("no collective says what it sends (text of its HLO)".to_owned()));
+    }
+    let ledger = facts.report::<Collectives>()?;
+    let exposed = |row: &OpRow| {
+        let own = |other: &&CollectiveRow| {
+            other.op == row.name && row.program.starts_with(other.program.as_deref().unwrap_or_default())
+        };
+        ledger.rows.iter().find(own).map_or(0, |row| row.exposed_ps)
+    };
+    // One of each stays.
+    let extra: Vec<&OpRow> = same.values().flat_map(|rows| rows.iter().skip(1).copied()).collect();
+    let time: i64 = extra.iter().map(|row| exposed(row)).sum();
+    let (total, limit) = (facts.ops()?.total_time_ps, facts.limit(&TWICE));
+    let share = if total > 0 { 100.0 * time as f64 / total as f64 } else { 0.0 };
+    let longest = same
+        .iter()
+        .filter(|(_, rows)| rows.len() > 1)
+        .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(row)).sum::<i64>());
+    let Some((key, rows)) = longest.filter(|_| share >= limit) else { return Ok(None) };
+    let names: Vec<&str> = rows.iter().take(3).map(|row| row.name.as_str()).collect();
+    let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
+    Ok(Some(Finding {
+        statement: format!(
+            "{} send the same (%{}): what is sent again is exposed for {share:.1} % of device time",
+            names.join(" and "),
+            key.2.join(", %")
+        ),
+        evidence: vec![
+            Evidence::percent("exposed time of what is sent again", share, "device time", Some(limit)),
+            Evidence::count("collectives that repeat another", extra.len() as f64, "all programs", Some(1.0)),
+        ],
+        saving: Saving::ops("repeated collectives", ops.iter().map(|&op| (op, 0.0))),
+        ops,
+        ..Finding::default()
+    }))
+}
+
+fn dcn_bound(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Dcn>()?;
+    let (stall_limit, speed_limit) = (facts.limit(&DCN_STALL), facts.limit(&DCN_BANDWIDTH) * 1e9);
+    let worst =
+        report.devices.iter().max_by(|a, b| a.stall_percent.unwrap_or(0.0).total_cmp(&b.stall_percent.unwrap_or(0.0)));
+    let Some(worst) = worst else {
+        let why = "only hosts recorded messages between slices: whether devices waited is not known";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    };
+    let stall = worst.stall_percent.unwrap_or(0.0);
+    let model = facts.cx.model;
+    let hosts = facts.cx.tensor_cores().into_iter().map(|core| model.group(core).source).collect::<BTreeSet<_>>().len();
+    let per_host = report.devices.len() as f64 / hosts.max(1) as f64;
+    let required = report.collectives.iter().filter_map(|row| Some((row, row.required_bandwidth? * per_host)));
+    let required = required.max_by(|a, b| a.1.total_cmp(&b.1));
+    let too_fast = required.as_ref().is_some_and(|(_, rate)| *rate > speed_limit);
+    if stall < stall_limit && !too_fast {
+        return Ok(None);
+    }
+    let mut statement = format!("{} spends {stall:.1} % of its window in transfers between slices", worst.device);
+    let mut evidence = vec![Evidence::percent(
+        "in send, recv and their ends",
+        stall,
+        format!("window of {}", worst.device),
+        Some(stall_limit),
+    )];
+    if let Some((row, rate)) = required {
+        if too_fast {
+            statement = format!(
+                "{statement}; {} leaves the network so little time that a host needs {:.1} GB/s",
+                row.rendezvous,
+                rate / 1e9
+            );
+        }
+        let what = "bytes that a host sends in a collective per second of the time that it has";
+        evidence.push(Evidence::number(what, rate / 1e9, "GB/s", Some(speed_limit / 1e9)).by(Provenance::Derived));
+    }
+    let is_dcn =
+        |row: &OpRow| matches!(row.category.trim_start_matches("host "), "send" | "send-done" | "recv" | "recv-done");
+    let ops = facts.select(is_dcn)?;
+    let each = Picos::from_ps(worst.stall_ps / facts.step()?.count.max(1) as i64);
+    let changes =
+        vec![Change::Ops { what: "transfers between slices".into(), factors: ops.vanish().into_iter().collect() }];
+    Ok(Some(Finding {
+        statement,
+        evidence,
+        ops: ops.ops(),
+        saving: Saving::Replay { changes, at_most: Some(each) },
         ..Finding::default()
     }))
 }

@@ -1,10 +1,13 @@
 //! Rules about ops that compute, and how near they come to the roofline.
 
-use trace_model::Picos;
+use std::collections::BTreeSet;
+
+use trace_model::{OpId, Picos};
 
 use crate::bound::BoundBy;
 use crate::category::OpGroup;
-use crate::hints::{Confidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::loops::{LoopRow, Loops};
 use crate::ops::OpRow;
 use crate::report::Unit;
 use crate::{AnalysisError, hints};
@@ -49,6 +52,14 @@ pub(super) static RULES: &[Rule] = &[
         thresholds: &[&LOOP_SHARE],
         check: loops,
         page: include_str!("../pages/K22.md"),
+    },
+    Rule {
+        id: "K23",
+        title: "A loop has a short body and many iterations",
+        confidence: Confidence::Medium,
+        thresholds: &[&SHORT_LOOP_TRIPS, &SHORT_LOOP_BODY, &SHORT_LOOP_SHARE],
+        check: short_loops,
+        page: include_str!("../pages/K23.md"),
     },
     Rule {
         id: "K29",
@@ -128,6 +139,20 @@ static LOOP_SHARE: Threshold = Threshold {
     unit: Unit::Percent,
     why: "a loop around large bodies costs less than a thousandth",
 };
+static SHORT_LOOP_TRIPS: Threshold = Threshold {
+    id: "K23.trips",
+    value: 64.0,
+    unit: Unit::Count,
+    why: "unrolling a few iterations gains little and makes the program longer",
+};
+static SHORT_LOOP_BODY: Threshold = Threshold {
+    id: "K23.iteration_us",
+    value: 20.0,
+    unit: Unit::None,
+    why: "an iteration costs about a microsecond of its own: a twentieth of this",
+};
+static SHORT_LOOP_SHARE: Threshold =
+    Threshold { id: "K23.own_percent", value: 0.5, unit: Unit::Percent, why: "below this no hint is worth its place" };
 static KERNEL_SHARE: Threshold = Threshold {
     id: "K29.kernel_percent",
     value: 5.0,
@@ -217,6 +242,49 @@ fn loops(facts: &Facts<'_>) -> Outcome {
     let Some(found) = facts.heavy(&LOOP_SHARE, own)? else { return Ok(None) };
     let saving = Saving::ops("loops", found.vanish());
     Ok(Some(found.finding("loops, branches and calls themselves", facts.limit(&LOOP_SHARE), saving)))
+}
+
+/// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
+const UNROLL: f64 = 4.0;
+
+fn short_loops(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Loops>()?;
+    let (trips, body) = (facts.limit(&SHORT_LOOP_TRIPS), facts.limit(&SHORT_LOOP_BODY) * PS_PER_US);
+    let known = |row: &LoopRow| row.measured_trip_count.or(row.known_trip_count.map(|count| count as f64));
+    if report.rows.iter().all(|row| known(row).is_none()) {
+        let why = "how often loops repeat is neither recorded nor seen from the ops inside of them";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
+    let is_short = |row: &&LoopRow| {
+        known(row).is_some_and(|count| count >= trips) && row.iteration_time_ps.is_some_and(|time| time < body)
+    };
+    let short: Vec<&LoopRow> = report.rows.iter().filter(is_short).collect();
+    let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
+    let limit = facts.limit(&SHORT_LOOP_SHARE);
+    let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| row.op.is_some_and(|op| ops.contains(&op)))? else {
+        return Ok(None);
+    };
+    let Some(first) = short.iter().find(|row| row.op == found.ops().first().copied()) else { return Ok(None) };
+    let (count, time) = (known(first).unwrap_or(0.0), first.iteration_time_ps.unwrap_or(0.0));
+    Ok(Some(Finding {
+        statement: format!(
+            "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} % of device time",
+            first.name,
+            Picos::from_ps(time as i64),
+            found.percent()
+        ),
+        evidence: vec![
+            Evidence::count("iterations", count, "one execution", Some(trips)),
+            Evidence { threshold: Some(body), ..Evidence::time("an iteration", time, "mean of iterations") },
+            Evidence::percent("time of such loops without the ops inside", found.percent(), "device time", Some(limit)),
+        ],
+        ops: found.ops(),
+        saving: Saving::ops(
+            "short loops, four iterations in one",
+            found.ops().into_iter().map(|op| (op, 1.0 / UNROLL)),
+        ),
+        ..Finding::default()
+    }))
 }
 
 fn kernels_without_costs(facts: &Facts<'_>) -> Outcome {

@@ -2,9 +2,11 @@
 
 use trace_model::Picos;
 
+use crate::dcn::Dcn;
 use crate::gaps::{Cause, DeviceGaps, Gaps, GapsReport};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
 use crate::input::Input;
+use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
 
@@ -49,8 +51,22 @@ pub(super) static RULES: &[Rule] = &[
         check: upload_bound,
         page: include_str!("../pages/K35.md"),
     },
+    Rule {
+        id: "K42",
+        title: "Programs call back to the host",
+        confidence: Confidence::Medium,
+        thresholds: &[&CALLBACK],
+        check: callbacks,
+        page: include_str!("../pages/K42.md"),
+    },
 ];
 
+static CALLBACK: Threshold = Threshold {
+    id: "K42.callback_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "a value printed now and then costs far less",
+};
 static IDLE: Threshold = Threshold {
     id: "K31.idle_percent",
     value: 10.0,
@@ -259,4 +275,32 @@ fn upload_bound(facts: &Facts<'_>) -> Outcome {
     let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
+}
+
+/// Names that calls from a program into Python leave, on devices and on hosts.
+const CALLBACKS: [&str; 6] =
+    ["debug_callback", "debug_print", "io_callback", "pure_callback", "xla_ffi_python", "xla_python"];
+
+/// Ops that wait for Python, or exchange values with the host for it. Transfers
+/// between slices look alike (K10).
+fn callbacks(facts: &Facts<'_>) -> Outcome {
+    let is_call = |name: &str| CALLBACKS.iter().any(|call| name.contains(call));
+    let has_slices = facts.report::<Dcn>().is_ok_and(|report| !report.collectives.is_empty());
+    let wanted = |row: &OpRow| {
+        let exchange = row
+            .category
+            .strip_prefix("host ")
+            .is_some_and(|kind| matches!(kind, "send" | "send-done" | "recv" | "recv-done"));
+        let named = is_call(&row.name) || row.framework_name.as_deref().is_some_and(is_call);
+        row.is_leaf && (named || exchange && !has_slices)
+    };
+    let Some(found) = facts.heavy(&CALLBACK, wanted)? else { return Ok(None) };
+    let saving = Saving::ops("calls to the host", found.vanish());
+    let mut finding = found.finding("calls from programs to the host", facts.limit(&CALLBACK), saving);
+    let model = facts.cx.model;
+    let mut events = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
+    if let Some(event) = events.find(|name| is_call(name)) {
+        finding.statement = format!("{}; the host runs {event}", finding.statement);
+    }
+    Ok(Some(finding))
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use trace_model::OpId;
 
+use crate::bound::BoundBy;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
 use crate::matmuls::{MatmulRow, Matmuls};
+use crate::peaks::NO_PEAK;
 use crate::report::{Provenance, Unit};
 use crate::{AnalysisError, stats};
 
@@ -17,6 +19,22 @@ pub(super) static RULES: &[Rule] = &[
         thresholds: &[&PADDING_SHARE, &PADDING_EFFICIENCY],
         check: padding,
         page: include_str!("../pages/K11.md"),
+    },
+    Rule {
+        id: "K16",
+        title: "Matmuls read their weights for few rows",
+        confidence: Confidence::Medium,
+        thresholds: &[&SMALL_BATCH],
+        check: small_batch,
+        page: include_str!("../pages/K16.md"),
+    },
+    Rule {
+        id: "K18",
+        title: "Matmuls could use a narrower type",
+        confidence: Confidence::Low,
+        thresholds: &[&NARROW, &NARROW_PEAK],
+        check: narrower,
+        page: include_str!("../pages/K18.md"),
     },
     Rule {
         id: "K17",
@@ -45,6 +63,25 @@ static PASSES_SHARE: Threshold = Threshold {
     value: 1.0,
     unit: Unit::Percent,
     why: "an op below a hundredth of the time is not worth a look",
+};
+
+static SMALL_BATCH: Threshold = Threshold {
+    id: "K16.ops_percent",
+    value: 30.0,
+    unit: Unit::Percent,
+    why: "a larger batch costs latency: it pays where such matmuls are a large part of the time",
+};
+static NARROW: Threshold = Threshold {
+    id: "K18.ops_percent",
+    value: 40.0,
+    unit: Unit::Percent,
+    why: "another type is a change of the model: it pays where matmuls dominate",
+};
+static NARROW_PEAK: Threshold = Threshold {
+    id: "K18.peak_percent",
+    value: 50.0,
+    unit: Unit::Percent,
+    why: "a matmul far below the peak has another reason, which a narrower type does not mend (K12)",
 };
 
 /// Some matmuls, most time first, with what would be left of each, and their share
@@ -126,6 +163,119 @@ fn passes(facts: &Facts<'_>) -> Outcome {
         ],
         ops,
         saving: Saving::ops("matmuls in one pass", factors),
+        ..Finding::default()
+    }))
+}
+
+/// Rows of each op, to look up what the table of matmuls does not hold.
+fn bound(facts: &Facts<'_>, row: &MatmulRow) -> Option<BoundBy> {
+    facts.ops().ok()?.rows.iter().find(|own| own.op == row.op)?.bound_by
+}
+
+/// Of operations to bytes from which a matmul of so many rows is no longer bound by
+/// reading its weights: half as many rows where weights are a byte wide.
+fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
+    let narrow =
+        row.types.as_deref().is_some_and(|types| ["s8", "f8", "u8"].iter().any(|narrow| types.contains(narrow)));
+    if narrow { ridge / 2.0 } else { ridge }
+}
+
+fn small_batch(facts: &Facts<'_>) -> Outcome {
+    let matmuls = facts.report::<Matmuls>()?;
+    let peaks = &facts.ops()?.peaks;
+    let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0)) else {
+        return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
+    };
+    if matmuls.rows.iter().all(|row| row.sizes.is_none()) {
+        let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
+    let ridge = flops.per_second / hbm.per_second;
+    // Batched products (attention) have no weights that a larger batch would share.
+    let tokens = |row: &MatmulRow| {
+        let sizes = row.sizes.as_ref().filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
+        let rows = sizes.m.min(sizes.n) as f64;
+        (rows < rows_at_ridge(ridge, row) && bound(facts, row) == Some(BoundBy::Hbm)).then_some(rows)
+    };
+    let (ops, _, percent) = shrinking(facts, &matmuls.rows, 0.0, tokens)?;
+    let limit = facts.limit(&SMALL_BATCH);
+    let first = ops.first().and_then(|op| matmuls.rows.iter().find(|row| row.op == Some(*op)));
+    let Some((first, rows)) = first.filter(|_| percent >= limit).and_then(|row| Some((row, tokens(row)?))) else {
+        return Ok(None);
+    };
+    let at_ridge = rows_at_ridge(ridge, first);
+    let by_speed =
+        first.flops_percent.filter(|&percent| percent > 0.0).map_or(f64::INFINITY, |percent| 100.0 / percent);
+    let gain = (at_ridge / rows).min(by_speed);
+    Ok(Some(Finding {
+        statement: format!(
+            "matmuls that take {percent:.1} % of device time read their weights for few rows: {} has {rows:.0}, up to \
+             {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
+            first.name
+        ),
+        evidence: vec![
+            Evidence::percent("matmuls of few rows, bound by HBM", percent, "device time", Some(limit)),
+            Evidence::count("rows of the longest", rows, "product", Some(at_ridge.round())),
+            Evidence::number("throughput with as many rows as the chip balances", gain, "throughput now", None)
+                .by(Provenance::Derived),
+        ],
+        ops,
+        // The step does not get shorter: it does more.
+        saving: Saving::Unknown,
+        ..Finding::default()
+    }))
+}
+
+/// A narrower type is worth it where the chip computes it at nearly twice the rate.
+const TWICE: f64 = 1.9;
+
+fn narrower(facts: &Facts<'_>) -> Outcome {
+    let matmuls = facts.report::<Matmuls>()?;
+    let ops = facts.ops()?;
+    let Some(chip) = facts.cx.options.chip().or_else(|| ops.peaks.published()) else {
+        let why = "what the chip does with narrower types is not known: name it with --device-spec";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    };
+    let rates = [("int8", chip.int8_ops), ("fp8", chip.fp8_flops)];
+    let fast: Vec<&str> = rates
+        .iter()
+        .filter(|(_, rate)| rate.is_some_and(|rate| rate >= TWICE * chip.bf16_flops))
+        .map(|(name, _)| *name)
+        .collect();
+    if fast.is_empty() {
+        return Ok(None);
+    }
+    let (limit, peak) = (facts.limit(&NARROW), facts.limit(&NARROW_PEAK));
+    let half = |row: &MatmulRow| {
+        let wide = row.types.as_deref().is_some_and(|types| types.starts_with("bf16 × bf16"));
+        let near = row.flops_percent.is_some_and(|percent| percent >= peak);
+        (wide && near && bound(facts, row) == Some(BoundBy::Compute)).then_some(0.5)
+    };
+    if matmuls.rows.iter().all(|row| row.types.is_none()) {
+        return Err(AnalysisError::NotApplicable("the types of no matmul are recorded: capture the HLO".to_owned()));
+    }
+    let (ops, factors, percent) = shrinking(facts, &matmuls.rows, 0.0, half)?;
+    if ops.is_empty() || percent < limit {
+        return Ok(None);
+    }
+    Ok(Some(Finding {
+        statement: format!(
+            "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} % of device time; {} computes {} twice as fast",
+            chip.id,
+            fast.join(" and ")
+        ),
+        evidence: vec![
+            Evidence::percent("bfloat16 matmuls bound by compute", percent, "device time", Some(limit)),
+            Evidence::number(
+                "peak of narrow types",
+                rates.iter().filter_map(|(_, rate)| *rate).fold(0.0, f64::max) / chip.bf16_flops,
+                "peak of bfloat16",
+                Some(TWICE),
+            )
+            .by(Provenance::AssumedPeak),
+        ],
+        ops,
+        saving: Saving::ops("matmuls in a narrower type", factors),
         ..Finding::default()
     }))
 }

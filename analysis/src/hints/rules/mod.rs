@@ -4,6 +4,7 @@ mod communication;
 mod compile;
 mod compute;
 mod devices;
+mod hardware;
 mod health;
 mod host;
 mod matmuls;
@@ -21,6 +22,7 @@ pub fn rules() -> &'static [&'static Rule] {
             compile::RULES,
             compute::RULES,
             devices::RULES,
+            hardware::RULES,
             health::RULES,
             host::RULES,
             matmuls::RULES,

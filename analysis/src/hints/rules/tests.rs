@@ -1,19 +1,25 @@
 //! Each rule just above and just below its threshold, and without what it needs.
 
 mod compile;
+mod hardware;
 mod health;
+mod sent;
+mod sizes;
 
 use super::rules;
 use crate::framework::Framework;
 use crate::hints::{HintOptions, Hints, HintsReport, Page, SECTIONS, Severity, Suppression};
 use crate::{Context, Options, ReportCache, Scope};
 use sample_traces::{text_builder, text_trace};
-use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
+use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 
 fn report_with(picture: &str, hints: HintOptions) -> HintsReport {
-    let model = text_trace(picture);
+    report_of(&text_trace(picture), hints)
+}
+
+fn report_of(model: &TraceModel, hints: HintOptions) -> HintsReport {
     let (options, reports) = (Options { hints, ..Options::default() }, ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
     cx.report::<Hints>().unwrap().as_ref().clone()
 }
 
@@ -98,9 +104,7 @@ fn a_full_memory_leaves_no_room_to_compute_less() {
         let key = builder.add_slice(track, SliceSpec::new(at, label));
         builder.set_attr(key, SliceAttr::MemoryAllocated, used);
         builder.set_attr(key, SliceAttr::MemoryAvailable, 100 - used);
-        let (model, options, reports) = (builder.finish(), Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        cx.report::<Hints>().unwrap().hints.iter().find(|hint| hint.id == "K24").unwrap().clone()
+        report_of(&builder.finish(), HintOptions::default()).hints.iter().find(|hint| hint.id == "K24").unwrap().clone()
     };
     assert_eq!(k24(79).saving_ps, Some(100_000_000));
     let full = k24(80);

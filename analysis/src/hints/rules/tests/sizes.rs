@@ -1,0 +1,76 @@
+//! Sizes and types of matmuls, and loops around little work.
+
+use super::{cannot_tell, ids, report, run, saving};
+
+/// So many of a hundred columns of 1 µs are one product on a v5e, the rest copies.
+fn product(columns: usize, sizes: (u64, u64, u64), types: (&str, &str), bytes: u64) -> String {
+    let (m, k, n) = sizes;
+    let flops = 2 * m * k * n;
+    format!(
+        "
+        @column 1us
+        @device flops=197e12 hbm=819e9 TPU v5 lite
+        ops: {}{}
+        x = fusion.1 [convolution] flops={flops} hbm_read={bytes} hbm_write=1 :: %fusion.1 = {}[{m},{n}]{{1,0}} dot({}[{m},{k}]{{1,0}} %a, {}[{k},{n}]{{1,0}} %b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+        z = sort.1 [sort]
+        ",
+        run('x', columns),
+        run('z', 100 - columns),
+        types.0,
+        types.0,
+        types.1,
+    )
+}
+
+#[test]
+fn few_rows_read_all_weights() {
+    // 16 rows of 4096 × 4096: 33.6 MB take 41 µs.
+    let few = |columns: usize, rows: u64| product(columns, (rows, 4096, 4096), ("bf16", "bf16"), 33_600_000);
+    let hint = report(&few(45, 16)).hints.iter().find(|hint| hint.id == "K16").cloned().unwrap();
+    assert!(hint.statement.contains("has 16, up to 241"), "{}", hint.statement);
+    assert_eq!(hint.saving_ps, None);
+    // Below a third of the time it does not pay; above the ridge it is no longer memory.
+    assert!(!ids(&few(29, 16)).contains(&"K16"));
+    assert!(!ids(&few(45, 256)).contains(&"K16"));
+    let unknown = report("ops: MMMM\nM = fusion.1 [convolution fusion]");
+    assert!(["K16", "K18"].iter().all(|id| cannot_tell(&unknown, id)));
+}
+
+#[test]
+fn dense_bfloat16_work_could_be_narrower() {
+    // 2048³ takes 87 µs at the peak.
+    let dense = |columns: usize, types: (&'static str, &'static str)| product(columns, (2048, 2048, 2048), types, 1);
+    assert_eq!(saving(&dense(90, ("bf16", "bf16")), "K18"), Some(45_000_000));
+    assert!(!ids(&dense(90, ("s8", "s8"))).contains(&"K18"));
+    // 1024³ takes 11 µs: at a sixth of the peak another type does not help.
+    let slow = product(66, (1024, 1024, 1024), ("bf16", "bf16"), 1);
+    assert!(!ids(&slow).contains(&"K18"));
+    // Less than the limit of device time.
+    let little = product(39, (1280, 1280, 1280), ("bf16", "bf16"), 1);
+    assert!(!ids(&little).contains(&"K18"));
+    let enough = product(40, (1408, 1408, 1408), ("bf16", "bf16"), 1);
+    assert!(ids(&enough).contains(&"K18"));
+}
+
+#[test]
+fn padding_costs_nothing_where_memory_limits() {
+    assert!(!ids(&product(45, (16, 4096, 4096), ("f32", "f32"), 33_600_000)).contains(&"K11"));
+}
+
+/// A loop of so many iterations, each so many µs of which one is the loop's own.
+fn looping(trips: usize, us: usize) -> String {
+    let inside: String = (0..trips).map(|_| format!("{}.", run('a', us - 1))).collect();
+    format!(
+        "@column 1us\nops: {}\n   : {inside}\nW = while.1 [while]\na = fusion.1 [loop fusion]",
+        run('W', trips * us),
+    )
+}
+
+#[test]
+fn short_loops_are_unrolled() {
+    // A quarter of 64 × 1 µs stays.
+    assert_eq!(saving(&looping(64, 19), "K23"), Some(48_000_000));
+    assert!(!ids(&looping(63, 19)).contains(&"K23"));
+    assert!(!ids(&looping(64, 20)).contains(&"K23"));
+    assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K23"));
+}
