@@ -148,7 +148,8 @@ fn idle(facts: &Facts<'_>) -> Outcome {
 
 /// Idle time of a step that rules with a better word speak of, and these rules.
 fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
-    let others: [(&str, fn(&Facts<'_>) -> Outcome); 5] = [
+    type Check = fn(&Facts<'_>) -> Outcome;
+    let others: [(&str, Check); 5] = [
         ("K32", dispatch_bound),
         ("K33", host_sync),
         ("K34", input_bound),

@@ -6,7 +6,8 @@ use super::{cannot_tell, ids, report, run, saving};
 fn host_loop(columns: usize, function: &str) -> String {
     let step = |number: usize| run(char::from(b'A' + number as u8), if number == 9 { 10 + columns } else { 10 });
     let steps: String = (0..20).map(step).collect();
-    let legend: String = (0..20).map(|n| format!("{} = train step={n}\n", char::from(b'A' + n as u8))).collect();
+    let legend: Vec<_> = (0..20).map(|n| format!("{} = train step={n}\n", char::from(b'A' + n as u8))).collect();
+    let legend = legend.concat();
     let before = run('.', 92);
     format!(
         "
@@ -131,9 +132,10 @@ fn values_asked_for_within_steps_are_counted() {
 /// So many programs, each of one op of so many µs, with gaps of 20 µs.
 fn programs(count: usize, us: usize) -> String {
     let letter = |k: usize| char::from(if k < 26 { b'A' + k as u8 } else { b'a' + (k - 26) as u8 });
-    let modules: String = (0..count).map(|k| format!("{}{}", run(letter(k), us), run('.', 20))).collect();
-    let legend: String = (0..count).map(|k| format!("{} = jit_f{k}({k})\n", letter(k))).collect();
-    let ops: String = (0..count).map(|_| format!("{}{}", run('z', us), run('.', 20))).collect();
+    let modules: Vec<_> = (0..count).map(|k| format!("{}{}", run(letter(k), us), run('.', 20))).collect();
+    let legend: Vec<_> = (0..count).map(|k| format!("{} = jit_f{k}({k})\n", letter(k))).collect();
+    let (modules, legend) = (modules.concat(), legend.concat());
+    let ops = format!("{}{}", run('z', us), run('.', 20)).repeat(count);
     format!("@column 1us\nmodules: {modules}\nops: {ops}\nz = fusion.1 [loop fusion]\n{legend}")
 }
 

@@ -59,7 +59,7 @@ fn padding_costs_nothing_where_memory_limits() {
 
 /// A loop of so many iterations, each so many µs of which one is the loop's own.
 fn looping(trips: usize, us: usize) -> String {
-    let inside: String = (0..trips).map(|_| format!("{}.", run('a', us - 1))).collect();
+    let inside = format!("{}.", run('a', us - 1)).repeat(trips);
     format!(
         "@column 1us\nops: {}\n   : {inside}\nW = while.1 [while]\na = fusion.1 [loop fusion]",
         run('W', trips * us),
