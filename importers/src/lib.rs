@@ -7,6 +7,7 @@
 mod astra_sim;
 mod async_spans;
 mod chakra;
+mod csv_table;
 mod error;
 mod glob;
 mod import;
@@ -14,6 +15,7 @@ mod locate;
 mod looks_like;
 mod names;
 mod progress;
+mod scale_sim;
 mod source;
 mod trace_event;
 mod xplane;
@@ -72,4 +74,4 @@ pub trait Importer: Sync {
 
 /// Every format, best guess first where two are equally sure.
 pub static IMPORTERS: &[&dyn Importer] =
-    &[&xplane::XPlane, &trace_event::TraceEventJson, &astra_sim::AstraSim, &chakra::Chakra];
+    &[&xplane::XPlane, &trace_event::TraceEventJson, &astra_sim::AstraSim, &chakra::Chakra, &scale_sim::ScaleSim];

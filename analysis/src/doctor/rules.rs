@@ -26,6 +26,7 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
     misplaced_ops,
     unreadable_events,
     simulated,
+    assumed_clock,
 ];
 
 /// Exporters stop at an event limit, and files get cut.
@@ -307,5 +308,18 @@ fn simulated(cx: &Context<'_>) -> Option<Finding> {
         message: format!("Nothing here was measured: {} computed it.", Vec::from_iter(simulators).join(", ")),
         evidence: "the format is a simulator's".to_owned(),
         cure: "Compare with a profile of the same program before relying on it.",
+    })
+}
+
+/// Cycles without a clock: shares are right, times are not.
+fn assumed_clock(cx: &Context<'_>) -> Option<Finding> {
+    let count = cx.model.import_log().count(IssueKind::AssumedClock);
+    (count > 0).then(|| Finding {
+        id: "Q14",
+        name: "assumed-clock",
+        severity: Severity::Warning,
+        message: "Times are cycles, shown as nanoseconds; rates are per cycle, shown as per nanosecond.".to_owned(),
+        evidence: "the simulator has no clock and none was named".to_owned(),
+        cure: "Name the clock of the device: --clock 940MHz.",
     })
 }

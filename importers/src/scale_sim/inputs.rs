@@ -1,0 +1,270 @@
+//! What the simulation was given: configuration and topology. The reports name neither,
+//! so both are looked for around them, and believed only where the numbers agree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::layers::Layer;
+
+/// Configurations and topologies are a few kilobytes.
+const MAX_BYTES: u64 = 1 << 20;
+/// More files of one directory are not looked at.
+const MAX_FILES: usize = 256;
+/// Folders beside a run in which inputs are kept.
+const FOLDERS: [&str; 6] = ["inputs", "configs", "config", "cfg", "topologies", "topology"];
+/// Utilizations are printed with all digits.
+const TOLERANCE: f64 = 1e-6;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    pub(super) config: Option<Config>,
+    pub(super) topology: Option<Topology>,
+    /// Multipliers of the array.
+    pub(super) multipliers: Option<u64>,
+}
+
+/// A configuration (`.cfg`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Config {
+    pub(super) file: String,
+    run_name: String,
+    pub(super) height: u64,
+    pub(super) width: u64,
+    pub(super) dataflow: String,
+}
+
+/// A topology: what the layers compute.
+#[derive(Clone, Debug)]
+pub(super) struct Topology {
+    pub(super) file: String,
+    rows: Vec<TopologyRow>,
+}
+
+/// One layer of a topology.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct TopologyRow {
+    pub(super) name: String,
+    /// For people.
+    pub(super) sizes: String,
+    /// Multiplications.
+    multiplications: f64,
+    pub(super) is_convolution: bool,
+}
+
+impl Topology {
+    /// What layer `id` is.
+    pub(super) fn layer(&self, id: u64) -> Option<&TopologyRow> {
+        self.rows.get(usize::try_from(id).ok()?)
+    }
+}
+
+/// Looks for the inputs of the run whose reports are at `report`.
+pub(super) fn find(report: Option<&Path>, layers: &[Layer]) -> Inputs {
+    let Some(run) = report.and_then(Path::parent) else { return Inputs::default() };
+    let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
+    let near = files_near(&run);
+    let tables = near.iter().filter(|path| has_ending(path, "csv"));
+    let mut topologies = tables.filter_map(|path| Topology::parse(&name_of(path), &read(path)?));
+    let fitting = topologies.find_map(|topology| Some((array_size(&topology, layers)?, topology)));
+    let (size, topology) = fitting.unzip();
+
+    let configs = near.iter().filter(|path| has_ending(path, "cfg"));
+    let configs: Vec<(&PathBuf, Config)> = configs
+        .filter_map(|path| Some((path, Config::parse(&name_of(path), &read(path)?)?)))
+        .filter(|(_, config)| size.is_none_or(|size| size == config.height.saturating_mul(config.width)))
+        .filter(|(_, config)| fits(config, layers))
+        .collect();
+    let config = choose(&run, &configs);
+    let multipliers = config.as_ref().map(|config| config.height * config.width).or(size);
+    Inputs { config, topology, multipliers }
+}
+
+/// The configuration of the run: the one in its directory, the one that names it, or
+/// what all that fit agree on.
+fn choose(run: &Path, configs: &[(&PathBuf, Config)]) -> Option<Config> {
+    let inside = configs.iter().filter(|(path, _)| path.parent() == Some(run));
+    let named = configs.iter().filter(|(_, config)| run.file_name().is_some_and(|name| *name == *config.run_name));
+    if let Some((_, config)) = inside.chain(named).next() {
+        return Some(config.clone());
+    }
+    let (_, first) = configs.first()?;
+    let size = |config: &Config| (config.height, config.width);
+    if configs.iter().any(|(_, config)| size(config) != size(first)) {
+        return None;
+    }
+    let same_dataflow = configs.iter().all(|(_, config)| config.dataflow == first.dataflow);
+    let dataflow = if same_dataflow { first.dataflow.clone() } else { String::new() };
+    let file = if configs.len() == 1 { first.file.clone() } else { format!("{} and others", first.file) };
+    Some(Config { file, dataflow, ..first.clone() })
+}
+
+/// Files of the run, of the directory above, and of folders there.
+fn files_near(run: &Path) -> Vec<PathBuf> {
+    let above = run.parent();
+    let folders = above.into_iter().flat_map(|above| FOLDERS.map(|folder| above.join(folder)));
+    let directories = [run.to_owned()].into_iter().chain(above.map(Path::to_owned)).chain(folders);
+    let files = |directory: PathBuf| {
+        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+        let mut files: Vec<PathBuf> = entries.take(MAX_FILES).map(|entry| entry.path()).collect();
+        files.retain(|path| has_ending(path, "csv") || has_ending(path, "cfg"));
+        files.sort();
+        files
+    };
+    directories.flat_map(files).collect()
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
+    (metadata.is_file() && metadata.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// The number of multipliers under which the topology does the work that the reports
+/// say, if there is one for all layers.
+fn array_size(topology: &Topology, layers: &[Layer]) -> Option<u64> {
+    if layers.last()?.id.checked_add(1)? != topology.rows.len() as u64 {
+        return None;
+    }
+    let mut size: Option<f64> = None;
+    for layer in layers {
+        let (busy, row) = (layer.busy_cycles().filter(|&busy| busy > 0.0)?, topology.layer(layer.id)?);
+        let own = row.multiplications / busy;
+        let agreed = *size.get_or_insert(own.round());
+        if !(1.0..=1e12).contains(&agreed) || (own / agreed - 1.0).abs() > TOLERANCE {
+            return None;
+        }
+    }
+    size.map(|size| size as u64)
+}
+
+/// Whether all layers do a whole number of multiplications on this array.
+fn fits(config: &Config, layers: &[Layer]) -> bool {
+    let multipliers = (config.height as f64) * (config.width as f64);
+    let whole = |busy: f64| {
+        let multiplications = busy * multipliers;
+        (multiplications - multiplications.round()).abs() <= TOLERANCE * multiplications.max(1.0)
+    };
+    layers.iter().filter_map(Layer::busy_cycles).all(whole)
+}
+
+impl Config {
+    fn parse(file: &str, text: &str) -> Option<Self> {
+        let value = |key: &str| {
+            text.lines().find_map(|line| {
+                let (name, value) = line.split_once([':', '='])?;
+                name.trim().eq_ignore_ascii_case(key).then(|| value.trim().to_owned())
+            })
+        };
+        let size = |key| value(key)?.parse::<u64>().ok().filter(|size| (1..=1 << 20).contains(size));
+        Some(Self {
+            file: file.to_owned(),
+            run_name: value("run_name").unwrap_or_default(),
+            height: size("ArrayHeight")?,
+            width: size("ArrayWidth")?,
+            dataflow: value("Dataflow").unwrap_or_default(),
+        })
+    }
+}
+
+impl Topology {
+    fn parse(file: &str, text: &str) -> Option<Self> {
+        let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(text.as_bytes());
+        let header: Vec<String> = reader.headers().ok()?.iter().map(str::to_ascii_lowercase).collect();
+        let columns = |names: &[&str]| {
+            names.iter().map(|name| header.iter().position(|column| column == name)).collect::<Option<Vec<usize>>>()
+        };
+        let product = columns(&["m", "n", "k"]);
+        let convolution = columns(&[
+            "ifmap height",
+            "ifmap width",
+            "filter height",
+            "filter width",
+            "channels",
+            "num filter",
+            "strides",
+        ]);
+        if !header.first().is_some_and(|first| first.starts_with("layer")) {
+            return None;
+        }
+        let records = reader.records().map(Result::ok);
+        let rows = records.map(|record| match (&product, &convolution) {
+            (Some(columns), _) => matrix_product(&record?, columns),
+            (None, Some(columns)) => convolved(&record?, columns),
+            (None, None) => None,
+        });
+        Some(Self { file: file.to_owned(), rows: rows.collect::<Option<_>>()? })
+    }
+}
+
+fn numbers(record: &StringRecord, columns: &[usize]) -> Option<Vec<u32>> {
+    columns.iter().map(|&column| record.get(column)?.parse().ok().filter(|&number| number > 0)).collect()
+}
+
+fn matrix_product(record: &StringRecord, columns: &[usize]) -> Option<TopologyRow> {
+    let [m, n, k] = numbers(record, columns)?[..] else { return None };
+    Some(TopologyRow {
+        name: record.get(0)?.to_owned(),
+        sizes: format!("[{m},{k}] × [{k},{n}]"),
+        multiplications: f64::from(m) * f64::from(n) * f64::from(k),
+        is_convolution: false,
+    })
+}
+
+fn convolved(record: &StringRecord, columns: &[usize]) -> Option<TopologyRow> {
+    let [height, width, filter_height, filter_width, channels, filters, stride] = numbers(record, columns)?[..] else {
+        return None;
+    };
+    // The simulator rounds the number of positions up.
+    let positions =
+        |size: u32, filter: u32| size.checked_sub(filter).map(|rest| f64::from(rest.div_ceil(stride)) + 1.0);
+    let positions = positions(height, filter_height)? * positions(width, filter_width)?;
+    let products = f64::from(filter_height) * f64::from(filter_width) * f64::from(channels) * f64::from(filters);
+    Some(TopologyRow {
+        name: record.get(0)?.to_owned(),
+        sizes: format!(
+            "{height}×{width}×{channels}, {filters} filters of {filter_height}×{filter_width}, stride {stride}"
+        ),
+        multiplications: positions * products,
+        is_convolution: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_are_ini_files_with_either_separator() {
+        let text =
+            "[general]\nrun_name = a\n[architecture_presets]\nArrayHeight:    256\nArrayWidth = 128\nDataflow : ws\n";
+        let config = Config::parse("a.cfg", text).unwrap();
+        assert_eq!((config.height, config.width, config.dataflow.as_str()), (256, 128, "ws"));
+        for wrong in ["", "ArrayHeight: 256", "ArrayHeight: -1\nArrayWidth: 1", "ArrayHeight: 1e308\nArrayWidth: 1"] {
+            assert_eq!(Config::parse("a.cfg", wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn topologies_say_how_much_is_multiplied() {
+        let gemm = Topology::parse("t.csv", "Layer,M,N,K,\nqkv,128,768,256,\n").unwrap();
+        assert_eq!((gemm.rows[0].name.as_str(), gemm.rows[0].multiplications), ("qkv", 25_165_824.0));
+        // 110 positions each way: the simulator rounds up.
+        let text = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n\
+                    Conv1,224,224,7,7,3,64,2,\n";
+        let conv = Topology::parse("t.csv", text).unwrap();
+        assert_eq!(conv.rows[0].multiplications, 113_836_800.0);
+        for wrong in ["", "a,b\n", "Layer,M,N,K\nx,1,2\n", "Layer,M,N,K\nx,1,2,NaN\n", "Layer,M,N,K\nx,0,1,1\n"] {
+            assert!(Topology::parse("t.csv", wrong).is_none_or(|topology| topology.rows.is_empty()), "{wrong}");
+        }
+    }
+}
