@@ -27,6 +27,7 @@ pub use import::{detect, import, import_path};
 pub use locate::{HostFiles, ImportOptions, Located, locate};
 pub use progress::Progress;
 pub use source::{Content, Fed, SharedBytes, Source};
+pub use trace_event::Roles;
 
 /// What a format is called and which files usually hold it.
 #[derive(Debug)]

@@ -8,8 +8,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::trace_event::Roles;
 use crate::{IMPORTERS, ImportError, glob};
 
 /// What to import of all that a path names, and what its files do not say.
@@ -20,6 +22,8 @@ pub struct ImportOptions {
     /// Clock of the device in MHz, for formats that count cycles and do not say how
     /// long one takes.
     pub clock_mhz: Option<f64>,
+    /// What the tracks of a Chrome trace are, for writers that are not known.
+    pub roles: Option<Arc<Roles>>,
 }
 
 /// The files of one session.

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use analysis::hints::Severity;
 use analysis::ici::Topology;
 use analysis::{Options, Scope};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use importers::ImportOptions;
+use importers::{ImportOptions, Roles};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::chip_arg::ChipArg;
@@ -70,6 +71,9 @@ pub struct InputArgs {
     /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
     #[arg(long, value_name = "CLOCK")]
     pub clock: Option<ClockArg>,
+    /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
+    #[arg(long, value_name = "FILE.toml")]
+    pub roles: Option<RolesArg>,
     /// Only these devices, by ordinal
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub device: Vec<u32>,
@@ -90,7 +94,8 @@ pub struct InputArgs {
 impl InputArgs {
     /// What to import.
     pub fn import(&self) -> ImportOptions {
-        ImportOptions { run: self.run.clone(), clock_mhz: self.clock.map(|clock| clock.0) }
+        let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
+        ImportOptions { run: self.run.clone(), clock_mhz: self.clock.map(|clock| clock.0), roles }
     }
 
     /// Assumptions of all reports.
@@ -195,6 +200,9 @@ pub struct OpenArgs {
     /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
     #[arg(long, value_name = "CLOCK")]
     pub clock: Option<ClockArg>,
+    /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
+    #[arg(long, value_name = "FILE.toml")]
+    pub roles: Option<RolesArg>,
     /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
     #[arg(long, value_name = "CHIP")]
     pub device_spec: Option<ChipArg>,
@@ -286,6 +294,18 @@ impl FromStr for ClockArg {
         // Outside of this, it is a typing error or another unit.
         let plausible = (1.0..=100_000.0).contains(&mhz);
         plausible.then_some(Self(mhz)).ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
+    }
+}
+
+/// A file that says which tracks are what.
+#[derive(Clone, Debug)]
+pub struct RolesArg(pub Arc<Roles>);
+
+impl FromStr for RolesArg {
+    type Err = String;
+    fn from_str(path: &str) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(Roles::parse(&text)?)))
     }
 }
 

@@ -6,7 +6,11 @@ use super::failure::{Failure, Outcome};
 /// Runs the command.
 #[cfg(feature = "gui")]
 pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
-    let import = importers::ImportOptions { run: args.run, clock_mhz: args.clock.map(|clock| clock.0) };
+    let import = importers::ImportOptions {
+        run: args.run,
+        clock_mhz: args.clock.map(|clock| clock.0),
+        roles: args.roles.map(|roles| roles.0),
+    };
     let mut options = analysis::Options::default();
     if let Some(chip) = &args.device_spec {
         chip.assume(&mut options);

@@ -240,7 +240,12 @@ fn wait_label(node: &Ran, out: &mut TraceBuilder) -> LabelId {
 }
 
 /// Where nothing computes, the device waits for what ends first of all in flight.
-fn add_waits(busy: &mut [TimeRange], mut in_flight: Vec<(TimeRange, LabelId)>, track: TrackId, out: &mut TraceBuilder) {
+pub(crate) fn add_waits(
+    busy: &mut [TimeRange],
+    mut in_flight: Vec<(TimeRange, LabelId)>,
+    track: TrackId,
+    out: &mut TraceBuilder,
+) {
     in_flight.sort_by_key(|(range, _)| range.start);
     busy.sort_by_key(|range| range.start);
     let end = in_flight.iter().map(|(range, _)| range.end).max().unwrap_or(Timestamp::ZERO);

@@ -4,6 +4,7 @@
 //! one batch a thread; `convert.rs` makes groups and tracks of them in the end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 use trace_model::{IssueKind, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder};
@@ -15,6 +16,7 @@ use super::facts::{Facts, FactsId, FactsReader};
 use super::flows::Flows;
 use super::json::{Read, Text, Value};
 use super::metadata::Session;
+use super::roles::{Roles, TimeUnit};
 use super::stack::StackEvent;
 
 /// Times beyond this (11.6 days) are counted from some epoch, not from the start
@@ -72,6 +74,10 @@ pub(super) struct Collector<'b> {
     /// Ids that are texts count down from the smallest number.
     text_ids: HashMap<String, i64>,
     sequence: u32,
+    /// What tracks are, if no profiler wrote the document.
+    pub(super) roles: Arc<Roles>,
+    roles_are_given: bool,
+    time_unit: TimeUnit,
 }
 
 impl ArgReader for Collector<'_> {
@@ -82,7 +88,8 @@ impl ArgReader for Collector<'_> {
 }
 
 impl<'b> Collector<'b> {
-    pub(super) fn new(builder: &'b mut TraceBuilder) -> Self {
+    /// `roles` says what tracks are; else known writers are recognised.
+    pub(super) fn new(builder: &'b mut TraceBuilder, roles: Option<Arc<Roles>>) -> Self {
         Self {
             builder,
             facts: Facts::default(),
@@ -98,6 +105,9 @@ impl<'b> Collector<'b> {
             last_thread: None,
             text_ids: HashMap::new(),
             sequence: 0,
+            roles_are_given: roles.is_some(),
+            time_unit: roles.as_ref().map(|roles| roles.time_unit()).unwrap_or_default(),
+            roles: roles.unwrap_or_else(Roles::usual),
         }
     }
 
@@ -109,6 +119,12 @@ impl<'b> Collector<'b> {
     /// A member of the top-level object other than the events.
     pub(super) fn top_level(&mut self, key: Text<'_>, value: Value<'_>) {
         self.session.add(key, value);
+        if !self.roles_are_given
+            && let Some(known) = Roles::of_document(&self.session.facts)
+        {
+            self.time_unit = known.time_unit();
+            self.roles = known;
+        }
     }
 
     /// Counts an issue.
@@ -224,7 +240,7 @@ impl<'b> Collector<'b> {
             self.log(IssueKind::BadTimestamp, || format!("event at byte {offset}"));
             return None;
         };
-        Some(self.timestamp(picos, offset))
+        Some(self.timestamp(self.time_unit.scaled(picos), offset))
     }
 
     /// A time of the file on the timeline. The first one says where that begins.
@@ -250,7 +266,7 @@ impl<'b> Collector<'b> {
         match event.dur {
             // XProf writes one picosecond for events without length.
             Micros::Picos(1) if self.session.is_xprof => Picos::ZERO,
-            Micros::Picos(picos) if picos <= MAX_PICOS => Picos::from_ps(picos),
+            Micros::Picos(picos) if picos <= MAX_PICOS && self.time_unit == TimeUnit::Us => Picos::from_ps(picos),
             other => self.unusual_dur(other, offset),
         }
     }
@@ -258,7 +274,7 @@ impl<'b> Collector<'b> {
     fn unusual_dur(&mut self, dur: Micros<'_>, offset: u64) -> Picos {
         match dur.picos() {
             Ok(1) if self.session.is_xprof => Picos::ZERO,
-            Ok(picos) if picos >= 0 => Picos::from_ps(self.clip(picos, offset)),
+            Ok(picos) if picos >= 0 => Picos::from_ps(self.clip(self.time_unit.scaled(picos), offset)),
             Ok(_) | Err(()) => {
                 self.log(IssueKind::BadDuration, || format!("event at byte {offset}"));
                 Picos::ZERO

@@ -7,7 +7,7 @@ use trace_model::{IssueKind, TrackId};
 use super::args::JsonArgs;
 use super::collect::Collector;
 use super::places::{Places, looks_like_cores};
-use super::{asynchronous, flows, model_trace, ops, stack};
+use super::{asynchronous, flows, ops, roles, stack};
 use crate::{Source, async_spans};
 
 /// Exporters stop after this many complete events, without saying so.
@@ -41,6 +41,7 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     describe(&mut collected, is_xprof);
     let places = Places::new(&mut collected, is_xprof);
 
+    let described = Arc::clone(&collected.roles);
     let Collector { builder, facts, threads, asynchronous, flows, counters, session, .. } = collected;
     let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
     let (mut op_facts, mut end_args) = (Vec::new(), Vec::new());
@@ -58,10 +59,14 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     }
     ops::label_ops(builder, &facts, op_facts);
     if !is_xprof {
-        for (track, kind) in places.model_lines() {
-            builder.source_mut().simulator = Some("a model of the device".to_owned());
-            model_trace::categorise(builder, track, kind);
+        let lines = places.device_lines();
+        if !lines.is_empty() {
+            builder.source_mut().simulator = described.simulator().map(str::to_owned);
         }
+        for &(track, kind) in &lines {
+            described.categorise(builder, track, kind);
+        }
+        roles::add_missing_waits(builder, &lines);
     }
     let spans = asynchronous::build(asynchronous, builder, &places);
     end_args.extend(spans.end_args);

@@ -25,17 +25,18 @@ mod facts;
 mod flows;
 mod json;
 mod metadata;
-mod model_trace;
 mod names;
 mod number;
 mod ops;
 mod places;
+mod roles;
 mod stack;
 
 use trace_model::{IssueKind, TraceBuilder};
 
 use collect::Collector;
 use document::Document;
+pub use roles::Roles;
 
 use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 
@@ -75,11 +76,11 @@ impl Importer for TraceEventJson {
     fn import(
         &self,
         source: &Source,
-        _options: &ImportOptions,
+        options: &ImportOptions,
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let mut collector = Collector::new(out);
+        let mut collector = Collector::new(out, options.roles.clone());
         let mut document = Document::new();
         let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
         finish(&document, collector, fed.damage, source)

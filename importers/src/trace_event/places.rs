@@ -6,7 +6,7 @@ use trace_model::{ArgValue, GroupId, GroupKind, TraceBuilder, TrackId, TrackKind
 
 use super::collect::{Collector, Process, Thread, ThreadId};
 use super::metadata::split_host;
-use super::model_trace;
+use super::roles::Role;
 use crate::names::{PlaneKind, plane_kind, track_kind, track_sort};
 
 /// Where everything of a file goes.
@@ -24,15 +24,18 @@ impl Places {
         let pids: Vec<i64> = collected.threads.iter().map(|thread| thread.pid).collect();
         let used: BTreeSet<i64> =
             pids.iter().copied().chain(collected.counters.pids()).chain(collected.processes.keys().copied()).collect();
+        let roles = if is_xprof { vec![None; pids.len()] } else { roles(collected) };
         let builder = &mut *collected.builder;
         let groups = if is_xprof {
             add_planes(builder, &used, &collected.processes)
         } else {
-            add_processes(builder, &used, &collected.processes)
+            let with_ops = collected.threads.iter().zip(&roles).filter(|(_, role)| **role == Some(Role::Ops));
+            let devices = with_ops.map(|(thread, _)| thread.pid).collect();
+            add_processes(builder, &used, &collected.processes, &devices)
         };
         let mut places = Self { groups, tracks: Vec::new(), kinds: Vec::new(), pids };
-        for thread in &collected.threads {
-            let (track, kind) = places.add_track(builder, thread, is_xprof);
+        for (thread, role) in collected.threads.iter().zip(roles) {
+            let (track, kind) = places.add_track(builder, thread, is_xprof, role);
             places.tracks.push(track);
             places.kinds.push(kind);
         }
@@ -60,8 +63,8 @@ impl Places {
         if matches!(kind, TrackKind::AsyncOps) { self.track_of(thread) } else { None }
     }
 
-    /// Lines of devices that a model of them wrote, with what they are.
-    pub(super) fn model_lines(&self) -> Vec<(TrackId, TrackKind)> {
+    /// Lines of simulated devices, with what they are.
+    pub(super) fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
         let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
         let of_device = |pid| matches!(self.groups.get(pid), Some((_, PlaneKind::TensorCore { .. })));
         lines.filter(|&(_, pid)| of_device(pid)).filter_map(|((&track, &kind), _)| Some((track?, kind))).collect()
@@ -72,22 +75,23 @@ impl Places {
         self.tracks.iter().copied().flatten()
     }
 
-    fn add_track(&self, builder: &mut TraceBuilder, thread: &Thread, is_xprof: bool) -> (Option<TrackId>, TrackKind) {
+    fn add_track(
+        &self,
+        builder: &mut TraceBuilder,
+        thread: &Thread,
+        is_xprof: bool,
+        role: Option<Role>,
+    ) -> (Option<TrackId>, TrackKind) {
         let Some(&(group, plane)) = self.groups.get(&thread.pid) else { return (None, TrackKind::Other) };
         let empty = thread.batch.is_empty() && thread.stack.is_empty();
         let unnamed = thread.name.is_none() && thread.sort.is_none();
         if empty && if is_xprof { !thread.is_async } else { unnamed } {
             return (None, TrackKind::Other);
         }
-        let name = match (&thread.name, &thread.id_text) {
-            (Some(name), _) => name.clone(),
-            (None, Some(id)) => id.clone(),
-            (None, None) if thread.tid == thread.pid => "main thread".to_owned(),
-            (None, None) => format!("thread {}", thread.tid),
-        };
+        let name = thread_name(thread);
         let kind = match plane {
             _ if is_xprof => track_kind(plane, thread.tid, &name),
-            PlaneKind::TensorCore { .. } => model_trace::line_kind(&name),
+            PlaneKind::TensorCore { .. } => role.map_or(TrackKind::Other, Role::kind),
             _ => foreign_kind(&name),
         };
         let track = builder.track(group, kind, thread.tid, &name);
@@ -96,6 +100,27 @@ impl Places {
         builder.track_mut(track).sort = sort;
         (Some(track), kind)
     }
+}
+
+fn thread_name(thread: &Thread) -> String {
+    match (&thread.name, &thread.id_text) {
+        (Some(name), _) => name.clone(),
+        (None, Some(id)) => id.clone(),
+        (None, None) if thread.tid == thread.pid => "main thread".to_owned(),
+        (None, None) => format!("thread {}", thread.tid),
+    }
+}
+
+/// What each thread shows, by the names of threads and processes.
+fn roles(collected: &Collector<'_>) -> Vec<Option<Role>> {
+    let role = |thread: &Thread| {
+        let process = collected.processes.get(&thread.pid).and_then(|process| process.name.clone());
+        let process = process.unwrap_or_else(|| format!("process {}", thread.pid));
+        // Whatever its number: main threads mean nothing here.
+        let name = thread.name.clone().or_else(|| thread.id_text.clone());
+        collected.roles.role(&process, &name.unwrap_or_else(|| format!("thread {}", thread.tid)))
+    };
+    collected.threads.iter().map(role).collect()
 }
 
 fn foreign_kind(name: &str) -> TrackKind {
@@ -115,7 +140,9 @@ fn add_processes(
     builder: &mut TraceBuilder,
     used: &BTreeSet<i64>,
     processes: &BTreeMap<i64, Process>,
+    devices: &BTreeSet<i64>,
 ) -> BTreeMap<i64, (GroupId, PlaneKind)> {
+    let ordinals = ordinals(devices, processes);
     let mut groups = BTreeMap::new();
     let mut taken = BTreeSet::new();
     for &pid in used {
@@ -123,7 +150,7 @@ fn add_processes(
         let name = process.and_then(|process| process.name.clone()).unwrap_or_else(|| format!("process {pid}"));
         // The same program may run more than once under one name.
         let name = if taken.insert(name.clone()) { name } else { format!("{name} ({pid})") };
-        let device = model_trace::device_of(&name);
+        let device = ordinals.get(&pid).map(|&ordinal| PlaneKind::TensorCore { ordinal });
         let kind = device.and_then(PlaneKind::group_kind).unwrap_or(GroupKind::Process { pid });
         let group = builder.group(None, kind, &name);
         if let Some(process) = process {
@@ -136,6 +163,18 @@ fn add_processes(
         groups.insert(pid, (group, device.unwrap_or(PlaneKind::Other)));
     }
     groups
+}
+
+/// Numbers of devices: those in their names where they all differ, else their order.
+fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, Process>) -> BTreeMap<i64, u32> {
+    let named = |pid: &i64| -> Option<u32> {
+        let name = processes.get(pid)?.name.as_deref()?;
+        let digits = name.trim_end_matches(|c: char| !c.is_ascii_digit());
+        digits[digits.trim_end_matches(|c: char| c.is_ascii_digit()).len()..].parse().ok()
+    };
+    let names: BTreeMap<i64, u32> = devices.iter().filter_map(|pid| Some((*pid, named(pid)?))).collect();
+    let distinct = names.values().collect::<BTreeSet<_>>().len() == devices.len();
+    if distinct { names } else { devices.iter().copied().zip(0..).collect() }
 }
 
 /// `host0` of `host0.trace.json.gz`.

@@ -128,7 +128,7 @@ fn in_windows(text: &[u8], size: usize) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();
     builder.source_mut();
     let source = Source::from_bytes("test.json", text.to_vec())?;
-    let mut collector = Collector::new(&mut builder);
+    let mut collector = Collector::new(&mut builder, None);
     let mut document = Document::new();
     let (mut used, mut end) = (0, 0);
     while end < text.len() {

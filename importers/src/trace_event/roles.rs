@@ -1,0 +1,227 @@
+//! What the tracks of a simulator are, for Chrome traces that do not say it in the
+//! words of a profiler: which thread is the op line of a device, which shows transfers
+//! in flight, what ops are called, and in which unit times are written.
+//!
+//! Known writers have a file under `dialects`; everybody else's is given by the user:
+//!
+//! ```toml
+//! simulator = "mysim"        # optional: nothing in the trace was measured
+//! time_unit = "ns"           # of ts and dur: ps, ns, us (default), ms, s
+//!
+//! [[track]]
+//! process = "chip *"         # patterns with * and ?; everything where left out
+//! thread = "MXU"
+//! role = "ops"               # ops, in-flight, steps, programs
+//!
+//! [[op]]
+//! role = "ops"
+//! name = "matmul*"
+//! category = "dot"           # as XLA calls it: fusion, copy-done, all-gather-start …
+//! ```
+//!
+//! The first that matches counts. Each process with an op line is a device. Where its
+//! op line shows no waiting, it waits while nothing computes and something is in flight.
+
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+use trace_model::{GroupId, Label, LabelId, Op, TimeRange, TraceBuilder, TrackId, TrackKind};
+
+use crate::chakra::npu::add_waits;
+use crate::glob;
+
+/// Which tracks are what; see the source of this module for the form of the file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Roles {
+    simulator: Option<String>,
+    #[serde(default)]
+    time_unit: TimeUnit,
+    when: Option<When>,
+    #[serde(default, rename = "track")]
+    tracks: Vec<TrackRole>,
+    #[serde(default, rename = "op")]
+    ops: Vec<OpRole>,
+}
+
+/// Unit of `ts` and `dur`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum TimeUnit {
+    Ps,
+    Ns,
+    #[default]
+    Us,
+    Ms,
+    S,
+}
+
+impl TimeUnit {
+    /// Picoseconds of a time that was read as microseconds.
+    #[inline]
+    pub fn scaled(self, picos: i128) -> i128 {
+        match self {
+            Self::Us => picos,
+            Self::Ps => picos / 1_000_000,
+            Self::Ns => picos / 1000,
+            Self::Ms => picos.saturating_mul(1000),
+            Self::S => picos.saturating_mul(1_000_000),
+        }
+    }
+}
+
+/// A member of the document by which its writer is known.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct When {
+    key: String,
+    value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrackRole {
+    #[serde(default = "anything")]
+    process: String,
+    #[serde(default = "anything")]
+    thread: String,
+    role: Role,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpRole {
+    role: Role,
+    #[serde(default = "anything")]
+    name: String,
+    category: String,
+}
+
+fn anything() -> String {
+    "*".to_owned()
+}
+
+/// What a track shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Role {
+    Ops,
+    InFlight,
+    Steps,
+    Programs,
+}
+
+impl Role {
+    pub fn kind(self) -> TrackKind {
+        match self {
+            Self::Ops => TrackKind::Ops,
+            Self::InFlight => TrackKind::AsyncOps,
+            Self::Steps => TrackKind::Steps,
+            Self::Programs => TrackKind::Modules,
+        }
+    }
+}
+
+static MODEL: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/device_model.toml")));
+static CHAKRA: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/chakra_timeline.toml")));
+
+/// Those that come with the program; a test reads them all.
+fn known(text: &str) -> Arc<Roles> {
+    Arc::new(Roles::parse(text).unwrap_or_default())
+}
+
+impl Roles {
+    /// Reads a file. The error says where it is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// Those that go by the names of processes alone.
+    pub(super) fn usual() -> Arc<Self> {
+        Arc::clone(&MODEL)
+    }
+
+    /// The roles of a known writer, by a member of the document.
+    pub(super) fn of_document(facts: &[(String, String)]) -> Option<Arc<Self>> {
+        let is_said = |when: &When| facts.iter().any(|(key, value)| *key == when.key && *value == when.value);
+        CHAKRA.when.as_ref().is_some_and(is_said).then(|| Arc::clone(&CHAKRA))
+    }
+
+    pub(super) fn time_unit(&self) -> TimeUnit {
+        self.time_unit
+    }
+
+    pub(super) fn simulator(&self) -> Option<&str> {
+        self.simulator.as_deref()
+    }
+
+    /// What a thread shows; `None` where no pattern says.
+    pub(super) fn role(&self, process: &str, thread: &str) -> Option<Role> {
+        let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
+        self.tracks.iter().find(fits).map(|track| track.role)
+    }
+
+    fn category(&self, kind: TrackKind, name: &str) -> Option<&str> {
+        let fits = |op: &&OpRole| op.role.kind() == kind && glob::matches(&op.name, name);
+        self.ops.iter().find(fits).map(|op| op.category.as_str())
+    }
+
+    /// Gives the slices of a device's line ops with their categories.
+    pub(super) fn categorise(&self, builder: &mut TraceBuilder, track: TrackId, kind: TrackKind) {
+        for index in 0..builder.batch(track).len() as u32 {
+            let label = builder.batch(track).label(index);
+            let name = builder.label_ref(label).name;
+            let Some(category) = self.category(kind, builder.str(name)) else { continue };
+            let category = builder.intern(category);
+            let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+            let label = builder.label_of(Label { name, op: Some(op) });
+            builder.batch_mut(track).set_label(index, label);
+        }
+    }
+}
+
+/// Adds the waiting that a device's op line does not show.
+pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, TrackKind)]) {
+    let group_of = |builder: &TraceBuilder, wanted: TrackId| -> Option<GroupId> {
+        builder.tracks().find(|(track, _)| *track == wanted).map(|(_, track)| track.group)
+    };
+    for &(ops, _) in lines.iter().filter(|(_, kind)| *kind == TrackKind::Ops) {
+        let batch = builder.batch(ops);
+        let waits = |index: u32| is_wait(builder, batch.label(index));
+        if (0..batch.len() as u32).any(waits) {
+            continue;
+        }
+        let mut busy: Vec<TimeRange> = (0..batch.len() as u32).map(|index| batch.range(index)).collect();
+        let group = group_of(builder, ops);
+        let flights = lines.iter().filter(|(_, kind)| *kind == TrackKind::AsyncOps).map(|&(track, _)| track);
+        let flights: Vec<TrackId> = flights.filter(|&track| group_of(builder, track) == group).collect();
+        let mut in_flight = Vec::new();
+        for track in flights {
+            for index in 0..builder.batch(track).len() as u32 {
+                let (range, label) = (builder.batch(track).range(index), builder.batch(track).label(index));
+                in_flight.extend(wait_for(builder, label).map(|wait| (range, wait)));
+            }
+        }
+        add_waits(&mut busy, in_flight, ops, builder);
+    }
+}
+
+fn is_wait(builder: &TraceBuilder, label: LabelId) -> bool {
+    let category = builder.label_ref(label).op.and_then(|op| builder.op_ref(op).category);
+    category.is_some_and(|category| builder.str(category).ends_with("-done"))
+}
+
+/// The op on which a device waits for what began with `label`.
+fn wait_for(builder: &mut TraceBuilder, label: LabelId) -> Option<LabelId> {
+    let Label { name, op } = builder.label_ref(label);
+    let category = builder.op_ref(op?).category?;
+    let category = format!("{}-done", builder.str(category).strip_suffix("-start")?);
+    let text = format!("wait {}", builder.str(name));
+    let (name, category) = (builder.intern(&text), builder.intern(&category));
+    let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+    Some(builder.label(&text, Some(op)))
+}
+
+#[cfg(test)]
+#[path = "roles_tests.rs"]
+mod tests;
