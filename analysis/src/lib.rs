@@ -14,6 +14,7 @@ pub mod category;
 pub mod chips;
 pub mod clocks;
 pub mod collectives;
+pub mod compare;
 pub mod compile;
 pub mod core_time;
 pub mod dcn;

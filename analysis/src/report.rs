@@ -2,11 +2,11 @@
 
 use std::any::Any;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
 /// Where a number comes from. Printed wherever the number is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
     /// Timed by the hardware or the host.
@@ -39,7 +39,7 @@ impl Provenance {
 }
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Text, or a number without unit.

@@ -179,7 +179,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
 
 /// Where each step lies on a core, by the clock of its ops. Where steps come from
 /// the host, the core runs them at the host's times.
-fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
+pub(crate) fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
         let own = step.spans.iter().find(|span| span.group == core).map(|span| span.measured);
         let by_host = || step.range().filter(|_| steps.rung == Rung::HostAnnotations);

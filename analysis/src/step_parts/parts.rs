@@ -12,8 +12,8 @@
 //! each begin and end of a step are noted in a single pass, and what a step has of a
 //! part is the difference of two of them, however steps overlap.
 
-use serde::Serialize;
 use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize};
 use trace_model::{TimeRange, Timestamp};
 
 use crate::category::{OpClass, OpGroup};
@@ -21,7 +21,7 @@ use crate::core_time::Segment;
 use crate::intervals::IntervalSet;
 
 /// What the time of a step goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Matrix multiplications and convolutions.

@@ -45,7 +45,7 @@ fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
 
 /// Refuses steps and devices that the trace does not have.
 pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
-    check_devices(session, &input.device)?;
+    check_devices(session, &input.assume.device)?;
     let Some(StepsArg { first, last }) = scope.steps else { return Ok(()) };
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
     if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {

@@ -12,6 +12,8 @@ use importers::{ImportOptions, Roles};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::chip_arg::ChipArg;
+use super::compare::CompareArgs;
+use super::summarize::SummarizeArgs;
 use super::whatif::WhatifArgs;
 
 /// Profiler-trace analyzer and visualizer for TPUs.
@@ -31,6 +33,10 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3
 pub enum Command {
     /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
     Analyze(AnalyzeArgs),
+    /// What changed between two runs, whether it is more than noise, and where the time went
+    Compare(CompareArgs),
+    /// Keep what a comparison needs of a run: small JSON to commit as a baseline
+    Summarize(SummarizeArgs),
     /// How far this trace can be trusted: what is missing, what was mended, where memory goes
     Doctor(DoctorArgs),
     /// What the run would have taken with faster links, hidden copies, cheaper ops
@@ -68,6 +74,13 @@ pub struct InputArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+}
+
+/// What holds for all inputs and all reports.
+#[derive(Debug, Args)]
+pub struct AssumeArgs {
     /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
     #[arg(long, value_name = "CLOCK")]
     pub clock: Option<ClockArg>,
@@ -91,11 +104,11 @@ pub struct InputArgs {
     pub config: Option<PathBuf>,
 }
 
-impl InputArgs {
-    /// What to import.
-    pub fn import(&self) -> ImportOptions {
+impl AssumeArgs {
+    /// What to import of a path.
+    pub fn import(&self, run: Option<String>) -> ImportOptions {
         let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
-        ImportOptions { run: self.run.clone(), clock_mhz: self.clock.map(|clock| clock.0), roles }
+        ImportOptions { run, clock_mhz: self.clock.map(|clock| clock.0), roles }
     }
 
     /// Assumptions of all reports.

@@ -16,7 +16,7 @@ const DOCTOR: &str = "doctor";
 pub fn run(args: &DoctorArgs, talk: &Talk) -> Result<Outcome, Failure> {
     output::check(&args.output)?;
     let session = loading::open(&args.input, args.output.format, talk)?;
-    check_devices(&session, &args.input.device)?;
+    check_devices(&session, &args.input.assume.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], View::Doctor);
     output::write(&document, &args.output, talk)?;
     Ok(match document.doubt() {

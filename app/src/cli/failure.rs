@@ -40,6 +40,14 @@ pub enum Failure {
     /// Stdout is gone for another reason than a closed pipe.
     #[error("cannot write to stdout: {0}")]
     Stdout(io::Error),
+    /// A saved summary cannot be used.
+    #[error("{why}: {}", path.display())]
+    Summary {
+        /// Why.
+        why: String,
+        /// Which.
+        path: PathBuf,
+    },
     /// The file of settings cannot be used.
     #[error("{why}: {}", path.display())]
     Config {
@@ -65,6 +73,7 @@ impl Failure {
             Self::Usage(_) | Self::Config { .. } => 2,
             Self::Write { .. } | Self::Stdout(_) => 3,
             Self::Import { error, .. } => code_of_import(error),
+            Self::Summary { .. } => 4,
             Self::Internal(_) => 1,
         }
     }

@@ -1,6 +1,7 @@
 //! Opens the input, with a bar on a terminal where it takes long.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -11,7 +12,7 @@ use importers::Progress;
 use trace_model::Severity;
 
 use super::Talk;
-use super::args::{Format, InputArgs};
+use super::args::{AssumeArgs, Format, InputArgs};
 use super::config;
 use super::failure::Failure;
 use crate::session::Session;
@@ -23,15 +24,26 @@ const BAR_CELLS: usize = 30;
 
 /// Opens what the user named and says on stderr what happened.
 pub fn open(input: &InputArgs, format: Format, talk: &Talk) -> Result<Session, Failure> {
+    open_path(&input.path, input.run.clone(), &input.assume, format, talk)
+}
+
+/// Opens one of several inputs.
+pub fn open_path(
+    path: &Path,
+    run: Option<String>,
+    assume: &AssumeArgs,
+    format: Format,
+    talk: &Talk,
+) -> Result<Session, Failure> {
     let started = Instant::now();
-    let options = Options { hints: config::hints(input.config.as_deref(), talk)?, ..input.options() };
+    let options = Options { hints: config::hints(assume.config.as_deref(), talk)?, ..assume.options() };
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
-    let opened = Session::open(&input.path, &input.import(), options, &progress);
+    let opened = Session::open(path, &assume.import(run), options, &progress);
     if let Some(bar) = bar {
         bar.stop();
     }
-    let session = opened.map_err(|error| Failure::import(error, &input.path))?;
+    let session = opened.map_err(|error| Failure::import(error, path))?;
     say_what_was_read(&session, talk, started.elapsed());
     // The text says it itself.
     if format != Format::Text {

@@ -5,6 +5,7 @@ mod analyze;
 mod args;
 mod chip_arg;
 mod chips;
+mod compare;
 mod config;
 mod doctor;
 mod explain;
@@ -13,6 +14,7 @@ mod formats;
 mod loading;
 mod open;
 mod output;
+mod summarize;
 mod whatif;
 
 use std::ffi::OsString;
@@ -47,6 +49,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let result = match cli.command {
         Command::Analyze(args) => analyze::run(&args, &talk),
+        Command::Compare(args) => compare::run(&args, &talk),
+        Command::Summarize(args) => summarize::run(&args, &talk),
         Command::Doctor(args) => doctor::run(&args, &talk),
         Command::Whatif(args) => whatif::run(&args, &talk),
         Command::Explain(args) => explain::run(&args),

@@ -17,25 +17,35 @@ const MAX_WIDTH: usize = 140;
 
 /// Refuses output files that cannot be, before an hour of work.
 pub fn check(output: &OutputArgs) -> Result<(), Failure> {
-    for OutputFile { path, .. } in &output.output {
-        let directory = directory_of(path);
-        if !directory.is_dir() {
-            let error = io::Error::new(io::ErrorKind::NotFound, "the directory does not exist");
-            return Err(Failure::Write { error, path: path.clone() });
-        }
-        if path.is_dir() {
-            let error = io::Error::new(io::ErrorKind::IsADirectory, "this is a directory");
-            return Err(Failure::Write { error, path: path.clone() });
-        }
+    output.output.iter().try_for_each(|OutputFile { path, .. }| check_file(path))
+}
+
+/// The same of one file.
+pub fn check_file(path: &Path) -> Result<(), Failure> {
+    let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
+    if !directory_of(path).is_dir() {
+        return refused(io::ErrorKind::NotFound, "the directory does not exist");
+    }
+    if path.is_dir() {
+        return refused(io::ErrorKind::IsADirectory, "this is a directory");
     }
     Ok(())
 }
 
 /// Writes the files first, so that a closed pipe does not cost them.
 pub fn write(document: &Document, output: &OutputArgs, talk: &Talk) -> Result<(), Failure> {
+    write_as(output, talk, |format, layout| rendered(document, format, layout))
+}
+
+/// The same of anything that can be rendered in each format.
+pub fn write_as(
+    output: &OutputArgs,
+    talk: &Talk,
+    rendered: impl Fn(Format, &Layout) -> Result<String, Failure>,
+) -> Result<(), Failure> {
     for OutputFile { format, path } in &output.output {
         let layout = Layout { width: FILE_WIDTH, top: output.top, style: Style::PLAIN };
-        let text = rendered(document, *format, &layout)?;
+        let text = rendered(*format, &layout)?;
         write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
         talk.detail(&format!("wrote {}", path.display()));
     }
@@ -44,7 +54,7 @@ pub fn write(document: &Document, output: &OutputArgs, talk: &Talk) -> Result<()
         .map_or(FILE_WIDTH, |(width, _)| usize::from(width.0))
         .clamp(MIN_WIDTH, MAX_WIDTH);
     let layout = Layout { width, top: output.top, style };
-    print(&rendered(document, output.format, &layout)?)
+    print(&rendered(output.format, &layout)?)
 }
 
 fn rendered(document: &Document, format: Format, layout: &Layout) -> Result<String, Failure> {
@@ -66,7 +76,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes beside the target and renames, so that nobody ever reads half a file.
-fn write_file(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".systole-");
     #[cfg(unix)]

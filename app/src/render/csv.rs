@@ -14,7 +14,12 @@ pub fn document(document: &Document) -> String {
             tables.extend(report.tables().into_iter().map(|table| (section.id, table)));
         }
     }
-    if let [(_, only)] = &tables[..] {
+    several(&tables)
+}
+
+/// Some tables, each with the id of its report.
+pub fn several(tables: &[(&str, Table)]) -> String {
+    if let [(_, only)] = tables {
         return csv(only);
     }
     let with_title = |(id, table): &(&str, Table)| {

@@ -97,9 +97,16 @@ impl Document {
 
     /// The files read, with fingerprints.
     pub fn inputs(&self) -> Vec<InputFile> {
-        let sources = self.session.model().sources().iter();
+        InputFile::all(&self.session)
+    }
+}
+
+impl InputFile {
+    /// The files of a trace, with fingerprints.
+    pub fn all(session: &Session) -> Vec<Self> {
+        let sources = session.model().sources().iter();
         sources
-            .map(|source| InputFile {
+            .map(|source| Self {
                 name: source.name.clone(),
                 format: source.format,
                 host: source.host.clone(),

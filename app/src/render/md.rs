@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::{Cell, Table, Unit};
+use analysis::{Table, Unit};
 
 use super::document::scope_in_words;
 use super::{Document, Layout, number};
@@ -36,7 +36,7 @@ pub fn markdown(table: &Table, top: usize) -> String {
     let _ = write!(text, "| {} |\n|{}|\n", titles.join(" | "), rules.join("|"));
     for row in &table.rows[..shown] {
         let cells: Vec<_> =
-            row.iter().zip(&table.columns).map(|(cell, column)| shown_cell(cell, column.unit)).collect();
+            row.iter().zip(&table.columns).map(|(cell, column)| escaped(&number::in_column(cell, column))).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     if shown < table.rows.len() {
@@ -48,12 +48,8 @@ pub fn markdown(table: &Table, top: usize) -> String {
     text
 }
 
-fn shown_cell(cell: &Cell, unit: Unit) -> String {
-    escaped(&number::cell(cell, unit))
-}
-
 /// Text that stays text, and in one row.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

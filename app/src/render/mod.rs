@@ -2,6 +2,7 @@
 //! [`analysis::Report`] and [`analysis::Table`]; only the summary screen and
 //! the health screen know particular analyses.
 
+pub mod comparison;
 pub mod csv;
 mod document;
 mod health;

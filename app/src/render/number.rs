@@ -1,7 +1,7 @@
 //! Numbers for people: four significant digits and a unit. Exact values are in
 //! the JSON and CSV exports.
 
-use analysis::{Cell, Unit};
+use analysis::{Cell, Column, Unit};
 use trace_model::Picos;
 
 /// Stands for a number that cannot be known.
@@ -23,6 +23,18 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::FlopPerSecond => scaled(value, "FLOP/s"),
         Unit::FlopPerByte => format!("{} FLOP/B", digits(value)),
     }
+}
+
+/// One cell as its column shows it: with its unit, and with its sign where more is
+/// told from less (ids that begin with `change_`).
+pub fn in_column(one: &Cell, column: &Column) -> String {
+    let text = cell(one, column.unit);
+    let is_more = match one {
+        Cell::Int(number) => *number > 0,
+        Cell::Float(number) => *number > 0.0,
+        Cell::Missing | Cell::Text(_) => false,
+    };
+    if is_more && column.id.starts_with("change_") { format!("+{text}") } else { text }
 }
 
 /// One cell of a table, in its column's unit.

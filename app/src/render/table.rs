@@ -70,7 +70,7 @@ struct Column {
 impl Column {
     fn new(table: &Table, index: usize, shown: usize) -> Self {
         let spec = &table.columns[index];
-        let cell = |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| number::cell(cell, spec.unit));
+        let cell = |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| number::in_column(cell, spec));
         let cells: Vec<_> = table.rows[..shown].iter().map(cell).collect();
         let is_number = |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
         let right = spec.unit != Unit::None || table.rows.iter().any(is_number);

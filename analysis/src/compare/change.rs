@@ -1,0 +1,255 @@
+//! One number on two sides: how much it changed, and whether that is more than noise.
+
+use serde::Serialize;
+
+use super::rank_test::{inflation, rank_test, rank_test_inflated};
+use super::resample::{self, Runs};
+use crate::stats::{Stats, median};
+
+/// When a difference counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TestOptions {
+    /// Chance of calling a difference real that is none.
+    pub alpha: f64,
+    /// Smaller changes do not matter, in percent of the median step (of the number
+    /// itself, where it is no time of a step).
+    pub min_effect_percent: f64,
+    /// Fewer steps on a side allow no conclusion.
+    pub min_steps: usize,
+}
+
+impl Default for TestOptions {
+    /// 5 %, as `benchstat`; 0.1 %; six numbers, the fewest whose least and most have
+    /// the median between them with 95 % confidence.
+    fn default() -> Self {
+        Self { alpha: 0.05, min_effect_percent: 0.1, min_steps: resample::FEWEST }
+    }
+}
+
+/// What can be said of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// More than noise.
+    Changed,
+    /// Not more than chance shows.
+    Noise,
+    /// Too few steps to tell.
+    TooFew,
+    /// One number on each side: nothing says how steady it is.
+    Untested,
+    /// Only one side has it.
+    OneSided,
+}
+
+/// The middle of some numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Median over all steps of all runs.
+    pub median: f64,
+    /// With 95 % confidence the median is not below; `None` for fewer than six steps.
+    pub low: Option<f64>,
+    /// And not above.
+    pub high: Option<f64>,
+    /// Steps.
+    pub count: usize,
+}
+
+/// A number on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The first side.
+    pub base: Option<Estimate>,
+    /// The second side.
+    pub cand: Option<Estimate>,
+    /// Second less first.
+    pub change: Option<f64>,
+    /// The same of the first.
+    pub change_percent: Option<f64>,
+    /// Between these lies the change, with 95 % confidence.
+    pub range: Option<(f64, f64)>,
+    /// Chance of ranks as uneven as these if nothing changed; after Holm's
+    /// correction where many were asked for.
+    pub p: Option<f64>,
+    /// Differences up to this are seen between equal runs.
+    pub noise: Option<f64>,
+    /// What can be said.
+    pub finding: Finding,
+}
+
+/// With so many runs on each side, runs are compared instead of steps.
+pub const ENOUGH_RUNS: usize = 4;
+
+impl Change {
+    /// Of two single numbers.
+    pub fn of_values(base: Option<f64>, cand: Option<f64>) -> Self {
+        let estimate = |value: f64| Estimate { median: value, low: None, high: None, count: 1 };
+        let finding = if base.is_some() && cand.is_some() { Finding::Untested } else { Finding::OneSided };
+        Self::between(base.map(estimate), cand.map(estimate), finding)
+    }
+
+    /// Of two series; `effect` is the smallest change that matters, in their unit.
+    pub fn of_runs(base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) -> Self {
+        let mut change = Self::tested(base, cand, options);
+        widen(&mut change.base, base);
+        widen(&mut change.cand, cand);
+        change.range = resample::change_range(base, cand);
+        change.conclude(base, cand, effect, options);
+        change
+    }
+
+    /// Medians and the chance that they differ by; what it is worth is concluded later.
+    pub(super) fn tested(base: &Runs, cand: &Runs, options: &TestOptions) -> Self {
+        let mut change = Self::between(estimate(base), estimate(cand), Finding::OneSided);
+        let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
+        change.p = p_value(base, cand);
+        change.finding = match first.count.min(second.count) {
+            1 => Finding::Untested,
+            few if few < options.min_steps => Finding::TooFew,
+            _ => Finding::Noise,
+        };
+        change
+    }
+
+    /// Decides by `p`; looks at the noise only where that says that something differs.
+    pub(super) fn conclude(&mut self, base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) {
+        let (Some(change), Some(p)) = (self.change, self.p) else { return };
+        if self.finding != Finding::Noise || p > options.alpha {
+            return;
+        }
+        if change.abs() < effect {
+            return;
+        }
+        let noise = noise_of(base).max(noise_of(cand));
+        self.noise = Some(noise);
+        if change.abs() > noise {
+            self.finding = Finding::Changed;
+        }
+    }
+
+    fn between(base: Option<Estimate>, cand: Option<Estimate>, finding: Finding) -> Self {
+        let change = base.zip(cand).map(|(base, cand)| cand.median - base.median);
+        let of = base.map(|base| base.median).filter(|median| median.abs() > 0.0);
+        let change_percent = match change {
+            Some(0.0) => Some(0.0),
+            change => change.zip(of).map(|(change, of)| 100.0 * change / of.abs()),
+        };
+        Self { base, cand, change, change_percent, range: None, p: None, noise: None, finding }
+    }
+
+    /// Whether it is more than noise.
+    pub fn is_real(&self) -> bool {
+        self.finding == Finding::Changed
+    }
+}
+
+fn pooled(runs: &Runs) -> Vec<f64> {
+    runs.iter().flatten().copied().collect()
+}
+
+fn medians(runs: &Runs) -> Vec<f64> {
+    runs.iter().filter_map(|run| median(run)).collect()
+}
+
+fn estimate(runs: &Runs) -> Option<Estimate> {
+    let stats = Stats::of(&pooled(runs))?;
+    let range = stats.median_range;
+    Some(Estimate { median: stats.median, low: range.map(|r| r.0), high: range.map(|r| r.1), count: stats.count })
+}
+
+/// Ranks take steps for independent; drawn blocks of neighbours do not. The wider of the two.
+fn widen(estimate: &mut Option<Estimate>, runs: &Runs) {
+    let Some(estimate) = estimate else { return };
+    if !runs.iter().any(|run| inflation(run) > 1.0) {
+        return;
+    }
+    if let Some((low, high)) = resample::median_range(runs) {
+        estimate.low = Some(estimate.low.map_or(low, |by_rank| by_rank.min(low)));
+        estimate.high = Some(estimate.high.map_or(high, |by_rank| by_rank.max(high)));
+    }
+}
+
+fn p_value(base: &Runs, cand: &Runs) -> Option<f64> {
+    let (first, second) = (medians(base), medians(cand));
+    if first.len() >= ENOUGH_RUNS && second.len() >= ENOUGH_RUNS {
+        return rank_test(&first, &second).map(|test| test.p);
+    }
+    let (a, b) = (pooled(base), pooled(cand));
+    // Each side loses by its own dependence; the smaller side weighs more.
+    let (loss_a, loss_b) = (mean_inflation(base), mean_inflation(cand));
+    let (m, n) = (a.len() as f64, b.len() as f64);
+    let loss = (loss_a * n + loss_b * m) / (m + n);
+    rank_test_inflated(&a, &b, loss).map(|test| test.p)
+}
+
+fn mean_inflation(runs: &Runs) -> f64 {
+    let steps: usize = runs.iter().map(Vec::len).sum();
+    let sum: f64 = runs.iter().map(|run| inflation(run) * run.len() as f64).sum();
+    if steps > 0 { sum / steps as f64 } else { 1.0 }
+}
+
+/// What equal runs differ by: within a run, and between the runs of a side.
+fn noise_of(runs: &Runs) -> f64 {
+    let medians = medians(runs);
+    let spread = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+        - medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let between = if medians.len() > 1 && medians.len() < ENOUGH_RUNS { spread } else { 0.0 };
+    resample::noise(runs).unwrap_or(0.0).max(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(from: f64, step: f64, n: u32) -> Vec<Vec<f64>> {
+        vec![(0..n).map(|i| from + step * f64::from(i * 7 % 10)).collect()]
+    }
+
+    fn finding(base: &Runs, cand: &Runs) -> Finding {
+        Change::of_runs(base, cand, 0.0, &TestOptions::default()).finding
+    }
+
+    #[test]
+    fn a_run_beside_itself_did_not_change() {
+        let same = run(100.0, 0.3, 30);
+        let change = Change::of_runs(&same, &same, 0.0, &TestOptions::default());
+        assert_eq!((change.change, change.change_percent, change.finding), (Some(0.0), Some(0.0), Finding::Noise));
+        assert!(change.p.unwrap() > 0.99);
+    }
+
+    #[test]
+    fn a_change_beyond_noise_is_real_and_has_its_size() {
+        let change = Change::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 0.0, &TestOptions::default());
+        assert!(change.is_real());
+        assert!((change.change_percent.unwrap() - 10.0).abs() < 0.1);
+        let (low, high) = change.range.unwrap();
+        assert!(low <= 10.0 && 10.0 <= high);
+        // The same change does not matter where only more would.
+        let asked = Change::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 11.0, &TestOptions::default());
+        assert_eq!(asked.finding, Finding::Noise);
+    }
+
+    #[test]
+    fn few_steps_conclude_nothing() {
+        assert_eq!(finding(&run(1.0, 0.1, 5), &run(9.0, 0.1, 30)), Finding::TooFew);
+        assert_eq!(finding(&run(1.0, 0.1, 1), &run(9.0, 0.1, 30)), Finding::Untested);
+        assert_eq!(finding(&[], &run(9.0, 0.1, 30)), Finding::OneSided);
+    }
+
+    #[test]
+    fn runs_of_a_side_that_differ_are_noise() {
+        // One more percent from run to run; the other side lies between.
+        let two: Vec<Vec<f64>> = [run(100.0, 0.01, 20), run(102.0, 0.01, 20)].concat();
+        assert_eq!(finding(&two, &run(102.5, 0.01, 20)), Finding::Noise);
+        assert_eq!(finding(&two, &run(110.0, 0.01, 20)), Finding::Changed);
+    }
+
+    #[test]
+    fn enough_runs_are_compared_by_their_medians() {
+        let runs = |from: f64| (0..4).flat_map(|i| run(from + f64::from(i), 0.01, 20)).collect::<Vec<_>>();
+        // 2 of 70 orders.
+        let change = Change::of_runs(&runs(100.0), &runs(104.0), 0.0, &TestOptions::default());
+        assert!((change.p.unwrap() - 2.0 / 70.0).abs() < 1e-12);
+        assert!(change.is_real());
+    }
+}

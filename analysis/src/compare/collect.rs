@@ -1,0 +1,327 @@
+//! From a trace to its summary.
+
+use trace_model::{GroupKind, TraceModel};
+
+use super::summary::{
+    Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary, Value,
+    thinned,
+};
+use super::times::{self, OpSum, StepTimes};
+use crate::category::OpClasses;
+use crate::collectives::Collectives;
+use crate::compile::Compile;
+use crate::doctor::Doctor;
+use crate::hlo_text::HloText;
+use crate::memory::Memory;
+use crate::overlap::Overlap;
+use crate::report::{Provenance, Unit};
+use crate::step_parts::Part;
+use crate::steps::{Step, Steps, StepsReport};
+use crate::utilization::Utilization;
+use crate::{AnalysisError, Context};
+
+/// Steps whose numbers are kept.
+const MOST_STEPS: usize = 2048;
+
+impl Summary {
+    /// Of a trace, or of some of its steps.
+    pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
+        let steps = cx.report::<Steps>()?;
+        let chosen = main_class(&steps);
+        let divided = times::collect(cx, &steps, &chosen)?;
+        let facts = facts(cx);
+        let mut summary = Self {
+            schema: SCHEMA.to_owned(),
+            tool: format!("systole {}", env!("CARGO_PKG_VERSION")),
+            inputs: inputs(cx.model),
+            steps: step_facts(&steps, &chosen, divided.as_ref()),
+            series: series(&chosen, divided.as_ref()),
+            values: values(cx),
+            facts,
+            ..Self::default()
+        };
+        if let Some(divided) = &divided {
+            add_ops(cx.model, divided, &mut summary);
+        }
+        Ok(summary)
+    }
+}
+
+/// Steady steps of the class that has most of them.
+fn main_class(steps: &StepsReport) -> Vec<&Step> {
+    let count = |class: usize| steps.counted().filter(|step| step.class == class).count();
+    let classes = steps.classes.len().max(1);
+    let most = (0..classes).max_by_key(|&class| (count(class), std::cmp::Reverse(class))).unwrap_or(0);
+    steps.counted().filter(|step| step.class == most).collect()
+}
+
+fn inputs(model: &TraceModel) -> Vec<Input> {
+    let input = |source: &trace_model::Source| Input {
+        name: source.name.clone(),
+        format: source.format.to_owned(),
+        sha256: None, // Whoever opened the file knows.
+    };
+    model.sources().iter().map(input).collect()
+}
+
+fn facts(cx: &Context<'_>) -> Facts {
+    let model = cx.model;
+    let cores = cx.tensor_cores();
+    let type_of = |&core: &trace_model::GroupId| model.group(core).device.as_ref()?.type_name.clone();
+    let doctor = cx.report::<Doctor>().ok();
+    let health = doctor.iter().flat_map(|doctor| &doctor.findings);
+    let health = health.filter(|finding| finding.severity > trace_model::Severity::Info).map(|finding| HealthFact {
+        id: finding.id.to_owned(),
+        severity: format!("{:?}", finding.severity).to_lowercase(),
+        message: finding.message.clone(),
+    });
+    let mut formats: Vec<String> = model.sources().iter().map(|source| source.format.to_owned()).collect();
+    formats.sort();
+    formats.dedup();
+    Facts {
+        device_type: cores.iter().find_map(type_of),
+        devices: cores.len(),
+        hosts: model.groups().iter().filter(|group| group.kind == GroupKind::Host).count(),
+        topology: cx.options.topology.as_ref().map(ToString::to_string),
+        formats,
+        programs: Vec::new(),
+        lost: model.import_log().lost(),
+        health: health.collect(),
+    }
+}
+
+fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes>) -> StepFacts {
+    let class = chosen.first().and_then(|step| steps.class_of(step));
+    let rung = serde_json::to_value(steps.rung).ok();
+    let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
+    let times: Vec<f64> = chosen.iter().map(|step| step.time_ps as f64).collect();
+    StepFacts {
+        rung: rung.and_then(|rung| rung.as_str().map(str::to_owned)).unwrap_or_default(),
+        marker: steps.marker.clone(),
+        class: class.map(|class| class.title.clone()).unwrap_or_default(),
+        counted: chosen.len(),
+        left_out: steps.steps.len() - chosen.len(),
+        numbers: thinned(&numbers, MOST_STEPS).into_iter().map(|number| number as u32).collect(),
+        middle_ps: match divided {
+            Some(divided) => mean_of(divided, |(time, _)| *time as f64),
+            None => middle_mean(&times),
+        },
+    }
+}
+
+/// Mean over the steps of the middle half.
+fn mean_of(divided: &StepTimes, of: impl Fn(&(i64, crate::step_parts::Parts)) -> f64) -> f64 {
+    let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step)?.as_ref());
+    values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
+}
+
+fn middle_mean(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let quarter = sorted.len() / 4;
+    let middle = sorted.get(quarter..sorted.len() - quarter).unwrap_or_default();
+    middle.iter().sum::<f64>() / middle.len().max(1) as f64
+}
+
+fn series(chosen: &[&Step], divided: Option<&StepTimes>) -> Vec<Series> {
+    let mut out = Vec::new();
+    let mut push = |id: &str, title: &str, unit: Unit, better: Better, values: Vec<f64>| {
+        if !values.is_empty() {
+            let values = thinned(&values, MOST_STEPS);
+            out.push(Series { id: id.to_owned(), title: title.to_owned(), unit, better, values });
+        }
+    };
+    let ps = Unit::Picoseconds;
+    let Some(divided) = divided else {
+        push("step.time_ps", "Step time", ps, Better::Lower, chosen.iter().map(|step| step.time_ps as f64).collect());
+        push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
+        return out;
+    };
+    let steps: Vec<_> = divided.steps.iter().flatten().collect();
+    push("step.time_ps", "Step time", ps, Better::Lower, steps.iter().map(|(time, _)| *time as f64).collect());
+    push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
+    for part in Part::ALL {
+        let values: Vec<f64> = steps.iter().map(|(_, parts)| parts.get(part) as f64).collect();
+        if values.iter().any(|&value| value != 0.0) {
+            push(&format!("step.{}", part.id()), part.title(), ps, Better::Lower, values);
+        }
+    }
+    for (id, title, part) in [
+        ("step.exposed_comm_percent", "Exposed comm of the step", Part::ExposedComm),
+        ("step.idle_percent", "Idle of the step", Part::Idle),
+    ] {
+        let share = |(time, parts): &&(i64, crate::step_parts::Parts)| {
+            if *time > 0 { 100.0 * parts.get(part) as f64 / *time as f64 } else { 0.0 }
+        };
+        push(id, title, Unit::Percent, Better::Lower, steps.iter().map(share).collect());
+    }
+    out
+}
+
+fn intervals(chosen: &[&Step]) -> Vec<f64> {
+    chosen.iter().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect()
+}
+
+/// Numbers of the whole run from the other reports, as far as they apply.
+fn values(cx: &Context<'_>) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    if let Ok(report) = cx.report::<Utilization>() {
+        out.extend(report.combined.iter().map(|metric| Value {
+            id: metric.id.to_owned(),
+            title: metric.title.to_owned(),
+            unit: metric.unit,
+            better: better(metric.id),
+            value: metric.value,
+            of: metric.of.clone(),
+            provenance: metric.provenance,
+            note: metric.note.clone(),
+        }));
+    }
+    let mut push = |id: &str, title: &str, unit, better, value: Option<f64>, of: &str, provenance| {
+        let (id, title, of) = (id.to_owned(), title.to_owned(), of.to_owned());
+        out.push(Value { id, title, unit, better, value, of, provenance, note: None });
+    };
+    let (lower, measured) = (Better::Lower, Provenance::Measured);
+    if let Ok(overlap) = cx.report::<Overlap>() {
+        let sum = &overlap.summary;
+        let of = "window of the device with most of it";
+        let share = sum.exposed_share_percent;
+        push("overlap.exposed_share_percent", "Exposed communication", Unit::Percent, lower, share, of, measured);
+        let of = "time communicating, all devices";
+        let ratio = sum.overlap_ratio_percent;
+        push("overlap.hidden_percent", "Communication hidden", Unit::Percent, Better::Higher, ratio, of, measured);
+    }
+    if let Ok(collectives) = cx.report::<Collectives>() {
+        for kind in collectives.kinds.iter().filter(|kind| !kind.is_fused) {
+            let id = format!("collectives.{}.bus_bytes_per_second", kind.kind);
+            let title = format!("Bus bandwidth, {}", kind.kind);
+            let unit = Unit::BytesPerSecond;
+            push(&id, &title, unit, Better::Higher, kind.bus_bandwidth, "sent ÷ time", Provenance::Derived);
+        }
+    }
+    if let Ok(compile) = cx.report::<Compile>() {
+        let count = Some(compile.compilations as f64);
+        push("compile.count", "Compilations", Unit::Count, lower, count, "capture", measured);
+        let again = Some(compile.recompilations as f64);
+        push("compile.recompilations", "Recompilations", Unit::Count, lower, again, "capture", Provenance::Inferred);
+        let wall = Some(compile.wall_ps.unwrap_or(0) as f64);
+        push("compile.wall_ps", "Compiling", Unit::Picoseconds, lower, wall, "capture, union over threads", measured);
+    }
+    if let Ok(memory) = cx.report::<Memory>()
+        && let Some(fullest) = memory.memories.first()
+    {
+        let (bytes, profile) = (Some(fullest.peak_bytes as f64), Provenance::Profile);
+        push("memory.peak_bytes", "Memory peak", Unit::Bytes, lower, bytes, &fullest.memory, profile);
+        let percent = fullest.peak_percent;
+        push("memory.peak_percent", "Memory peak of capacity", Unit::Percent, lower, percent, &fullest.memory, profile);
+    }
+    out
+}
+
+/// The direction of a utilization metric, by its name.
+fn better(id: &str) -> Better {
+    let has = |words: &[&str]| words.iter().any(|word| id.contains(word));
+    if has(&["idle", "wait", "stall"]) {
+        Better::Lower
+    } else if has(&["mfu", "util", "busy", "duty", "hw_percent"]) {
+        Better::Higher
+    } else {
+        Better::Neither
+    }
+}
+
+fn add_ops(model: &TraceModel, divided: &StepTimes, summary: &mut Summary) {
+    let classes = OpClasses::new(model);
+    let steps = divided.middle.len().max(1) as f64;
+    let mut programs: Vec<ProgramFacts> = Vec::new();
+    let mut index = vec![None; model.programs().len()];
+    for sum in &divided.ops {
+        let mut op = op_times(model, &classes, sum, steps);
+        let program = model.label(sum.label).op.and_then(|op| model.op(op).program);
+        op.program = program.and_then(|program| {
+            let slot = index.get_mut(program.index())?;
+            let at = *slot.get_or_insert(programs.len());
+            if at == programs.len() {
+                let program = model.program(program);
+                let (name, id) = (model.str(program.name).to_owned(), program.id.map(|id| id.to_string()));
+                programs.push(ProgramFacts { name, id, ops: 0, time_ps: 0.0 });
+            }
+            let facts = programs.get_mut(at)?;
+            facts.ops += 1;
+            facts.time_ps += op.middle_ps;
+            Some(at)
+        });
+        summary.ops.push(op);
+    }
+    sort_programs(&mut programs, &mut summary.ops);
+    summary.facts.programs = programs;
+    let time = |op: &OpTimes| op.middle_ps;
+    summary.ops.sort_by(|a, b| time(b).total_cmp(&time(a)).then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place))));
+    let idle = mean_of(divided, |(_, parts)| parts.get(Part::Idle) as f64);
+    summary.rest = vec![RestTimes { part: Part::Idle, middle_ps: idle }];
+}
+
+/// Most time first; ops follow.
+fn sort_programs(programs: &mut Vec<ProgramFacts>, ops: &mut [OpTimes]) {
+    let mut order: Vec<usize> = (0..programs.len()).collect();
+    let key = |at: usize| (programs[at].time_ps, &programs[at].name, &programs[at].id);
+    order.sort_by(|&a, &b| {
+        let (a, b) = (key(a), key(b));
+        b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
+    });
+    let mut place = vec![0; order.len()];
+    for (new, &old) in order.iter().enumerate() {
+        place[old] = new;
+    }
+    for op in ops {
+        op.program = op.program.and_then(|old| place.get(old).copied());
+    }
+    *programs = order.into_iter().map(|old| programs[old].clone()).collect();
+}
+
+fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) -> OpTimes {
+    let mut out = OpTimes {
+        program: None,
+        name: String::new(),
+        category: String::new(),
+        part: sum.part,
+        is_collective: false,
+        shape: None,
+        source: None,
+        framework: None,
+        place: sum.place,
+        runs: sum.runs as f64 / steps,
+        middle_ps: sum.middle as f64 / steps,
+        values: sum.values.clone(),
+    };
+    let text = |id: Option<trace_model::StringId>| id.map(|id| model.str(id)).filter(|text| !text.is_empty());
+    if let Some(id) = model.label(sum.label).op {
+        let op = model.op(id);
+        model.str(op.name).clone_into(&mut out.name);
+        classes.category(id).clone_into(&mut out.category);
+        out.is_collective = classes.class(id).is_collective();
+        let shape = || HloText::parse(text(op.hlo_text)?).map(|text| text.shape);
+        out.shape = text(op.shape).or_else(shape).map(without_layout);
+        out.source = text(op.source).map(str::to_owned);
+        out.framework = text(op.framework_name).map(|name| name.trim_end_matches(':').to_owned());
+    } else {
+        model.str(model.label(sum.label).name).clone_into(&mut out.name);
+    }
+    out
+}
+
+/// `f32[8,128]` of `f32[8,128]{1,0:T(8,128)}`: how a value is laid out may change
+/// without any other value being computed.
+fn without_layout(shape: &str) -> String {
+    let mut depth = 0_usize;
+    let keep = |c: &char| {
+        let inside = depth > 0;
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        !inside && *c != '{'
+    };
+    shape.chars().filter(keep).collect()
+}

@@ -1,0 +1,226 @@
+//! Whether two runs can be compared at all: asked before any percentage is shown.
+
+use serde::Serialize;
+
+use super::summary::{ProgramFacts, Summary};
+
+/// How much a difference between two runs matters for comparing them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// Worth knowing; comparing across it is the point.
+    Note,
+    /// Numbers are comparable with care.
+    Care,
+    /// Percentages would mean nothing.
+    Bars,
+}
+
+impl Weight {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Care => "with care",
+            Self::Bars => "not comparable",
+        }
+    }
+}
+
+/// Something in which two runs differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Stable name: `device_type`, `module_fingerprint` …
+    pub id: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// Of the first run.
+    pub base: String,
+    /// Of the second.
+    pub cand: String,
+    /// How much it matters.
+    pub weight: Weight,
+    /// Why it matters, one sentence.
+    pub why: &'static str,
+}
+
+/// Names of differences that a project may declare to bar a comparison.
+pub const IDS: [&str; 11] = [
+    "device_type",
+    "device_count",
+    "topology",
+    "hosts",
+    "program",
+    "module_fingerprint",
+    "shapes",
+    "steps",
+    "step_source",
+    "format",
+    "health",
+];
+
+/// Shown for what a capture does not say.
+const UNKNOWN: &str = "not known";
+/// Share of op time with shapes that the other side does not have, from which work differs.
+const OTHER_SHAPES_PERCENT: f64 = 5.0;
+/// Fewer steps than this part of the other side's.
+const FEWER_STEPS: f64 = 0.5;
+
+/// What two runs differ in, what weighs most first. Names in `require` bar.
+pub fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
+    let mut found = Found { require, out: Vec::new() };
+    hardware(base, cand, &mut found);
+    programs(base, cand, &mut found);
+    steps(base, cand, &mut found);
+    let formats = |run: &Summary| run.facts.formats.join(", ");
+    let why = "formats differ in what they record: a number that only one has is shown as missing";
+    found.differ("format", "Format", [formats(base), formats(cand)], Weight::Note, why);
+    let health = |run: &Summary| {
+        let ids: Vec<&str> = run.facts.health.iter().map(|fact| fact.id.as_str()).collect();
+        let lost = if run.facts.lost > 0 { format!("{} lost ", run.facts.lost) } else { String::new() };
+        if ids.is_empty() && lost.is_empty() { "clean".to_owned() } else { format!("{lost}{}", ids.join(" ")) }
+    };
+    let weight = if base.facts.lost > 0 || cand.facts.lost > 0 { Weight::Care } else { Weight::Note };
+    let why = "what is wrong with one capture only may look like a change: systole doctor explains each";
+    found.differ("health", "Trace health", [health(base), health(cand)], weight, why);
+    let mut out = found.out;
+    out.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
+    out
+}
+
+struct Found<'a> {
+    require: &'a [String],
+    out: Vec<Difference>,
+}
+
+impl Found<'_> {
+    /// Notes it where the two texts differ.
+    fn differ(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
+        if texts[0] != texts[1] {
+            self.note(id, title, texts, weight, why);
+        }
+    }
+
+    fn note(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
+        let [base, cand] = texts;
+        let weight = if self.require.iter().any(|required| required == id) { Weight::Bars } else { weight };
+        self.out.push(Difference { id, title, base, cand, weight, why });
+    }
+
+    /// The same of facts that one side may not know: then it is a note, unless required.
+    fn facts(&mut self, id: &'static str, title: &'static str, facts: [Option<&str>; 2], why: &'static str) {
+        let weight = if facts.iter().all(Option::is_some) { Weight::Bars } else { Weight::Note };
+        self.differ(id, title, facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()), weight, why);
+    }
+}
+
+fn hardware(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
+    let (a, b) = (&base.facts, &cand.facts);
+    let why = "another chip takes another time for the same work";
+    found.facts("device_type", "Device", [a.device_type.as_deref(), b.device_type.as_deref()], why);
+    let why = "more devices share the work: a step of one is not a step of the other";
+    found.differ("device_count", "Devices", [a.devices, b.devices].map(|n| n.to_string()), Weight::Bars, why);
+    let why = "collectives take other ways";
+    let topologies = [a.topology.as_deref(), b.topology.as_deref()];
+    found.facts("topology", "Topology", topologies, why);
+    let why = "a part of the hosts says less about waiting for the others";
+    found.differ("hosts", "Hosts", [a.hosts, b.hosts].map(|n| n.to_string()), Weight::Care, why);
+}
+
+fn programs(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
+    let main = |run: &Summary| run.facts.programs.first().cloned();
+    if let (Some(a), Some(b)) = (main(base), main(cand)) {
+        let why = "the programs of most time have other names: is it the same workload?";
+        found.differ("program", "Program", [a.name.clone(), b.name.clone()], Weight::Care, why);
+        let fingerprint = |program: &ProgramFacts| {
+            let id = program.id.as_deref().unwrap_or(UNKNOWN);
+            format!("{id}, {} ops", program.ops)
+        };
+        let why = "it was compiled from other code, or by another compiler: ops are matched by what they are";
+        found.differ(
+            "module_fingerprint",
+            "Program fingerprint",
+            [fingerprint(&a), fingerprint(&b)],
+            Weight::Note,
+            why,
+        );
+    }
+    let [first, second] = [(base, cand), (cand, base)].map(|(run, other)| other_shapes_percent(run, other));
+    if let (Some(first), Some(second)) = (first, second)
+        && first.max(second) >= OTHER_SHAPES_PERCENT
+    {
+        let text = |percent: f64| format!("{percent:.0} % of op time in shapes that the other does not have");
+        let why = "other shapes can be other work (batch size, sequence length) or the same work done otherwise";
+        found.note("shapes", "Shapes", [text(first), text(second)], Weight::Care, why);
+    }
+}
+
+/// Op time of `run` in results of shapes that `other` computes nowhere; `None`
+/// where either does not know shapes.
+fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
+    let theirs: std::collections::BTreeSet<&str> = other.ops.iter().filter_map(|op| op.shape.as_deref()).collect();
+    let known = run.ops.iter().filter_map(|op| Some((op.shape.as_deref()?, op.middle_ps)));
+    let (mut all, mut alien) = (0.0, 0.0);
+    for (shape, time) in known {
+        all += time;
+        alien += if theirs.contains(shape) { 0.0 } else { time };
+    }
+    (all > 0.0 && !theirs.is_empty()).then(|| 100.0 * alien / all)
+}
+
+fn steps(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
+    let (a, b) = (&base.steps, &cand.steps);
+    let both = base.has_steps() == cand.has_steps();
+    let weight = if both { Weight::Care } else { Weight::Bars };
+    let why = if both {
+        "steps are found by other evidence: they may begin and end elsewhere"
+    } else {
+        "one run has steps, the other is a whole capture"
+    };
+    found.differ("step_source", "Steps are from", [a.rung.clone(), b.rung.clone()], weight, why);
+    let few = a.counted.min(b.counted) as f64;
+    let uneven = few < FEWER_STEPS * a.counted.max(b.counted) as f64;
+    let weight = if uneven { Weight::Care } else { Weight::Note };
+    let why = "medians do not depend on how many steps there are, their certainty does";
+    found.differ("steps", "Steady steps", [a.counted, b.counted].map(|n| n.to_string()), weight, why);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::summary::Facts;
+
+    fn run(device_type: Option<&str>, devices: usize) -> Summary {
+        let facts = Facts { device_type: device_type.map(str::to_owned), devices, ..Facts::default() };
+        Summary { facts, ..Summary::default() }
+    }
+
+    fn weights(base: &Summary, cand: &Summary, require: &[&str]) -> Vec<(&'static str, Weight)> {
+        let require: Vec<String> = require.iter().map(|&id| id.to_owned()).collect();
+        differences(base, cand, &require).into_iter().map(|found| (found.id, found.weight)).collect()
+    }
+
+    #[test]
+    fn another_chip_is_not_comparable_and_an_unknown_one_is_a_note() {
+        let (v5e, v6e) = (run(Some("TPU v5 Lite"), 4), run(Some("TPU v6 Lite"), 4));
+        assert_eq!(weights(&v5e, &v5e, &[]), []);
+        assert_eq!(weights(&v5e, &v6e, &[]), [("device_type", Weight::Bars)]);
+        assert_eq!(weights(&v5e, &run(None, 4), &[]), [("device_type", Weight::Note)]);
+        assert_eq!(weights(&v5e, &run(None, 4), &["device_type"]), [("device_type", Weight::Bars)]);
+        assert_eq!(weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]), [("device_count", Weight::Bars)]);
+    }
+
+    #[test]
+    fn every_difference_has_a_name_that_can_be_required() {
+        let mut other = run(Some("x"), 2);
+        other.steps.rung = "modules".to_owned();
+        other.steps.counted = 9;
+        other.facts.hosts = 2;
+        other.facts.topology = Some("2x2".to_owned());
+        other.facts.lost = 4;
+        other.facts.formats = vec!["xplane".to_owned()];
+        let found = weights(&run(Some("y"), 4), &other, &[]);
+        assert!(found.len() >= 7, "{found:?}");
+        assert!(found.iter().all(|(id, _)| IDS.contains(id)), "{found:?}");
+    }
+}

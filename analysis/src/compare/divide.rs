@@ -1,0 +1,361 @@
+//! Where the change of a step is: op by op, by kinds of ops, and adding up.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::change::{Change, Finding, TestOptions};
+use super::matching::{How, match_ops, stem};
+use super::pool::{Pool, PooledOp, effect_ps};
+use super::rank_test::holm;
+use super::summary::OpTimes;
+use crate::step_parts::Part;
+
+/// The change of the mean step of the middle half, divided: rows and rest add up to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Attribution {
+    /// Of the first side.
+    pub base_ps: f64,
+    /// Of the second side.
+    pub cand_ps: f64,
+    /// Second less first.
+    pub change_ps: f64,
+    /// Kinds of ops, and what no op has, largest change first.
+    pub families: Vec<FamilyChange>,
+}
+
+/// With this share of the step in ops that the other side lacks, programs are other
+/// programs rather than changed ones.
+const REWRITTEN: f64 = 0.25;
+
+impl Attribution {
+    /// Most ops have no partner: parts of the step say more than ops.
+    pub fn is_rewritten(&self) -> bool {
+        let alone = self.families.iter().filter(|family| family.finding.is_some());
+        let (mut gone, mut new) = (0.0, 0.0);
+        for family in alone {
+            gone += if family.cand_ops == 0 { family.base_ps } else { 0.0 };
+            new += if family.base_ops == 0 { family.cand_ps } else { 0.0 };
+        }
+        gone > REWRITTEN * self.base_ps && new > REWRITTEN * self.cand_ps
+    }
+
+    /// The same change by part of the step, largest first.
+    pub fn parts(&self) -> Vec<(Part, f64)> {
+        let of = |part: Part| {
+            let members = self.families.iter().filter(|family| family.part == part);
+            (part, members.map(|family| family.change_ps).sum::<f64>())
+        };
+        let mut parts = Part::ALL.map(of).to_vec();
+        parts.retain(|(_, change)| change.abs().round() >= 1.0);
+        parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+        parts
+    }
+}
+
+/// Ops that differ in their number only (`fusion.1`, `fusion.2` …), of one part of the
+/// step; or time that no op has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FamilyChange {
+    /// `fusion`, or the full name of a single op; `before → after` where all were renamed.
+    pub name: String,
+    /// Which part of the step.
+    pub part: Part,
+    /// Distinct ops of the first side.
+    pub base_ops: usize,
+    /// Of the second side.
+    pub cand_ops: usize,
+    /// Time in the mean step of the middle half.
+    pub base_ps: f64,
+    /// The same of the second side.
+    pub cand_ps: f64,
+    /// Second less first.
+    pub change_ps: f64,
+    /// What can be said of the sum of its ops in each step; `None` for what no op has.
+    pub finding: Option<Finding>,
+    /// After Holm's correction over all kinds.
+    pub p: Option<f64>,
+}
+
+/// An op on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpChange {
+    /// Name on the first side.
+    pub base_name: Option<String>,
+    /// Name on the second side.
+    pub cand_name: Option<String>,
+    /// Program.
+    pub program: String,
+    /// Category, of the second side where it has one.
+    pub category: String,
+    /// Which part of the step.
+    pub part: Part,
+    /// Communication between devices: its time is exposed, nothing hides it.
+    pub is_collective: bool,
+    /// `file:line`, of the second side where it has one.
+    pub source: Option<String>,
+    /// Why the two are taken for one.
+    pub how: Option<How>,
+    /// How sure that is, of 1.
+    pub confidence: Option<f64>,
+    /// Shape on both sides, where it changed.
+    pub shapes: Option<(String, String)>,
+    /// Executions in a step on the first side.
+    pub base_runs: Option<f64>,
+    /// On the second side.
+    pub cand_runs: Option<f64>,
+    /// Its part in the change of the mean step.
+    pub change_ps: f64,
+    /// Its time in each step.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+pub(super) struct Divided {
+    pub attribution: Option<Attribution>,
+    pub ops: Vec<OpChange>,
+}
+
+/// Times in the steps of each run, of both sides.
+type Sides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+
+/// Two ops, or one that the other side lacks.
+struct Row<'a> {
+    base: Option<&'a PooledOp<'a>>,
+    cand: Option<&'a PooledOp<'a>>,
+    how: Option<(How, f64)>,
+    program: &'a str,
+}
+
+impl Row<'_> {
+    fn any(&self) -> Option<&OpTimes> {
+        self.cand.or(self.base).map(|op| op.op)
+    }
+    fn middle(&self) -> (f64, f64) {
+        (self.base.map_or(0.0, |op| op.middle_ps), self.cand.map_or(0.0, |op| op.middle_ps))
+    }
+}
+
+/// Matches the ops of two sides and divides the change between them.
+pub(super) fn divide(base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> Divided {
+    if base.ops.is_empty() || cand.ops.is_empty() {
+        return Divided { attribution: None, ops: Vec::new() };
+    }
+    let (rows, rest) = rows(base, cand);
+    let mut changes: Vec<Change> = rows.iter().map(|row| tested(row, base, cand, options)).collect();
+    let effect = effect_ps(base, options);
+    let sides: Vec<Sides> = rows.iter().map(|row| (values(row.base, base), values(row.cand, cand))).collect();
+    correct(&mut changes, &sides, effect, options);
+    let mut ops: Vec<OpChange> = rows.iter().zip(changes).filter_map(|(row, change)| op_change(row, change)).collect();
+    ops.sort_by(|a, b| {
+        let name = |op: &OpChange| (op.cand_name.clone().or(op.base_name.clone()), op.program.clone());
+        b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| name(a).cmp(&name(b)))
+    });
+    Divided { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
+}
+
+/// What belongs together, and the time of each part on either side that belongs to
+/// no listed op. An op that one side lacks and that is smaller than what the other
+/// side lists at all is part of that rest.
+fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<Row<'a>>, BTreeMap<Part, (f64, f64)>) {
+    let matching = match_ops(&base.merged, &cand.merged);
+    let mut rest: BTreeMap<Part, (f64, f64)> = BTreeMap::new();
+    for part in Part::ALL {
+        rest.insert(part, (base.rest_ps(part), cand.rest_ps(part)));
+    }
+    let program = |pool: &'a Pool<'a>, index: usize| {
+        let program = pool.merged.ops.get(index).and_then(|op| op.program);
+        program.and_then(|at| pool.merged.facts.programs.get(at)).map_or("", |program| program.name.as_str())
+    };
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for pair in &matching.pairs {
+        let (first, second) = (base.ops.get(pair.base), cand.ops.get(pair.cand));
+        let how = Some((pair.how, pair.confidence));
+        rows.push(Row { base: first, cand: second, how, program: program(cand, pair.cand) });
+    }
+    let too_small = (cand.listed_from_ps(), base.listed_from_ps());
+    for &index in &matching.base_only {
+        let Some(op) = base.ops.get(index) else { continue };
+        if op.middle_ps <= too_small.0 {
+            rest.entry(op.op.part).or_default().0 += op.middle_ps;
+        } else {
+            rows.push(Row { base: Some(op), cand: None, how: None, program: program(base, index) });
+        }
+    }
+    for &index in &matching.cand_only {
+        let Some(op) = cand.ops.get(index) else { continue };
+        if op.middle_ps <= too_small.1 {
+            rest.entry(op.op.part).or_default().1 += op.middle_ps;
+        } else {
+            rows.push(Row { base: None, cand: Some(op), how: None, program: program(cand, index) });
+        }
+    }
+    (rows, rest)
+}
+
+/// Times in the steps of each run; an op that a side lacks takes none.
+fn values(op: Option<&PooledOp<'_>>, pool: &Pool<'_>) -> Vec<Vec<f64>> {
+    match op {
+        Some(op) => op.values.clone(),
+        None => pool.ops.first().map(|any| any.values.iter().map(|v| vec![0.0; v.len()]).collect()).unwrap_or_default(),
+    }
+}
+
+fn tested(row: &Row<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> Change {
+    let mut change = Change::tested(&values(row.base, base), &values(row.cand, cand), options);
+    if row.base.is_none() || row.cand.is_none() {
+        change.finding = Finding::OneSided;
+    }
+    change
+}
+
+/// Holm's correction over all that can be tested, and what follows.
+fn correct(changes: &mut [Change], sides: &[Sides], effect: f64, options: &TestOptions) {
+    let asked: Vec<usize> = (0..changes.len()).filter(|&i| changes[i].finding == Finding::Noise).collect();
+    let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
+    for (&i, p) in asked.iter().zip(holm(&p)) {
+        changes[i].p = Some(p);
+        changes[i].conclude(&sides[i].0, &sides[i].1, effect, options);
+    }
+}
+
+fn op_change(row: &Row<'_>, change: Change) -> Option<OpChange> {
+    let op = row.any()?;
+    let name = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.name.clone());
+    let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
+    let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
+    let (before, after) = row.middle();
+    Some(OpChange {
+        base_name: name(row.base),
+        cand_name: name(row.cand),
+        program: row.program.to_owned(),
+        category: op.category.clone(),
+        part: op.part,
+        is_collective: op.is_collective,
+        source: op.source.clone(),
+        how: row.how.map(|(how, _)| how),
+        confidence: row.how.map(|(_, confidence)| confidence),
+        shapes: shape(row.base).zip(shape(row.cand)).filter(|(a, b)| a != b),
+        base_runs: runs(row.base),
+        cand_runs: runs(row.cand),
+        change_ps: after - before,
+        change,
+    })
+}
+
+/// A family while it is added up.
+#[derive(Default)]
+struct Sum {
+    base_names: Vec<String>,
+    cand_names: Vec<String>,
+    base_ps: f64,
+    cand_ps: f64,
+    base_values: Vec<Vec<f64>>,
+    cand_values: Vec<Vec<f64>>,
+}
+
+fn attribution(
+    base: &Pool<'_>,
+    cand: &Pool<'_>,
+    rows: &[Row<'_>],
+    rest: &BTreeMap<Part, (f64, f64)>,
+    options: &TestOptions,
+) -> Attribution {
+    let mut sums: BTreeMap<(String, Part), Sum> = BTreeMap::new();
+    for row in rows {
+        // Each side counts under its own name and part, unless the two are sure to be one.
+        let sides = [(row.base, true), (row.cand, false)];
+        for (op, is_base) in sides.into_iter().filter_map(|(op, is_base)| Some((op?, is_base))) {
+            let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
+            let sum = sums.entry((stem(&home.name).to_owned(), home.part)).or_default();
+            sum.add(op, is_base);
+        }
+    }
+    let mut families: Vec<FamilyChange> = Vec::with_capacity(sums.len());
+    let mut tests: Vec<Change> = Vec::with_capacity(sums.len());
+    let mut sides = Vec::with_capacity(sums.len());
+    for ((name, part), sum) in sums {
+        let zeros =
+            |values: Vec<Vec<f64>>, pool: &Pool<'_>| if values.is_empty() { self::values(None, pool) } else { values };
+        families.push(sum.family(&name, part));
+        let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
+        tests.push(Change::tested(&both.0, &both.1, options));
+        sides.push(both);
+    }
+    correct(&mut tests, &sides, effect_ps(base, options), options);
+    for (family, test) in families.iter_mut().zip(tests) {
+        (family.finding, family.p) = (Some(test.finding), test.p);
+    }
+    let unlisted = rest.iter().filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
+    families.extend(unlisted.map(|(&part, &(before, after))| {
+        let name = if part == Part::Idle {
+            "idle".to_owned()
+        } else {
+            format!("ops not listed, {}", part.title().to_lowercase())
+        };
+        FamilyChange {
+            name,
+            part,
+            base_ops: 0,
+            cand_ops: 0,
+            base_ps: before,
+            cand_ps: after,
+            change_ps: after - before,
+            finding: None,
+            p: None,
+        }
+    }));
+    families.sort_by(|a, b| {
+        b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| (&a.name, a.part).cmp(&(&b.name, b.part)))
+    });
+    let (base_ps, cand_ps) = (base.middle_ps(), cand.middle_ps());
+    Attribution { base_ps, cand_ps, change_ps: cand_ps - base_ps, families }
+}
+
+impl Sum {
+    fn add(&mut self, op: &PooledOp<'_>, is_base: bool) {
+        let (names, time, values) = if is_base {
+            (&mut self.base_names, &mut self.base_ps, &mut self.base_values)
+        } else {
+            (&mut self.cand_names, &mut self.cand_ps, &mut self.cand_values)
+        };
+        names.push(op.op.name.clone());
+        *time += op.middle_ps;
+        if values.is_empty() {
+            values.clone_from(&op.values);
+            return;
+        }
+        for (sums, run) in values.iter_mut().zip(&op.values) {
+            for (sum, value) in sums.iter_mut().zip(run) {
+                *sum += value;
+            }
+        }
+    }
+
+    fn family(&self, stem_name: &str, part: Part) -> FamilyChange {
+        let single = |names: &[String]| if let [only] = names { Some(only.clone()) } else { None };
+        let before = self.base_names.first().map(|name| stem(name));
+        let all_alike = |before: &str| self.base_names.iter().all(|name| stem(name) == before);
+        let name = match (single(&self.base_names), single(&self.cand_names)) {
+            (Some(one), Some(other)) if one == other => one,
+            (Some(one), Some(other)) => format!("{one} → {other}"),
+            (Some(only), None) if self.cand_names.is_empty() => only,
+            (None, Some(only)) if self.base_names.is_empty() => only,
+            _ => match before.filter(|before| *before != stem_name && all_alike(before)) {
+                Some(before) => format!("{before} → {stem_name}"),
+                None => stem_name.to_owned(),
+            },
+        };
+        FamilyChange {
+            name,
+            part,
+            base_ops: self.base_names.len(),
+            cand_ops: self.cand_names.len(),
+            base_ps: self.base_ps,
+            cand_ps: self.cand_ps,
+            change_ps: self.cand_ps - self.base_ps,
+            finding: None,
+            p: None,
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Which op of one run is which op of another.
+//!
+//! The compiler numbers ops as it goes: `fusion.12` of one build may be `fusion.31`
+//! of the next, and another op may now be called `fusion.12`. So a name alone counts
+//! only inside of one and the same program. Elsewhere ops are matched by what they
+//! are, the strictest likeness first; each [`How`] is one pass over what is left.
+//!
+//! ```text
+//! base   fusion.1 [a]  dot.2 [b]  fusion.3 [a]   fusion.4 [c]       [x]: category, shape, provenance
+//! cand   fusion.1 [c]  fusion.2 [a]  dot.9 [b]  fusion.5 [a]
+//!        fusion.1↔fusion.2, dot.2↔dot.9, fusion.3↔fusion.5, fusion.4↔fusion.1
+//! ```
+//!
+//! Where several ops are alike (the layers of a model), they keep their order; where
+//! their numbers differ, each goes to the one whose neighbours and place fit best.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::summary::{OpTimes, Summary};
+
+/// Why two ops are taken for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    /// The same name in the same compiled program.
+    SameProgram,
+    /// Name, category, shape and provenance agree.
+    Same,
+    /// All but the number in its name agrees.
+    Renumbered,
+    /// All but the name agrees.
+    Renamed,
+    /// All but the shape agrees.
+    Reshaped,
+    /// Name and category agree but for numbers inside of the name (`kernel_256_512`).
+    Retuned,
+    /// The name and category agree, the provenance is another, or not known.
+    SameName,
+    /// The category and the provenance agree.
+    SameOrigin,
+    /// Category, shape and a neighbour agree.
+    Neighbours,
+}
+
+impl How {
+    /// In a few words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::SameProgram => "same program",
+            Self::Same => "same",
+            Self::Renumbered => "renumbered",
+            Self::Renamed => "renamed",
+            Self::Reshaped => "other shape",
+            Self::Retuned => "other numbers in name",
+            Self::SameName => "by name",
+            Self::SameOrigin => "by origin",
+            Self::Neighbours => "by neighbours",
+        }
+    }
+
+    /// How sure, of 1; less where several are alike and their numbers differ.
+    pub fn confidence(self) -> f64 {
+        match self {
+            Self::SameProgram => 1.0,
+            Self::Same => 0.98,
+            Self::Renumbered => 0.9,
+            Self::Renamed => 0.75,
+            Self::Reshaped => 0.7,
+            Self::Retuned => 0.65,
+            Self::SameName => 0.6,
+            Self::SameOrigin => 0.5,
+            Self::Neighbours => 0.4,
+        }
+    }
+}
+
+/// Two ops that are taken for one, as indices into the ops of their summaries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// In the first.
+    pub base: usize,
+    /// In the second.
+    pub cand: usize,
+    /// Why.
+    pub how: How,
+    /// How sure, of 1.
+    pub confidence: f64,
+}
+
+/// What is the same, and what only one side has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matching {
+    /// By the index of the first.
+    pub pairs: Vec<Pair>,
+    /// Only in the first.
+    pub base_only: Vec<usize>,
+    /// Only in the second.
+    pub cand_only: Vec<usize>,
+}
+
+/// Everything that an op may be recognised by, of one side.
+struct Subject<'a> {
+    op: &'a OpTimes,
+    /// Number of the pair of programs; programs without partner have their own.
+    program: usize,
+    /// The program is the same on both sides, by the compiler's fingerprint.
+    is_same_program: bool,
+    stem: &'a str,
+    /// The stem without its numbers, where it has any.
+    skeleton: Option<String>,
+    before: Look<'a>,
+    after: Look<'a>,
+    /// 0 at the first op of the step, 1 at the last.
+    place: f64,
+}
+
+/// What a neighbour looks like.
+type Look<'a> = (&'a str, &'a str, &'a str);
+
+type Key<'a> = (usize, [&'a str; 5], Look<'a>, Look<'a>);
+
+/// What an op must agree in; `None` where it says too little.
+type KeyOf = for<'a> fn(&'a Subject<'a>) -> Option<Key<'a>>;
+
+const ANY: Look<'static> = ("", "", "");
+
+/// The passes, strictest first: what must agree; `None` where an op says too little.
+#[rustfmt::skip]
+const PASSES: &[(How, KeyOf)] = &[
+    (How::SameProgram, |s| s.is_same_program.then_some((s.program, [&s.op.name, "", "", "", ""], ANY, ANY))),
+    (How::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), s.source()])),
+    (How::Same, |s| known(s, [&s.op.name, &s.op.category, s.shape(), s.framework(), ""])),
+    (How::Renumbered, |s| known(s, [s.stem, &s.op.category, s.shape(), s.framework(), s.source()])),
+    (How::Renumbered, |s| known(s, [s.stem, &s.op.category, s.shape(), s.framework(), ""])),
+    (How::Renamed, |s| known(s, ["", &s.op.category, s.shape(), s.framework(), ""])),
+    (How::Reshaped, |s| known(s, [s.stem, &s.op.category, "", s.framework(), ""])),
+    (How::Retuned, |s| Some((s.program, [s.skeleton.as_deref()?, &s.op.category, "", "", ""], ANY, ANY))),
+    (How::SameName, |s| Some((s.program, [&s.op.name, &s.op.category, s.shape(), "", ""], ANY, ANY))),
+    (How::SameOrigin, |s| known(s, ["", &s.op.category, "", s.framework(), ""])),
+    (How::Neighbours, |s| beside(s, s.before, s.after)),
+    (How::Neighbours, |s| beside(s, s.before, ANY)),
+    (How::Neighbours, |s| beside(s, ANY, s.after)),
+];
+
+/// A key with a provenance in it; without one it would match anything.
+fn known<'a>(subject: &'a Subject<'a>, texts: [&'a str; 5]) -> Option<Key<'a>> {
+    let [.., framework, source] = texts;
+    (!framework.is_empty() || !source.is_empty()).then_some((subject.program, texts, ANY, ANY))
+}
+
+fn beside<'a>(subject: &'a Subject<'a>, before: Look<'a>, after: Look<'a>) -> Option<Key<'a>> {
+    let texts = ["", subject.op.category.as_str(), subject.shape(), "", ""];
+    (before != ANY || after != ANY).then_some((subject.program, texts, before, after))
+}
+
+impl<'a> Subject<'a> {
+    fn shape(&self) -> &'a str {
+        self.op.shape.as_deref().unwrap_or_default()
+    }
+    fn framework(&self) -> &'a str {
+        self.op.framework.as_deref().unwrap_or_default()
+    }
+    fn source(&self) -> &'a str {
+        self.op.source.as_deref().unwrap_or_default()
+    }
+}
+
+/// Matches the ops of two runs.
+pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
+    let programs = pair_programs(base, cand);
+    let (base_subjects, cand_subjects) = (subjects(base, &programs.base), subjects(cand, &programs.cand));
+    let mut base_left: Vec<usize> = (0..base_subjects.len()).collect();
+    let mut cand_left: Vec<usize> = (0..cand_subjects.len()).collect();
+    // In the order of the program, so that alike ones are matched in order.
+    base_left.sort_by_key(|&i| (base.ops[i].place, i));
+    cand_left.sort_by_key(|&i| (cand.ops[i].place, i));
+    let mut pairs = Vec::new();
+    for (how, key) in PASSES {
+        let mut groups: BTreeMap<Key<'_>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for &index in &base_left {
+            if let Some(key) = key(&base_subjects[index]) {
+                groups.entry(key).or_default().0.push(index);
+            }
+        }
+        for &index in &cand_left {
+            if let Some(group) = key(&cand_subjects[index]).and_then(|key| groups.get_mut(&key)) {
+                group.1.push(index);
+            }
+        }
+        let before = pairs.len();
+        for (first, second) in groups.values() {
+            let sure = if first.len() == second.len() { 1.0 } else { 0.8 };
+            let aligned = align(first, second, &base_subjects, &cand_subjects);
+            let confidence = how.confidence() * sure;
+            pairs.extend(aligned.into_iter().map(|(base, cand)| Pair { base, cand, how: *how, confidence }));
+        }
+        let mut done = (vec![false; base_subjects.len()], vec![false; cand_subjects.len()]);
+        for pair in &pairs[before..] {
+            done.0[pair.base] = true;
+            done.1[pair.cand] = true;
+        }
+        base_left.retain(|&index| !done.0[index]);
+        cand_left.retain(|&index| !done.1[index]);
+    }
+    pairs.sort_by_key(|pair| pair.base);
+    Matching { pairs, base_only: base_left, cand_only: cand_left }
+}
+
+/// For each program of either side the number of its pair.
+struct Programs {
+    base: Vec<(usize, bool)>,
+    cand: Vec<(usize, bool)>,
+}
+
+/// Programs with the same fingerprint, then those of the same name, then the largest
+/// with the largest. 0 is for ops of no program.
+fn pair_programs(base: &Summary, cand: &Summary) -> Programs {
+    let (first, second) = (&base.facts.programs, &cand.facts.programs);
+    let mut paired = (vec![None::<(usize, bool)>; first.len()], vec![None::<(usize, bool)>; second.len()]);
+    let mut number = 1;
+    for rule in 0..3 {
+        for (i, program) in first.iter().enumerate() {
+            let is_like = |j: usize| match rule {
+                0 => program.id.is_some() && program.id == second[j].id && program.name == second[j].name,
+                1 => program.name == second[j].name,
+                _ => true,
+            };
+            let free = (0..second.len()).find(|&j| paired.1[j].is_none() && is_like(j));
+            if let (None, Some(j)) = (paired.0[i], free) {
+                paired.0[i] = Some((number, rule == 0));
+                paired.1[j] = Some((number, rule == 0));
+                number += 1;
+            }
+        }
+    }
+    let mut own = |slot: Option<(usize, bool)>| {
+        slot.unwrap_or_else(|| {
+            number += 1;
+            (number, false)
+        })
+    };
+    let base = paired.0.into_iter().map(&mut own).collect();
+    Programs { base, cand: paired.1.into_iter().map(own).collect() }
+}
+
+fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<Subject<'a>> {
+    let mut order: Vec<usize> = (0..summary.ops.len()).collect();
+    order.sort_by_key(|&i| (summary.ops[i].place, i));
+    let mut rank = vec![0; order.len()];
+    for (place, &index) in order.iter().enumerate() {
+        rank[index] = place;
+    }
+    let look = |place: Option<usize>| {
+        let op = place.and_then(|place| order.get(place)).map(|&index| &summary.ops[index]);
+        op.map_or(ANY, |op| (stem(&op.name), op.category.as_str(), op.shape.as_deref().unwrap_or_default()))
+    };
+    let subject = |(op, &place): (&'a OpTimes, &usize)| {
+        let (program, is_same_program) = op.program.and_then(|at| programs.get(at)).copied().unwrap_or((0, false));
+        Subject {
+            op,
+            program,
+            is_same_program,
+            stem: stem(&op.name),
+            skeleton: skeleton(stem(&op.name)),
+            before: look(place.checked_sub(1)),
+            after: look(Some(place + 1)),
+            place: place as f64 / order.len().max(1) as f64,
+        }
+    };
+    summary.ops.iter().zip(&rank).map(subject).collect()
+}
+
+/// `fusion` of `fusion.12`, `fusion.12.remat` of itself.
+pub fn stem(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, number)) if !stem.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+/// `kernel_#_#` of `kernel_256_512`: block sizes are part of names. `None` without numbers.
+fn skeleton(stem: &str) -> Option<String> {
+    let mut out = String::with_capacity(stem.len());
+    for c in stem.chars() {
+        let c = if c.is_ascii_digit() { '#' } else { c };
+        if c != '#' || !out.ends_with('#') {
+            out.push(c);
+        }
+    }
+    out.contains('#').then_some(out)
+}
+
+/// Work that aligning one group may take; larger ones are spread evenly.
+const MOST_WORK: usize = 4_000_000;
+
+/// Alike ops in order. Of unequal numbers, all of the fewer find a partner: the one
+/// that costs least in all, without crossing.
+fn align(first: &[usize], second: &[usize], base: &[Subject<'_>], cand: &[Subject<'_>]) -> Vec<(usize, usize)> {
+    if first.len() > second.len() {
+        let flipped = align(second, first, cand, base);
+        return flipped.into_iter().map(|(cand, base)| (base, cand)).collect();
+    }
+    let (few, many) = (first.len(), second.len());
+    if few == many || few.saturating_mul(many) > MOST_WORK {
+        let spread = |i: usize| (i * many) / few.max(1);
+        return first.iter().enumerate().map(|(i, &a)| (a, second[spread(i)])).collect();
+    }
+    let cost = |i: usize, j: usize| {
+        let (a, b) = (&base[first[i]], &cand[second[j]]);
+        f64::from(u8::from(a.before != b.before) + u8::from(a.after != b.after)) + (a.place - b.place).abs()
+    };
+    // best[i][j]: the first i matched among the first j.
+    let width = many + 1;
+    let mut best = vec![f64::INFINITY; (few + 1) * width];
+    best[..width].fill(0.0);
+    for i in 1..=few {
+        for j in i..=many {
+            let taken = best[(i - 1) * width + j - 1] + cost(i - 1, j - 1);
+            best[i * width + j] = taken.min(best[i * width + j - 1]);
+        }
+    }
+    let (mut i, mut j) = (few, many);
+    let mut pairs = Vec::with_capacity(few);
+    while i > 0 && j > 0 {
+        if best[i * width + j] < best[i * width + j - 1] {
+            pairs.push((first[i - 1], second[j - 1]));
+            i -= 1;
+        }
+        j -= 1;
+    }
+    pairs.reverse();
+    pairs
+}

@@ -1,0 +1,304 @@
+//! Two runs side by side: what changed, whether that is more than noise, and where
+//! the time went.
+//!
+//! ```text
+//! trace ──► Summary ─┐
+//! file  ──► Summary ─┴─► differences ─► steps: median, range, test ─► ops: matched, added up
+//! ```
+//!
+//! - First what makes runs comparable ([`comparable`]); "not comparable" is an answer.
+//! - Steady steps of the most frequent class, each on its slowest core. For each
+//!   number the median, where it lies with 95 % confidence, the change, and the rank
+//!   sum test ([`rank_test`]); `~` where the change is not more than noise. Steps that
+//!   follow each other are alike, so tests and ranges allow for that ([`resample`]),
+//!   and a change must exceed what the same run shows between its own steps (A/A).
+//! - Ops matched by what they are ([`matching`]), with Holm's correction over all.
+//! - The change of the step divided over ops and idle time, so that it adds up. That
+//!   is about the mean step of the middle half: unlike medians, means add up, and the
+//!   middle half has no outliers.
+//!
+//! Steps of one run say how steady it is, not how another run of the same program
+//! would turn out: several runs on each side say that.
+
+mod change;
+mod collect;
+pub mod comparable;
+mod divide;
+mod matching;
+mod pool;
+pub mod rank_test;
+pub mod resample;
+mod summary;
+mod table;
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "whole picoseconds are exact")]
+mod tests;
+mod times;
+
+use serde::Serialize;
+
+pub use change::{Change, ENOUGH_RUNS, Estimate, Finding, TestOptions};
+pub use comparable::{Difference, Weight};
+pub use divide::{Attribution, FamilyChange, OpChange};
+pub use matching::{How, Matching, Pair, match_ops, stem};
+pub use summary::{
+    Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
+    SummaryError, Value,
+};
+pub use table::{sentence, signed};
+
+use crate::report::{Provenance, Unit};
+use pool::Pool;
+
+/// What to compare how.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CompareOptions {
+    /// When a difference counts.
+    pub test: TestOptions,
+    /// Differences ([`comparable::IDS`]) that bar a comparison.
+    pub require: Vec<String>,
+    /// Compare what is not comparable.
+    pub force: bool,
+}
+
+/// Two runs, or several of each.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The sentence to read first.
+    pub statement: String,
+    /// The first side.
+    pub base: Side,
+    /// The second side.
+    pub cand: Side,
+    /// What they differ in, what weighs most first.
+    pub differences: Vec<Difference>,
+    /// Whether numbers follow.
+    pub is_comparable: bool,
+    /// Numbers of each step.
+    pub steps: Vec<SeriesChange>,
+    /// Where the change of the step is.
+    pub attribution: Option<Attribution>,
+    /// Ops, by how much they changed.
+    pub ops: Vec<OpChange>,
+    /// Numbers of the whole runs: there is one of each, so nothing says how steady they are.
+    pub values: Vec<ValueChange>,
+    /// Pairs of steps that correspond, by their numbers: the first steady one of the
+    /// first run of each side, the second …
+    pub aligned_steps: Vec<(u32, u32)>,
+    /// When a difference counts.
+    pub options: CompareOptions,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Names of the files, run by run.
+    pub runs: Vec<String>,
+    /// Steady steps of all runs.
+    pub steps: usize,
+    /// What its steps run.
+    pub class: String,
+    /// Mean step of the middle half.
+    pub middle_ps: f64,
+}
+
+/// A number of each step on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeriesChange {
+    /// Stable name with its unit.
+    pub id: String,
+    /// For people.
+    pub title: String,
+    /// Of the numbers.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// A number of the whole run on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ValueChange {
+    /// Stable name with its unit.
+    pub id: String,
+    /// For people.
+    pub title: String,
+    /// Of the numbers.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// Over what it was taken, in the first run.
+    pub of: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Why a side lacks it.
+    pub note: Option<String>,
+}
+
+/// Compares `cand` with `base`: one run or several on each side.
+pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
+    let differences = match (base.first(), cand.first()) {
+        (Some(first), Some(second)) => comparable::differences(first, second, &options.require),
+        _ => Vec::new(),
+    };
+    let bars = differences.iter().any(|found| found.weight == Weight::Bars);
+    let is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
+    let mut out = Comparison {
+        statement: String::new(),
+        base: side(base),
+        cand: side(cand),
+        differences,
+        is_comparable,
+        steps: Vec::new(),
+        attribution: None,
+        ops: Vec::new(),
+        values: Vec::new(),
+        aligned_steps: Vec::new(),
+        options: options.clone(),
+        notes: Vec::new(),
+    };
+    if is_comparable {
+        fill(&mut out, base, cand, options);
+    }
+    out.statement = table::statement(&out);
+    out
+}
+
+fn fill(out: &mut Comparison, base: &[Summary], cand: &[Summary], options: &CompareOptions) {
+    let steps = steps_kept(base, cand);
+    let (first, second) = (Pool::of(base, steps), Pool::of(cand, steps));
+    out.steps = series_changes(&first, &second, options);
+    let divided = divide::divide(&first, &second, &options.test);
+    out.attribution = divided.attribution;
+    out.ops = divided.ops;
+    out.values = value_changes(base, cand, options);
+    let numbers = |runs: &[Summary]| runs.first().map(|run| run.steps.numbers.clone()).unwrap_or_default();
+    out.aligned_steps = numbers(base).into_iter().zip(numbers(cand)).collect();
+    out.notes = notes(out, &first, &second);
+}
+
+/// A shortened summary knows ops in some of its steps: beside it, a whole one of as
+/// many steps is looked at in the same ones.
+fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
+    let counted = |run: &Summary| run.steps.counted;
+    let all = || base.iter().chain(cand);
+    let alike = all().all(|run| Some(counted(run)) == base.first().map(counted));
+    let least = all().map(pool::sampled_steps).filter(|&n| n > 0).min();
+    if alike { least.unwrap_or(usize::MAX) } else { usize::MAX }
+}
+
+fn side(runs: &[Summary]) -> Side {
+    let name = |run: &Summary| {
+        let names: Vec<&str> = run.inputs.iter().map(|input| input.name.as_str()).collect();
+        match names[..] {
+            [] => "a run".to_owned(),
+            [first] => first.to_owned(),
+            [first, ..] => format!("{first} and {} more", names.len() - 1),
+        }
+    };
+    Side {
+        runs: runs.iter().map(name).collect(),
+        steps: runs.iter().map(|run| run.steps.counted).sum(),
+        class: runs.first().map(|run| run.steps.class.clone()).unwrap_or_default(),
+        middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>() / runs.len().max(1) as f64,
+    }
+}
+
+/// In the order of the first side; what only the second has comes last.
+fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = std::collections::BTreeSet::new();
+    lists.filter(|id| seen.insert(*id)).collect()
+}
+
+fn series_changes(base: &Pool<'_>, cand: &Pool<'_>, options: &CompareOptions) -> Vec<SeriesChange> {
+    let effect = pool::effect_ps(base, &options.test);
+    let names = base.runs.iter().chain(cand.runs).flat_map(|run| &run.series).map(|series| series.id.as_str());
+    let change = |id: &str| {
+        let facts = base.series_facts(id).or_else(|| cand.series_facts(id))?;
+        let mut sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
+        // A part of the step that one side does not have takes no time there.
+        let is_part = facts.unit == Unit::Picoseconds && id != "step.interval_ps";
+        if is_part {
+            let zeros =
+                |pool: &Pool<'_>| pool.series("step.time_ps", usize::MAX).iter().map(|s| vec![0.0; s.len()]).collect();
+            if sides.0.is_empty() {
+                sides.0 = zeros(base);
+            }
+            if sides.1.is_empty() {
+                sides.1 = zeros(cand);
+            }
+        }
+        let effect = if facts.unit == Unit::Picoseconds { effect } else { options.test.min_effect_percent };
+        let change = Change::of_runs(&sides.0, &sides.1, effect, &options.test);
+        let (id, title) = (id.to_owned(), facts.title.clone());
+        Some(SeriesChange { id, title, unit: facts.unit, better: facts.better, change })
+    };
+    ids(names).into_iter().filter_map(change).collect()
+}
+
+fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Vec<ValueChange> {
+    let names = base.iter().chain(cand).flat_map(|run| &run.values).map(|value| value.id.as_str());
+    let change = |id: &str| {
+        let known = |runs: &[Summary]| -> Vec<Vec<f64>> {
+            runs.iter().filter_map(|run| Some(vec![run.value(id)?.value?])).collect()
+        };
+        let (first, second) = (known(base), known(cand));
+        let facts = base.iter().chain(cand).find_map(|run| run.value(id))?;
+        let lacking = base.iter().chain(cand).find_map(|run| run.value(id)?.note.clone());
+        let change = match (&first[..], &second[..]) {
+            ([] | [_], [] | [_]) => {
+                let only = |runs: &[Vec<f64>]| runs.first().and_then(|run| run.first()).copied();
+                Change::of_values(only(&first), only(&second))
+            }
+            _ => Change::of_runs(&first, &second, 0.0, &options.test),
+        };
+        let note = lacking.filter(|_| first.is_empty() || second.is_empty());
+        Some(ValueChange {
+            id: id.to_owned(),
+            title: facts.title.clone(),
+            unit: facts.unit,
+            better: facts.better,
+            of: facts.of.clone(),
+            provenance: facts.provenance,
+            change,
+            note,
+        })
+    };
+    let known = |row: &ValueChange| row.change.base.is_some() || row.change.cand.is_some();
+    ids(names).into_iter().filter_map(change).filter(known).collect()
+}
+
+fn notes(out: &Comparison, base: &Pool<'_>, cand: &Pool<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let fewest = out.base.steps.min(out.cand.steps);
+    let needed = out.options.test.min_steps;
+    if fewest < needed {
+        let fewest = if fewest == 1 { "one steady step".to_owned() } else { format!("{fewest} steady steps") };
+        notes.push(format!(
+            "{fewest} on a side: changes are shown, but whether they are more than noise cannot be told \
+             (from {needed} on)"
+        ));
+    }
+    let runs = (out.base.runs.len(), out.cand.runs.len());
+    if runs.0.min(runs.1) >= ENOUGH_RUNS {
+        notes.push(format!("{} against {} runs: tests are over the medians of runs", runs.0, runs.1));
+    } else if fewest >= needed {
+        notes.push(
+            "tests are over the steps of these runs; another run of the same program may differ by more: give several \
+             with --base and --cand"
+                .to_owned(),
+        );
+    }
+    let unlisted = base.not_listed() + cand.not_listed();
+    if unlisted > 0 {
+        notes.push(format!("{unlisted} small ops are known as a sum only, because a saved summary lists the largest"));
+    }
+    notes
+}

@@ -1,0 +1,122 @@
+//! Several runs of one side as one.
+
+use super::change::TestOptions;
+use super::matching::match_ops;
+use super::summary::{OpTimes, ProgramFacts, Series, Summary};
+
+/// One side: its runs, and their ops under the names of the first run.
+pub(super) struct Pool<'a> {
+    pub runs: &'a [Summary],
+    pub ops: Vec<PooledOp<'a>>,
+    /// The ops as a run of their own, for matching: index by index the same.
+    pub merged: Summary,
+}
+
+/// An op of all runs of a side.
+pub(super) struct PooledOp<'a> {
+    /// As one run has it.
+    pub op: &'a OpTimes,
+    /// Its times in the steps of each run; 0 where a run does not have it.
+    pub values: Vec<Vec<f64>>,
+    /// Mean over the runs of the mean over the middle half of their steps.
+    pub middle_ps: f64,
+}
+
+impl<'a> Pool<'a> {
+    /// `steps`: at most so many values of each run.
+    pub fn of(runs: &'a [Summary], steps: usize) -> Self {
+        let lengths: Vec<usize> = runs.iter().map(|run| sampled_steps(run).min(steps)).collect();
+        let share = 1.0 / runs.len().max(1) as f64;
+        let mut merged = Summary::default();
+        let mut ops: Vec<PooledOp<'a>> = Vec::new();
+        for (k, run) in runs.iter().enumerate() {
+            let programs: Vec<usize> = run.facts.programs.iter().map(|p| program_in(&mut merged, p)).collect();
+            let matching = match_ops(&merged, run);
+            let mut place: Vec<Option<usize>> = vec![None; run.ops.len()];
+            for pair in &matching.pairs {
+                place[pair.cand] = Some(pair.base);
+            }
+            for (op, place) in run.ops.iter().zip(place) {
+                let at = place.unwrap_or_else(|| {
+                    let values = lengths.iter().map(|&n| vec![0.0; n]).collect();
+                    ops.push(PooledOp { op, values, middle_ps: 0.0 });
+                    let program = op.program.and_then(|at| programs.get(at)).copied();
+                    merged.ops.push(OpTimes { program, values: Vec::new(), ..op.clone() });
+                    ops.len() - 1
+                });
+                let Some(slot) = ops.get_mut(at) else { continue };
+                slot.middle_ps += op.middle_ps * share;
+                if let Some(values) = slot.values.get_mut(k) {
+                    *values = super::summary::thinned(&op.values, values.len());
+                }
+            }
+        }
+        Self { runs, ops, merged }
+    }
+
+    /// A number of each step of each run.
+    pub fn series(&self, id: &str, steps: usize) -> Vec<Vec<f64>> {
+        let values = |run: &Summary| Some(super::summary::thinned(&run.series(id)?.values, steps));
+        self.runs.iter().filter_map(values).filter(|values| !values.is_empty()).collect()
+    }
+
+    /// What describes a series, from the first run that has it.
+    pub fn series_facts(&self, id: &str) -> Option<&'a Series> {
+        self.runs.iter().find_map(|run| run.series(id))
+    }
+
+    /// Mean step of the middle half, over the runs.
+    pub fn middle_ps(&self) -> f64 {
+        mean(self.runs.iter().map(|run| run.steps.middle_ps))
+    }
+
+    /// Ops that are only known as a sum.
+    pub fn not_listed(&self) -> usize {
+        self.runs.iter().map(|run| run.ops_not_listed).sum()
+    }
+
+    /// Ops below this time may be among those; 0 where all are listed.
+    pub fn listed_from_ps(&self) -> f64 {
+        let shortened = self.runs.iter().filter(|run| run.ops_not_listed > 0);
+        let least = shortened.filter_map(|run| run.ops.last()).map(|op| op.middle_ps);
+        least.fold(0.0, f64::max)
+    }
+
+    /// Time of a part that no listed op has.
+    pub fn rest_ps(&self, part: crate::step_parts::Part) -> f64 {
+        let of_run = |run: &Summary| -> f64 {
+            run.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps).sum()
+        };
+        mean(self.runs.iter().map(of_run))
+    }
+
+    /// Median step time, for sizes of effects.
+    pub fn step_ps(&self) -> f64 {
+        let all: Vec<f64> = self.series("step.time_ps", usize::MAX).concat();
+        crate::stats::median(&all).unwrap_or(0.0)
+    }
+}
+
+/// Steps in which the times of ops are known.
+pub(super) fn sampled_steps(run: &Summary) -> usize {
+    run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0)
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+fn program_in(merged: &mut Summary, program: &ProgramFacts) -> usize {
+    let programs = &mut merged.facts.programs;
+    let known = programs.iter().position(|known| known.name == program.name && known.id == program.id);
+    known.unwrap_or_else(|| {
+        programs.push(program.clone());
+        programs.len() - 1
+    })
+}
+
+/// Smallest change of a time of a step that matters.
+pub(super) fn effect_ps(base: &Pool<'_>, options: &TestOptions) -> f64 {
+    base.step_ps() * options.min_effect_percent / 100.0
+}

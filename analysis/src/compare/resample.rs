@@ -1,0 +1,171 @@
+//! Drawing steps again: how far medians of the same run lie from each other.
+//!
+//! Blocks of neighbouring steps are drawn, not single steps, because neighbours are
+//! alike; a block is as long as that takes (Carlstein, "The Use of Subseries Values
+//! for Estimating the Variance of a General Statistic from a Stationary Sequence",
+//! 1986). Runs are drawn from separately. The generator begins with the same seed
+//! every time: the same input gives the same answer.
+
+use super::rank_test::rank_autocorrelation;
+
+/// How often is drawn; fewer times from long runs, whose medians are steadier.
+const DRAWS: usize = 999;
+const FEWEST_DRAWS: usize = 199;
+/// Numbers drawn in all, about.
+const BUDGET: usize = 400_000;
+/// Fewer numbers have no tails to speak of.
+pub const FEWEST: usize = 6;
+
+/// Steps of one side: the numbers of each run in their order.
+pub type Runs = [Vec<f64>];
+
+/// Two numbers between which the median of such runs lies with 95 % confidence.
+pub fn median_range(runs: &Runs) -> Option<(f64, f64)> {
+    let mut draws = Draws::of(runs)?;
+    middle_95(draws.medians())
+}
+
+/// The same of the difference of the medians of two sides, second less first.
+pub fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
+    let (mut base, mut cand) = (Draws::of(base)?, Draws::of(cand)?);
+    // Another seed: the two sides are drawn from independently.
+    cand.state = SEED.rotate_left(17);
+    let differences: Vec<f64> = base.medians().into_iter().zip(cand.medians()).map(|(a, b)| b - a).collect();
+    middle_95(differences)
+}
+
+/// How large a difference two runs like `runs` show by chance: 95 % are smaller.
+/// The A/A comparison that one run can make with itself.
+pub fn noise(runs: &Runs) -> Option<f64> {
+    let (mut first, mut second) = (Draws::of(runs)?, Draws::of(runs)?);
+    second.state = SEED.rotate_left(31);
+    let mut distances: Vec<f64> =
+        first.medians().into_iter().zip(second.medians()).map(|(a, b)| (b - a).abs()).collect();
+    distances.sort_by(f64::total_cmp);
+    distances.get(distances.len() * 95 / 100).copied()
+}
+
+/// How many neighbours to draw together, for `n` numbers whose neighbours correlate by `rho`.
+pub fn block_length(n: usize, rho: f64) -> usize {
+    let rho = rho.clamp(0.0, 0.97);
+    let length = (6.0_f64.sqrt() * rho / (1.0 - rho * rho)).powf(2.0 / 3.0) * (n as f64).cbrt();
+    (length.round() as usize).clamp(1, (n / 3).max(1))
+}
+
+const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
+struct Draws<'a> {
+    runs: Vec<(&'a [f64], usize)>,
+    state: u64,
+    count: usize,
+}
+
+impl<'a> Draws<'a> {
+    fn of(runs: &'a Runs) -> Option<Self> {
+        let total: usize = runs.iter().map(Vec::len).sum();
+        let with_block =
+            |values: &'a Vec<f64>| (values.as_slice(), block_length(values.len(), rank_autocorrelation(values)));
+        let count = (BUDGET / total.max(1)).clamp(FEWEST_DRAWS, DRAWS);
+        let runs = runs.iter().filter(|values| !values.is_empty()).map(with_block).collect();
+        (total >= FEWEST).then_some(Self { runs, state: SEED, count })
+    }
+
+    fn medians(&mut self) -> Vec<f64> {
+        let mut drawn = Vec::new();
+        (0..self.count).map(|_| self.median(&mut drawn)).collect()
+    }
+
+    fn median(&mut self, drawn: &mut Vec<f64>) -> f64 {
+        drawn.clear();
+        let mut state = self.state;
+        for &(values, block) in &self.runs {
+            let until = drawn.len() + values.len();
+            while drawn.len() < until {
+                let from = (random(&mut state) % values.len() as u64) as usize;
+                let length = block.min(until - drawn.len());
+                // Around the end, so that the first and last are drawn as often as others.
+                drawn.extend(values.iter().cycle().skip(from).take(length));
+            }
+        }
+        self.state = state;
+        median_in_place(drawn)
+    }
+}
+
+/// Sorts as much as a median needs.
+fn median_in_place(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    let is_even = values.len().is_multiple_of(2);
+    if values.is_empty() {
+        return 0.0;
+    }
+    let (below, at, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let at = *at;
+    if is_even { below.iter().copied().max_by(f64::total_cmp).map_or(at, |below| f64::midpoint(below, at)) } else { at }
+}
+
+/// Steele, Lea and Flood's `SplitMix64`.
+pub fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn middle_95(mut values: Vec<f64>) -> Option<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let tail = values.len() / 40;
+    Some((*values.get(tail)?, *values.get(values.len().checked_sub(tail + 1)?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_grow_with_dependence() {
+        assert_eq!(block_length(100, 0.0), 1);
+        // (√6 · 0.5 ÷ 0.75)^(2/3) · 100^(1/3) = 6.46
+        assert_eq!(block_length(100, 0.5), 6);
+        assert_eq!(block_length(6, 0.9), 2);
+        assert_eq!(block_length(0, 0.5), 1);
+    }
+
+    #[test]
+    fn the_middle_lies_where_ranks_put_it() {
+        // 1 to 100: by rank the median lies between the 40th and the 61st.
+        let runs = [(1..=100).map(|i| f64::from(i * 37 % 101)).collect::<Vec<_>>()];
+        let (low, high) = median_range(&runs).unwrap();
+        assert!((36.0..=45.0).contains(&low) && (56.0..=65.0).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn a_shift_is_found_with_its_size() {
+        let base = [(0..60).map(|i| 100.0 + f64::from(i * 7 % 11) * 0.1).collect::<Vec<_>>()];
+        let cand = [base[0].iter().map(|x| x + 5.0).collect::<Vec<_>>()];
+        let (low, high) = change_range(&base, &cand).unwrap();
+        assert!(low <= 5.0 && 5.0 <= high && high - low < 1.0, "{low} {high}");
+        assert!(noise(&base).unwrap() < 0.5);
+    }
+
+    #[test]
+    fn what_does_not_vary_has_no_noise() {
+        assert_eq!(noise(&[vec![3.0; 20]]), Some(0.0));
+        assert_eq!(median_range(&[vec![3.0; 5]]), None);
+        assert_eq!(median_range(&[]), None);
+    }
+
+    #[test]
+    fn the_same_every_time() {
+        let runs = [(0..50).map(|i| f64::from(i * 31 % 17)).collect::<Vec<_>>()];
+        assert_eq!(noise(&runs), noise(&runs));
+    }
+
+    #[test]
+    fn random_numbers_are_the_published_ones() {
+        // The reference implementation from seed 1234567.
+        let mut state = 1_234_567;
+        assert_eq!([random(&mut state), random(&mut state)], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    }
+}

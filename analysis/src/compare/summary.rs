@@ -1,0 +1,334 @@
+//! What is kept of a run: enough to compare it with another one, small enough to be
+//! committed beside the code.
+//!
+//! Both sides of a comparison are summaries, whether they come from a trace or from
+//! a file, so that a saved one can stand for either side. Times are those of the
+//! **critical core** of each step, the one that takes longest, by the clock of its
+//! ops: there everything adds up to the step.
+
+use serde::{Deserialize, Serialize};
+
+use crate::report::{Provenance, Unit};
+use crate::step_parts::Part;
+
+/// Fields may be added under the same number, never changed or removed.
+pub const SCHEMA: &str = "systole.summary/1";
+
+/// A run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Program that wrote it, with its version.
+    #[serde(default)]
+    pub tool: String,
+    /// The files that it was made from.
+    #[serde(default)]
+    pub inputs: Vec<Input>,
+    /// What must be alike for a comparison to mean anything.
+    pub facts: Facts,
+    /// Which steps the numbers are over.
+    pub steps: StepFacts,
+    /// Numbers of each step.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// Numbers of the whole run.
+    #[serde(default)]
+    pub values: Vec<Value>,
+    /// Ops of the steps, most time first.
+    #[serde(default)]
+    pub ops: Vec<OpTimes>,
+    /// What is left of the steps, by part: ops that are not listed, and idle time.
+    #[serde(default)]
+    pub rest: Vec<RestTimes>,
+    /// Ops that are not listed.
+    #[serde(default)]
+    pub ops_not_listed: usize,
+}
+
+/// A file of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// Without directories.
+    pub name: String,
+    /// What it was read as.
+    #[serde(default)]
+    pub format: String,
+    /// Of the bytes on disk.
+    #[serde(default)]
+    pub sha256: Option<String>,
+}
+
+/// What must be alike. `None` is "the capture does not say".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// `TPU v6 Lite`.
+    #[serde(default)]
+    pub device_type: Option<String>,
+    /// `TensorCore`s.
+    #[serde(default)]
+    pub devices: usize,
+    /// Hosts that recorded anything.
+    #[serde(default)]
+    pub hosts: usize,
+    /// The grid of chips, where the user gives it.
+    #[serde(default)]
+    pub topology: Option<String>,
+    /// Formats of the files.
+    #[serde(default)]
+    pub formats: Vec<String>,
+    /// Programs with device time, most first.
+    #[serde(default)]
+    pub programs: Vec<ProgramFacts>,
+    /// Events and files lost on import.
+    #[serde(default)]
+    pub lost: u64,
+    /// What is wrong with the capture.
+    #[serde(default)]
+    pub health: Vec<HealthFact>,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramFacts {
+    /// Without its id.
+    pub name: String,
+    /// The id that the compiler gave it, a fingerprint of the program, in decimal.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Distinct ops that ran.
+    #[serde(default)]
+    pub ops: usize,
+    /// Device time in the steps of the summary, middle half (see [`OpTimes::middle_ps`]).
+    #[serde(default)]
+    pub time_ps: f64,
+}
+
+/// Something that is wrong with a capture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HealthFact {
+    /// `Q03`.
+    pub id: String,
+    /// How bad.
+    pub severity: String,
+    /// In a sentence.
+    pub message: String,
+}
+
+/// Which steps a summary is about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepFacts {
+    /// Where steps come from; `whole-capture` where none were found.
+    pub rung: String,
+    /// What marks a step.
+    #[serde(default)]
+    pub marker: String,
+    /// What the steps run: those of the most frequent class.
+    #[serde(default)]
+    pub class: String,
+    /// Steps that the numbers are over: steady ones of that class.
+    pub counted: usize,
+    /// The others.
+    #[serde(default)]
+    pub left_out: usize,
+    /// Numbers of the steps, in time order, as far as kept.
+    #[serde(default)]
+    pub numbers: Vec<u32>,
+    /// Mean of the middle half of the step times on the critical core.
+    #[serde(default)]
+    pub middle_ps: f64,
+}
+
+/// Which direction is good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+    /// It depends.
+    #[default]
+    Neither,
+}
+
+/// A number of every step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Stable name with its unit: `step.time_ps`.
+    pub id: String,
+    /// Name for people.
+    pub title: String,
+    /// Of the values.
+    pub unit: Unit,
+    /// Which direction is good.
+    #[serde(default)]
+    pub better: Better,
+    /// In the order of the steps, as far as kept.
+    pub values: Vec<f64>,
+}
+
+/// A number of the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Value {
+    /// Stable name with its unit.
+    pub id: String,
+    /// Name for people.
+    pub title: String,
+    /// Of the value.
+    pub unit: Unit,
+    /// Which direction is good.
+    #[serde(default)]
+    pub better: Better,
+    /// `None` where it cannot be known.
+    pub value: Option<f64>,
+    /// Over what it was taken, or what 100 % is.
+    #[serde(default)]
+    pub of: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Why it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// An op of the steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpTimes {
+    /// Index into the programs; `None` for slices of no program.
+    #[serde(default)]
+    pub program: Option<usize>,
+    /// Instruction name.
+    pub name: String,
+    /// Its category.
+    #[serde(default)]
+    pub category: String,
+    /// The part of the step that its time belongs to.
+    pub part: Part,
+    /// Communication between devices.
+    #[serde(default)]
+    pub is_collective: bool,
+    /// Shape of its result, without layout.
+    #[serde(default)]
+    pub shape: Option<String>,
+    /// `file:line`.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Provenance in the framework.
+    #[serde(default)]
+    pub framework: Option<String>,
+    /// Its place among the ops of the step, by when each first ran: 0, 1, 2 …
+    pub place: u32,
+    /// Executions in a step, mean.
+    pub runs: f64,
+    /// Time in a step: innermost op, or a collective in flight while nothing runs.
+    /// Mean over the steps whose time is in the middle half; these means of all ops,
+    /// of the rest and of idle time add up to that of the step.
+    pub middle_ps: f64,
+    /// The same in some of the steps, in their order.
+    pub values: Vec<f64>,
+}
+
+/// Time of the steps that no listed op has.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RestTimes {
+    /// Which part.
+    pub part: Part,
+    /// As for [`OpTimes::middle_ps`].
+    pub middle_ps: f64,
+}
+
+/// Why a file is no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    /// Not JSON, or other fields.
+    #[error("this is no summary of a run: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Of another version.
+    #[error("this is {0:?}, and this program reads {SCHEMA:?}")]
+    Schema(String),
+    /// Numbers that cannot be.
+    #[error("this summary contradicts itself: {0}")]
+    Broken(&'static str),
+}
+
+/// A time longer than this is no time of a step: a thousand days.
+const MOST_PS: f64 = 1e20;
+
+impl Summary {
+    /// Whether a file that begins like this is meant to be a summary.
+    pub fn is_meant(head: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(head);
+        text.trim_start().starts_with('{') && text.contains("\"systole.summary/")
+    }
+
+    /// Reads a saved one, and refuses what it cannot compare.
+    pub fn from_json(text: &str) -> Result<Self, SummaryError> {
+        let summary: Self = serde_json::from_str(text)?;
+        if summary.schema != SCHEMA {
+            return Err(SummaryError::Schema(summary.schema));
+        }
+        let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
+        let programs = summary.facts.programs.len();
+        let times = || summary.ops.iter().flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]));
+        let series = || summary.series.iter().flat_map(|series| &series.values);
+        if summary.ops.iter().any(|op| op.program.is_some_and(|program| program >= programs)) {
+            return Err(SummaryError::Broken("an op belongs to a program that is not listed"));
+        }
+        if !times().chain(series()).chain([&summary.steps.middle_ps]).all(finite) {
+            return Err(SummaryError::Broken("a number is out of all bounds"));
+        }
+        if !summary.rest.iter().all(|rest| finite(&rest.middle_ps)) {
+            return Err(SummaryError::Broken("a number is out of all bounds"));
+        }
+        Ok(summary)
+    }
+
+    /// The JSON to save: the same bytes for the same run.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// A number of each step.
+    pub fn series(&self, id: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.id == id)
+    }
+
+    /// A number of the run.
+    pub fn value(&self, id: &str) -> Option<&Value> {
+        self.values.iter().find(|value| value.id == id)
+    }
+
+    /// Whether steps were found, rather than the whole capture taken for one.
+    pub fn has_steps(&self) -> bool {
+        self.steps.rung != "whole-capture"
+    }
+
+    /// Short enough to be committed: the `ops` that take most time, each in `steps`
+    /// steps; the others are added up. Means over the middle half stay as they are.
+    pub fn shortened(mut self, ops: usize, steps: usize) -> Self {
+        for op in &mut self.ops {
+            op.values = thinned(&op.values, steps);
+        }
+        // Most time first, already.
+        let dropped = self.ops.split_off(ops.min(self.ops.len()));
+        self.ops_not_listed += dropped.len();
+        for op in dropped {
+            match self.rest.iter_mut().find(|rest| rest.part == op.part) {
+                Some(rest) => rest.middle_ps += op.middle_ps,
+                None => self.rest.push(RestTimes { part: op.part, middle_ps: op.middle_ps }),
+            }
+        }
+        self.rest.sort_by_key(|rest| rest.part);
+        self
+    }
+}
+
+/// At most `most` of `values`, evenly spread, in their order.
+pub(super) fn thinned(values: &[f64], most: usize) -> Vec<f64> {
+    let (n, most) = (values.len(), most.max(1));
+    if n <= most {
+        return values.to_vec();
+    }
+    (0..most).filter_map(|i| values.get(i * n / most).copied()).collect()
+}

@@ -1,0 +1,409 @@
+//! A comparison in a sentence and as tables.
+
+use trace_model::Picos;
+
+use super::change::{Change, Finding};
+use super::divide::{Attribution, OpChange};
+use super::summary::Better;
+use super::{Comparison, SeriesChange, Side, ValueChange, Weight};
+use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+
+/// Clauses of the sentence that says where the change is.
+const CLAUSES: usize = 4;
+/// Smaller parts of the change are not worth a clause.
+const WORTH_SAYING: f64 = 0.05;
+
+/// `+12.30 ms`, `-3.1 µs`.
+pub fn signed(ps: f64) -> String {
+    let time = Picos::from_ps(ps.round() as i64);
+    if ps.round() > 0.0 { format!("+{time}") } else { time.to_string() }
+}
+
+/// What to read first.
+pub(super) fn statement(comparison: &Comparison) -> String {
+    if comparison.base.runs.is_empty() || comparison.cand.runs.is_empty() {
+        return "not comparable: one side has no run".to_owned();
+    }
+    if !comparison.is_comparable {
+        let bars = comparison.differences.iter().filter(|found| found.weight == Weight::Bars);
+        let bars: Vec<String> = bars
+            .map(|found| format!("{} ({} against {})", found.title.to_lowercase(), found.base, found.cand))
+            .collect();
+        return format!("not comparable: the runs differ in {}", bars.join(", "));
+    }
+    let Some(step) = comparison.steps.iter().find(|series| series.id == "step.time_ps") else {
+        return "neither run has steps whose times could be compared".to_owned();
+    };
+    let mut text = headline(&step.change);
+    if let Some(parts) = comparison.attribution.as_ref().and_then(sentence) {
+        text = format!("{text}; {parts}");
+    }
+    text
+}
+
+fn headline(step: &Change) -> String {
+    let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
+        return "step time is known on one side only".to_owned();
+    };
+    let percent = step.change_percent.map(|percent| format!(", {percent:+.2} %")).unwrap_or_default();
+    let times = format!("{} to {}", ps(base.median), ps(cand.median));
+    let direction = if change > 0.0 { "slower" } else { "faster" };
+    match step.finding {
+        Finding::Changed => format!("steps are {direction}: {} ({times}{percent})", signed(change)),
+        _ if change == 0.0 => format!("steps take the same time: {}", ps(base.median)),
+        Finding::Noise => format!("step time did not change by more than noise: {} ({times}{percent})", signed(change)),
+        _ => {
+            let steps = base.count.min(cand.count);
+            let few = if steps == 1 { "one step on a side is" } else { "so few steps on a side are" };
+            let few = format!("{few} too few to tell this from noise");
+            format!("steps are {direction} by {} ({times}{percent}), but {few}", ps(change.abs()))
+        }
+    }
+}
+
+fn ps(value: f64) -> Picos {
+    Picos::from_ps(value.round() as i64)
+}
+
+/// `mean step +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`;
+/// `None` where nothing changed.
+pub fn sentence(attribution: &Attribution) -> Option<String> {
+    let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
+    let said = |family: &&super::FamilyChange| {
+        family.change_ps.abs() >= WORTH_SAYING * all && family.change_ps.abs().round() >= 1.0
+    };
+    let named: Vec<&super::FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
+    if named.is_empty() {
+        return None;
+    }
+    let clause = |family: &&super::FamilyChange| {
+        let change = signed(family.change_ps);
+        let what = match (family.base_ops, family.cand_ops) {
+            (0, 0) => "",
+            (0, _) => " (new)",
+            (_, 0) => " (gone)",
+            _ if family.part == crate::step_parts::Part::ExposedComm => " exposed",
+            _ => "",
+        };
+        let count = family.base_ops.max(family.cand_ops);
+        let count = if count > 1 { format!(" ×{count}") } else { String::new() };
+        format!("{}{count} {change}{what}", family.name)
+    };
+    if attribution.is_rewritten() {
+        return Some(by_parts(attribution));
+    }
+    let clauses: Vec<String> = named.iter().map(clause).collect();
+    let left = attribution.change_ps - named.iter().map(|family| family.change_ps).sum::<f64>();
+    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
+    Some(format!("mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", ")))
+}
+
+/// `mean step -1.4 ms: matmul -42.0 ms, kernels +29.0 ms, all else +11.6 ms`.
+fn by_parts(attribution: &Attribution) -> String {
+    let mut parts = attribution.parts();
+    parts.truncate(CLAUSES);
+    let clauses: Vec<String> =
+        parts.iter().map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change))).collect();
+    let left = attribution.change_ps - parts.iter().map(|(_, change)| change).sum::<f64>();
+    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
+    format!("most ops are other ones; mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
+}
+
+/// `slower`, `~`, `too few steps` …
+fn verdict(change: &Change, unit: Unit, better: Better) -> String {
+    match change.finding {
+        Finding::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
+        Finding::Noise => "~".to_owned(),
+        Finding::TooFew => "? too few steps".to_owned(),
+        Finding::Untested => "?".to_owned(),
+        Finding::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
+        Finding::Changed => {
+            let more = change.change.unwrap_or(0.0) > 0.0;
+            let is_time = unit == Unit::Picoseconds;
+            match (better, more) {
+                (Better::Lower, true) if is_time => "slower",
+                (Better::Lower, false) if is_time => "faster",
+                (Better::Lower, true) | (Better::Higher, false) => "worse",
+                (Better::Lower, false) | (Better::Higher, true) => "better",
+                (Better::Neither, true) => "more",
+                (Better::Neither, false) => "less",
+            }
+            .to_owned()
+        }
+    }
+}
+
+fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
+    Column { id, title, unit, provenance: Provenance::Derived }
+}
+
+impl Tabular for Comparison {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.differences_table()];
+        if !self.is_comparable {
+            return tables;
+        }
+        tables.extend(self.steps_tables());
+        tables.extend(self.attribution.as_ref().map(attribution_table));
+        if !self.ops.is_empty() {
+            tables.push(self.ops_table());
+        }
+        tables.extend(values_tables(&self.values));
+        tables
+    }
+}
+
+impl Comparison {
+    fn differences_table(&self) -> Table {
+        let rows = self.differences.iter().map(|found| {
+            let texts = [found.title, &found.base, &found.cand, found.weight.title(), found.why];
+            texts.into_iter().map(Cell::text).collect()
+        });
+        let side = |side: &Side| {
+            let steps =
+                if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
+            format!("{} ({steps})", side.runs.join(", "))
+        };
+        let mut notes = vec![format!("base: {}; cand: {}", side(&self.base), side(&self.cand))];
+        if self.differences.is_empty() {
+            notes.push("the runs agree in devices, programs, shapes, steps and formats".to_owned());
+        }
+        Table {
+            id: "differences",
+            title: "What the runs differ in".to_owned(),
+            columns: vec![
+                column("what", "What", Unit::None),
+                column("base", "Base", Unit::None),
+                column("cand", "Cand", Unit::None),
+                column("weight", "Weight", Unit::None),
+                column("why", "Why it matters", Unit::None),
+            ],
+            rows: rows.collect(),
+            notes,
+        }
+    }
+
+    fn steps_tables(&self) -> Vec<Table> {
+        let of_unit = |unit: Unit| self.steps.iter().filter(move |series| series.unit == unit);
+        let mut notes = vec![format!(
+            "Medians over steady steps on the slowest device; ± is half of where the median lies with 95 % confidence. \
+             ~ is no more than noise (rank sum test at {} %, and more than equal steps differ by).",
+            100.0 * self.options.test.alpha
+        )];
+        notes.extend(self.notes.iter().cloned());
+        let times = series_table("steps", "Step time", of_unit(Unit::Picoseconds), Unit::Picoseconds, notes);
+        let shares = of_unit(Unit::Percent).peekable();
+        let percent = series_table("step_shares", "Shares of the step", shares, Unit::Percent, vec![POINTS.to_owned()]);
+        [times, percent].into_iter().filter(|table| !table.rows.is_empty()).collect()
+    }
+
+    fn ops_table(&self) -> Table {
+        let columns = vec![
+            column("op", "Op", Unit::None),
+            column("base_ps", "Base", Unit::Picoseconds),
+            column("cand_ps", "Cand", Unit::Picoseconds),
+            column("change_ps", "Change", Unit::Picoseconds),
+            column("change_percent", "Change", Unit::Percent),
+            column("verdict", "Verdict", Unit::None),
+            column("matched", "Matched", Unit::None),
+            column("confidence_percent", "Sure", Unit::Percent),
+            column("p", "p", Unit::None),
+            column("category", "Category", Unit::None),
+            column("source", "Source", Unit::None),
+            column("program", "Program", Unit::None),
+            column("base_runs", "Runs, base", Unit::None),
+            column("cand_runs", "Runs, cand", Unit::None),
+            column("shapes", "Shapes", Unit::None),
+        ];
+        let notes = vec![
+            "Medians of the time in a step; a collective counts with what nothing hides. Largest change of the mean \
+             step first. p is after Holm's correction over all ops."
+                .to_owned(),
+        ];
+        let title = "Ops that changed".to_owned();
+        Table { id: "ops", title, columns, rows: self.ops.iter().map(op_row).collect(), notes }
+    }
+}
+
+fn op_row(op: &OpChange) -> Vec<Cell> {
+    let name = match (&op.base_name, &op.cand_name) {
+        (Some(base), Some(cand)) if base != cand => format!("{base} → {cand}"),
+        (_, Some(name)) | (Some(name), None) => name.clone(),
+        (None, None) => String::new(),
+    };
+    let change = &op.change;
+    let median = |side: bool, is_there: bool| {
+        let estimate = if side { change.base } else { change.cand };
+        Cell::maybe(estimate.map(|estimate| estimate.median).filter(|_| is_there))
+    };
+    let verdict = match (op.base_name.is_some(), op.cand_name.is_some()) {
+        (true, false) => "gone".to_owned(),
+        (false, true) => "new".to_owned(),
+        _ => verdict(change, Unit::Picoseconds, Better::Lower),
+    };
+    vec![
+        Cell::text(name),
+        median(true, op.base_name.is_some()),
+        median(false, op.cand_name.is_some()),
+        Cell::maybe(change.change),
+        Cell::maybe(change.change_percent.filter(|_| op.how.is_some())),
+        Cell::text(verdict),
+        op.how.map_or(Cell::Missing, |how| Cell::text(how.title())),
+        Cell::maybe(op.confidence.map(|confidence| 100.0 * confidence)),
+        Cell::maybe(change.p.filter(|_| op.how.is_some() && tells(change))),
+        Cell::text(&op.category),
+        op.source.as_ref().map_or(Cell::Missing, Cell::text),
+        Cell::text(&op.program),
+        Cell::maybe(op.base_runs),
+        Cell::maybe(op.cand_runs),
+        op.shapes.as_ref().map_or(Cell::Missing, |(base, cand)| Cell::text(format!("{base} → {cand}"))),
+    ]
+}
+
+/// Whether its p says anything.
+fn tells(change: &Change) -> bool {
+    matches!(change.finding, Finding::Changed | Finding::Noise)
+}
+
+fn change_columns(what: &'static str, unit: Unit) -> Vec<Column> {
+    let ids = match unit {
+        Unit::Picoseconds => ["base_ps", "cand_ps", "change_ps"],
+        Unit::Percent => ["base_percent", "cand_percent", "change_points"],
+        Unit::Bytes => ["base_bytes", "cand_bytes", "change_bytes"],
+        Unit::Count => ["base_count", "cand_count", "change_count"],
+        _ => ["base", "cand", "change"],
+    };
+    vec![
+        column("metric", what, Unit::None),
+        column(ids[0], "Base", unit),
+        column("base_spread_percent", "±", Unit::Percent),
+        column(ids[1], "Cand", unit),
+        column("cand_spread_percent", "±", Unit::Percent),
+        column(ids[2], "Change", unit),
+        column("change_of_base_percent", "Of base", Unit::Percent),
+        column("verdict", "Verdict", Unit::None),
+        column("p", "p", Unit::None),
+        column("change_from", "Change from", unit),
+        column("change_to", "to", unit),
+        column("noise", "Noise", unit),
+        column("id", "Id", Unit::None),
+    ]
+}
+
+fn change_cells(title: &str, id: &str, unit: Unit, better: Better, change: &Change) -> Vec<Cell> {
+    let spread = |estimate: Option<super::Estimate>| {
+        let estimate = estimate?;
+        let half = (estimate.high? - estimate.low?) / 2.0;
+        (estimate.median > 0.0).then(|| 100.0 * half / estimate.median)
+    };
+    vec![
+        Cell::text(title),
+        Cell::maybe(change.base.map(|estimate| estimate.median)),
+        Cell::maybe(spread(change.base)),
+        Cell::maybe(change.cand.map(|estimate| estimate.median)),
+        Cell::maybe(spread(change.cand)),
+        Cell::maybe(change.change),
+        Cell::maybe(change.change_percent),
+        Cell::text(verdict(change, unit, better)),
+        Cell::maybe(change.p.filter(|_| tells(change))),
+        Cell::maybe(change.range.map(|range| range.0)),
+        Cell::maybe(change.range.map(|range| range.1)),
+        Cell::maybe(change.noise),
+        Cell::text(id),
+    ]
+}
+
+fn series_table<'a>(
+    id: &'static str,
+    title: &str,
+    series: impl Iterator<Item = &'a SeriesChange>,
+    unit: Unit,
+    notes: Vec<String>,
+) -> Table {
+    let row = |row: &SeriesChange| change_cells(&row.title, &row.id, unit, row.better, &row.change);
+    Table { id, title: title.to_owned(), columns: change_columns("What", unit), rows: series.map(row).collect(), notes }
+}
+
+/// About tables of percentages.
+const POINTS: &str = "Change is in percentage points, of base in percent.";
+
+/// A table for each unit: a column has one.
+fn values_tables(values: &[ValueChange]) -> Vec<Table> {
+    const UNITS: [(Unit, &str, &str); 5] = [
+        (Unit::Percent, "run_percent", "Whole run: shares and utilization"),
+        (Unit::Picoseconds, "run_times", "Whole run: times"),
+        (Unit::Bytes, "run_bytes", "Whole run: memory"),
+        (Unit::BytesPerSecond, "run_rates", "Whole run: rates"),
+        (Unit::Count, "run_counts", "Whole run: counts"),
+    ];
+    let table = |(unit, id, title): (Unit, &'static str, &str)| {
+        let rows = values.iter().filter(|value| value.unit == unit);
+        let row = |row: &ValueChange| {
+            let mut cells = change_cells(&row.title, &row.id, unit, row.better, &row.change);
+            cells.push(Cell::text(&row.of));
+            cells
+        };
+        let mut columns = change_columns("What", unit);
+        columns.push(column("of", "Of (in base)", Unit::None));
+        let notes = if unit == Unit::Percent { vec![POINTS.to_owned()] } else { Vec::new() };
+        Table { id, title: title.to_owned(), columns, rows: rows.map(row).collect(), notes }
+    };
+    UNITS.map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn attribution_table(attribution: &Attribution) -> Table {
+    let row = |name: &str, part: &str, ops: [usize; 2], times: [f64; 3], finding: Option<Finding>, p: Option<f64>| {
+        let [base, cand, change] = times;
+        let share = if attribution.base_ps > 0.0 { Some(100.0 * change / attribution.base_ps) } else { None };
+        let tells = matches!(finding, Some(Finding::Changed | Finding::Noise));
+        let verdict = match (finding, ops) {
+            (None, _) => String::new(),
+            (Some(_), [0, _]) => "new".to_owned(),
+            (Some(_), [_, 0]) => "gone".to_owned(),
+            (Some(Finding::Changed), _) => if change > 0.0 { "slower" } else { "faster" }.to_owned(),
+            (Some(Finding::Noise), _) => "~".to_owned(),
+            (Some(_), _) => "?".to_owned(),
+        };
+        let count = |n: usize| if ops == [0, 0] { Cell::Missing } else { Cell::count(n as u64) };
+        vec![
+            Cell::text(name),
+            Cell::text(part),
+            count(ops[0]),
+            count(ops[1]),
+            Cell::Float(base),
+            Cell::Float(cand),
+            Cell::Float(change),
+            Cell::maybe(share),
+            Cell::text(verdict),
+            Cell::maybe(p.filter(|_| tells)),
+        ]
+    };
+    let whole = [attribution.base_ps, attribution.cand_ps, attribution.change_ps];
+    let mut rows = vec![row("mean step of the middle half", "", [0, 0], whole, None, None)];
+    rows.extend(attribution.families.iter().map(|family| {
+        let times = [family.base_ps, family.cand_ps, family.change_ps];
+        row(&family.name, family.part.title(), [family.base_ops, family.cand_ops], times, family.finding, family.p)
+    }));
+    Table {
+        id: "attribution",
+        title: "Where the change is".to_owned(),
+        columns: vec![
+            column("ops", "Ops", Unit::None),
+            column("part", "Part", Unit::None),
+            column("base_ops", "Base", Unit::Count),
+            column("cand_ops", "Cand", Unit::Count),
+            column("base_ps", "Base", Unit::Picoseconds),
+            column("cand_ps", "Cand", Unit::Picoseconds),
+            column("change_ps", "Change", Unit::Picoseconds),
+            column("change_of_step_percent", "Of base step", Unit::Percent),
+            column("verdict", "Verdict", Unit::None),
+            column("p", "p", Unit::None),
+        ],
+        rows,
+        notes: vec![
+            "Rows add up to the first. Ops that differ in their number only are one row; matched ops count under the \
+             name that they have in cand."
+                .to_owned(),
+        ],
+    }
+}

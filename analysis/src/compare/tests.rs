@@ -1,0 +1,276 @@
+//! Comparisons of drawn traces, whose answers can be counted, and of made summaries.
+
+use super::*;
+use crate::step_parts::Part;
+use crate::{Context, Options, ReportCache, Scope, Tabular as _};
+use sample_traces::text_trace;
+
+fn summary(picture: &str) -> Summary {
+    let model = text_trace(picture);
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    Summary::of(&cx).unwrap()
+}
+
+const LEGEND: &str = "
+    M = jit_step(7)
+    m = fusion.1 [convolution fusion] tf=jit(f)/dot source=a.py:1 :: %fusion.1 = f32[8,8]{1,0} fusion(f32[8,8] %p)
+    v = fusion.2 [loop fusion] tf=jit(f)/add source=a.py:2 :: %fusion.2 = f32[8,8]{1,0} fusion(f32[8,8] %p)
+    s = all-gather-start.1 [all-gather-start] tf=jit(f)/gather
+    f = all-gather-start.1 [all-gather-start] done=all-gather-done.1
+    d = all-gather-done.1 [all-gather-done] tf=jit(f)/gather
+";
+
+/// 12 ns: 4 of matmul, 2 of vector work, one start, 3 ns in flight unhidden, 1 of done, 1 idle.
+fn base() -> Summary {
+    summary(&format!(
+        "
+        steps: 000000000000111111111111
+        modules: MMMMMMMMMMMMMMMMMMMMMMMM
+        ops  : mmmmsvv...d.mmmmsvv...d.
+        async: .....fffff.......fffff..
+        {LEGEND}
+        "
+    ))
+}
+
+/// Ops have other numbers; 2 ns more of matmul, 1 ns less unhidden.
+fn cand() -> Summary {
+    let legend =
+        LEGEND.replace("jit_step(7)", "jit_step(8)").replace("fusion.1", "fusion.9").replace("fusion.2", "fusion.1");
+    summary(&format!(
+        "
+        steps: 00000000000001111111111111
+        modules: MMMMMMMMMMMMMMMMMMMMMMMMMM
+        ops  : mmmmmmsvv..d.mmmmmmsvv..d.
+        async: .......ffff.........ffff..
+        {legend}
+        "
+    ))
+}
+
+#[test]
+fn a_summary_adds_up_to_the_step() {
+    let base = base();
+    let times: Vec<_> = base.ops.iter().map(|op| (op.name.as_str(), op.middle_ps as i64)).collect();
+    // The start has its own nanosecond and the three in which nothing else runs.
+    let expected = [("all-gather-start.1", 4000), ("fusion.1", 4000), ("fusion.2", 2000), ("all-gather-done.1", 1000)];
+    assert_eq!(times, expected);
+    assert_eq!(base.rest, [RestTimes { part: Part::Idle, middle_ps: 1000.0 }]);
+    assert_eq!((base.steps.middle_ps, base.steps.counted), (12_000.0, 2));
+    let series = |id: &str| base.series(id).unwrap().values.clone();
+    assert_eq!(series("step.time_ps"), [12_000.0, 12_000.0]);
+    assert_eq!(series("step.exposed_comm_ps"), [5_000.0, 5_000.0]);
+    assert_eq!(base.ops[1].shape.as_deref(), Some("f32[8,8]"));
+    assert_eq!(base.ops.iter().map(|op| op.runs).collect::<Vec<_>>(), [1.0; 4]);
+}
+
+#[test]
+fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
+    let compared = compare(&[base()], &[cand()], &CompareOptions::default());
+    assert!(compared.is_comparable);
+    let attribution = compared.attribution.as_ref().unwrap();
+    assert_eq!(attribution.change_ps, 1_000.0);
+    let sum: f64 = attribution.families.iter().map(|family| family.change_ps).sum();
+    assert_eq!(sum, attribution.change_ps);
+    let changes: Vec<_> = attribution.families.iter().map(|f| (f.name.as_str(), f.change_ps as i64)).collect();
+    let expected = [
+        ("fusion.1 → fusion.9", 2_000),
+        ("all-gather-start.1", -1_000),
+        ("all-gather-done.1", 0),
+        ("fusion.2 → fusion.1", 0),
+        ("idle", 0),
+    ];
+    assert_eq!(changes, expected);
+    let op = &compared.ops[0];
+    assert_eq!((op.base_name.as_deref(), op.cand_name.as_deref()), (Some("fusion.1"), Some("fusion.9")));
+    assert_eq!(op.how, Some(How::Renumbered));
+    assert_eq!(
+        sentence(attribution).unwrap(),
+        "mean step +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
+    );
+    // Two steps on a side tell nothing.
+    assert_eq!(compared.steps[0].change.finding, Finding::TooFew);
+    assert!(compared.statement.contains("too few"), "{}", compared.statement);
+}
+
+#[test]
+fn a_run_beside_itself_and_beside_its_saved_summary_did_not_change() {
+    for other in [base(), Summary::from_json(&base().shortened(2, 1).to_json().unwrap()).unwrap()] {
+        let compared = compare(&[base()], &[other], &CompareOptions::default());
+        assert_eq!(compared.differences, []);
+        assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{:?}", compared.steps);
+        assert!(compared.ops.iter().all(|op| op.change.change == Some(0.0) && op.how.is_some()));
+        let attribution = compared.attribution.unwrap();
+        assert!(attribution.families.iter().all(|family| family.change_ps == 0.0), "{:?}", attribution.families);
+        assert_eq!(sentence(&attribution), None);
+        assert!(compared.statement.starts_with("steps take the same time"), "{}", compared.statement);
+    }
+}
+
+#[test]
+fn what_is_not_comparable_has_no_percentages() {
+    let mut other = base();
+    other.facts.devices = 4;
+    let compared = compare(&[base()], &[other.clone()], &CompareOptions::default());
+    assert!(!compared.is_comparable);
+    assert_eq!(compared.statement, "not comparable: the runs differ in devices (1 against 4)");
+    assert_eq!(compared.tables().iter().map(|table| table.id).collect::<Vec<_>>(), ["differences"]);
+    let forced = CompareOptions { force: true, ..CompareOptions::default() };
+    assert!(compare(&[base()], &[other], &forced).is_comparable);
+    let required = CompareOptions { require: vec!["module_fingerprint".to_owned()], ..CompareOptions::default() };
+    assert!(!compare(&[base()], &[cand()], &required).is_comparable);
+}
+
+#[test]
+fn broken_summaries_are_refused() {
+    let good = base().to_json().unwrap();
+    assert!(Summary::is_meant(good.as_bytes()));
+    assert!(matches!(Summary::from_json("{}"), Err(SummaryError::Json(_))));
+    assert!(matches!(Summary::from_json(&good.replace("summary/1", "summary/2")), Err(SummaryError::Schema(_))));
+    assert!(matches!(Summary::from_json(&good.replace("12000.0", "1e300")), Err(SummaryError::Broken(_))));
+    assert!(matches!(
+        Summary::from_json(&good.replace("\"program\": 0", "\"program\": 9")),
+        Err(SummaryError::Broken(_))
+    ));
+    // Fields of a later version under the same number are skipped.
+    assert!(Summary::from_json(&good.replacen('{', "{\"added\": 1,", 1)).is_ok());
+}
+
+/// Ops in order, each `name category shape origin`.
+fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
+    let op = |(place, line): (usize, &&str)| {
+        let mut words = line.split(' ').map(str::to_owned);
+        let mut word = || words.next().filter(|word| word != "-");
+        OpTimes {
+            program: Some(0),
+            name: word().unwrap_or_default(),
+            category: word().unwrap_or_default(),
+            part: Part::Vector,
+            is_collective: false,
+            shape: word(),
+            source: None,
+            framework: word(),
+            place: place as u32,
+            runs: 1.0,
+            middle_ps: 1.0,
+            values: vec![1.0],
+        }
+    };
+    let programs =
+        vec![ProgramFacts { name: "jit_f".to_owned(), id: program.map(str::to_owned), ..Default::default() }];
+    Summary {
+        facts: Facts { programs, ..Facts::default() },
+        ops: lines.iter().enumerate().map(op).collect(),
+        ..Summary::default()
+    }
+}
+
+fn matched(base: &[&str], cand: &[&str]) -> Vec<(String, String, How)> {
+    let (base, cand) = (ops_of(base, Some("1")), ops_of(cand, Some("2")));
+    let matching = match_ops(&base, &cand);
+    let name = |side: &Summary, index: usize| side.ops[index].name.clone();
+    matching.pairs.iter().map(|pair| (name(&base, pair.base), name(&cand, pair.cand), pair.how)).collect()
+}
+
+#[test]
+fn ops_are_matched_by_what_they_are() {
+    let same = |how| move |base: &str, cand: &str| (base.to_owned(), cand.to_owned(), how);
+    let (same_op, renumbered) = (same(How::Same), same(How::Renumbered));
+    // Numbers were dealt again: names would match the wrong ones.
+    let base = ["fusion.1 loop f32[8] a", "dot.2 conv f32[8] b", "fusion.3 loop f32[8] c"];
+    let cand = ["fusion.1 loop f32[8] c", "fusion.2 loop f32[8] a", "dot.2 conv f32[8] b"];
+    let expected = [renumbered("fusion.1", "fusion.2"), same_op("dot.2", "dot.2"), renumbered("fusion.3", "fusion.1")];
+    assert_eq!(matched(&base, &cand), expected);
+    let how = |base: &str, cand: &str| matched(&[base], &[cand]).first().map(|pair| pair.2);
+    assert_eq!(how("fusion.1 loop f32[8] a", "add_fusion.7 loop f32[8] a"), Some(How::Renamed));
+    assert_eq!(how("fusion.1 loop f32[8] a", "fusion.7 loop f32[16] a"), Some(How::Reshaped));
+    assert_eq!(how("kernel_64_2.1 call f32[8] a", "kernel_128_4.7 call f32[16] b"), Some(How::Retuned));
+    assert_eq!(how("copy.1 data f32[8] -", "copy.1 data f32[8] -"), Some(How::SameName));
+    assert_eq!(how("a loop f32[8] a", "b loop f32[16] a"), Some(How::SameOrigin));
+    assert_eq!(how("a loop f32[8] a", "b other f32[16] c"), None);
+}
+
+#[test]
+fn names_count_in_the_same_program_only() {
+    let (base, cand) = (ops_of(&["x loop f32[8] a"], Some("1")), ops_of(&["x other f32[9] b"], Some("1")));
+    assert_eq!(match_ops(&base, &cand).pairs[0].how, How::SameProgram);
+}
+
+#[test]
+fn alike_ops_keep_their_order_and_the_odd_one_is_new() {
+    // A layer was put in between: its op is the one whose neighbours differ.
+    let base = [
+        "a.1 loop f32[1] l",
+        "fusion.1 loop f32[8] a",
+        "b.1 loop f32[2] l",
+        "fusion.2 loop f32[8] a",
+        "c.1 loop f32[3] l",
+    ];
+    let cand = [
+        "a.1 loop f32[1] l",
+        "fusion.1 loop f32[8] a",
+        "new.1 loop f32[9] n",
+        "fusion.2 loop f32[8] a",
+        "b.1 loop f32[2] l",
+        "fusion.3 loop f32[8] a",
+        "c.1 loop f32[3] l",
+    ];
+    let (base, cand) = (ops_of(&base, None), ops_of(&cand, None));
+    let matching = match_ops(&base, &cand);
+    let alone: Vec<&str> = matching.cand_only.iter().map(|&i| cand.ops[i].name.as_str()).collect();
+    assert_eq!(matching.base_only, [0_usize; 0]);
+    assert_eq!(alone.len(), 2, "{alone:?}");
+    assert!(alone.contains(&"new.1"), "{alone:?}");
+}
+
+/// A made run: `steps` steps of `ms` with a deterministic wobble of `wobble` percent,
+/// half of it one op.
+fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
+    let time = |i: u32| ms * 1e9 * (1.0 + wobble / 100.0 * (f64::from((i * 7 + phase) % 10) / 4.5 - 1.0));
+    let times: Vec<f64> = (0..steps).map(time).collect();
+    let mut run = ops_of(&["fusion.1 loop f32[8] a"], Some("1"));
+    run.ops[0].values = times.iter().map(|time| time / 2.0).collect();
+    run.ops[0].middle_ps = ms * 1e9 / 2.0;
+    run.rest = vec![RestTimes { part: Part::Idle, middle_ps: ms * 1e9 / 2.0 }];
+    run.steps =
+        StepFacts { rung: "modules".to_owned(), counted: steps as usize, middle_ps: ms * 1e9, ..StepFacts::default() };
+    let (id, title) = ("step.time_ps".to_owned(), "Step time".to_owned());
+    run.series = vec![Series { id, title, unit: Unit::Picoseconds, better: Better::Lower, values: times }];
+    run
+}
+
+#[test]
+fn a_planted_regression_is_found_and_noise_is_not() {
+    let verdict = |cand: Summary| {
+        let compared = compare(&[made(100.0, 0.5, 30, 0)], &[cand], &CompareOptions::default());
+        (compared.steps[0].change.finding, compared.ops[0].change.finding)
+    };
+    assert_eq!(verdict(made(100.0, 0.5, 30, 3)), (Finding::Noise, Finding::Noise));
+    assert_eq!(verdict(made(102.0, 0.5, 30, 3)), (Finding::Changed, Finding::Changed));
+    assert_eq!(verdict(made(98.0, 0.5, 30, 3)), (Finding::Changed, Finding::Changed));
+}
+
+#[test]
+fn several_runs_of_a_side_are_one() {
+    let base = [made(100.0, 0.2, 20, 0), made(102.0, 0.2, 20, 1)];
+    let compared = compare(&base, &[made(102.5, 0.2, 20, 2)], &CompareOptions::default());
+    assert_eq!(compared.base.steps, 40);
+    // The runs of base differ among themselves by as much.
+    assert_eq!(compared.steps[0].change.finding, Finding::Noise);
+    assert_eq!(compared.ops[0].change.base.unwrap().count, 40);
+    let found = compare(&base, &[made(110.0, 0.2, 20, 2)], &CompareOptions::default());
+    assert_eq!(found.steps[0].change.finding, Finding::Changed);
+    let attribution = found.attribution.unwrap();
+    assert_eq!((attribution.base_ps, attribution.change_ps), (101e9, 9e9));
+}
+
+#[test]
+fn nothing_compares_with_nothing() {
+    let compared = compare(&[], &[base()], &CompareOptions::default());
+    assert!(!compared.is_comparable);
+    let empty = summary("host python: PPPP");
+    let compared = compare(std::slice::from_ref(&empty), std::slice::from_ref(&empty), &CompareOptions::default());
+    assert!(compared.attribution.is_none());
+    assert!(!compared.tables().is_empty());
+}

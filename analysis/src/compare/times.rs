@@ -1,0 +1,236 @@
+//! What each op takes in each step, on the core that takes longest.
+//!
+//! ```text
+//! ops        [matmul ]  [all-gather-done]   [copy-done]
+//! in flight         [all-gather          ]
+//! time of     m m m m a a d d d d d d d d . c c c c c     a all-gather, d its done
+//! ```
+//!
+//! An instant belongs to the innermost op that runs; where none does, to a collective
+//! in flight (the one that began last), else it is idle. This is the partition of the
+//! step analysis by parts, op by op, so ops and idle time add up to the step.
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, LabelId, TimeRange, TraceModel, TrackKind};
+
+use crate::category::OpClasses;
+use crate::core_time::{Segment, innermost};
+use crate::intervals::IntervalSet;
+use crate::overlap::Traffic;
+use crate::step_parts::{Part, Parts, spans_on};
+use crate::steps::{Step, StepsReport};
+use crate::{AnalysisError, Context, Scope};
+
+/// What runs at some instant.
+struct Piece {
+    range: TimeRange,
+    label: LabelId,
+    /// The op that it executes, or the label where there is none: an index of sums.
+    subject: usize,
+    part: Part,
+    /// An execution begins here, rather than going on.
+    begins: bool,
+}
+
+/// One op over the steps.
+pub(super) struct OpSum {
+    /// One of its labels.
+    pub label: LabelId,
+    pub part: Part,
+    /// By when it first ran in the middle step.
+    pub place: u32,
+    pub runs: u64,
+    /// Over the steps of the middle half, ps.
+    pub middle: i64,
+    /// In each sampled step, ps.
+    pub values: Vec<f64>,
+}
+
+/// The steps of a run, divided.
+pub(super) struct StepTimes {
+    /// Of each step, on its critical core: its time and its parts.
+    pub steps: Vec<Option<(i64, Parts)>>,
+    /// By subject.
+    pub ops: Vec<OpSum>,
+    /// Which steps are in the middle half.
+    pub middle: Vec<usize>,
+}
+
+/// Numbers kept of all ops together.
+const MOST_VALUES: usize = 2_000_000;
+/// Steps in which ops are looked at.
+const STEPS: std::ops::RangeInclusive<usize> = 16..=256;
+
+/// Divides `chosen` steps. `None` where no device recorded ops in them.
+pub(super) fn collect(
+    cx: &Context<'_>,
+    steps: &StepsReport,
+    chosen: &[&Step],
+) -> Result<Option<StepTimes>, AnalysisError> {
+    let model = cx.model;
+    let critical = critical_cores(cx, steps, chosen);
+    let times: Vec<Option<i64>> = critical.iter().map(|on| on.map(|(_, range)| range.dur().ps())).collect();
+    if times.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let middle = middle_half(&times);
+    let most = (MOST_VALUES / (model.ops().len() + 1)).clamp(*STEPS.start(), *STEPS.end());
+    let mut sums = Sums::new(model, chosen.len(), most, &middle);
+    let mut out: Vec<Option<(i64, Parts)>> = vec![None; chosen.len()];
+    let mut cores: Vec<GroupId> = critical.iter().flatten().map(|(core, _)| *core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    let classes = OpClasses::new(model);
+    for core in cores {
+        let whole = cx.scoped(Scope::WholeTrace);
+        let Some(traffic) = Traffic::of(&whole, &classes, core)? else { continue };
+        let pieces = pieces(model, &traffic);
+        for (index, on) in critical.iter().enumerate() {
+            let Some((_, range)) = on.filter(|(on, _)| *on == core) else { continue };
+            let parts = sums.add(index, range, &pieces);
+            if let Some(slot) = out.get_mut(index) {
+                *slot = Some((range.dur().ps(), parts));
+            }
+        }
+    }
+    Ok(Some(StepTimes { steps: out, ops: sums.finish(), middle }))
+}
+
+/// Where each step took longest, and when that was by the clock of its ops.
+fn critical_cores(cx: &Context<'_>, steps: &StepsReport, chosen: &[&Step]) -> Vec<Option<(GroupId, TimeRange)>> {
+    let mut critical: BTreeMap<u32, (GroupId, TimeRange)> = BTreeMap::new();
+    let has_ops = |core: GroupId| {
+        let tracks = cx.model.tracks_of(core).into_iter();
+        tracks
+            .filter(|&track| cx.model.track(track).kind == TrackKind::Ops)
+            .any(|track| cx.model.slices_on(track).next().is_some())
+    };
+    for core in cx.tensor_cores().into_iter().filter(|&core| has_ops(core)) {
+        for (index, range) in spans_on(cx, steps, core) {
+            let Some(step) = steps.steps.get(index) else { continue };
+            let longest = critical.entry(step.number).or_insert((core, range));
+            if range.dur() > longest.1.dur() {
+                *longest = (core, range);
+            }
+        }
+    }
+    chosen.iter().map(|step| critical.get(&step.number).copied()).collect()
+}
+
+/// The steps whose time is neither in the lowest nor in the highest quarter.
+fn middle_half(times: &[Option<i64>]) -> Vec<usize> {
+    let mut order: Vec<(i64, usize)> =
+        times.iter().enumerate().filter_map(|(index, time)| Some(((*time)?, index))).collect();
+    order.sort_unstable();
+    let quarter = order.len() / 4;
+    let middle = order.get(quarter..order.len() - quarter).unwrap_or_default();
+    middle.iter().map(|(_, index)| *index).collect()
+}
+
+/// Disjoint, in time order.
+fn pieces(model: &TraceModel, traffic: &Traffic) -> Vec<Piece> {
+    let subject = |label: LabelId| match model.label(label).op {
+        Some(op) => op.index(),
+        None => model.ops().len() + label.index(),
+    };
+    let op_piece = |segment: &Segment| {
+        let slice = model.slice(segment.slice);
+        Piece {
+            range: segment.range,
+            label: slice.label_id(),
+            subject: subject(slice.label_id()),
+            part: Part::of(&segment.class),
+            begins: slice.measured_range().start == segment.range.start,
+        }
+    };
+    let mut pieces: Vec<Piece> = traffic.time.segments.iter().map(op_piece).collect();
+    let busy: IntervalSet = traffic.time.segments.iter().map(|segment| segment.range).collect();
+    let flights = traffic.in_flight.iter().filter(|span| span.class.is_collective());
+    let spans = flights.map(|span| (span.range, Segment { range: span.range, slice: span.slice, class: span.class }));
+    for flight in innermost(spans.collect()) {
+        let label = model.slice(flight.slice).label_id();
+        let subject = subject(label);
+        let unhidden = IntervalSet::of(flight.range).subtract(&busy.clip(flight.range));
+        let exposed = |&range: &TimeRange| Piece { range, label, subject, part: Part::ExposedComm, begins: false };
+        pieces.extend(unhidden.ranges().iter().map(exposed));
+    }
+    pieces.sort_by_key(|piece| piece.range.start);
+    pieces
+}
+
+struct Sums {
+    /// By subject: where its sum is.
+    index: Vec<Option<u32>>,
+    ops: Vec<OpSum>,
+    is_middle: Vec<bool>,
+    /// Where the values of a step go, of those that are sampled.
+    sample: Vec<Option<usize>>,
+    samples: usize,
+    /// The step whose order of ops counts.
+    reference: Option<usize>,
+    places: u32,
+}
+
+impl Sums {
+    fn new(model: &TraceModel, steps: usize, most: usize, middle: &[usize]) -> Self {
+        let samples = steps.min(most);
+        let mut sample = vec![None; steps];
+        for i in 0..samples {
+            if let Some(slot) = sample.get_mut(i * steps / samples) {
+                *slot = Some(i);
+            }
+        }
+        let mut is_middle = vec![false; steps];
+        for &step in middle {
+            if let Some(slot) = is_middle.get_mut(step) {
+                *slot = true;
+            }
+        }
+        let index = vec![None; model.ops().len() + model.labels().len()];
+        let reference = middle.get(middle.len().saturating_sub(1) / 2).copied();
+        Self { index, ops: Vec::new(), is_middle, sample, samples, reference, places: 0 }
+    }
+
+    fn add(&mut self, step: usize, range: TimeRange, pieces: &[Piece]) -> Parts {
+        let from = pieces.partition_point(|piece| piece.range.end <= range.start);
+        let inside = pieces.get(from..).unwrap_or_default().iter().take_while(|piece| piece.range.start < range.end);
+        let is_middle = self.is_middle.get(step).copied().unwrap_or_default();
+        let sample = self.sample.get(step).copied().flatten();
+        let mut parts = Parts::default();
+        for piece in inside {
+            let Some(own) = piece.range.intersect(range).map(|own| own.dur().ps()) else { continue };
+            parts.add(piece.part, own);
+            let Some(slot) = self.index.get_mut(piece.subject) else { continue };
+            let at = *slot.get_or_insert(self.ops.len() as u32) as usize;
+            if at == self.ops.len() {
+                let (label, part) = (piece.label, piece.part);
+                let values = vec![0.0; self.samples];
+                self.ops.push(OpSum { label, part, place: u32::MAX, runs: 0, middle: 0, values });
+            }
+            let Some(op) = self.ops.get_mut(at) else { continue };
+            if is_middle {
+                op.middle += own;
+                op.runs += u64::from(piece.begins);
+            }
+            if self.reference == Some(step) && op.place == u32::MAX {
+                op.place = self.places;
+                self.places += 1;
+            }
+            if let Some(value) = sample.and_then(|sample| op.values.get_mut(sample)) {
+                *value += own as f64;
+            }
+        }
+        parts.add(Part::Idle, range.dur().ps() - parts.total());
+        parts
+    }
+
+    /// Those that the reference step does not have come last, as they came.
+    fn finish(mut self) -> Vec<OpSum> {
+        for op in self.ops.iter_mut().filter(|op| op.place == u32::MAX) {
+            op.place = self.places;
+            self.places += 1;
+        }
+        self.ops
+    }
+}

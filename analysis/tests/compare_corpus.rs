@@ -1,0 +1,107 @@
+//! Comparisons of real captures.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+
+use std::path::PathBuf;
+
+use analysis::compare::{CompareOptions, Comparison, Finding, How, Summary, Weight, compare};
+use analysis::step_parts::{Part, StepParts};
+use analysis::{Context, Options, ReportCache, Scope};
+use importers::{ImportOptions, Progress};
+
+/// The real captures, or `None`, said once, where this machine has none.
+fn corpus() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
+    assert!(!is_required, "{} is required but absent", path.display());
+    println!("skipped: {} is absent", path.display());
+    None
+}
+
+fn summary(name: &str) -> Option<Summary> {
+    let path = corpus()?.join(name);
+    let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let summary = Summary::of(&cx).unwrap();
+    if let Ok(parts) = cx.report::<StepParts>() {
+        agrees_with_parts(name, &summary, &parts);
+    }
+    Some(summary)
+}
+
+/// Ops, the rest and idle time of a summary are those of the step analysis.
+fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::step_parts::StepPartsReport) {
+    let class = &parts.classes[0];
+    for part in &class.parts {
+        let id = format!("step.{}", part.part.id());
+        let median = summary.series(&id).map_or(Some(0.0), |series| analysis::stats::median(&series.values));
+        assert_eq!(median, Some(part.median_ps), "{name} {id}");
+    }
+}
+
+fn both(base: &str, cand: &str) -> Option<Comparison> {
+    Some(compare(&[summary(base)?], &[summary(cand)?], &CompareOptions::default()))
+}
+
+const ALL: [&str; 8] = [
+    "tpu/v5e_matmul.xplane.pb",
+    "tpu/v5e_matmul.trace.json.gz",
+    "tpu/v6e_x4_host_offload.xplane.pb",
+    "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+    "tpu/v7x_vllm_tp2_a.trace.json.gz",
+    "tpu/v7x_vllm_tp2_b.trace.json.gz",
+    "host/jax_cpu_transformer_recompiles.xplane.pb",
+    "gpu/tf2_8xV100.xplane.pb",
+];
+
+#[test]
+fn every_capture_adds_up_and_equals_itself_and_its_saved_summary() {
+    for name in ALL {
+        let Some(run) = summary(name) else { return };
+        let ops: f64 = run.ops.iter().map(|op| op.middle_ps).sum();
+        let rest: f64 = run.rest.iter().map(|rest| rest.middle_ps).sum();
+        if !run.ops.is_empty() {
+            assert!((ops + rest - run.steps.middle_ps).abs() < 1.0, "{name}: {ops} + {rest}");
+        }
+        let saved = run.clone().shortened(50, 5).to_json().unwrap();
+        for other in [run.clone(), Summary::from_json(&saved).unwrap()] {
+            let compared = compare(&[run.clone()], &[other], &CompareOptions::default());
+            assert!(compared.is_comparable && compared.differences.is_empty(), "{name}: {:?}", compared.differences);
+            let steady = |finding: Finding| !matches!(finding, Finding::Changed | Finding::OneSided);
+            assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{name}");
+            assert!(compared.ops.iter().all(|op| op.change.change == Some(0.0) && steady(op.change.finding)), "{name}");
+            assert!(compared.values.iter().all(|value| value.change.change == Some(0.0)), "{name}");
+            let families = compared.attribution.iter().flat_map(|attribution| &attribution.families);
+            assert!(families.map(|family| family.change_ps.abs()).sum::<f64>() < 1.0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn one_session_in_two_formats_is_equal() {
+    let Some(compared) = both("tpu/v5e_matmul.trace.json.gz", "tpu/v5e_matmul.xplane.pb") else { return };
+    assert!(compared.differences.iter().all(|found| found.weight == Weight::Note), "{:?}", compared.differences);
+    assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{:?}", compared.steps);
+    assert_eq!(compared.ops.len(), 6);
+    assert!(compared.ops.iter().all(|op| op.how == Some(How::SameProgram) && op.change.change == Some(0.0)));
+}
+
+#[test]
+fn a_quantized_model_is_another_program() {
+    let Some(compared) = both("tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz") else { return };
+    let shapes = compared.differences.iter().find(|found| found.id == "shapes").unwrap();
+    assert_eq!(shapes.weight, Weight::Care);
+    let attribution = compared.attribution.unwrap();
+    assert!((attribution.change_ps / 1e9 + 1.417).abs() < 0.001, "{}", attribution.change_ps);
+    let sum: f64 = attribution.families.iter().map(|family| family.change_ps).sum();
+    assert!((sum - attribution.change_ps).abs() < 1.0);
+    // Matrices moved from XLA's fusions into kernels; the attention kernel has other blocks.
+    let parts = attribution.parts();
+    assert_eq!((parts[0].0, parts[1].0), (Part::MatMul, Part::Kernel));
+    let attention = compared.ops.iter().filter(|op| op.how == Some(How::Retuned)).count();
+    assert!(attention >= 64, "{attention}");
+    assert_eq!(compared.steps[0].change.finding, Finding::Untested);
+}

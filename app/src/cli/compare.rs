@@ -1,0 +1,179 @@
+//! `systole compare`: two runs side by side.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use analysis::Scope;
+use analysis::compare::{CompareOptions, Comparison, Input, Summary, TestOptions, compare};
+use clap::Args;
+use importers::ImportOptions;
+
+use super::Talk;
+use super::args::{AssumeArgs, Format, OutputArgs};
+use super::failure::{Failure, Outcome};
+use super::{loading, output};
+use crate::render::{InputFile, comparison};
+use crate::session::Session;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The run to compare with: a profile, a run or log directory, or a saved summary
+    #[arg(value_name = "BASE", required_unless_present = "base")]
+    pub first: Option<PathBuf>,
+    /// The run to judge
+    #[arg(value_name = "CAND", required_unless_present = "cand")]
+    pub second: Option<PathBuf>,
+    /// More runs to compare with; of a log directory all runs; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub base: Vec<PathBuf>,
+    /// More runs to judge, likewise
+    #[arg(long, value_name = "PATH")]
+    pub cand: Vec<PathBuf>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub test: TestArgs,
+}
+
+/// When a difference counts.
+#[derive(Debug, Args)]
+pub struct TestArgs {
+    /// Chance of calling noise a change
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    pub alpha: f64,
+    /// Changes below this part of the step do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    pub min_effect: f64,
+    /// Compare also what is not comparable
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl TestArgs {
+    /// What they mean.
+    pub fn options(&self) -> Result<CompareOptions, Failure> {
+        if !(self.alpha > 0.0 && self.alpha < 1.0) {
+            return Err(Failure::Usage("--alpha: write a probability between 0 and 1: 0.05".to_owned()));
+        }
+        if !(self.min_effect.is_finite() && self.min_effect >= 0.0) {
+            return Err(Failure::Usage("--min-effect: write a part of the step in percent: 0.5".to_owned()));
+        }
+        let test = TestOptions { alpha: self.alpha, min_effect_percent: self.min_effect, ..TestOptions::default() };
+        Ok(CompareOptions { test, force: self.force, ..CompareOptions::default() })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
+    let options = args.test.options()?;
+    output::check(&args.output)?;
+    let (base, cand) = sides(args)?;
+    let format = args.output.format;
+    let base = summaries(&base, &args.assume, format, talk)?;
+    let cand = summaries(&cand, &args.assume, format, talk)?;
+    let compared = compare(&base, &cand, &options);
+    output::write_as(&args.output, talk, |format, layout| {
+        Ok(match format {
+            Format::Text => comparison::text(&compared, layout),
+            Format::Md => comparison::markdown(&compared, layout),
+            Format::Csv => comparison::comma_separated(&compared),
+            Format::Json => comparison::json(&compared).map_err(|error| Failure::Internal(error.to_string()))?,
+        })
+    })?;
+    Ok(match doubt(&compared) {
+        Some(why) if args.output.strict => Outcome::Inconclusive(why),
+        _ => Outcome::Done,
+    })
+}
+
+/// Why nothing can be concluded, if so.
+fn doubt(compared: &Comparison) -> Option<String> {
+    if !compared.is_comparable {
+        return Some(compared.statement.clone());
+    }
+    let (steps, needed) = (compared.base.steps.min(compared.cand.steps), compared.options.test.min_steps);
+    (steps < needed).then(|| format!("{steps} steady steps on a side, and a conclusion needs {needed}"))
+}
+
+/// An input, and whether all runs of a log directory count.
+type Wanted<'a> = (&'a Path, bool);
+
+/// `BASE CAND`, more of each by name; one path alone is the side that no name gives.
+fn sides(args: &CompareArgs) -> Result<(Vec<Wanted<'_>>, Vec<Wanted<'_>>), Failure> {
+    let mut base: Vec<Wanted<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
+    let mut cand: Vec<Wanted<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
+    match (&args.first, &args.second) {
+        (Some(first), Some(second)) => {
+            base.insert(0, (first, false));
+            cand.insert(0, (second, false));
+        }
+        (Some(only), None) if base.is_empty() => base.push((only, false)),
+        (Some(only), None) => cand.insert(0, (only, false)),
+        (None, _) => {}
+    }
+    if base.is_empty() || cand.is_empty() {
+        return Err(Failure::Usage("name a run of each side: systole compare BASE CAND".to_owned()));
+    }
+    Ok((base, cand))
+}
+
+/// Largest summary that is read: ten thousand ops in as many steps as are kept.
+const MAX_SUMMARY: u64 = 256 << 20;
+
+/// Every run of a side.
+fn summaries(paths: &[Wanted<'_>], assume: &AssumeArgs, format: Format, talk: &Talk) -> Result<Vec<Summary>, Failure> {
+    let mut out = Vec::new();
+    for &(path, all_runs) in paths {
+        if let Some(saved) = saved(path)? {
+            out.push(saved);
+            continue;
+        }
+        for run in runs(path, all_runs) {
+            let session = loading::open_path(path, run, assume, format, talk)?;
+            out.push(summary_of(&session)?);
+        }
+    }
+    Ok(out)
+}
+
+/// The runs of a log directory; otherwise the path as it is.
+fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
+    let located = if all && path.is_dir() { importers::locate(path, &ImportOptions::default()).ok() } else { None };
+    match located {
+        Some(located) if !located.other_runs.is_empty() => {
+            let mut names: Vec<_> = located.run.into_iter().chain(located.other_runs).map(Some).collect();
+            names.sort();
+            names
+        }
+        _ => vec![None],
+    }
+}
+
+/// A saved summary, if the file is meant to be one.
+pub fn saved(path: &Path) -> Result<Option<Summary>, Failure> {
+    const HEAD: u64 = 4096;
+    let mut head = Vec::new();
+    let opened = if path.is_file() { File::open(path).ok() } else { None };
+    let Some(mut file) = opened else { return Ok(None) };
+    // What cannot be read here is reported by the import.
+    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() || !Summary::is_meant(&head) {
+        return Ok(None);
+    }
+    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+    file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(head).map_err(|error| wrong(error.to_string()))?;
+    Summary::from_json(&text).map(Some).map_err(|error| wrong(error.to_string()))
+}
+
+/// The summary of a trace, with the fingerprints of its files.
+pub fn summary_of(session: &Session) -> Result<Summary, Failure> {
+    let cx = session.context(Scope::WholeTrace);
+    let mut summary = Summary::of(&cx).map_err(|error| Failure::Internal(error.to_string()))?;
+    let input = |file: InputFile| Input { name: file.name, format: file.format.to_owned(), sha256: file.sha256 };
+    summary.inputs = InputFile::all(session).into_iter().map(input).collect();
+    Ok(summary)
+}
