@@ -23,6 +23,7 @@ pub mod doctor;
 pub mod expected;
 pub mod framework;
 pub mod gaps;
+pub mod gates;
 pub mod hardware_counters;
 pub mod hints;
 pub mod hlo;

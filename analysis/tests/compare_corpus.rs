@@ -68,7 +68,7 @@ fn every_capture_adds_up_and_equals_itself_and_its_saved_summary() {
         }
         let saved = run.clone().shortened(50, 5).to_json().unwrap();
         for other in [run.clone(), Summary::from_json(&saved).unwrap()] {
-            let compared = compare(&[run.clone()], &[other], &CompareOptions::default());
+            let compared = compare(std::slice::from_ref(&run), &[other], &CompareOptions::default());
             assert!(compared.is_comparable && compared.differences.is_empty(), "{name}: {:?}", compared.differences);
             let steady = |finding: Finding| !matches!(finding, Finding::Changed | Finding::OneSided);
             assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{name}");

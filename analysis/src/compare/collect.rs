@@ -43,7 +43,7 @@ impl Summary {
         if let Some(divided) = &divided {
             add_ops(cx.model, divided, &mut summary);
         }
-        Ok(summary)
+        Ok(summary.rounded())
     }
 }
 

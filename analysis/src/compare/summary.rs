@@ -320,8 +320,27 @@ impl Summary {
             }
         }
         self.rest.sort_by_key(|rest| rest.part);
+        self.rounded()
+    }
+
+    /// Every number to twelve digits: these are read back from JSON as they were
+    /// written, by any reader, so that a run equals its saved summary.
+    pub(super) fn rounded(mut self) -> Self {
+        let ops = self.ops.iter_mut().flat_map(|op| op.values.iter_mut().chain([&mut op.middle_ps, &mut op.runs]));
+        let series = self.series.iter_mut().flat_map(|series| &mut series.values);
+        let values = self.values.iter_mut().filter_map(|value| value.value.as_mut());
+        let rest = self.rest.iter_mut().map(|rest| &mut rest.middle_ps);
+        let programs = self.facts.programs.iter_mut().map(|program| &mut program.time_ps);
+        for number in ops.chain(series).chain(values).chain(rest).chain(programs).chain([&mut self.steps.middle_ps]) {
+            *number = twelve_digits(*number);
+        }
         self
     }
+}
+
+fn twelve_digits(number: f64) -> f64 {
+    // Whole picoseconds below 2^53 are exact as they are.
+    if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) }
 }
 
 /// At most `most` of `values`, evenly spread, in their order.

@@ -26,7 +26,7 @@ fn base() -> Summary {
     summary(&format!(
         "
         steps: 000000000000111111111111
-        modules: MMMMMMMMMMMMMMMMMMMMMMMM
+        modules: MMMMMMMMMMM.MMMMMMMMMMM.
         ops  : mmmmsvv...d.mmmmsvv...d.
         async: .....fffff.......fffff..
         {LEGEND}
@@ -41,7 +41,7 @@ fn cand() -> Summary {
     summary(&format!(
         "
         steps: 00000000000001111111111111
-        modules: MMMMMMMMMMMMMMMMMMMMMMMMMM
+        modules: MMMMMMMMMMMM.MMMMMMMMMMMM.
         ops  : mmmmmmsvv..d.mmmmmmsvv..d.
         async: .......ffff.........ffff..
         {legend}

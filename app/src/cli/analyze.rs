@@ -10,7 +10,7 @@ use trace_model::GroupKind;
 use super::Talk;
 use super::args::{AnalyzeArgs, InputArgs, ScopeArgs, StepsArg};
 use super::failure::{Failure, Outcome};
-use super::{loading, output};
+use super::{gate, loading, output};
 use crate::render::{Document, View};
 use crate::session::Session;
 
@@ -18,15 +18,22 @@ use crate::session::Session;
 pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     check_names(&args.only)?;
     output::check(&args.output)?;
-    let session = loading::open(&args.input, args.output.format, talk)?;
+    let mut input = args.input.clone();
+    // One file holds budgets and suppressions.
+    input.assume.config = input.assume.config.or_else(|| args.gates.budget.clone());
+    let session = loading::open(&input, args.output.format, talk)?;
     check_scope(&session, &args.input, &args.scope)?;
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
     let view = if args.only.is_empty() { View::Summary } else { View::Tables };
-    let document = Document::new(&session, args.scope.scope(), &ids, view);
+    let mut document = Document::new(&session, args.scope.scope(), &ids, view);
+    document.gated = gate::judge(&session, &args.gates, &input.assume, &args.output, talk)?;
     output::write(&document, &args.output, talk)?;
-    if let Some(failed) = too_severe(&session, args) {
-        return Ok(Outcome::Failed(failed));
+    if let Some(outcome) = gate::conclude(&document, &args.gates, args.output.strict, talk)? {
+        return Ok(outcome);
+    }
+    if let Some(why) = too_severe(&session, args).filter(|_| !args.gates.exit_zero) {
+        return Ok(Outcome::Failed { why, code: args.gates.exit_code_on_fail });
     }
     Ok(match document.doubt() {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),

@@ -13,6 +13,9 @@ use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::chip_arg::ChipArg;
 use super::compare::CompareArgs;
+use super::gate::GateArgs;
+use super::init::InitArgs;
+use super::schema::SchemaArgs;
 use super::summarize::SummarizeArgs;
 use super::whatif::WhatifArgs;
 
@@ -27,7 +30,7 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 path missing or unreadable, \
-4 input damaged or of unknown format, 10 a hint as severe as --fail-on, 11 inconclusive (only with --strict), 130 interrupted.";
+4 input damaged or of unknown format, 10 a gate failed or a hint is as severe as --fail-on, 11 inconclusive (only with --strict), 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -35,6 +38,10 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// What changed between two runs, whether it is more than noise, and where the time went
     Compare(CompareArgs),
+    /// Write a commented systole.toml whose limits are those of a good run
+    Init(InitArgs),
+    /// JSON Schemas of what other programs read and write
+    Schema(SchemaArgs),
     /// Keep what a comparison needs of a run: small JSON to commit as a baseline
     Summarize(SummarizeArgs),
     /// How far this trace can be trusted: what is missing, what was mended, where memory goes
@@ -67,7 +74,7 @@ pub struct TalkArgs {
     pub jobs: Option<u16>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct InputArgs {
     /// A profile, a run or log directory, or a pattern in quotes
     pub path: PathBuf,
@@ -79,7 +86,7 @@ pub struct InputArgs {
 }
 
 /// What holds for all inputs and all reports.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct AssumeArgs {
     /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
     #[arg(long, value_name = "CLOCK")]
@@ -156,6 +163,8 @@ pub struct AnalyzeArgs {
     /// Exit with 10 where a hint is as severe as this, or more
     #[arg(long, value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<SeverityArg>,
+    #[command(flatten)]
+    pub gates: GateArgs,
 }
 
 #[derive(Debug, Args)]
@@ -270,19 +279,51 @@ pub enum Format {
     Md,
 }
 
+/// What a file is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileFormat {
+    /// For reading on a terminal.
+    Text,
+    /// Everything, for programs.
+    Json,
+    /// Tables, for spreadsheets.
+    Csv,
+    /// For pull requests.
+    Md,
+    /// Gates as test cases, for CI.
+    Junit,
+    /// Hints and failed gates at their source, for code hosts.
+    Sarif,
+    /// One page with pictures, without network.
+    Html,
+}
+
+impl From<Format> for FileFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Json => Self::Json,
+            Format::Csv => Self::Csv,
+            Format::Md => Self::Md,
+        }
+    }
+}
+
 /// `json=report.json`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
-    pub format: Format,
+    pub format: FileFormat,
     pub path: PathBuf,
 }
 
 impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("write FORMAT=PATH with one of the formats text, json, csv, md, not {text:?}");
+        let wrong = || {
+            format!("write FORMAT=PATH with one of the formats text, json, csv, md, junit, sarif, html, not {text:?}")
+        };
         let (format, path) = text.split_once('=').ok_or_else(wrong)?;
-        let format = <Format as ValueEnum>::from_str(format, false).map_err(|_unknown| wrong())?;
+        let format = <FileFormat as ValueEnum>::from_str(format, false).map_err(|_unknown| wrong())?;
         if path.is_empty() || Path::new(path).file_name().is_none() {
             return Err(wrong());
         }
@@ -402,7 +443,7 @@ mod tests {
 
     #[test]
     fn outputs_name_a_format_and_a_file() {
-        assert_eq!("json=a=b".parse(), Ok(OutputFile { format: Format::Json, path: "a=b".into() }));
+        assert_eq!("json=a=b".parse(), Ok(OutputFile { format: FileFormat::Json, path: "a=b".into() }));
         for wrong in ["json", "xml=a", "json=", "=a", "json=dir/.."] {
             assert!(wrong.parse::<OutputFile>().is_err(), "{wrong}");
         }

@@ -10,7 +10,7 @@ use clap::Args;
 use importers::ImportOptions;
 
 use super::Talk;
-use super::args::{AssumeArgs, Format, OutputArgs};
+use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
 use super::failure::{Failure, Outcome};
 use super::{loading, output};
 use crate::render::{InputFile, comparison};
@@ -78,10 +78,13 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let compared = compare(&base, &cand, &options);
     output::write_as(&args.output, talk, |format, layout| {
         Ok(match format {
-            Format::Text => comparison::text(&compared, layout),
-            Format::Md => comparison::markdown(&compared, layout),
-            Format::Csv => comparison::comma_separated(&compared),
-            Format::Json => comparison::json(&compared).map_err(|error| Failure::Internal(error.to_string()))?,
+            FileFormat::Text => comparison::text(&compared, layout),
+            FileFormat::Md => comparison::markdown(&compared, layout),
+            FileFormat::Csv => comparison::comma_separated(&compared),
+            FileFormat::Junit => return Err(output::only_analyze("junit")),
+            FileFormat::Sarif => return Err(output::only_analyze("sarif")),
+            FileFormat::Html => return Err(output::only_analyze("html")),
+            FileFormat::Json => comparison::json(&compared).map_err(|error| Failure::Internal(error.to_string()))?,
         })
     })?;
     Ok(match doubt(&compared) {
@@ -125,7 +128,12 @@ fn sides(args: &CompareArgs) -> Result<(Vec<Wanted<'_>>, Vec<Wanted<'_>>), Failu
 const MAX_SUMMARY: u64 = 256 << 20;
 
 /// Every run of a side.
-fn summaries(paths: &[Wanted<'_>], assume: &AssumeArgs, format: Format, talk: &Talk) -> Result<Vec<Summary>, Failure> {
+pub fn summaries(
+    paths: &[Wanted<'_>],
+    assume: &AssumeArgs,
+    format: Format,
+    talk: &Talk,
+) -> Result<Vec<Summary>, Failure> {
     let mut out = Vec::new();
     for &(path, all_runs) in paths {
         if let Some(saved) = saved(path)? {

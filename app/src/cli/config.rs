@@ -17,6 +17,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression};
 use analysis::hints::{HintOptions, Suppression, rule, rules};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};
@@ -38,6 +39,14 @@ struct Config {
     thresholds: BTreeMap<String, f64>,
     #[serde(default)]
     suppress: Vec<Suppress>,
+    #[serde(default)]
+    defaults: Defaults,
+    #[serde(default)]
+    budget: Vec<Budget>,
+    #[serde(default)]
+    regression: Vec<Regression>,
+    #[serde(default)]
+    comparable: Comparable,
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,6 +74,35 @@ pub fn hints(named: Option<&Path>, talk: &Talk) -> Result<HintOptions, Failure> 
     Ok(options)
 }
 
+/// The gates of a file.
+pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
+    let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
+    gates_of(&read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
+}
+
+fn gates_of(text: &str) -> Result<GateConfig, String> {
+    let Config { defaults, budget, regression, comparable, .. } = config_of(text)?;
+    let gates = GateConfig { defaults, budget, regression, comparable };
+    gates.check().map_err(|error| error.to_string())?;
+    Ok(gates)
+}
+
+fn config_of(text: &str) -> Result<Config, String> {
+    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    match config.version {
+        Some(version) if version != 1 => Err(format!("version {version} is not known: this program reads version 1")),
+        _ => Ok(config),
+    }
+}
+
+/// Steps to leave out at the begin, where the file that the user names or the one in
+/// the working directory says so.
+pub fn warmup_steps(named: Option<&Path>) -> Option<u32> {
+    let path = named.unwrap_or(Path::new(FILE_NAME));
+    // A file that cannot be used is reported where hints are read.
+    config_of(&read(path).ok()?).ok()?.defaults.warmup_steps
+}
+
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
@@ -76,10 +114,7 @@ fn read(path: &Path) -> io::Result<String> {
 
 /// What the file says on the day `today`, and the hints whose suppression is over.
 fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
-    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
-    if let Some(version) = config.version.filter(|&version| version != 1) {
-        return Err(format!("version {version} is not known: this program reads version 1"));
-    }
+    let config = config_of(text)?;
     let known = |id: &str| rules().iter().flat_map(|rule| rule.thresholds).any(|threshold| threshold.id == id);
     if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
         return Err(format!("no threshold is called {id:?}; `systole explain ID` lists those of a hint"));
@@ -169,6 +204,27 @@ mod tests {
     }
 
     #[test]
+    fn gates_are_read_and_mistakes_refused() {
+        let text = "[defaults]\naggregate = \"p90\"\nwarmup_steps = 5\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 412.0\n\
+                    [[regression]]\nop = \"re:^all-gather\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\n\
+                    [comparable]\nrequire = [\"device_type\", \"module_fingerprint\"]\n";
+        let gates = gates_of(text).unwrap();
+        assert_eq!((gates.budget[0].max, gates.regression[0].max_increase_pct), (Some(412.0), Some(10.0)));
+        assert_eq!(gates.defaults.warmup_steps, Some(5));
+        // The same file is read for hints.
+        assert!(hints_of(text).is_ok());
+        for (text, word) in [
+            ("[[budget]]\nmetric = \"step.time_ms\"", "max or min"),
+            ("[[budget]]\nmetrics = \"x\"", "metrics"),
+            ("[comparable]\nrequire = [\"colour\"]", "colour"),
+            ("[defaults]\nlevel = \"fatal\"", "fatal"),
+        ] {
+            let error = gates_of(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_named_with_their_cure() {
         for (text, word) in [
             ("version = 2", "version 2"),
@@ -178,7 +234,7 @@ mod tests {
             ("[[suppress]]\nhint = \"K25\"", "reason"),
             ("[[suppress]]\nhint = \"K25\"\nreason = \" \"", "reason"),
             ("[[suppress]]\nhint = \"K25\"\nreason = \"x\"\nuntil = 12:00:00", "date"),
-            ("[[budget]]\nmetric = \"x\"", "budget"),
+            ("[[budgets]]\nmetric = \"x\"", "budgets"),
             ("thresholds = 3", "thresholds"),
         ] {
             let error = hints_of(text).unwrap_err();

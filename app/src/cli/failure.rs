@@ -11,8 +11,13 @@ pub enum Outcome {
     Done,
     /// Done, but `--strict` asks for more than the trace can tell.
     Inconclusive(String),
-    /// Done, and what was found is worse than `--fail-on` allows.
-    Failed(String),
+    /// Done, and what was found is worse than `--fail-on` or a gate allows.
+    Failed {
+        /// What was found.
+        why: String,
+        /// To exit with.
+        code: u8,
+    },
 }
 
 /// Why a command cannot do its work.

@@ -36,7 +36,10 @@ pub fn open_path(
     talk: &Talk,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
-    let options = Options { hints: config::hints(assume.config.as_deref(), talk)?, ..assume.options() };
+    let mut options = Options { hints: config::hints(assume.config.as_deref(), talk)?, ..assume.options() };
+    if options.warmup_steps == 0 {
+        options.warmup_steps = config::warmup_steps(assume.config.as_deref()).unwrap_or(0);
+    }
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
     let opened = Session::open(path, &assume.import(run), options, &progress);

@@ -11,9 +11,12 @@ mod doctor;
 mod explain;
 mod failure;
 mod formats;
+pub(crate) mod gate;
+mod init;
 mod loading;
 mod open;
 mod output;
+mod schema;
 mod summarize;
 mod whatif;
 
@@ -49,6 +52,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let result = match cli.command {
         Command::Analyze(args) => analyze::run(&args, &talk),
+        Command::Init(args) => init::run(&args, &talk),
+        Command::Schema(args) => schema::run(&args),
         Command::Compare(args) => compare::run(&args, &talk),
         Command::Summarize(args) => summarize::run(&args, &talk),
         Command::Doctor(args) => doctor::run(&args, &talk),
@@ -64,9 +69,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             talk.error(&format!("inconclusive: {why}"));
             ExitCode::from(11)
         }
-        Ok(Outcome::Failed(why)) => {
+        Ok(Outcome::Failed { why, code }) => {
             talk.error(&format!("failed: {why}"));
-            ExitCode::from(10)
+            ExitCode::from(code)
         }
         Err(failure) => {
             talk.error(&failure.to_string());
@@ -124,6 +129,12 @@ impl Talk {
         if self.warns() {
             self.say("warning: ", "33", text);
         }
+    }
+
+    /// A line for the CI that runs this, whatever the user wants to hear.
+    #[expect(clippy::print_stderr, reason = "the one place that talks")]
+    pub fn command(line: &str) {
+        eprintln!("{line}");
     }
 
     fn error(&self, text: &str) {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::Talk;
-use super::args::{Format, OutputArgs, OutputFile};
+use super::args::{FileFormat, OutputArgs, OutputFile};
 use super::failure::Failure;
 use crate::render::{self, Document, Layout, Style};
 
@@ -41,7 +41,7 @@ pub fn write(document: &Document, output: &OutputArgs, talk: &Talk) -> Result<()
 pub fn write_as(
     output: &OutputArgs,
     talk: &Talk,
-    rendered: impl Fn(Format, &Layout) -> Result<String, Failure>,
+    rendered: impl Fn(FileFormat, &Layout) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     for OutputFile { format, path } in &output.output {
         let layout = Layout { width: FILE_WIDTH, top: output.top, style: Style::PLAIN };
@@ -54,16 +54,34 @@ pub fn write_as(
         .map_or(FILE_WIDTH, |(width, _)| usize::from(width.0))
         .clamp(MIN_WIDTH, MAX_WIDTH);
     let layout = Layout { width, top: output.top, style };
-    print(&rendered(output.format, &layout)?)
+    print(&rendered(output.format.into(), &layout)?)
 }
 
-fn rendered(document: &Document, format: Format, layout: &Layout) -> Result<String, Failure> {
+fn rendered(document: &Document, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
     Ok(match format {
-        Format::Text => render::text::document(document, layout),
-        Format::Json => render::json::document(document).map_err(|error| Failure::Internal(error.to_string()))?,
-        Format::Csv => render::csv::document(document),
-        Format::Md => render::md::document(document, layout),
+        FileFormat::Text => render::text::document(document, layout),
+        FileFormat::Json => render::json::document(document).map_err(internal)?,
+        FileFormat::Csv => render::csv::document(document),
+        FileFormat::Md => render::md::document(document, layout),
+        FileFormat::Junit => match &document.gated {
+            Some(gated) => render::junit::junit(&gated.report, &gated.run, gated.comparison.as_ref()),
+            None => return Err(only_analyze("junit")),
+        },
+        FileFormat::Sarif => match &document.gated {
+            Some(_) => render::sarif::of(document).map_err(internal)?,
+            None => return Err(only_analyze("sarif")),
+        },
+        FileFormat::Html => match &document.gated {
+            Some(gated) => render::html::page(document, gated),
+            None => return Err(only_analyze("html")),
+        },
     })
+}
+
+/// Some formats are about what only one command knows.
+pub fn only_analyze(format: &str) -> Failure {
+    Failure::Usage(format!("{format} is written by systole analyze"))
 }
 
 /// Prints data. A reader that has seen enough (`| head`) is success.

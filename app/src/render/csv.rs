@@ -1,7 +1,7 @@
 //! Tables as comma-separated values (RFC 4180), exact and unscaled, units in the
 //! column names.
 
-use analysis::{Cell, Table};
+use analysis::{Cell, Table, Tabular as _};
 
 use super::Document;
 
@@ -9,6 +9,9 @@ use super::Document;
 /// begins with a line `# analysis.table: title` and ends with an empty line.
 pub fn document(document: &Document) -> String {
     let mut tables = Vec::new();
+    if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
+        tables.extend(gated.report.tables().into_iter().map(|table| ("gates", table)));
+    }
     for section in document.sections() {
         if let Ok(report) = &section.result {
             tables.extend(report.tables().into_iter().map(|table| (section.id, table)));

@@ -7,6 +7,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use analysis::compare::{Comparison, Summary};
+use analysis::gates::GatesReport;
 use analysis::{ANALYSES, AnalysisEntry, AnalysisError, Report, Scope};
 use sha2::{Digest as _, Sha256};
 
@@ -31,8 +33,22 @@ pub struct Document {
     pub scope: Scope,
     /// What its text shows.
     pub view: View,
+    /// Its gates, where they are asked for.
+    pub gated: Option<Gated>,
     entries: Vec<&'static AnalysisEntry>,
     sections: OnceLock<Vec<Section>>,
+}
+
+/// A run that was judged.
+pub struct Gated {
+    /// There are gates, rather than only a format that could show some.
+    pub are_set: bool,
+    /// What gates say.
+    pub report: GatesReport,
+    /// What they looked at.
+    pub run: Summary,
+    /// Beside the baseline.
+    pub comparison: Option<Comparison>,
 }
 
 /// One report, or why there is none.
@@ -66,13 +82,13 @@ impl Document {
     /// A document of the reports `ids`.
     pub fn new(session: &Session, scope: Scope, ids: &[&str], view: View) -> Self {
         let entries = ANALYSES.iter().filter(|entry| ids.contains(&entry.id)).collect();
-        Self { session: session.clone(), scope, view, entries, sections: OnceLock::new() }
+        Self { session: session.clone(), scope, view, gated: None, entries, sections: OnceLock::new() }
     }
 
     /// A document of one report that is in no list.
     pub fn of(session: &Session, scope: Scope, section: Section) -> Self {
         let sections = OnceLock::from(vec![section]);
-        Self { session: session.clone(), scope, view: View::Tables, entries: Vec::new(), sections }
+        Self { session: session.clone(), scope, view: View::Tables, gated: None, entries: Vec::new(), sections }
     }
 
     /// The reports. Computed when first asked for: a screen needs only some of them.

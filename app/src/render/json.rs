@@ -18,7 +18,7 @@ pub fn document(document: &Document) -> serde_json::Result<String> {
         };
         reports.insert(section.id.to_owned(), report);
     }
-    let value = json!({
+    let mut value = json!({
         "schema": SCHEMA,
         "tool": { "name": "systole", "version": env!("CARGO_PKG_VERSION") },
         "input": serde_json::to_value(document.inputs())?,
@@ -36,5 +36,9 @@ pub fn document(document: &Document) -> serde_json::Result<String> {
         },
         "reports": Value::Object(reports),
     });
+    if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
+        value["gates"] = serde_json::to_value(&gated.report)?;
+        value["comparison"] = serde_json::to_value(&gated.comparison)?;
+    }
     Ok(serde_json::to_string_pretty(&value)? + "\n")
 }

@@ -2,15 +2,27 @@
 
 use std::fmt::Write as _;
 
+use analysis::hints::Hints;
 use analysis::{Table, Unit};
 
 use super::document::scope_in_words;
-use super::{Document, Layout, number};
+use super::verdict_md::Parts;
+use super::{Document, Layout, number, verdict_md};
 
 /// The Markdown of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
     let names: Vec<_> = document.session.model().sources().iter().map(|source| escaped(&source.name)).collect();
-    let mut text = format!("# {}\n\n{}\n", names.join(", "), scope_in_words(document.scope));
+    let mut text = format!("# {}\n\n{}\n\n", names.join(", "), scope_in_words(document.scope));
+    if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
+        let hints = document.session.report::<Hints>(document.scope).ok();
+        let parts = Parts {
+            run: &gated.run,
+            gates: Some(&gated.report),
+            comparison: gated.comparison.as_ref(),
+            hints: hints.as_deref(),
+        };
+        text.push_str(&verdict_md::verdict(&parts, usize::MAX));
+    }
     for section in document.sections() {
         match &section.result {
             Ok(report) => {

@@ -5,17 +5,22 @@
 pub mod comparison;
 pub mod csv;
 mod document;
+mod gates;
 mod health;
 mod hints;
+pub mod html;
 pub mod json;
+pub mod junit;
 pub mod md;
 pub mod number;
+pub mod sarif;
 mod style;
 mod summary;
 pub mod table;
 pub mod text;
+pub mod verdict_md;
 
-pub use document::{Document, InputFile, Section, View};
+pub use document::{Document, Gated, InputFile, Section, View};
 pub use style::Style;
 
 /// How text is laid out.

@@ -4,12 +4,16 @@ use std::fmt::Write as _;
 
 use super::document::scope_in_words;
 use super::table::{table, wrapped};
-use super::{Document, Layout, View, health, hints, number, summary};
+use super::{Document, Layout, View, gates, health, hints, number, summary};
 use analysis::hints::HintsReport;
 
 /// The text of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
     let mut text = header(document, layout);
+    if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
+        text.push_str(&gates::lines(gated, layout));
+        text.push('\n');
+    }
     match document.view {
         View::Summary => text.push_str(&summary::screen(document, layout)),
         View::Tables => text.push_str(&sections(document, layout)),

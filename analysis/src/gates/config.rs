@@ -1,0 +1,247 @@
+//! What users write about gates, as read from TOML.
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::check_metric;
+use crate::compare::comparable;
+
+/// What failing means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// The gate is not looked at.
+    Off,
+    /// It is said, and the run passes.
+    Warn,
+    /// The run fails.
+    #[default]
+    Error,
+}
+
+impl Level {
+    /// In a word.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// How the steps of a run become one number. Steps are those of the device that took
+/// longest, so that each of these is about the worst device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// Middle step.
+    #[default]
+    Median,
+    /// Mean.
+    Mean,
+    /// Nine steps of ten are below.
+    P90,
+    /// 19 of 20.
+    P95,
+    /// The slowest step.
+    Max,
+    /// The same as the median.
+    WorstDevice,
+}
+
+impl Aggregate {
+    /// In a word.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::Max => "max",
+            Self::WorstDevice => "worst-device",
+        }
+    }
+
+    /// The rank sum test is about it.
+    pub(super) fn is_middle(self) -> bool {
+        matches!(self, Self::Median | Self::Mean | Self::WorstDevice)
+    }
+}
+
+/// Where a gate says nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Defaults {
+    /// What failing means.
+    pub level: Level,
+    /// Steps to leave out at the begin; the command line has the last word.
+    pub warmup_steps: Option<u32>,
+    /// How steps become one number.
+    pub aggregate: Aggregate,
+    /// With fewer steps gates cannot tell.
+    pub min_steps: usize,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { level: Level::Error, warmup_steps: None, aggregate: Aggregate::Median, min_steps: 6 }
+    }
+}
+
+/// A number that must keep a limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// `step.time_ms`.
+    pub metric: String,
+    /// Which ops, for metrics of ops: a name, a pattern with `*`, or `re:` and a regex.
+    pub op: Option<String>,
+    /// Only where the steps are of this program.
+    pub module: Option<String>,
+    /// It may be so much.
+    pub max: Option<f64>,
+    /// It must be so much.
+    pub min: Option<f64>,
+    /// How steps become one number.
+    pub aggregate: Option<Aggregate>,
+    /// What failing means.
+    pub level: Option<Level>,
+}
+
+/// A number that must not become worse than the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Regression {
+    /// `step.time_ms`.
+    pub metric: String,
+    /// Which ops, for metrics of ops.
+    pub op: Option<String>,
+    /// Only where the steps are of this program.
+    pub module: Option<String>,
+    /// Allowed increase, of the baseline.
+    pub max_increase_pct: Option<f64>,
+    /// Allowed increase, in the unit of the metric.
+    pub max_increase_abs: Option<f64>,
+    /// Allowed decrease, of the baseline.
+    pub max_decrease_pct: Option<f64>,
+    /// Allowed decrease, in the unit of the metric.
+    pub max_decrease_abs: Option<f64>,
+    /// Whether the change must also be more than noise; by default for medians and
+    /// means of steps.
+    pub require_significance: Option<bool>,
+    /// Chance of calling noise a change.
+    pub alpha: Option<f64>,
+    /// Smaller changes never fail, in the unit of the metric.
+    pub min_effect: Option<f64>,
+    /// The same in milliseconds.
+    pub min_effect_ms: Option<f64>,
+    /// How steps become one number.
+    pub aggregate: Option<Aggregate>,
+    /// What failing means.
+    pub level: Option<Level>,
+}
+
+impl Regression {
+    /// In words.
+    pub fn limit(&self) -> String {
+        let parts = [
+            self.max_increase_pct.map(|limit| format!("+{limit} %")),
+            self.max_increase_abs.map(|limit| format!("+{limit}")),
+            self.max_decrease_pct.map(|limit| format!("-{limit} %")),
+            self.max_decrease_abs.map(|limit| format!("-{limit}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {
+        // From nothing, any increase is more than any percentage.
+        let percent = percent.unwrap_or(if change > 0.0 { f64::INFINITY } else { 0.0 });
+        self.max_increase_pct.is_some_and(|limit| percent > limit)
+            || self.max_increase_abs.is_some_and(|limit| change > limit)
+            || self.max_decrease_pct.is_some_and(|limit| -percent > limit)
+            || self.max_decrease_abs.is_some_and(|limit| -change > limit)
+    }
+}
+
+/// What to do where runs are not comparable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnMismatch {
+    /// Regressions cannot tell.
+    #[default]
+    Inconclusive,
+    /// They are judged all the same.
+    Ignore,
+}
+
+/// What must be alike.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Comparable {
+    /// Names of differences that bar a comparison.
+    pub require: Vec<String>,
+    /// What to do then.
+    pub on_mismatch: OnMismatch,
+}
+
+/// All gates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GateConfig {
+    /// Where a gate says nothing else.
+    pub defaults: Defaults,
+    /// Limits.
+    pub budget: Vec<Budget>,
+    /// Against a baseline.
+    pub regression: Vec<Regression>,
+    /// What must be alike.
+    pub comparable: Comparable,
+}
+
+/// What is wrong with what the user wrote.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct GateConfigError(String);
+
+impl GateConfig {
+    /// Regressions to look for: those of the user, else the preset: median step 5 %,
+    /// slow steps (p90) 10 %, exposed communication and idle time 5 points of the step.
+    pub fn regressions(&self, has_baseline: bool) -> Vec<Regression> {
+        if !self.regression.is_empty() || !has_baseline {
+            return self.regression.clone();
+        }
+        let metric = |metric: &str| Regression { metric: metric.to_owned(), ..Regression::default() };
+        vec![
+            Regression { max_increase_pct: Some(5.0), ..metric("step.time_ms") },
+            Regression { max_increase_pct: Some(10.0), aggregate: Some(Aggregate::P90), ..metric("step.time_ms") },
+            Regression { max_increase_abs: Some(5.0), ..metric("step.exposed_comm_pct") },
+            Regression { max_increase_abs: Some(5.0), ..metric("step.idle_pct") },
+        ]
+    }
+
+    /// Refuses gates that could never say anything.
+    pub fn check(&self) -> Result<(), GateConfigError> {
+        let wrong = |why: String| Err(GateConfigError(why));
+        for budget in &self.budget {
+            check_metric(&budget.metric, budget.op.as_deref()).map_err(GateConfigError)?;
+            if budget.max.is_none() && budget.min.is_none() {
+                return wrong(format!("the budget of {:?} needs max or min", budget.metric));
+            }
+        }
+        for regression in &self.regression {
+            check_metric(&regression.metric, regression.op.as_deref()).map_err(GateConfigError)?;
+            if regression.limit().is_empty() {
+                return wrong(format!("the regression of {:?} needs max_increase_pct or a like", regression.metric));
+            }
+            if regression.alpha.is_some_and(|alpha| !(alpha > 0.0 && alpha < 1.0)) {
+                return wrong(format!("alpha of {:?} lies between 0 and 1", regression.metric));
+            }
+        }
+        if let Some(id) = self.comparable.require.iter().find(|id| !comparable::IDS.contains(&id.as_str())) {
+            return wrong(format!("[comparable] knows no {id:?}; there are {}", comparable::IDS.join(", ")));
+        }
+        if self.defaults.min_steps == 0 {
+            return wrong("min_steps is at least 1".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! From the name of a metric to its numbers in runs.
+//!
+//! Names are those of a summary with any fitting unit: `step.time_ms` and
+//! `step.time_us` are both `step.time_ps`. A few names that people use stand for
+//! others.
+
+use regex_lite::Regex;
+
+use super::Aggregate;
+use crate::compare::{Change, OpTimes, Summary, TestOptions};
+use crate::hints::glob;
+use crate::report::Unit;
+use crate::stats::quantile;
+use crate::step_parts::Part;
+
+/// Names that stand for others.
+const ALIASES: [(&str, &str); 9] = [
+    ("mfu_pct", "mfu_window_percent"),
+    ("mxu.utilization_pct", "mxu_util_on_mxu_ops_percent"),
+    ("flops.utilization_pct", "flops_util_window_percent"),
+    ("hbm.utilization_pct", "hbm_util_window_percent"),
+    ("ici.exposed_pct", "overlap.exposed_share_percent"),
+    ("compile.count_in_window", "compile.count"),
+    ("time.communication_share", "step.exposed_comm_share"),
+    ("time.idle_share", "step.idle_share"),
+    ("time.stall_share", "step.idle_share"),
+];
+
+/// Said of names that no run knows.
+pub const METRIC_HELP: &str = "`systole summarize RUN` lists the metrics under \"series\" and \"values\"";
+
+/// Suffix, unit, and how many of the summary's unit one is.
+const SUFFIXES: [(&str, Unit, f64); 14] = [
+    ("_ps", Unit::Picoseconds, 1.0),
+    ("_ns", Unit::Picoseconds, 1e3),
+    ("_us", Unit::Picoseconds, 1e6),
+    ("_ms", Unit::Picoseconds, 1e9),
+    ("_s", Unit::Picoseconds, 1e12),
+    ("_percent", Unit::Percent, 1.0),
+    ("_pct", Unit::Percent, 1.0),
+    ("_share", Unit::Percent, 100.0),
+    ("_bytes", Unit::Bytes, 1.0),
+    ("_mib", Unit::Bytes, 1_048_576.0),
+    ("_gib", Unit::Bytes, 1_073_741_824.0),
+    ("_gb", Unit::Bytes, 1e9),
+    ("_bytes_per_second", Unit::BytesPerSecond, 1.0),
+    ("_gb_per_s", Unit::BytesPerSecond, 1e9),
+];
+
+/// A name without its unit; the longest suffix counts.
+fn split_unit(name: &str) -> (&str, Option<(Unit, f64)>) {
+    let fitting =
+        SUFFIXES.iter().filter_map(|(suffix, unit, scale)| Some((name.strip_suffix(suffix)?, (*unit, *scale))));
+    fitting.min_by_key(|(stem, _)| stem.len()).map_or((name, None), |(stem, unit)| (stem, Some(unit)))
+}
+
+/// Metrics of ops, in a step.
+const OP_METRICS: [&str; 2] = ["op.time", "op.exposed"];
+
+/// `op.time_ms_per_step` as `("op.time", scale)`.
+fn op_metric(name: &str) -> Option<(&'static str, f64)> {
+    let (stem, unit) = split_unit(name.strip_suffix("_per_step").unwrap_or(name));
+    let (unit, scale) = unit?;
+    let known = OP_METRICS.into_iter().find(|known| *known == stem)?;
+    (unit == Unit::Picoseconds).then_some((known, scale))
+}
+
+/// Refuses a name that is wrong whatever the run.
+pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
+    if let Some(pattern) = op {
+        if op_metric(name).is_none() {
+            return Err(format!(
+                "op = {pattern:?} needs metric = \"op.time_ms_per_step\" or \"op.exposed_ms_per_step\""
+            ));
+        }
+        return matcher(pattern).map(|_| ());
+    }
+    if op_metric(name).is_some() {
+        return Err(format!("{name} needs op = \"NAME\", a pattern with *, or re:REGEX"));
+    }
+    Ok(())
+}
+
+/// The numbers of a metric, in the unit of its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Of each run.
+    pub runs: Vec<Vec<f64>>,
+    /// One of each step, rather than one of the run.
+    pub is_series: bool,
+    /// Picoseconds that one is, for times.
+    ps: Option<f64>,
+}
+
+impl Measured {
+    /// In `runs`; an error says what is missing.
+    pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+        if let Some((stem, scale)) = op_metric(name) {
+            return of_ops(runs, stem, scale, op.unwrap_or("*"));
+        }
+        let full = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, full)| full);
+        let (stem, unit) = split_unit(full);
+        let fits = |id: &str, of: Unit| match unit {
+            Some((unit, _)) => split_unit(id).0 == stem && of == unit,
+            None => id == full,
+        };
+        let scale = unit.map_or(1.0, |(_, scale)| scale);
+        let ps = unit.filter(|(unit, _)| *unit == Unit::Picoseconds).map(|_| scale);
+        let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
+        for run in runs {
+            if let Some(series) = run.series.iter().find(|series| fits(&series.id, series.unit)) {
+                is_series = true;
+                found.push(series.values.iter().map(|value| value / scale).collect());
+            } else if let Some(value) = run.values.iter().find(|value| fits(&value.id, value.unit)) {
+                match value.value {
+                    Some(number) => found.push(vec![number / scale]),
+                    None => why = Some(value.note.clone().unwrap_or_else(|| "it is not known".to_owned())),
+                }
+            }
+        }
+        match (found.is_empty(), why) {
+            (false, _) => Ok(Self { runs: found, is_series, ps }),
+            (true, Some(why)) => Err(format!("{name}: {why}")),
+            (true, None) => Err(format!("this run has no {name:?}: {METRIC_HELP}")),
+        }
+    }
+
+    /// All steps of all runs as one number.
+    pub fn aggregate(&self, how: Aggregate) -> Option<f64> {
+        let all: Vec<f64> = self.runs.concat();
+        match how {
+            Aggregate::Median | Aggregate::WorstDevice => quantile(&all, 0.5),
+            Aggregate::P90 => quantile(&all, 0.9),
+            Aggregate::P95 => quantile(&all, 0.95),
+            Aggregate::Max => quantile(&all, 1.0),
+            Aggregate::Mean => (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64),
+        }
+    }
+
+    /// How many numbers there are.
+    pub fn steps(&self) -> usize {
+        self.runs.iter().map(Vec::len).sum()
+    }
+
+    /// What can be said of the difference to `other`.
+    pub(super) fn change(&self, other: &Self, effect: f64, options: &TestOptions) -> Change {
+        Change::of_runs(&self.runs, &other.runs, effect, options)
+    }
+
+    /// So many milliseconds in the unit of the metric; `None` where it is no time.
+    pub(super) fn of_ms(&self, ms: f64) -> Option<f64> {
+        self.ps.map(|ps| ms * 1e9 / ps)
+    }
+}
+
+/// Ops that match, added up in each step.
+fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str) -> Result<Measured, String> {
+    let is_wanted = matcher(pattern)?;
+    let counts = |op: &&OpTimes| is_wanted(&op.name) && (stem == "op.time" || op.part == Part::ExposedComm);
+    let mut found = Vec::new();
+    for run in runs {
+        let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
+        let mut sums = vec![0.0; steps];
+        let mut ops = 0;
+        for op in run.ops.iter().filter(counts) {
+            ops += 1;
+            for (sum, value) in sums.iter_mut().zip(&op.values) {
+                *sum += value / scale;
+            }
+        }
+        if ops > 0 {
+            found.push(sums);
+        }
+    }
+    if found.is_empty() {
+        let more = runs.iter().map(|run| run.ops_not_listed).sum::<usize>();
+        let more = if more > 0 { format!(" ({more} small ops are not listed in its summary)") } else { String::new() };
+        return Err(format!("no op of this run is called {pattern:?}{more}"));
+    }
+    Ok(Measured { runs: found, is_series: true, ps: Some(scale) })
+}
+
+/// `re:REGEX`, or a name in which `*` stands for anything.
+fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool, String> {
+    let regex = match pattern.strip_prefix("re:") {
+        Some(regex) => Some(Regex::new(regex).map_err(|error| format!("op = {pattern:?}: {error}"))?),
+        None => None,
+    };
+    let pattern = pattern.to_owned();
+    Ok(move |name: &str| regex.as_ref().map_or_else(|| glob(&pattern, name), |regex| regex.is_match(name)))
+}

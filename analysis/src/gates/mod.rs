@@ -1,0 +1,357 @@
+//! Whether a run may pass: budgets, which a number must keep, and regressions, which
+//! it must not show against a baseline.
+//!
+//! A gate passes, fails, or cannot tell ([`Status::Inconclusive`]): too few steps, no
+//! baseline, or one that is not comparable. Failing counts by the gate's [`Level`].
+
+mod config;
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use config::{Aggregate, Budget, Comparable, Defaults, GateConfig, GateConfigError, Level, OnMismatch, Regression};
+pub use measure::{METRIC_HELP, Measured};
+
+use crate::compare::{CompareOptions, Comparison, Finding, Summary, TestOptions, compare};
+use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It keeps its limit.
+    Pass,
+    /// It does not.
+    Fail,
+    /// It cannot tell.
+    Inconclusive,
+}
+
+impl Status {
+    /// In a word.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "FAIL",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// One gate, judged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// `budget` or `regression`.
+    pub kind: &'static str,
+    /// As the user names it.
+    pub metric: String,
+    /// Which ops, where it is about some.
+    pub op: Option<String>,
+    /// How steps become one number.
+    pub aggregate: Aggregate,
+    /// What failing means.
+    pub level: Level,
+    /// What it says.
+    pub status: Status,
+    /// Of the run, in the unit of the metric's name.
+    pub actual: Option<f64>,
+    /// Of the baseline.
+    pub base: Option<f64>,
+    /// The limit, in words: `at most 412`.
+    pub limit: String,
+    /// In a sentence.
+    pub message: String,
+}
+
+impl Gate {
+    /// `step.time_ms (p90)`: unique enough to recognise it from run to run.
+    pub fn name(&self) -> String {
+        let aggregate = match self.aggregate {
+            Aggregate::Median => String::new(),
+            other => format!(" ({})", other.title()),
+        };
+        let op = self.op.as_ref().map(|op| format!(" of {op}")).unwrap_or_default();
+        format!("{}{op}{aggregate} {}", self.metric, self.limit)
+    }
+}
+
+/// All gates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GatesReport {
+    /// The sentence to read first.
+    pub statement: String,
+    /// Failed ones first, then those that cannot tell.
+    pub gates: Vec<Gate>,
+}
+
+impl GatesReport {
+    /// Gates whose failing fails the run.
+    pub fn failed(&self) -> impl Iterator<Item = &Gate> {
+        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == Level::Error)
+    }
+
+    /// Gates that fail and only warn.
+    pub fn warned(&self) -> impl Iterator<Item = &Gate> {
+        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == Level::Warn)
+    }
+
+    /// Gates that cannot tell.
+    pub fn inconclusive(&self) -> impl Iterator<Item = &Gate> {
+        self.gates.iter().filter(|gate| gate.status == Status::Inconclusive)
+    }
+}
+
+/// What is compared, besides gates: how the comparison is to be made.
+pub fn compare_options(config: &GateConfig) -> CompareOptions {
+    let test = TestOptions { min_steps: config.defaults.min_steps, ..TestOptions::default() };
+    // A difference that only makes gates inconclusive does not bar the comparison itself.
+    CompareOptions { test, require: config.comparable.require.clone(), force: false }
+}
+
+/// Judges a run; regressions by a comparison with the baseline as its first side.
+pub fn judge(run: &Summary, baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
+    let mut gates: Vec<Gate> = Vec::new();
+    for budget in &config.budget {
+        let level = budget.level.unwrap_or(config.defaults.level);
+        if level != Level::Off {
+            gates.push(judge_budget(run, budget, level, config));
+        }
+    }
+    for regression in config.regressions(baseline.is_some()) {
+        let level = regression.level.unwrap_or(config.defaults.level);
+        if level != Level::Off {
+            gates.push(judge_regression(run, baseline, &regression, level, config));
+        }
+    }
+    gates.sort_by_key(|gate| {
+        let order = match (gate.status, gate.level) {
+            (Status::Fail, Level::Error) => 0,
+            (Status::Fail, _) => 1,
+            (Status::Inconclusive, _) => 2,
+            (Status::Pass, _) => 3,
+        };
+        (order, gate.name())
+    });
+    GatesReport { statement: statement(&gates), gates }
+}
+
+fn statement(gates: &[Gate]) -> String {
+    let count = |wanted: &dyn Fn(&&Gate) -> bool| gates.iter().filter(wanted).count();
+    let failed = count(&|gate| gate.status == Status::Fail && gate.level == Level::Error);
+    let warned = count(&|gate| gate.status == Status::Fail && gate.level == Level::Warn);
+    let unclear = count(&|gate| gate.status == Status::Inconclusive);
+    let passed = count(&|gate| gate.status == Status::Pass);
+    if gates.is_empty() {
+        return "no gates are set".to_owned();
+    }
+    let mut parts = Vec::new();
+    for (number, what) in [(failed, "failed"), (warned, "warned"), (unclear, "inconclusive"), (passed, "passed")] {
+        if number > 0 {
+            parts.push(format!("{number} {what}"));
+        }
+    }
+    let all = gates.len();
+    format!("{all} {}: {}", if all == 1 { "gate" } else { "gates" }, parts.join(", "))
+}
+
+fn judge_budget(run: &Summary, budget: &Budget, level: Level, config: &GateConfig) -> Gate {
+    let aggregate = budget.aggregate.unwrap_or(config.defaults.aggregate);
+    let limit = match (budget.max, budget.min) {
+        (Some(max), Some(min)) => format!("from {min} to {max}"),
+        (Some(max), None) => format!("at most {max}"),
+        (None, Some(min)) => format!("at least {min}"),
+        (None, None) => "no limit".to_owned(),
+    };
+    let mut gate = Gate {
+        kind: "budget",
+        metric: budget.metric.clone(),
+        op: budget.op.clone(),
+        aggregate,
+        level,
+        status: Status::Inconclusive,
+        actual: None,
+        base: None,
+        limit,
+        message: String::new(),
+    };
+    if let Some(why) = other_module(run, budget.module.as_deref()) {
+        gate.message = why;
+        return gate;
+    }
+    let measured = match Measured::of(std::slice::from_ref(run), &budget.metric, budget.op.as_deref()) {
+        Ok(measured) => measured,
+        Err(why) => {
+            gate.message = why;
+            return gate;
+        }
+    };
+    let actual = measured.aggregate(aggregate);
+    gate.actual = actual;
+    let Some(actual) = actual else { return gate };
+    let exceeds = budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
+    let steps = measured.steps();
+    if measured.is_series && steps < config.defaults.min_steps {
+        gate.message = format!(
+            "{} is {}, {}, but {steps} steady steps are too few (min_steps = {})",
+            budget.metric,
+            number(actual),
+            gate.limit,
+            config.defaults.min_steps
+        );
+        return gate;
+    }
+    gate.status = if exceeds { Status::Fail } else { Status::Pass };
+    gate.message = format!("{} is {}, allowed {}", budget.metric, number(actual), gate.limit);
+    gate
+}
+
+/// Why a gate about one program says nothing of this run.
+fn other_module(run: &Summary, module: Option<&str>) -> Option<String> {
+    let wanted = module?;
+    let main = run.facts.programs.first().map_or("none", |program| program.name.as_str());
+    (main != wanted).then(|| format!("the steps of this run are of {main}, not of {wanted}"))
+}
+
+fn judge_regression(
+    run: &Summary,
+    baseline: Option<(&[Summary], &Comparison)>,
+    regression: &Regression,
+    level: Level,
+    config: &GateConfig,
+) -> Gate {
+    let aggregate = regression.aggregate.unwrap_or(config.defaults.aggregate);
+    let mut gate = Gate {
+        kind: "regression",
+        metric: regression.metric.clone(),
+        op: regression.op.clone(),
+        aggregate,
+        level,
+        status: Status::Inconclusive,
+        actual: None,
+        base: None,
+        limit: regression.limit(),
+        message: String::new(),
+    };
+    match compared(run, baseline, regression, aggregate, config) {
+        Ok((status, actual, base, message)) => {
+            (gate.status, gate.actual, gate.base, gate.message) = (status, Some(actual), Some(base), message);
+        }
+        Err(why) => gate.message = why,
+    }
+    gate
+}
+
+type Judged = (Status, f64, f64, String);
+
+fn compared(
+    run: &Summary,
+    baseline: Option<(&[Summary], &Comparison)>,
+    regression: &Regression,
+    aggregate: Aggregate,
+    config: &GateConfig,
+) -> Result<Judged, String> {
+    let Some((base, comparison)) = baseline else { return Err("there is no baseline: give --baseline".to_owned()) };
+    if !comparison.is_comparable && config.comparable.on_mismatch == OnMismatch::Inconclusive {
+        return Err(comparison.statement.clone());
+    }
+    if let Some(why) = other_module(run, regression.module.as_deref()) {
+        return Err(why);
+    }
+    let op = regression.op.as_deref();
+    let first = Measured::of(base, &regression.metric, op)?;
+    let second = Measured::of(std::slice::from_ref(run), &regression.metric, op)?;
+    let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate)) else {
+        return Err(format!("{} is not known on both sides", regression.metric));
+    };
+    let change = after - before;
+    let percent = if before.abs() > 0.0 { Some(100.0 * change / before.abs()) } else { None };
+    let exceeds = regression.is_exceeded(change, percent);
+    let test = TestOptions {
+        alpha: regression.alpha.unwrap_or(0.05),
+        min_steps: config.defaults.min_steps,
+        ..TestOptions::default()
+    };
+    let effect = regression.min_effect_ms.and_then(|ms| first.of_ms(ms)).or(regression.min_effect).unwrap_or(0.0);
+    let finding = first.change(&second, effect, &test).finding;
+    let shown = percent.map_or(String::new(), |percent| format!(" ({percent:+.2} %)"));
+    let mut message = format!(
+        "{} is {}, was {}{shown}, allowed {}",
+        regression.metric,
+        number(after),
+        number(before),
+        regression.limit()
+    );
+    let needs_proof = regression.require_significance.unwrap_or(aggregate.is_middle() && first.is_series);
+    let status = match (exceeds && change.abs() >= effect, needs_proof, finding) {
+        (false, _, Finding::TooFew | Finding::Untested) if first.is_series => {
+            message.push_str("; too few steps to be sure");
+            Status::Inconclusive
+        }
+        (false, ..) => Status::Pass,
+        (true, false, _) | (true, true, Finding::Changed) => Status::Fail,
+        (true, true, Finding::Noise) => {
+            message.push_str("; not more than noise");
+            Status::Pass
+        }
+        (true, true, _) => {
+            message.push_str("; too few steps to tell it from noise");
+            Status::Inconclusive
+        }
+    };
+    Ok((status, after, before, message))
+}
+
+/// Four digits.
+fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if value.fract() == 0.0 && magnitude < 1e6 {
+        format!("{value:.0}")
+    } else if magnitude >= 1000.0 {
+        format!("{value:.1}")
+    } else if magnitude >= 0.01 {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.3e}")
+    }
+}
+
+/// Compares with a baseline and judges.
+pub fn against(run: &Summary, baseline: &[Summary], config: &GateConfig) -> (GatesReport, Option<Comparison>) {
+    if baseline.is_empty() {
+        return (judge(run, None, config), None);
+    }
+    let comparison = compare(baseline, std::slice::from_ref(run), &compare_options(config));
+    (judge(run, Some((baseline, &comparison)), config), Some(comparison))
+}
+
+impl Tabular for GatesReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+        let row = |gate: &Gate| {
+            vec![
+                Cell::text(gate.status.title()),
+                Cell::text(gate.level.title()),
+                Cell::text(gate.name()),
+                Cell::maybe(gate.actual),
+                Cell::maybe(gate.base),
+                Cell::text(&gate.message),
+            ]
+        };
+        vec![Table {
+            id: "gates",
+            title: "Gates".to_owned(),
+            columns: vec![
+                column("status", "Status", Unit::None),
+                column("level", "Level", Unit::None),
+                column("gate", "Gate", Unit::None),
+                column("actual", "Actual", Unit::None),
+                column("base", "Baseline", Unit::None),
+                column("message", "Message", Unit::None),
+            ],
+            rows: self.gates.iter().map(row).collect(),
+            notes: vec![self.statement.clone()],
+        }]
+    }
+}

@@ -1,0 +1,190 @@
+//! Gates of `systole analyze`: judged, told to people and to CI.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use analysis::compare::Summary;
+use analysis::gates::{self, GateConfig, GatesReport};
+use analysis::hints::Hints;
+use analysis::stats::median;
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
+use super::compare::{summaries, summary_of};
+use super::failure::{Failure, Outcome};
+use super::{Talk, config};
+use crate::render::verdict_md::{self, Parts};
+use crate::render::{Document, Gated};
+use crate::session::Session;
+
+/// What may fail a run.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// Judge by the budgets and regressions of this file (`systole init` writes one)
+    #[arg(long, value_name = "FILE")]
+    pub budget: Option<PathBuf>,
+    /// Compare with this run or saved summary, and fail where it is worse; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub baseline: Vec<PathBuf>,
+    /// Append the numbers and the verdict to this file, a line of JSON a run
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// Exit code where a gate fails
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub exit_code_on_fail: u8,
+    /// Exit with 0 also where a gate fails: report only
+    #[arg(long)]
+    pub exit_zero: bool,
+}
+
+impl GateArgs {
+    /// Whether anything is to be judged.
+    pub fn are_set(&self) -> bool {
+        self.budget.is_some() || !self.baseline.is_empty()
+    }
+}
+
+/// Judges the run; `None` where nobody asks.
+pub fn judge(
+    session: &Session,
+    args: &GateArgs,
+    assume: &AssumeArgs,
+    output: &OutputArgs,
+    talk: &Talk,
+) -> Result<Option<Gated>, Failure> {
+    let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
+    let is_wanted = output.output.iter().any(|file| about_runs(file.format));
+    if !args.are_set() && args.history.is_none() && !is_wanted {
+        return Ok(None);
+    }
+    let config = match args.budget.as_deref().or(assume.config.as_deref()) {
+        Some(path) => config::gates(path)?,
+        None => GateConfig::default(),
+    };
+    let run = summary_of(session)?;
+    let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
+    let baseline = summaries(&paths, assume, Format::Json, talk)?;
+    let (report, comparison) = if args.are_set() {
+        gates::against(&run, &baseline, &config)
+    } else {
+        gates::against(&run, &[], &GateConfig::default())
+    };
+    Ok(Some(Gated { are_set: args.are_set(), report, run, comparison }))
+}
+
+/// Tells CI, keeps history, and decides how the command ends.
+pub fn conclude(document: &Document, args: &GateArgs, strict: bool, talk: &Talk) -> Result<Option<Outcome>, Failure> {
+    let Some(gated) = &document.gated else { return Ok(None) };
+    if let Some(path) = &args.history {
+        append(path, &history_line(gated)).map_err(|error| Failure::Write { error, path: path.clone() })?;
+    }
+    if !gated.are_set {
+        return Ok(None);
+    }
+    tell(&gated.report, talk);
+    step_summary(document, gated)?;
+    let failed: Vec<&str> = gated.report.failed().map(|gate| gate.message.as_str()).collect();
+    if !failed.is_empty() && !args.exit_zero {
+        return Ok(Some(Outcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail }));
+    }
+    let unclear: Vec<&str> = gated.report.inconclusive().map(|gate| gate.message.as_str()).collect();
+    if !unclear.is_empty() {
+        if strict && !args.exit_zero {
+            return Ok(Some(Outcome::Inconclusive(unclear.join("; "))));
+        }
+        talk.warn(&format!("inconclusive: {}", unclear.join("; ")));
+    }
+    Ok(None)
+}
+
+/// Warnings on stderr; as annotations where GitHub reads them.
+fn tell(report: &GatesReport, talk: &Talk) {
+    let annotate = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
+    for gate in report.warned() {
+        talk.warn(&gate.message);
+    }
+    if annotate {
+        for (kind, gate) in
+            report.failed().map(|gate| ("error", gate)).chain(report.warned().map(|gate| ("warning", gate)))
+        {
+            Talk::command(&format!("::{kind} title={}::{}", property(&gate.name()), data(&gate.message)));
+        }
+    }
+}
+
+/// Text of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Value of a property of a workflow command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Appends the verdict to the summary of the step, where there is one.
+fn step_summary(document: &Document, gated: &Gated) -> Result<(), Failure> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from) else {
+        return Ok(());
+    };
+    let hints = document.session.report::<Hints>(document.scope).ok();
+    let parts = Parts {
+        run: &gated.run,
+        gates: Some(&gated.report),
+        comparison: gated.comparison.as_ref(),
+        hints: hints.as_deref(),
+    };
+    let text = verdict_md::verdict(&parts, verdict_md::MOST_BYTES);
+    append(&path, &text).map_err(|error| Failure::Write { error, path })
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}
+
+/// One line: no times, so that the same run gives the same bytes; the commit is CI's.
+fn history_line(gated: &Gated) -> String {
+    let mut metrics = Map::new();
+    for series in &gated.run.series {
+        metrics.insert(series.id.clone(), json!(median(&series.values)));
+    }
+    for value in &gated.run.values {
+        metrics.insert(value.id.clone(), json!(value.value));
+    }
+    let gates: Vec<Value> = gated
+        .report
+        .gates
+        .iter()
+        .map(|gate| json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base}))
+        .collect();
+    let line = json!({
+        "schema": "systole.history/1",
+        "tool": gated.run.tool,
+        "commit": std::env::var("GITHUB_SHA").ok(),
+        "inputs": gated.run.inputs,
+        "steps": gated.run.steps.counted,
+        "metrics": metrics,
+        "gates": gates,
+    });
+    let mut text = line.to_string();
+    text.push('\n');
+    text
+}
+
+/// The summary of a run, for commands that take either.
+pub fn summary_or_saved(path: &Path, assume: &AssumeArgs, talk: &Talk) -> Result<Option<Summary>, Failure> {
+    Ok(summaries(&[(path, false)], assume, Format::Json, talk)?.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workflow_commands_stay_one_line() {
+        assert_eq!(data("50 %\nmore"), "50 %25%0Amore");
+        assert_eq!(property("a: b, c"), "a%3A b%2C c");
+    }
+}

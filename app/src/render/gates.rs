@@ -1,0 +1,39 @@
+//! Gates at the top of a screen: what failed first.
+
+use std::fmt::Write as _;
+
+use analysis::gates::{Level, Status};
+
+use super::comparison::capitalised;
+use super::table::wrapped;
+use super::{Gated, Layout};
+
+/// Column in which messages begin.
+const INDENT: usize = 16;
+
+/// The verdict, each gate, and what changed.
+pub fn lines(gated: &Gated, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.style.bold(&capitalised(&gated.report.statement)));
+    for gate in &gated.report.gates {
+        let word = match (gate.status, gate.level) {
+            (Status::Fail, Level::Warn) => "warning",
+            (status, _) => status.title(),
+        };
+        let word = format!("{word:<width$}", width = INDENT - 2);
+        let word = match gate.status {
+            Status::Fail if gate.level == Level::Error => layout.style.bad(&word),
+            Status::Pass => layout.style.dim(&word),
+            _ => layout.style.warn(&word),
+        };
+        for (at, line) in wrapped(&gate.message, layout.width.saturating_sub(INDENT)).iter().enumerate() {
+            let head = if at == 0 { word.clone() } else { " ".repeat(INDENT - 2) };
+            let _ = writeln!(text, "  {head}{line}");
+        }
+    }
+    if let Some(comparison) = &gated.comparison {
+        for line in wrapped(&capitalised(&comparison.statement), layout.width.saturating_sub(2)) {
+            let _ = writeln!(text, "  {line}");
+        }
+    }
+    text
+}

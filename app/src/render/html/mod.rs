@@ -1,0 +1,273 @@
+//! One page about a run: no script, no network, light and dark, readable on a phone.
+//! Every text that comes from a trace is escaped.
+
+mod pictures;
+
+use std::fmt::Write as _;
+
+use analysis::compare::{Summary, stem};
+use analysis::gates::{Level, Status};
+use analysis::hints::Hints;
+use analysis::verdict::Verdict;
+use analysis::{Table, Tabular as _};
+use trace_model::Picos;
+
+use super::comparison::capitalised;
+use super::junit::escaped;
+use super::{Document, Gated, number};
+
+/// Rows of a table of the page.
+const ROWS: usize = 15;
+
+/// The page.
+pub fn page(document: &Document, gated: &Gated) -> String {
+    let names: Vec<&str> = document.session.model().sources().iter().map(|source| source.name.as_str()).collect();
+    let name = match names[..] {
+        [] => "a run".to_owned(),
+        [only] => only.to_owned(),
+        [first, ..] => format!("{first} and {} more", names.len() - 1),
+    };
+    let mut page = String::from(HEAD);
+    let _ = write!(page, "<title>{0} · Systole</title></head>\n<body><main>\n<header><p class=dim>{0}", escaped(&name));
+    let _ = write!(
+        page,
+        " · {} slices · ",
+        number::value(document.session.model().slice_count() as f64, analysis::Unit::Count)
+    );
+    let _ = writeln!(page, "{}</p>", escaped(&facts(&gated.run)));
+    if let Ok(verdict) = document.session.report::<Verdict>(document.scope) {
+        let _ = writeln!(page, "<h1>{}</h1>", escaped(&verdict.statement));
+    }
+    page.push_str("</header>\n");
+    gates(&mut page, gated);
+    comparison(&mut page, gated);
+    section(&mut page, "Where the time of a step goes", &pictures::breakdown(&gated.run));
+    section(&mut page, "Steps", &pictures::steps(&gated.run));
+    hints(&mut page, document);
+    section(&mut page, "Top ops of a step", &top_ops(&gated.run));
+    section(&mut page, "Timeline", &pictures::timeline(document));
+    section(&mut page, "Roofline", &pictures::roofline(document));
+    health(&mut page, gated);
+    let version = env!("CARGO_PKG_VERSION");
+    let _ =
+        writeln!(page, "<footer class=dim>Systole {version}. Every number: systole analyze --format json.</footer>");
+    page.push_str("</main></body></html>\n");
+    page
+}
+
+fn facts(run: &Summary) -> String {
+    let device = run.facts.device_type.clone().unwrap_or_else(|| "device".to_owned());
+    let steps = run.steps.counted;
+    let steps = if steps == 1 { "1 steady step".to_owned() } else { format!("{steps} steady steps") };
+    match run.facts.devices {
+        0 => steps,
+        devices => format!("{devices} × {device} · {steps}"),
+    }
+}
+
+/// Nothing, if there is nothing to show.
+fn section(page: &mut String, title: &str, body: &str) {
+    if !body.is_empty() {
+        let _ = writeln!(page, "<section><h2>{}</h2>\n{body}</section>", escaped(title));
+    }
+}
+
+fn gates(page: &mut String, gated: &Gated) {
+    if !gated.are_set {
+        return;
+    }
+    let mut body = String::from("<div class=scroll><table><tr><th>Gate<th>Actual<th>Baseline<th>What</tr>\n");
+    for gate in &gated.report.gates {
+        let (class, word) = match (gate.status, gate.level) {
+            (Status::Pass, _) => ("pass", "✓ pass"),
+            (Status::Fail, Level::Error) => ("fail", "✗ fail"),
+            (Status::Fail, _) => ("warn", "! warning"),
+            (Status::Inconclusive, _) => ("warn", "? inconclusive"),
+        };
+        let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+        let _ = writeln!(
+            body,
+            "<tr><td><b class={class}>{word}</b> {}<td class=n>{}<td class=n>{}<td>{}</tr>",
+            escaped(&gate.name()),
+            cell(gate.actual),
+            cell(gate.base),
+            escaped(&gate.message)
+        );
+    }
+    body.push_str("</table></div>\n");
+    section(page, &capitalised(&gated.report.statement), &body);
+}
+
+fn comparison(page: &mut String, gated: &Gated) {
+    let Some(comparison) = &gated.comparison else { return };
+    let mut body = format!("<p>{}</p>\n", escaped(&capitalised(&comparison.statement)));
+    for table in comparison.tables().iter().filter(|table| ["steps", "attribution"].contains(&table.id)) {
+        let _ = writeln!(body, "<h3>{}</h3>{}", escaped(&table.title), html_table(table));
+    }
+    section(page, "Beside the baseline", &body);
+}
+
+/// Numbers as people read them; what does not fit the width scrolls.
+fn html_table(table: &Table) -> String {
+    let mut text = String::from("<div class=scroll><table><tr>");
+    for column in &table.columns {
+        let _ = write!(text, "<th>{}", escaped(column.title));
+    }
+    text.push_str("</tr>\n");
+    for row in table.rows.iter().take(ROWS) {
+        text.push_str("<tr>");
+        for (cell, column) in row.iter().zip(&table.columns) {
+            let class = if column.unit == analysis::Unit::None { "" } else { " class=n" };
+            let _ = write!(text, "<td{class}>{}", escaped(&number::in_column(cell, column)));
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</table></div>");
+    if table.rows.len() > ROWS {
+        let _ = write!(text, "<p class=dim>… {} more rows</p>", table.rows.len() - ROWS);
+    }
+    text
+}
+
+fn hints(page: &mut String, document: &Document) {
+    const SHOWN: usize = 8;
+    let Ok(report) = document.session.report::<Hints>(document.scope) else { return };
+    if report.hints.is_empty() {
+        return;
+    }
+    let mut body = String::new();
+    for hint in report.hints.iter().take(SHOWN) {
+        let saving = hint
+            .saving_ps
+            .map_or("saving not known".to_owned(), |ps| format!("saves at most {} of a step", Picos::from_ps(ps)));
+        let _ = writeln!(
+            body,
+            "<details><summary><b>{}</b> {} <span class=dim>{saving} · {}</span></summary><p>{}</p><p>{}</p></details>",
+            hint.id,
+            escaped(hint.title),
+            hint.severity.title(),
+            escaped(&hint.statement),
+            escaped(&hint.action)
+        );
+    }
+    if report.hints.len() > SHOWN {
+        let _ = writeln!(body, "<p class=dim>… {} more</p>", report.hints.len() - SHOWN);
+    }
+    section(page, "What to do", &body);
+}
+
+/// Ops that differ in their number only are one row.
+fn top_ops(run: &Summary) -> String {
+    let mut families: Vec<(&str, &str, usize, f64, Option<&str>)> = Vec::new();
+    let mut places = std::collections::BTreeMap::new();
+    for op in &run.ops {
+        let name = stem(&op.name);
+        let at = *places.entry((name, op.category.as_str())).or_insert_with(|| {
+            families.push((name, &op.category, 0, 0.0, op.source.as_deref()));
+            families.len() - 1
+        });
+        if let Some(family) = families.get_mut(at) {
+            family.2 += 1;
+            family.3 += op.middle_ps;
+        }
+    }
+    if families.is_empty() {
+        return String::new();
+    }
+    families.sort_by(|a, b| b.3.total_cmp(&a.3).then(a.0.cmp(b.0)));
+    let whole = run.steps.middle_ps.max(1.0);
+    let mut text =
+        String::from("<div class=scroll><table><tr><th>Op<th>Category<th>Ops<th>Time<th>Of step<th>Source</tr>\n");
+    for (name, category, count, time, source) in families.iter().take(ROWS) {
+        let percent = 100.0 * time / whole;
+        let _ = writeln!(
+            text,
+            "<tr><td>{}<td>{}<td class=n>{count}<td class=n>{}<td class=n><span class=share style=\"width:{:.1}%\"></span>{percent:.1} %<td class=dim>{}</tr>",
+            escaped(name),
+            escaped(category),
+            Picos::from_ps(time.round() as i64),
+            percent.clamp(0.0, 100.0),
+            escaped(source.unwrap_or("")),
+        );
+    }
+    text.push_str(
+        "</table></div>\n<p class=dim>Time in the mean step of the middle half, on the slowest device.</p>\n",
+    );
+    text
+}
+
+fn health(page: &mut String, gated: &Gated) {
+    let mut body = String::new();
+    for fact in &gated.run.facts.health {
+        let _ = writeln!(body, "<p>{} <span class=dim>({})</span></p>", escaped(&fact.message), escaped(&fact.id));
+    }
+    section(page, "How far to trust this", &body);
+}
+
+const HEAD: &str = r#"<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<style>
+:root{color-scheme:light dark;--bg:#fff;--fg:#1a1a1f;--dim:#63636e;--line:#d8d8df;--pass:#19713a;--fail:#b3261e;--warn:#8a5a00;--soft:#eef0f4;
+--p0:#2f6fde;--p1:#2a9d8f;--p2:#7c4dbd;--p3:#d1495b;--p4:#e08e1a;--p5:#b9bcc6;--p6:#8a6d3b;--p7:#5fa8d3;--p8:#a23b72;--p9:#8b8f99}
+@media(prefers-color-scheme:dark){:root{--bg:#16171b;--fg:#e8e8ee;--dim:#a0a0ad;--line:#34353d;--pass:#6fcf8e;--fail:#ff8a80;--warn:#f0b95a;--soft:#22242b;
+--p0:#6d9eff;--p1:#5cc9bb;--p2:#b08ae6;--p3:#ff7d8e;--p4:#ffb454;--p5:#4a4d57;--p6:#c9a66b;--p7:#8fcbee;--p8:#dd7bb2;--p9:#767a85}}
+*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
+main{max-width:62rem;margin:0 auto;padding:1rem}h1{font-size:1.35rem;line-height:1.3;margin:.3rem 0 1rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1rem 0 .3rem}
+p{margin:.4rem 0;overflow-wrap:anywhere}.dim{color:var(--dim)}.pass{color:var(--pass)}.fail{color:var(--fail)}.warn{color:var(--warn)}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.87rem;min-width:100%}th{text-align:left;color:var(--dim);font-weight:500}
+th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+td:first-child{overflow-wrap:anywhere;min-width:9rem}.share{display:block;height:3px;background:var(--p0)}
+svg{display:block;width:100%;height:auto}svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line);fill:none}
+details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}footer{margin:2.5rem 0 1rem;font-size:.85rem}
+.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
+</style>
+"#;
+
+#[cfg(test)]
+mod tests {
+    use analysis::compare::{Series, StepFacts};
+    use analysis::gates::GatesReport;
+    use analysis::{Options, Scope};
+    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    use super::*;
+    use crate::render::View;
+    use crate::session::Session;
+
+    const HOSTILE: &str = "</style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;";
+
+    #[test]
+    fn hostile_names_stay_text() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, HOSTILE);
+        let ops = builder.track(core, TrackKind::Ops, 0, HOSTILE);
+        let label = builder.label(HOSTILE, None);
+        let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(1_000_000));
+        builder.add_slice(ops, SliceSpec::new(range, label));
+        let session = Session::from_model(builder.finish(), Options::default());
+        let document = Document::new(&session, Scope::WholeTrace, &[], View::Summary);
+        let mut run = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
+        run.facts.device_type = Some(HOSTILE.to_owned());
+        run.steps = StepFacts { class: HOSTILE.to_owned(), ..run.steps };
+        run.series.push(Series {
+            id: "step.matmul_ps".to_owned(),
+            title: HOSTILE.to_owned(),
+            unit: analysis::Unit::Picoseconds,
+            better: analysis::compare::Better::Lower,
+            values: vec![5.0],
+        });
+        let report = GatesReport { statement: HOSTILE.to_owned(), gates: Vec::new() };
+        let gated = Gated { are_set: true, report, run, comparison: None };
+        let page = page(&document, &gated);
+        assert!(page.contains("&lt;script&gt;"), "{page}");
+        for wrong in ["<script", "<img", "onerror=alert(2)>&lt;\"", "</style><"] {
+            assert!(!page.contains(wrong), "{wrong} in {page}");
+        }
+        // Nothing is loaded from anywhere.
+        for wrong in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.replace(&escaped(HOSTILE), "").contains(wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Pictures as inline SVG, drawn from the numbers of a run.
+
+use std::fmt::Write as _;
+
+use analysis::category::OpClasses;
+use analysis::compare::Summary;
+use analysis::roofline::{Point, Roofline};
+use analysis::stats::median;
+use analysis::step_parts::Part;
+use analysis::steps::Steps;
+use trace_model::{LaneMipmap, Picos, TimeRange, TrackKind};
+
+use super::super::Document;
+use super::super::junit::escaped;
+
+/// Units of a picture from left to right.
+const WIDTH: f64 = 800.0;
+
+/// Number of the colour of a part, `--p0` to `--p9`.
+fn color(part: Part) -> usize {
+    Part::ALL.iter().position(|&one| one == part).unwrap_or(9)
+}
+
+/// The median of each part of the step as a bar, with its numbers below.
+pub fn breakdown(run: &Summary) -> String {
+    let of_part = |part: Part| {
+        let series = run.series(&format!("step.{}", part.id()))?;
+        Some((part, median(&series.values)?)).filter(|(_, time)| *time > 0.0)
+    };
+    let parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(of_part).collect();
+    let whole: f64 = parts.iter().map(|(_, time)| time).sum();
+    if whole <= 0.0 {
+        return String::new();
+    }
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} 34\" role=\"img\" aria-label=\"Parts of a step\">");
+    let mut x = 0.0;
+    let mut key = String::from("<ul class=key>");
+    for (part, time) in &parts {
+        let width = WIDTH * time / whole;
+        let share = format!("{} {:.1} %, {}", part.title(), 100.0 * time / whole, Picos::from_ps(time.round() as i64));
+        let fill = format!("var(--p{})", color(*part));
+        let _ = write!(
+            svg,
+            "<rect x=\"{x:.2}\" y=\"0\" width=\"{width:.2}\" height=\"34\" fill=\"{fill}\"><title>{}</title></rect>",
+            escaped(&share)
+        );
+        let _ = write!(key, "<li><i style=\"background:{fill}\"></i>{}</li>", escaped(&share));
+        x += width;
+    }
+    format!(
+        "{svg}</svg>\n{key}</ul>\n<p class=dim>Median of each part over the steady steps, on the slowest device of each.</p>\n"
+    )
+}
+
+/// The time of each steady step.
+pub fn steps(run: &Summary) -> String {
+    const HEIGHT: f64 = 120.0;
+    const TOP: f64 = 14.0;
+    const MOST: usize = 400;
+    let Some(series) = run.series("step.time_ps").filter(|series| series.values.len() > 1) else {
+        return String::new();
+    };
+    let values: Vec<f64> = series.values.iter().copied().take(MOST).collect();
+    let (most, middle) = (values.iter().copied().fold(0.0, f64::max), median(&series.values).unwrap_or(0.0));
+    if most <= 0.0 {
+        return String::new();
+    }
+    let slot = WIDTH / values.len() as f64;
+    let y = |value: f64| TOP + (HEIGHT - TOP) * (1.0 - value / most);
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Time of each step\">");
+    for (at, value) in values.iter().enumerate() {
+        let number = run.steps.numbers.get(at).map_or(String::new(), |number| format!("step {number}: "));
+        let _ = write!(
+            svg,
+            "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"var(--p0)\"><title>{number}{}</title></rect>",
+            at as f64 * slot,
+            y(*value),
+            (slot * 0.85).max(0.5),
+            HEIGHT - y(*value),
+            Picos::from_ps(value.round() as i64)
+        );
+    }
+    let _ = writeln!(
+        svg,
+        "<line class=axis x1=\"0\" x2=\"{WIDTH}\" y1=\"{0:.2}\" y2=\"{0:.2}\" stroke-dasharray=\"4 4\"/><text x=\"2\" y=\"10\">median {1}, slowest {2}</text></svg>",
+        y(middle),
+        Picos::from_ps(middle.round() as i64),
+        Picos::from_ps(most.round() as i64)
+    );
+    if series.values.len() > MOST {
+        let _ = writeln!(svg, "<p class=dim>The first {MOST} of {} steps.</p>", series.values.len());
+    }
+    svg
+}
+
+/// The ops of a few devices in up to three steps in the middle of the capture.
+pub fn timeline(document: &Document) -> String {
+    const DEVICES: usize = 4;
+    const DEPTHS: usize = 2;
+    const ROW: f64 = 16.0;
+    let model = document.session.model();
+    let classes = OpClasses::new(model);
+    let range = shown(document);
+    let (cores, length) = (model.tensor_cores(), range.dur().ps());
+    if cores.is_empty() || length <= 0 {
+        return String::new();
+    }
+    let (mut body, mut y) = (String::new(), 0.0);
+    for &core in cores.iter().take(DEVICES) {
+        let _ =
+            write!(body, "<text x=\"0\" y=\"{:.1}\">{}</text>", y + 11.0, escaped(model.str(model.group(core).name)));
+        y += 14.0;
+        let Some(track) = model.track_of_kind(core, TrackKind::Ops) else { continue };
+        for lane in model.lanes(track).iter().take(DEPTHS) {
+            let mut items = Vec::new();
+            let resolution = Picos::from_ps(length / WIDTH as i64);
+            LaneMipmap::build(model, lane).query(model, lane, range, resolution, &mut items);
+            for item in items {
+                let slice = model.slice(item.representative);
+                let x = |ps: i64| (WIDTH * (ps - range.start.ps()) as f64 / length as f64).clamp(0.0, WIDTH);
+                let (from, to) = (x(item.range.start.ps()), x(item.range.end.ps()));
+                let part = Part::of(&classes.class_of(slice.op()));
+                let more = if item.count > 1 { format!(" and {} more", item.count - 1) } else { String::new() };
+                let _ = write!(
+                    body,
+                    "<rect x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"var(--p{})\"><title>{}{more}, {}</title></rect>",
+                    (to - from).max(0.4),
+                    ROW - 2.0,
+                    color(part),
+                    escaped(slice.name()),
+                    slice.measured_dur()
+                );
+            }
+            y += ROW;
+        }
+        y += 4.0;
+    }
+    let more = cores.len().saturating_sub(DEVICES);
+    let more = if more > 0 { format!("; {more} more devices are not shown") } else { String::new() };
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH} {y:.0}\" role=\"img\" aria-label=\"Ops over time\">{body}</svg>\n<p class=dim>{} of the timeline{more}. Colours as above.</p>\n",
+        range.dur()
+    )
+}
+
+fn shown(document: &Document) -> TimeRange {
+    let whole = document.session.model().extent();
+    let Ok(steps) = document.session.report::<Steps>(document.scope) else { return whole };
+    let counted: Vec<_> = steps.counted().collect();
+    let from = (counted.len() / 2).saturating_sub(1);
+    let chosen = counted.iter().skip(from).take(3).filter_map(|step| step.range());
+    chosen.reduce(TimeRange::hull).unwrap_or(whole)
+}
+
+/// Ops below the roof of the chip: rate over operations per byte, both logarithmic.
+pub fn roofline(document: &Document) -> String {
+    const HEIGHT: f64 = 300.0;
+    const MOST: usize = 60;
+    let Ok(report) = document.session.report::<Roofline>(document.scope) else { return String::new() };
+    let (Some(flops), Some(hbm)) = (report.peaks.flops, report.peaks.hbm) else { return String::new() };
+    let place = |point: &Point| {
+        let (x, y) = (point.flops_per_hbm_byte?, point.flops_per_second?);
+        (x > 0.0 && y > 0.0).then_some((x, y))
+    };
+    let points: Vec<(&Point, (f64, f64))> =
+        report.ops.iter().filter_map(|point| Some((point, place(point)?))).take(MOST).collect();
+    if points.is_empty() {
+        return String::new();
+    }
+    let ridge = flops.per_second / hbm.per_second;
+    let xs = || points.iter().map(|(_, (x, _))| x.log10()).chain([ridge.log10()]);
+    let ys = || points.iter().map(|(_, (_, y))| y.log10()).chain([flops.per_second.log10()]);
+    let bounds = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+    };
+    let ((left, right), (low, high)) = (bounds(&mut xs()), bounds(&mut ys()));
+    let (left, right, low, high) = (left.floor() - 0.2, right.ceil() + 0.2, low.floor() - 0.2, high + 0.3);
+    let x = |value: f64| WIDTH * (value.log10() - left) / (right - left);
+    let y = |value: f64| HEIGHT * (1.0 - (value.log10() - low) / (high - low));
+    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Roofline\">");
+    let start = 10_f64.powf(left);
+    let _ = write!(
+        svg,
+        "<polyline class=axis style=\"stroke:var(--dim)\" points=\"0,{:.1} {:.1},{:.1} {WIDTH},{2:.1}\"/>",
+        y(start * hbm.per_second),
+        x(ridge),
+        y(flops.per_second)
+    );
+    for (point, (at, rate)) in points {
+        let radius = (2.0 + point.self_of_op_time_percent.unwrap_or(0.0).max(0.0).sqrt() * 2.0).min(22.0);
+        let title = format!("{}: {:.3e} FLOP/s at {at:.3} FLOP/B of HBM", point.name, rate);
+        let _ = write!(
+            svg,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"var(--p0)\" fill-opacity=\".55\"><title>{}</title></circle>",
+            x(at),
+            y(rate),
+            escaped(&title)
+        );
+    }
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.0}\" y=\"12\" text-anchor=\"end\">{}</text><text class=dim x=\"{WIDTH}\" y=\"{:.0}\" text-anchor=\"end\">FLOP per byte of HBM →</text></svg>",
+        WIDTH - 4.0,
+        escaped(&format!("roof: {}, {}", report.peaks.flops_text(), report.peaks.hbm_text())),
+        HEIGHT - 6.0
+    );
+    svg.push_str("<p class=dim>Area of a circle: share of op time. Both axes are logarithmic.</p>\n");
+    svg
+}

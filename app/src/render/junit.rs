@@ -1,0 +1,92 @@
+//! Gates as `JUnit` XML, which every CI shows: a suite for the run, a test case for each
+//! gate. Failed ones are failures (of level `warn`: passed, with a note), those that
+//! cannot tell are skipped. Properties hold the metrics.
+
+use std::fmt::Write as _;
+
+use analysis::compare::{Comparison, Summary};
+use analysis::gates::{Gate, GatesReport, Level, Status};
+use analysis::stats::median;
+
+/// The XML.
+pub fn junit(gates: &GatesReport, run: &Summary, comparison: Option<&Comparison>) -> String {
+    let count = |status: Status| {
+        let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == Level::Error);
+        gates.gates.iter().filter(counts).count()
+    };
+    let numbers = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
+        gates.gates.len(),
+        count(Status::Fail),
+        count(Status::Inconclusive)
+    );
+    let names: Vec<&str> = run.inputs.iter().map(|input| input.name.as_str()).collect();
+    let name = if names.is_empty() { "run".to_owned() } else { names.join(", ") };
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(xml, "<testsuites name=\"systole\" {numbers}>");
+    let _ = writeln!(xml, "  <testsuite name=\"{}\" {numbers}>", escaped(&name));
+    xml.push_str("    <properties>\n");
+    for (name, value) in properties(run, comparison) {
+        let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(&name), escaped(&value));
+    }
+    xml.push_str("    </properties>\n");
+    for gate in &gates.gates {
+        case(&mut xml, gate);
+    }
+    let _ = writeln!(xml, "    <system-out>{}</system-out>", escaped(&gates.statement));
+    xml.push_str("  </testsuite>\n</testsuites>\n");
+    xml
+}
+
+fn case(xml: &mut String, gate: &Gate) {
+    let (name, message) = (escaped(&gate.name()), escaped(&gate.message));
+    let _ = write!(xml, "    <testcase classname=\"systole.{}\" name=\"{name}\"", gate.kind);
+    let _ = match (gate.status, gate.level) {
+        (Status::Fail, Level::Error) => {
+            writeln!(xml, ">\n      <failure type=\"{}\" message=\"{message}\"/>\n    </testcase>", gate.kind)
+        }
+        (Status::Fail, _) => writeln!(xml, ">\n      <system-out>warning: {message}</system-out>\n    </testcase>"),
+        (Status::Inconclusive, _) => writeln!(xml, ">\n      <skipped message=\"{message}\"/>\n    </testcase>"),
+        (Status::Pass, _) => writeln!(xml, ">\n      <system-out>{message}</system-out>\n    </testcase>"),
+    };
+}
+
+fn properties(run: &Summary, comparison: Option<&Comparison>) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for series in &run.series {
+        out.extend(median(&series.values).map(|median| (format!("{} (median)", series.id), median.to_string())));
+    }
+    for value in &run.values {
+        out.extend(value.value.map(|number| (value.id.clone(), number.to_string())));
+    }
+    out.extend(comparison.map(|comparison| ("comparison".to_owned(), comparison.statement.clone())));
+    out
+}
+
+/// Text in XML 1.0: markup escaped, characters that XML does not have replaced.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' | '\r' => out.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_out_of_xml() {
+        assert_eq!(escaped("a\"><b>&'\u{1}"), "a&quot;&gt;&lt;b&gt;&amp;&#39;\u{fffd}");
+    }
+}

@@ -1,0 +1,183 @@
+//! Hints and failed gates as SARIF 2.1.0, which code hosts show beside the source.
+//!
+//! A location is the line of source that the compiler recorded for the first op of a
+//! hint; below the working directory it is relative, as code hosts want it. Results
+//! without one are located at the trace.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use analysis::gates::{Gate, GatesReport, Level, Status};
+use analysis::hints::{Hint, Hints, HintsReport, Severity, rules};
+use serde_json::{Value, json};
+
+use super::Document;
+
+/// GitHub keeps so many results of a run; what is left out is counted.
+const MOST_RESULTS: usize = 5_000;
+
+/// Of a document: its hints, and its gates where some are set.
+pub fn of(document: &Document) -> serde_json::Result<String> {
+    let hints = document.session.report::<Hints>(document.scope).ok();
+    let gates = document.gated.as_ref().filter(|gated| gated.are_set).map(|gated| &gated.report);
+    let trace = document.session.path().and_then(Path::to_str).unwrap_or("trace");
+    let below = std::env::current_dir().ok();
+    sarif(hints.as_deref(), gates, &relative(trace, below.as_deref()), below.as_deref())
+}
+
+/// The JSON. `trace` is the file that results without a source are about.
+pub fn sarif(
+    hints: Option<&HintsReport>,
+    gates: Option<&GatesReport>,
+    trace: &str,
+    below: Option<&Path>,
+) -> serde_json::Result<String> {
+    let mut results: Vec<Value> = Vec::new();
+    let failed = gates.iter().flat_map(|gates| &gates.gates).filter(|gate| gate.status == Status::Fail);
+    results.extend(failed.map(|gate| gate_result(gate, trace)));
+    results.extend(hints.iter().flat_map(|report| &report.hints).map(|hint| hint_result(hint, trace, below)));
+    let left_out = results.len().saturating_sub(MOST_RESULTS);
+    results.truncate(MOST_RESULTS);
+    let rules = rules_of(&results);
+    let places: BTreeMap<&str, usize> =
+        rules.iter().enumerate().filter_map(|(at, rule)| Some((rule["id"].as_str()?, at))).collect();
+    for result in &mut results {
+        let place = result["ruleId"].as_str().and_then(|id| places.get(id)).copied();
+        result["ruleIndex"] = json!(place);
+    }
+    let run = json!({
+        "tool": { "driver": {
+            "name": "systole",
+            "version": env!("CARGO_PKG_VERSION"),
+            "rules": rules,
+        }},
+        "columnKind": "utf16CodeUnits",
+        "properties": { "resultsLeftOut": left_out },
+        "results": results,
+    });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    });
+    Ok(serde_json::to_string_pretty(&log)? + "\n")
+}
+
+/// Rules that have results, in the order of their ids.
+fn rules_of(results: &[Value]) -> Vec<Value> {
+    let ids: std::collections::BTreeSet<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
+    let rule = |id: &str| {
+        let (title, help) = match id {
+            "budget" => ("A number exceeds its budget", "Budgets are set in systole.toml.".to_owned()),
+            "regression" => {
+                ("A number is worse than the baseline's", "Regressions are set in systole.toml.".to_owned())
+            }
+            id => (
+                rules().iter().find(|rule| rule.id == id).map_or("A hint", |rule| rule.title),
+                format!("Why and how: systole explain {id}"),
+            ),
+        };
+        json!({
+            "id": id,
+            "shortDescription": { "text": title },
+            "help": { "text": help },
+            "defaultConfiguration": { "level": "warning" },
+        })
+    };
+    ids.into_iter().map(rule).collect()
+}
+
+fn gate_result(gate: &Gate, trace: &str) -> Value {
+    let level = if gate.level == Level::Error { "error" } else { "warning" };
+    json!({
+        "ruleId": gate.kind,
+        "level": level,
+        "message": { "text": gate.message },
+        "locations": [location(trace, None)],
+        "partialFingerprints": { "gate/v1": gate.name() },
+    })
+}
+
+fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
+    let level = match hint.severity {
+        Severity::Critical | Severity::High => "warning",
+        Severity::Medium | Severity::Low => "note",
+    };
+    let at = hint.ops.iter().find_map(|op| file_and_line(op.source.as_deref()?));
+    let place = match &at {
+        Some((file, line)) => location(&relative(file, below), Some(*line)),
+        None => location(trace, None),
+    };
+    let ops: Vec<&str> = hint.ops.iter().take(5).map(|op| op.name.as_str()).collect();
+    json!({
+        "ruleId": hint.id,
+        "level": level,
+        "message": { "text": format!("{}: {} {}", hint.title, hint.statement, hint.action) },
+        "locations": [place],
+        "properties": { "ops": ops, "savingPs": hint.saving_ps },
+        "partialFingerprints": { "hint/v1": format!("{} {}", hint.id, ops.first().copied().unwrap_or_default()) },
+    })
+}
+
+fn location(uri: &str, line: Option<u32>) -> Value {
+    let mut physical = json!({ "artifactLocation": { "uri": uri_of(uri) } });
+    if let Some(line) = line {
+        physical["region"] = json!({ "startLine": line });
+    }
+    json!({ "physicalLocation": physical })
+}
+
+/// `a/model.py` and 12 of `a/model.py:12`; with a column, too.
+fn file_and_line(source: &str) -> Option<(&str, u32)> {
+    let (head, last) = source.rsplit_once(':')?;
+    let last = last.parse::<u32>().ok()?;
+    match head.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>())) {
+        Some((file, Ok(line))) if line > 0 => Some((file, line)),
+        _ => (last > 0 && !head.is_empty()).then_some((head, last)),
+    }
+}
+
+fn relative(file: &str, below: Option<&Path>) -> String {
+    let inside = below.and_then(|root| Path::new(file).strip_prefix(root).ok());
+    inside.and_then(Path::to_str).unwrap_or(file).to_owned()
+}
+
+/// A path as a URI reference: RFC 3986 allows few characters. A path that does not
+/// begin at the root is relative.
+fn uri_of(path: &str) -> String {
+    use std::fmt::Write as _;
+    let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    for byte in path.replace('\\', "/").bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'@' | b'+' => {
+                uri.push(char::from(byte));
+            }
+            _ => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_files_with_lines() {
+        assert_eq!(file_and_line("a/b.py:12"), Some(("a/b.py", 12)));
+        assert_eq!(file_and_line("a/b.py:12:7"), Some(("a/b.py", 12)));
+        for wrong in ["a/b.py", ":3", "a:0", "a:b", ""] {
+            assert_eq!(file_and_line(wrong), None, "{wrong}");
+        }
+        assert_eq!(relative("/w/src/a.py", Some(Path::new("/w"))), "src/a.py");
+        assert_eq!(relative("/x/a.py", Some(Path::new("/w"))), "/x/a.py");
+    }
+
+    #[test]
+    fn uris_hold_any_path() {
+        assert_eq!(uri_of("a b/ü\".py"), "a%20b/%C3%BC%22.py");
+        assert_eq!(uri_of("/a.py"), "file:///a.py");
+    }
+}

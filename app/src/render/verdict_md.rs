@@ -1,0 +1,135 @@
+//! What a pull request shows of a run: the verdict first, gates, what changed, what to
+//! do, and how far to trust it; long parts folded.
+
+use std::fmt::Write as _;
+
+use analysis::Tabular as _;
+use analysis::compare::{Comparison, Summary};
+use analysis::gates::{GatesReport, Status};
+use analysis::hints::HintsReport;
+use trace_model::Picos;
+
+use super::comparison::capitalised;
+use super::md::{escaped, markdown};
+
+/// GitHub refuses step summaries above 1 MiB, and comments above 64 Ki characters:
+/// what fits the comment fits both.
+pub const MOST_BYTES: usize = 60_000;
+
+/// What there is to show.
+pub struct Parts<'a> {
+    /// The run.
+    pub run: &'a Summary,
+    /// Its gates.
+    pub gates: Option<&'a GatesReport>,
+    /// Beside the baseline.
+    pub comparison: Option<&'a Comparison>,
+    /// What to do.
+    pub hints: Option<&'a HintsReport>,
+}
+
+/// The Markdown, at most `most` bytes.
+pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
+    let mut text = String::new();
+    if let Some(gates) = parts.gates {
+        let (failed, unclear) = (gates.failed().count(), gates.inconclusive().count());
+        let word = match (failed, unclear) {
+            (1.., _) => "❌ Failed",
+            (0, unclear) if unclear > 0 && unclear == gates.gates.len() => "❔ Inconclusive",
+            _ => "✅ Passed",
+        };
+        let _ = writeln!(text, "## {word}: {}\n", escaped(&gates.statement));
+        text.push_str("| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n");
+        for gate in &gates.gates {
+            let mark = match gate.status {
+                Status::Pass => "✅ pass",
+                Status::Fail if gate.level == analysis::gates::Level::Error => "❌ fail",
+                Status::Fail => "⚠️ warn",
+                Status::Inconclusive => "❔ inconclusive",
+            };
+            let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+            let (actual, base) = (number(gate.actual), number(gate.base));
+            let _ = writeln!(
+                text,
+                "| {mark} | {} | {actual} | {base} | {} |",
+                escaped(&gate.name()),
+                escaped(&gate.message)
+            );
+        }
+        text.push('\n');
+    }
+    if let Some(comparison) = parts.comparison {
+        let _ = writeln!(text, "**{}**\n", escaped(&capitalised(&comparison.statement)));
+    }
+    hints(&mut text, parts.hints);
+    health(&mut text, parts.run);
+    if let Some(comparison) = parts.comparison {
+        for table in comparison.tables() {
+            // The title is the heading of the fold.
+            let body = markdown(&table, 15);
+            let body = body.split_once("\n\n").map_or(body.as_str(), |(_, body)| body);
+            let title = escaped_html(&table.title);
+            let folded = format!("<details><summary>{title}</summary>\n\n{body}\n</details>\n\n");
+            if text.len() + folded.len() > most {
+                text.push_str("*More than fits here: the other tables are in the full report.*\n");
+                break;
+            }
+            text.push_str(&folded);
+        }
+    }
+    shortened(text, most)
+}
+
+fn hints(text: &mut String, report: Option<&HintsReport>) {
+    const SHOWN: usize = 5;
+    let Some(report) = report.filter(|report| !report.hints.is_empty()) else { return };
+    text.push_str("**What to do**\n\n");
+    for hint in report.hints.iter().take(SHOWN) {
+        let saving = hint.saving_ps.map_or(String::new(), |ps| format!(", saves at most {}", Picos::from_ps(ps)));
+        let _ = writeln!(text, "- `{}` {}{saving}: {}", hint.id, escaped(hint.title), escaped(&hint.action));
+    }
+    if report.hints.len() > SHOWN {
+        let _ = writeln!(text, "- … {} more", report.hints.len() - SHOWN);
+    }
+    text.push('\n');
+}
+
+fn health(text: &mut String, run: &Summary) {
+    if run.facts.health.is_empty() {
+        return;
+    }
+    text.push_str("**Beware**\n\n");
+    for fact in &run.facts.health {
+        let _ = writeln!(text, "- {} ({})", escaped(&fact.message), escaped(&fact.id));
+    }
+    text.push('\n');
+}
+
+/// Text inside of an HTML element.
+fn escaped_html(text: &str) -> String {
+    super::junit::escaped(text)
+}
+
+fn shortened(mut text: String, most: usize) -> String {
+    const END: &str = "\n\n*(cut here: more than fits)*\n";
+    if text.len() > most {
+        let mut end = most.saturating_sub(END.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str(END);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_fits_whatever_it_is_about() {
+        let cut = shortened("é".repeat(100_000), MOST_BYTES);
+        assert!(cut.len() <= MOST_BYTES && cut.ends_with("fits)*\n"));
+    }
+}

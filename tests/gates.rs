@@ -1,0 +1,384 @@
+//! Comparing and judging runs, by the built program.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use sample_traces::fleet::FleetSpec;
+use sample_traces::write::{trace_json, xspace_bytes};
+use serde_json::Value;
+use tempfile::TempDir;
+use trace_model::Picos;
+
+/// Not what the machine that runs the tests says.
+const CI_VARIABLES: [&str; 4] = ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "NO_COLOR"];
+
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    /// A base of twelve steps, and runs whose matmul takes 1.5 and 30 % of a step longer.
+    fn new() -> Self {
+        let place = Self { dir: tempfile::tempdir().unwrap() };
+        let ms = |ms: f64| Picos::from_ps((ms * 1e9) as i64);
+        let spec = |work: f64| FleetSpec { devices: 2, steps: 12, work: ms(work), ..FleetSpec::default() };
+        for (name, work) in [("base", 7.0), ("slower", 7.15), ("slow", 10.0)] {
+            place.write(&format!("{name}.xplane.pb"), &xspace_bytes(&spec(work).session()));
+        }
+        place.write("base.trace.json", trace_json(&spec(7.0).session()).as_bytes());
+        place.write("more.xplane.pb", &xspace_bytes(&FleetSpec { devices: 4, ..spec(7.0) }.session()));
+        place
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        for name in CI_VARIABLES {
+            command.env_remove(name);
+        }
+        command.current_dir(self.dir.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let output = self.command().args(args).output().unwrap();
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{args:?}: {output:?}");
+        output
+    }
+
+    fn code(&self, args: &[&str]) -> i32 {
+        self.run(args).status.code().unwrap()
+    }
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_run_beside_itself_did_not_change_in_either_format_or_saved() {
+    let place = Place::new();
+    assert_eq!(place.code(&["summarize", "base.xplane.pb", "-o", "json=saved.json"]), 0);
+    for other in ["base.xplane.pb", "base.trace.json", "saved.json"] {
+        let output = place.run(&["compare", "base.xplane.pb", other]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).starts_with("Steps take the same time"), "{other}: {}", stdout(&output));
+    }
+    // The same bytes every time.
+    let twice = || place.run(&["summarize", "base.xplane.pb"]).stdout;
+    assert_eq!(twice(), twice());
+    assert_eq!(stdout(&place.run(&["summarize", "base.xplane.pb"])), place.read("saved.json"));
+}
+
+#[test]
+fn a_slower_run_is_found_with_its_op() {
+    let place = Place::new();
+    let output = place.run(&["compare", "base.xplane.pb", "slow.xplane.pb", "--format", "json"]);
+    let compared = json(stdout(&output));
+    let step = compared["steps"].as_array().unwrap().iter().find(|series| series["id"] == "step.time_ps").unwrap();
+    assert_eq!((step["finding"].as_str(), step["change"].as_f64()), (Some("changed"), Some(3e9)));
+    assert_eq!(compared["ops"][0]["change_ps"], 3e9);
+    for format in ["text", "csv", "md"] {
+        assert_eq!(place.code(&["compare", "base.xplane.pb", "slow.xplane.pb", "--format", format]), 0, "{format}");
+    }
+    // More runs of a side are pooled.
+    let args = ["compare", "--base", "base.xplane.pb", "--base", "slower.xplane.pb", "--cand", "slow.xplane.pb"];
+    assert!(stdout(&place.run(&args)).starts_with("Steps are slower"));
+}
+
+#[test]
+fn what_is_not_comparable_says_so() {
+    let place = Place::new();
+    let output = place.run(&["compare", "base.xplane.pb", "more.xplane.pb"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).starts_with("Not comparable"), "{}", stdout(&output));
+    assert!(!stdout(&output).contains('%'), "{}", stdout(&output));
+    assert_eq!(place.code(&["compare", "base.xplane.pb", "more.xplane.pb", "--strict"]), 11);
+    place.write("broken.json", b"{\"schema\": \"systole.summary/1\"");
+    assert_eq!(place.code(&["compare", "base.xplane.pb", "broken.json"]), 4);
+    assert_eq!(place.code(&["compare", "base.xplane.pb"]), 2);
+    assert_eq!(place.code(&["compare", "base.xplane.pb", "missing.pb"]), 3);
+}
+
+#[test]
+fn gates_decide_how_the_program_ends() {
+    let place = Place::new();
+    let with =
+        |run: &str, more: &[&str]| place.code(&[&["analyze", run, "--baseline", "base.xplane.pb"], more].concat());
+    assert_eq!(with("base.xplane.pb", &[]), 0);
+    // 1.5 % is real, and below the 5 % that are allowed.
+    assert_eq!(with("slower.xplane.pb", &[]), 0);
+    assert_eq!(with("slow.xplane.pb", &[]), 10);
+    assert_eq!(with("slow.xplane.pb", &["--exit-zero"]), 0);
+    assert_eq!(with("slow.xplane.pb", &["--exit-code-on-fail", "1"]), 1);
+    assert_eq!(with("more.xplane.pb", &[]), 0);
+    assert_eq!(with("more.xplane.pb", &["--strict"]), 11);
+    place.write("strict.toml", b"[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 1\n");
+    assert_eq!(with("slower.xplane.pb", &["--budget", "strict.toml"]), 10);
+    place.write("warn.toml", b"[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nlevel = \"warn\"\n");
+    let output = place.run(&["analyze", "base.xplane.pb", "--budget", "warn.toml"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).starts_with("warning: step.time_ms is "), "{}", stderr(&output));
+    place.write("wrong.toml", b"[[budget]]\nmetric = \"step.time_ms\"\n");
+    assert_eq!(place.code(&["analyze", "base.xplane.pb", "--budget", "wrong.toml"]), 2);
+}
+
+#[test]
+fn a_config_from_a_run_lets_that_run_pass() {
+    let place = Place::new();
+    assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 0);
+    assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 2, "it is not overwritten");
+    let judged = ["--budget", "systole.toml", "--baseline", "base.xplane.pb", "--strict"];
+    let output = place.run(&[&["analyze", "base.xplane.pb"], &judged[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(place.code(&[&["analyze", "slow.xplane.pb"], &judged[..]].concat()), 10);
+}
+
+/// Every output of a failing run.
+fn failing_outputs(place: &Place) {
+    let files = ["junit=j.xml", "sarif=s.sarif", "md=m.md", "html=h.html", "json=r.json", "csv=t.csv"];
+    let mut args = vec!["analyze", "slow.xplane.pb", "--baseline", "base.xplane.pb", "--history", "h.jsonl"];
+    for file in files {
+        args.extend(["-o", file]);
+    }
+    let mut command = place.command();
+    command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", place.path("step.md"));
+    let output = command.args(&args).output().unwrap();
+    assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
+    let annotations = stderr(&output).lines().filter(|line| line.starts_with("::error title=")).count();
+    assert_eq!(annotations, 2, "{}", stderr(&output));
+}
+
+#[test]
+fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
+    let place = Place::new();
+    failing_outputs(&place);
+    let names = ["j.xml", "s.sarif", "m.md", "h.html", "r.json", "t.csv", "step.md", "h.jsonl"];
+    let first: Vec<String> = names.iter().map(|name| place.read(name)).collect();
+    junit_is_valid(&first[0]);
+    sarif_is_valid(&json(&first[1]));
+    assert!(first[2].contains("❌ Failed: 4 gates: 2 failed"), "{}", first[2]);
+    assert!(first[6].starts_with("## ❌ Failed"), "{}", first[6]);
+    assert!(first[3].starts_with("<!doctype html>") && !first[3].contains("<script"));
+    for (schema, text) in [("report", &first[4]), ("history", &first[7])] {
+        agrees_with_schema(&place, schema, &json(text));
+    }
+    failing_outputs(&place);
+    for (name, before) in names.iter().zip(&first).take(6) {
+        assert_eq!(&place.read(name), before, "{name}");
+    }
+    // These two are appended to.
+    assert_eq!(place.read("h.jsonl"), first[7].repeat(2));
+    assert_eq!(place.read("step.md"), first[6].repeat(2));
+}
+
+/// The rules of the schema that Jenkins and GitLab read (testsuites → testsuite →
+/// testcase; counts add up; a case has at most one outcome), and of XML itself.
+fn junit_is_valid(xml: &str) {
+    assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites "));
+    let (mut open, mut counts) = (Vec::<String>::new(), std::collections::BTreeMap::<String, usize>::new());
+    for part in xml.split('<').skip(2) {
+        let (tag, text) = part.split_once('>').unwrap();
+        assert!(!text.contains(['>', '"']), "text is escaped: {text}");
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        let parent = open.last().cloned().unwrap_or_default();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+            continue;
+        }
+        let allowed = match name {
+            "testsuites" => "",
+            "testsuite" => "testsuites",
+            "properties" | "testcase" => "testsuite",
+            "property" => "properties",
+            "failure" | "skipped" => "testcase",
+            "system-out" => parent.as_str(),
+            other => panic!("no element is called {other}"),
+        };
+        assert_eq!(parent, allowed, "{tag}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        *counts.entry(name.to_owned()).or_default() += 1;
+        let required: &[&str] = match name {
+            "testcase" => &["name=\"", "classname=\""],
+            "testsuite" => &["name=\"", "tests=\"4\"", "failures=\"2\"", "errors=\"0\"", "skipped=\"0\""],
+            "failure" => &["message=\"", "type=\""],
+            "property" => &["name=\"", "value=\""],
+            _ => &[],
+        };
+        assert!(required.iter().all(|word| tag.contains(word)), "{tag}");
+        if !tag.ends_with('/') {
+            open.push(name.to_owned());
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert_eq!((counts["testcase"], counts["failure"], counts["testsuite"]), (4, 2, 1));
+}
+
+/// What the schema of SARIF 2.1.0 (OASIS) requires, and what GitHub asks for beyond it.
+fn sarif_is_valid(log: &Value) {
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let driver = &run["tool"]["driver"];
+    assert!(driver["name"].is_string());
+    let rules = driver["rules"].as_array().unwrap();
+    let results = run["results"].as_array().unwrap();
+    assert!(results.len() >= 2 && results.len() <= 5_000);
+    for rule in rules {
+        assert!(
+            rule["id"].is_string() && rule["shortDescription"]["text"].is_string() && rule["help"]["text"].is_string()
+        );
+    }
+    for result in results {
+        assert!(result["message"]["text"].as_str().is_some_and(|text| !text.is_empty()));
+        assert!(["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap()));
+        let index = result["ruleIndex"].as_u64().unwrap() as usize;
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(!uri.is_empty() && uri.bytes().all(|byte| byte.is_ascii_graphic()), "{uri}");
+        if let Some(region) = place.get("region") {
+            assert!(region["startLine"].as_u64().unwrap() >= 1);
+        }
+        assert!(result["partialFingerprints"].as_object().unwrap().values().all(Value::is_string));
+    }
+    assert_eq!(results.iter().filter(|result| result["level"] == "error").count(), 2);
+}
+
+#[test]
+fn published_schemas_describe_what_is_written() {
+    let place = Place::new();
+    for (schema, args) in [
+        ("summary", vec!["summarize", "slow.xplane.pb"]),
+        ("comparison", vec!["compare", "base.xplane.pb", "slow.xplane.pb", "--format", "json"]),
+        ("comparison", vec!["compare", "base.xplane.pb", "more.xplane.pb", "--format", "json"]),
+        ("report", vec!["analyze", "base.xplane.pb", "--format", "json"]),
+    ] {
+        agrees_with_schema(&place, schema, &json(stdout(&place.run(&args))));
+    }
+    let schema = json(stdout(&place.run(&["schema", "summary"])));
+    let wrong = |value: &str| errors(&schema, &json(value), "$");
+    assert!(!wrong("{\"schema\": \"systole.summary/2\"}").is_empty(), "the check itself works");
+}
+
+fn agrees_with_schema(place: &Place, name: &str, value: &Value) {
+    let schema = json(stdout(&place.run(&["schema", name])));
+    assert_eq!(errors(&schema, value, "$"), [""; 0], "{name}");
+}
+
+/// The part of JSON Schema that the published ones use.
+fn errors(schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let is = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("{other}"),
+    };
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(kind) => vec![kind],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if !kinds.is_empty() && !kinds.iter().any(|kind| is(kind)) {
+        found.push(format!("{at}: {value} is no {kinds:?}"));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        found.push(format!("{at}: {value} is not {}", schema["const"]));
+    }
+    if schema["enum"].as_array().is_some_and(|all| !all.contains(value)) {
+        found.push(format!("{at}: {value} is none of {}", schema["enum"]));
+    }
+    if let Some(fields) = value.as_object() {
+        for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !fields.contains_key(required) {
+                found.push(format!("{at}: {required} is missing"));
+            }
+        }
+        for (name, field) in fields {
+            let own = schema["properties"].get(name);
+            let other = schema.get("additionalProperties").filter(|other| other.is_object());
+            if own.is_none() && schema["additionalProperties"] == false {
+                found.push(format!("{at}: {name} is unknown"));
+            }
+            if let Some(schema) = own.or(other) {
+                found.extend(errors(schema, field, &format!("{at}.{name}")));
+            }
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+            found.extend(errors(items, item, &format!("{at}[{index}]")));
+        }
+    }
+    found
+}
+
+/// The commands of a workflow file: what follows `run: |`, as long as it is indented.
+fn commands_of(yaml: &str) -> Vec<String> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> = yaml.lines().collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.trim() == "run: |") {
+        let body = lines[at + 1..].iter().take_while(|inner| inner.trim().is_empty() || indent(inner) > indent(line));
+        found.push(body.map(|inner| inner.trim()).collect::<Vec<_>>().join("\n"));
+    }
+    found
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_ci_files_work() {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/ci");
+    let bin = Path::new(env!("CARGO_BIN_EXE_systole")).parent().unwrap().to_owned();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 0);
+    assert_eq!(place.code(&["summarize", "base.xplane.pb", "-o", "saved.json"]), 0);
+    let bash = |command: &str, profile: &str| {
+        let mut bash = Command::new("bash");
+        for name in CI_VARIABLES {
+            bash.env_remove(name);
+        }
+        bash.args(["-e", "-c", command]).current_dir(place.dir.path()).env("PATH", &path);
+        bash.env("PROFILE", profile).env("BUDGET", "systole.toml").env("BASELINE", "saved.json");
+        let output = bash.env("REPORTS", "systole-reports").output().unwrap();
+        output.status.code().unwrap()
+    };
+    let action = commands_of(&fs::read_to_string(root.join("action.yml")).unwrap());
+    assert_eq!(action.len(), 1);
+    assert_eq!(bash(&action[0], "base.xplane.pb"), 0);
+    assert_eq!(bash(&action[0], "slow.xplane.pb"), 10);
+    for name in ["systole.junit.xml", "systole.sarif", "systole.html", "systole.json", "systole.md"] {
+        assert!(place.path("systole-reports").join(name).is_file(), "{name}");
+    }
+    let workflow = commands_of(&fs::read_to_string(root.join("workflow.yml")).unwrap());
+    assert_eq!(workflow.len(), 1);
+    assert_eq!(bash(&workflow[0], "base.xplane.pb"), 0);
+    assert_eq!(place.read("systole-reports/baseline.json"), place.read("saved.json"));
+}
