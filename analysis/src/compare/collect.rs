@@ -41,7 +41,7 @@ impl Summary {
             ..Self::default()
         };
         if let Some(divided) = &divided {
-            add_ops(cx.model, divided, &mut summary);
+            add_ops(cx.model, cx.classes(), divided, &mut summary);
         }
         Ok(summary.rounded())
     }
@@ -230,13 +230,12 @@ fn better(id: &str) -> Better {
     }
 }
 
-fn add_ops(model: &TraceModel, divided: &StepTimes, summary: &mut Summary) {
-    let classes = OpClasses::new(model);
+fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &StepTimes, summary: &mut Summary) {
     let steps = divided.middle.len().max(1) as f64;
     let mut programs: Vec<ProgramFacts> = Vec::new();
     let mut index = vec![None; model.programs().len()];
     for sum in &divided.ops {
-        let mut op = op_times(model, &classes, sum, steps);
+        let mut op = op_times(model, classes, sum, steps);
         let program = model.label(sum.label).op.and_then(|op| model.op(op).program);
         op.program = program.and_then(|program| {
             let slot = index.get_mut(program.index())?;

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, LabelId, TimeRange, TraceModel, TrackKind};
 
-use crate::category::OpClasses;
 use crate::core_time::{Segment, innermost};
 use crate::intervals::IntervalSet;
 use crate::overlap::Traffic;
@@ -81,10 +80,10 @@ pub(super) fn collect(
     let mut cores: Vec<GroupId> = critical.iter().flatten().map(|(core, _)| *core).collect();
     cores.sort_unstable();
     cores.dedup();
-    let classes = OpClasses::new(model);
+    let classes = cx.classes();
     for core in cores {
         let whole = cx.scoped(Scope::WholeTrace);
-        let Some(traffic) = Traffic::of(&whole, &classes, core)? else { continue };
+        let Some(traffic) = Traffic::of(&whole, classes, core)? else { continue };
         let pieces = pieces(model, &traffic);
         for (index, on) in critical.iter().enumerate() {
             let Some((_, range)) = on.filter(|(on, _)| *on == core) else { continue };

@@ -142,7 +142,7 @@ pub fn summaries(
         }
         for run in runs(path, all_runs) {
             let session = loading::open_path(path, run, assume, format, talk)?;
-            out.push(summary_of(&session)?);
+            out.push(plain_summary(&session)?);
         }
     }
     Ok(out)
@@ -177,10 +177,14 @@ pub fn saved(path: &Path) -> Result<Option<Summary>, Failure> {
     Summary::from_json(&text).map(Some).map_err(|error| wrong(error.to_string()))
 }
 
-/// The summary of a trace, with the fingerprints of its files.
+/// The summary of a trace.
+fn plain_summary(session: &Session) -> Result<Summary, Failure> {
+    Summary::of(&session.context(Scope::WholeTrace)).map_err(|error| Failure::Internal(error.to_string()))
+}
+
+/// The same with the fingerprints of its files, which means to read all of them again.
 pub fn summary_of(session: &Session) -> Result<Summary, Failure> {
-    let cx = session.context(Scope::WholeTrace);
-    let mut summary = Summary::of(&cx).map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut summary = plain_summary(session)?;
     let input = |file: InputFile| Input { name: file.name, format: file.format.to_owned(), sha256: file.sha256 };
     summary.inputs = InputFile::all(session).into_iter().map(input).collect();
     Ok(summary)

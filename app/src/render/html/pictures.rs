@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use analysis::category::OpClasses;
 use analysis::compare::Summary;
 use analysis::roofline::{Point, Roofline};
 use analysis::stats::median;
@@ -99,7 +98,8 @@ pub fn timeline(document: &Document) -> String {
     const DEPTHS: usize = 2;
     const ROW: f64 = 16.0;
     let model = document.session.model();
-    let classes = OpClasses::new(model);
+    let cx = document.session.context(document.scope);
+    let classes = cx.classes();
     let range = shown(document);
     let (cores, length) = (model.tensor_cores(), range.dur().ps());
     if cores.is_empty() || length <= 0 {
