@@ -95,6 +95,9 @@ impl Change {
         widen(&mut change.cand, cand);
         change.range = resample::change_range(base, cand);
         change.conclude(base, cand, effect, options);
+        if change.noise.is_none() && matches!(change.finding, Finding::Noise) {
+            change.noise = Some(noise_of(base).max(noise_of(cand)));
+        }
         change
     }
 
@@ -103,7 +106,9 @@ impl Change {
         let mut change = Self::between(estimate(base), estimate(cand), Finding::OneSided);
         let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
         change.p = p_value(base, cand);
+        let by_runs = medians(base).len().min(medians(cand).len()) >= ENOUGH_RUNS;
         change.finding = match first.count.min(second.count) {
+            _ if by_runs => Finding::Noise,
             1 => Finding::Untested,
             few if few < options.min_steps => Finding::TooFew,
             _ => Finding::Noise,

@@ -27,7 +27,7 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
     let view = if args.only.is_empty() { View::Summary } else { View::Tables };
     let mut document = Document::new(&session, args.scope.scope(), &ids, view);
-    document.gated = gate::judge(&session, &args.gates, &input.assume, &args.output, talk)?;
+    document.gated = gate::judge(&session, document.scope, &args.gates, &input.assume, &args.output, talk)?;
     output::write(&document, &args.output, talk)?;
     if let Some(outcome) = gate::conclude(&document, &args.gates, args.output.strict, talk)? {
         return Ok(outcome);

@@ -142,7 +142,7 @@ pub fn summaries(
         }
         for run in runs(path, all_runs) {
             let session = loading::open_path(path, run, assume, format, talk)?;
-            out.push(plain_summary(&session)?);
+            out.push(plain_summary(&session, Scope::WholeTrace)?);
         }
     }
     Ok(out)
@@ -178,13 +178,13 @@ pub fn saved(path: &Path) -> Result<Option<Summary>, Failure> {
 }
 
 /// The summary of a trace.
-fn plain_summary(session: &Session) -> Result<Summary, Failure> {
-    Summary::of(&session.context(Scope::WholeTrace)).map_err(|error| Failure::Internal(error.to_string()))
+fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
+    Summary::of(&session.context(scope)).map_err(|error| Failure::Internal(error.to_string()))
 }
 
 /// The same with the fingerprints of its files, which means to read all of them again.
-pub fn summary_of(session: &Session) -> Result<Summary, Failure> {
-    let mut summary = plain_summary(session)?;
+pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
+    let mut summary = plain_summary(session, scope)?;
     let input = |file: InputFile| Input { name: file.name, format: file.format.to_owned(), sha256: file.sha256 };
     summary.inputs = InputFile::all(session).into_iter().map(input).collect();
     Ok(summary)

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::hints::Hints;
@@ -49,6 +50,7 @@ impl GateArgs {
 /// Judges the run; `None` where nobody asks.
 pub fn judge(
     session: &Session,
+    scope: Scope,
     args: &GateArgs,
     assume: &AssumeArgs,
     output: &OutputArgs,
@@ -63,7 +65,7 @@ pub fn judge(
         Some(path) => config::gates(path)?,
         None => GateConfig::default(),
     };
-    let run = summary_of(session)?;
+    let run = summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
     let baseline = summaries(&paths, assume, Format::Json, talk)?;
     let (report, comparison) = if args.are_set() {

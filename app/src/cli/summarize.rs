@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use analysis::Scope;
 use clap::Args;
 
 use super::Talk;
@@ -37,7 +38,7 @@ pub fn run(args: &SummarizeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     }
     let session = loading::open(&args.input, Format::Json, talk)?;
     analyze::check_devices(&session, &args.input.assume.device)?;
-    let summary = summary_of(&session)?.shortened(args.ops, args.op_steps);
+    let summary = summary_of(&session, Scope::WholeTrace)?.shortened(args.ops, args.op_steps);
     let text = summary.to_json().map_err(|error| Failure::Internal(error.to_string()))?;
     match path {
         Some(path) => output::write_file(&path, &text).map_err(|error| Failure::Write { error, path })?,
