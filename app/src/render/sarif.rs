@@ -101,7 +101,7 @@ fn gate_result(gate: &Gate, trace: &str) -> Value {
 fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
     let level = match hint.severity {
         Severity::Critical | Severity::High => "warning",
-        Severity::Medium | Severity::Low => "note",
+        Severity::Medium | Severity::Low | Severity::Health => "note",
     };
     let at = hint.ops.iter().find_map(|op| file_and_line(op.source.as_deref()?));
     let place = match &at {
