@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::OpGroup;
-use crate::ops::{self, CoreOps, OpRow, Ops, OpsReport};
+use crate::ops::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::steps::{Step, Steps};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Scope, Table, Tabular, Unit};
@@ -168,11 +168,11 @@ impl Point {
     }
 
     /// All cores of a report together, `steps` steps of them.
-    fn of_cores(name: &str, cores: &[CoreOps], off_ps: i64, steps: u32) -> Self {
-        let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&work_of(core)));
+    fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
+        let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&core.work));
         let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
-        let total_time_ps: i64 = cores.iter().map(|core| core.total_time_ps).sum();
+        let total_time_ps: i64 = cores.iter().map(|core| core.time_ps).sum();
         let time_ps = ((total_time_ps - off_ps) as f64 * share).round() as i64;
         let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
         Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
@@ -203,12 +203,6 @@ impl Analysis for Roofline {
     }
 }
 
-/// Work of a core; where operations at the bf16 rate are unknown, those of the
-/// algorithm stand in, as in rows.
-fn work_of(core: &CoreOps) -> Work {
-    Work { flops: core.work.flops.or(core.model_flops_as_bf16), ..core.work }
-}
-
 /// Each step is summed up op by op: only where these sums together are few.
 const MAX_STEP_ROWS: usize = 200_000;
 
@@ -229,7 +223,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError>
     let count = longest.map_or(0, <[Step]>::len) as u32;
     let last = first.number + count - 1;
     let over = |name: &str, first: u32, last: u32, count: u32| {
-        let cores = ops::cores(&cx.scoped(Scope::Steps { first, last }));
+        let cores = ops::work_of_cores(&cx.scoped(Scope::Steps { first, last }));
         cores.map(|cores| Point::of_cores(name, &cores, 0, count))
     };
     // Steps of the host may lie where no device runs.
@@ -247,6 +241,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError>
 
 fn roofline(ops: &OpsReport) -> RooflineReport {
     let peaks = &ops.peaks;
+    let cores: Vec<CoreWork> = ops.cores.iter().map(CoreOps::core_work).collect();
     let host_io = ops.rows.iter().filter(|row| matches!(row.category.as_str(), "infeed" | "outfeed"));
     let host_io: i64 = host_io.map(|row| row.self_time_ps).sum();
     let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
@@ -256,15 +251,16 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     });
     RooflineReport {
         ridges: ridges.collect(),
-        program: Point::of_cores("Program", &ops.cores, 0, 1),
+        program: Point::of_cores("Program", &cores, 0, 1),
         program_without_host_io: (host_io > 0)
-            .then(|| Point::of_cores("Program without infeed and outfeed", &ops.cores, host_io, 1)),
+            .then(|| Point::of_cores("Program without infeed and outfeed", &cores, host_io, 1)),
         average_step: None,
         steps: Vec::new(),
         devices: ops
             .cores
             .iter()
-            .map(|core| Point::new(&core.name, work_of(core), core.total_time_ps, &core.peaks).with_bytes(core.bytes))
+            .zip(&cores)
+            .map(|(named, core)| Point::new(&named.name, core.work, core.time_ps, &core.peaks).with_bytes(core.bytes))
             .collect(),
         ops: points.take(MAX_POINTS).map(|row| Point::of_op(row, peaks)).collect(),
         notes: ops.notes.clone(),

@@ -1,7 +1,8 @@
-//! What all analyses of a trace cost beside its import: wall time, memory, and which
-//! of them take longest. `cargo bench -p systole --no-default-features --bench analyses [-- FILE...]`
+//! What all analyses of a trace cost beside its import: wall time, CPU time, memory, and
+//! which of them take longest. `cargo bench -p systole --no-default-features --bench analyses [-- FILE...]`
 //!
-//! Without files it takes the real captures beside the repository and the samples.
+//! Without files it takes the real captures beside the repository, the samples, and a
+//! synthetic session of eight devices with two million events.
 //! The targets: all analyses together take no longer than the import of the file, and
 //! need at most half of the model's memory on top of it.
 
@@ -13,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use analysis::{ANALYSES, Options, Scope};
+use cpu_time::ProcessTime;
 use importers::{ImportOptions, Progress};
+use sample_traces::big::{BigSpec, big_xspace};
 use systole::session::Session;
 
 #[global_allocator]
@@ -28,7 +31,9 @@ const SLOWEST: usize = 6;
 /// One run on one file.
 struct Run {
     import: Duration,
+    import_cpu: Duration,
     analyses: Duration,
+    analyses_cpu: Duration,
     own: BTreeMap<&'static str, Duration>,
     model_bytes: usize,
     growth_bytes: usize,
@@ -37,13 +42,13 @@ struct Run {
 impl Run {
     /// `None` where the file does not open.
     fn of(path: &Path) -> Option<Self> {
-        let (heap, began) = (heap::begin(), Instant::now());
+        let (heap, began, cpu) = (heap::begin(), Instant::now(), ProcessTime::now());
         let session = Session::open(path, &ImportOptions::default(), Options::default(), &Progress::default()).ok()?;
-        let (import, model_bytes) = (began.elapsed(), heap.live());
-        let (heap, began) = (heap::begin(), Instant::now());
+        let (import, import_cpu, model_bytes) = (began.elapsed(), cpu.elapsed(), heap.live());
+        let (heap, began, cpu) = (heap::begin(), Instant::now(), ProcessTime::now());
         let entries: Vec<_> = ANALYSES.iter().collect();
         session.context(Scope::WholeTrace).reports_of(&entries);
-        let (analyses, growth_bytes) = (began.elapsed(), heap.peak());
+        let (analyses, analyses_cpu, growth_bytes) = (began.elapsed(), cpu.elapsed(), heap.peak());
         // Once more, one after the other: who waits for another does not work.
         let session = session.with_options(Options::default());
         for entry in ANALYSES {
@@ -54,7 +59,7 @@ impl Run {
         for cost in session.context(Scope::WholeTrace).reports.costs() {
             *own.entry(cost.id).or_default() += cost.own;
         }
-        Some(Self { import, analyses, own, model_bytes, growth_bytes })
+        Some(Self { import, import_cpu, analyses, analyses_cpu, own, model_bytes, growth_bytes })
     }
 }
 
@@ -72,6 +77,7 @@ fn line(path: &Path, name: &str) -> Option<String> {
         runs.push(Run::of(path)?);
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let cpu = |time: fn(&Run) -> Duration| median(&runs, time).map(ms);
     let (import, analyses) = (ms(median(&runs, |run| run.import)?), ms(median(&runs, |run| run.analyses)?));
     let (model, growth) = (median(&runs, |run| run.model_bytes)?, median(&runs, |run| run.growth_bytes)?);
     let ids = runs.first()?.own.keys();
@@ -80,8 +86,9 @@ fn line(path: &Path, name: &str) -> Option<String> {
     slowest.sort_unstable_by(|a, b| b.cmp(a));
     let slowest: Vec<_> = slowest.iter().take(SLOWEST).map(|&(time, id)| format!("{id} {:.2}", ms(time))).collect();
     Some(format!(
-        "{import:>9.2} {analyses:>9.2} {:>6.2} {:>9.1} {:>9.1} {:>6.2}  {name}: {}",
+        "{import:>9.2} {analyses:>9.2} {:>6.2} {:>6.2} {:>9.1} {:>9.1} {:>6.2}  {name}: {}",
         analyses / import,
+        cpu(|run| run.analyses_cpu)? / cpu(|run| run.import_cpu)?,
         model as f64 / 1e6,
         growth as f64 / 1e6,
         growth as f64 / model as f64,
@@ -110,14 +117,22 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let corpus = root.join("../shared/corpus");
+    let folder = tempfile::tempdir().expect("a benchmark needs a place for its trace");
     // Cargo adds options of its own.
     let mut files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).filter(|arg| arg.exists()).collect();
     if files.is_empty() {
         let folders = ["tpu", "host", "big", "simulators"].map(|name| corpus.join(name));
         files = folders.iter().chain([&root.join("assets/samples")]).flat_map(|folder| traces(folder)).collect();
+        let big = folder.path().join("two_million_events.xplane.pb");
+        if std::fs::write(&big, big_xspace(BigSpec { slices: 2_000_000, tracks: 16 })).is_ok() {
+            files.push(big);
+        }
     }
     println!("medians; times in ms, memory in MB; the import, all analyses at once, the slowest of them by themselves");
-    println!("{:>9} {:>9} {:>6} {:>9} {:>9} {:>6}", "import", "analyses", "ratio", "model", "growth", "ratio");
+    println!(
+        "{:>9} {:>9} {:>6} {:>6} {:>9} {:>9} {:>6}",
+        "import", "analyses", "ratio", "of CPU", "model", "growth", "ratio"
+    );
     for file in files {
         let name = [corpus.as_path(), root.as_path()].iter().find_map(|root| file.strip_prefix(root).ok());
         if let Some(line) = line(&file, &name.unwrap_or(&file).display().to_string()) {

@@ -99,9 +99,9 @@ fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>
 fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
     let mut unbounded = Picos::ZERO;
     let (saving, by) = match &finding.saving {
-        Saving::Replay { changes, at_most } => match facts.predict(changes) {
-            Ok(prediction) => {
-                unbounded = prediction.saving().clamped();
+        Saving::Replay { changes, at_most } => match facts.saving(changes) {
+            Ok(saving) => {
+                unbounded = saving.clamped();
                 (Some(at_most.map_or(unbounded, |most| unbounded.min(most.clamped()))), SavingBy::Replay)
             }
             Err(_) => (*at_most, SavingBy::Formula),
@@ -134,7 +134,7 @@ fn combine(
     }
     let played = || priced.iter().filter(|hint| hint.by == SavingBy::Replay);
     let most: Picos = played().filter_map(|hint| hint.saving).sum();
-    let all = facts.predict(&Change::merged(&changes))?.saving();
+    let all = facts.saving(&Change::merged(&changes))?;
     let saving = (all - must_stay(priced, overlaps)).clamped().min(most);
     report.combined_saving_ps = Some(saving.ps());
     report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);

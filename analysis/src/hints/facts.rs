@@ -1,6 +1,6 @@
 //! What rules look at.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{Evidence, Finding, Saving, Threshold};
 use crate::category::OpClasses;
 use crate::framework::Framework;
 use crate::ops::{OpRow, Ops, OpsReport};
-use crate::replay::{Change, Prediction, Replay};
+use crate::replay::{Change, Replay};
 use crate::steps::{Steps, StepsReport};
 use crate::{Analysis, AnalysisError, Context, Scope};
 
@@ -24,6 +24,7 @@ pub struct Facts<'a> {
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
+    savings: RefCell<Vec<(Vec<Change>, Picos)>>,
 }
 
 /// The time that shares and savings are related to.
@@ -43,7 +44,7 @@ impl<'a> Facts<'a> {
     /// Of this context.
     pub fn new(cx: &'a Context<'a>) -> Self {
         let (framework, classes) = (Framework::of(cx.model), cx.classes());
-        Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new() }
+        Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new(), savings: RefCell::default() }
     }
 
     /// Another report in the same scope; its error is the reason why a rule cannot tell.
@@ -56,12 +57,19 @@ impl<'a> Facts<'a> {
         threshold.of(self.cx)
     }
 
-    /// The run with changes.
-    pub fn predict(&self, changes: &[Change]) -> Result<Prediction, AnalysisError> {
-        match self.replay.get_or_init(|| Replay::new(self.cx)) {
-            Ok(replay) => replay.with(self.cx, changes),
-            Err(error) => Err(error.clone()),
+    /// What the run with changes saves: see [`crate::replay::Prediction::saving`].
+    pub fn saving(&self, changes: &[Change]) -> Result<Picos, AnalysisError> {
+        // A rule may ask what is asked again when its finding gets a price.
+        let known = self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|&(_, saving)| saving);
+        if let Some(saving) = known {
+            return Ok(saving);
         }
+        let saving = match self.replay.get_or_init(|| Replay::new(self.cx)) {
+            Ok(replay) => replay.saving(self.cx, changes)?,
+            Err(error) => return Err(error.clone()),
+        };
+        self.savings.borrow_mut().push((changes.to_vec(), saving));
+        Ok(saving)
     }
 
     /// The step, or the window where there are no steps.

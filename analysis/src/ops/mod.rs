@@ -28,7 +28,7 @@ use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::Work;
-use crate::category::OpGroup;
+use crate::category::{OpClasses, OpGroup};
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context};
 pub(crate) use costs::TextCosts;
@@ -131,7 +131,30 @@ pub struct CoreOps {
     pub peaks: Peaks,
 }
 
+/// Work of one core over a window.
+pub(crate) struct CoreWork {
+    /// Of the leaf ops.
+    pub work: Work,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// The window.
+    pub time_ps: i64,
+    /// What it is measured against.
+    pub peaks: Peaks,
+}
+
 impl CoreOps {
+    /// What it did. Where operations at the bf16 rate are unknown, those of the
+    /// algorithm stand in, as in rows.
+    pub(crate) fn core_work(&self) -> CoreWork {
+        CoreWork {
+            work: Work { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
+            bytes: self.bytes,
+            time_ps: self.total_time_ps,
+            peaks: self.peaks.clone(),
+        }
+    }
+
     /// Self time of one group.
     pub fn group_self(&self, group: OpGroup) -> Picos {
         let at = OpGroup::ALL.iter().position(|&g| g == group);
@@ -152,14 +175,13 @@ impl Analysis for Ops {
     const TITLE: &'static str = "Op statistics";
 
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
-        let sums = sums(cx)?;
+        let sums = sums(cx, Some(cx.classes()))?;
         Ok(report(cx, &sums))
     }
 }
 
 /// The sums of all cores in the scope of `cx`.
-fn sums(cx: &Context<'_>) -> Result<Vec<CoreSums>, AnalysisError> {
-    let classes = cx.classes();
+fn sums(cx: &Context<'_>, classes: Option<&OpClasses>) -> Result<Vec<CoreSums>, AnalysisError> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
         cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
@@ -172,10 +194,10 @@ fn sums(cx: &Context<'_>) -> Result<Vec<CoreSums>, AnalysisError> {
     Ok(sums)
 }
 
-/// What [`OpsReport::cores`] would be in the scope of `cx`, for those who need no rows.
-pub(crate) fn cores(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
+/// What the cores do in the scope of `cx`, for those who need nothing else of a report.
+pub(crate) fn work_of_cores(cx: &Context<'_>) -> Result<Vec<CoreWork>, AnalysisError> {
     let basis = Basis::of(cx);
-    Ok(sums(cx)?.iter().map(|core| core_report(cx, &basis, core)).collect())
+    Ok(sums(cx, None)?.iter().map(|core| core_report(cx, &basis, core).core_work()).collect())
 }
 
 /// What is in the trace instead of TPU ops.
@@ -256,8 +278,8 @@ fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps 
         total_time_ps: core.window.dur().ps(),
         op_time_ps: 0,
         idle_ps: 0,
-        busy_ps: core.busy.measure().ps(),
-        on_duty_ps: core.on_duty.measure().ps(),
+        busy_ps: core.duty.unwrap_or_default().busy.ps(),
+        on_duty_ps: core.duty.unwrap_or_default().on_duty.ps(),
         work: Work::default(),
         model_flops: None,
         model_flops_as_bf16: None,

@@ -55,11 +55,18 @@ pub(super) struct CoreSums {
     pub window: Window,
     /// What ran, ops first.
     sums: Vec<(Subject, OpSums)>,
+    /// `None` where nobody asked for it.
+    pub duty: Option<Duty>,
+}
+
+/// How long a core worked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Duty {
     /// Leaf ops that keep the core on duty, by the clock that timed them.
-    pub busy: IntervalSet,
+    pub busy: Picos,
     /// The same as `XProf` takes it: every op that is not off duty, containers
     /// too, on the timeline.
-    pub on_duty: IntervalSet,
+    pub on_duty: Picos,
 }
 
 /// The window that shares and idle time of a core refer to: for the whole trace
@@ -73,8 +80,9 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window
 }
 
 impl CoreSums {
-    /// Adds up one core over its [`op_window`]; `None` where it recorded no ops.
-    pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: &OpClasses) -> Option<Self> {
+    /// Adds up one core over its [`op_window`], with its duty where `classes` are given;
+    /// `None` where it recorded no ops.
+    pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: Option<&OpClasses>) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = Sums::new(cx.model);
         let has_scale = cx.model.slices_with(SliceAttr::TimeScaleBits).next().is_some();
@@ -87,12 +95,12 @@ impl CoreSums {
         if cx.scope == Scope::WholeTrace {
             add_aggregates(cx.model, core, &mut sums);
         }
-        let (busy, on_duty) = duty(cx, track, window, classes, &mut sums);
+        let duty = classes.map(|classes| duty(cx, track, window, classes, &mut sums));
         let mut sums = sums.found;
         // Of an op around the scope only what is inside ran.
         sums.retain(|(_, sums)| sums.occurrences > 0);
         sums.sort_unstable_by_key(|&(subject, _)| subject);
-        Some(Self { core, window, sums, busy, on_duty })
+        Some(Self { core, window, sums, duty })
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
@@ -146,23 +154,17 @@ fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Itera
     lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
 }
 
-/// Busy and on-duty time, see [`CoreSums`]; needs complete sums to know the leaves.
-fn duty(
-    cx: &Context<'_>,
-    track: TrackId,
-    window: Window,
-    classes: &OpClasses,
-    sums: &mut Sums,
-) -> (IntervalSet, IntervalSet) {
+/// Needs complete sums to know the leaves.
+fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut Sums) -> Duty {
     let on_duty_slices = || {
         slices_in(cx, track, window)
             .map(|slice| (slice, classes.class_of(slice.op())))
             .filter(|(_, class)| !class.is_off_duty)
     };
     let leaves = on_duty_slices().filter(|&(slice, class)| is_leaf(class, sums.at(Subject::of(slice))));
-    let busy = leaves.map(|(slice, _)| slice.measured_range()).collect();
-    let on_duty = on_duty_slices().map(|(slice, _)| slice.range()).collect();
-    (busy, on_duty)
+    let busy: IntervalSet = leaves.map(|(slice, _)| slice.measured_range()).collect();
+    let on_duty: IntervalSet = on_duty_slices().map(|(slice, _)| slice.range()).collect();
+    Duty { busy: busy.measure(), on_duty: on_duty.measure() }
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {

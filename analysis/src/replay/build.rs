@@ -1,12 +1,13 @@
 //! From a trace to a schedule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp};
 
-use super::schedule::{Core, Kind, Member, Piece, Schedule, Transfer};
+use super::schedule::{Core, Kind, Member, Piece, Schedule, Timing, Transfer};
 use crate::category::OpClass;
-use crate::core_time::CoreTime;
+use crate::core_time::{CoreTime, Segment};
 use crate::{AnalysisError, Context};
 
 /// A done op of something that is already finished takes a cycle or two: the
@@ -62,27 +63,35 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
 fn core_of(cx: &Context<'_>, time: &CoreTime) -> Core {
     let window = time.window.measured;
     let mut now = window.start;
-    let pieces = time.segments.iter().map(|segment| {
+    let timings = time.segments.iter().map(|segment| {
         let gap = (segment.range.start - now).clamped();
         now = segment.range.end;
-        Piece {
-            range: segment.range,
-            slice: segment.slice,
-            label: cx.model.slice(segment.slice).label_id(),
-            class: segment.class,
-            kind: Kind::Work,
-            gap,
-            dur: segment.range.dur(),
-        }
+        Timing { gap, dur: segment.range.dur() }
     });
-    let pieces = pieces.collect();
-    Core { group: time.core, window, pieces, tail: (window.end - now).clamped() }
+    let timings = timings.collect();
+    let piece = |segment: &Segment| Piece {
+        range: segment.range,
+        slice: segment.slice,
+        label: cx.model.slice(segment.slice).label_id(),
+        class: segment.class,
+        kind: Kind::Work,
+    };
+    let pieces = Arc::new(time.segments.iter().map(piece).collect());
+    Core { group: time.core, window, pieces, timings, tail: (window.end - now).clamped() }
 }
 
 /// Everything that a core issues and waits for, both inside of the window.
 fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec<Flight>) {
-    let last_piece: HashMap<SliceId, usize> =
-        pieces.iter().enumerate().map(|(row, piece)| (piece.slice, row)).collect();
+    let starts = pieces.iter().filter(|piece| piece.class.is_start());
+    let targets = starts.flat_map(|piece| cx.model.flows_from(piece.slice)).map(|flow| (flow.to, None));
+    let mut last_piece: HashMap<SliceId, Option<usize>> = targets.collect();
+    if !last_piece.is_empty() {
+        for (row, piece) in pieces.iter().enumerate() {
+            if let Some(last) = last_piece.get_mut(&piece.slice) {
+                *last = Some(row);
+            }
+        }
+    }
     let mut awaited = BTreeSet::new();
     let mut seen: Option<SliceId> = None;
     for (row, piece) in pieces.iter().enumerate() {
@@ -92,8 +101,8 @@ fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec
         seen = Some(piece.slice);
         let slice = cx.model.slice(piece.slice);
         let waits = if piece.class.is_start() {
-            let flow = cx.model.flows_from(piece.slice).iter().find_map(|flow| last_piece.get(&flow.to));
-            let Some(&done) = flow.filter(|&&done| done > row) else { continue };
+            let flow = cx.model.flows_from(piece.slice).iter().find_map(|flow| *last_piece.get(&flow.to)?);
+            let Some(done) = flow.filter(|&done| done > row) else { continue };
             awaited.insert(done);
             done
         } else if piece.class.is_collective() && !piece.class.is_async() {
@@ -156,9 +165,10 @@ fn add(schedule: &mut Schedule, flights: &[Flight]) {
     let waits = waits(flights);
     let mut members = Vec::with_capacity(flights.len());
     for (flight, wait) in flights.iter().zip(waits) {
-        let pieces = &mut schedule.cores[flight.core].pieces;
+        let core = &mut schedule.cores[flight.core];
+        let pieces = Arc::make_mut(&mut core.pieces);
         let (issues, awaits) = flight.pieces;
-        pieces[awaits].dur = if flight.is_sync() { Picos::ZERO } else { flight.done.dur().min(DONE_TAKES) };
+        core.timings[awaits].dur = if flight.is_sync() { Picos::ZERO } else { flight.done.dur().min(DONE_TAKES) };
         if flight.is_sync() {
             pieces[issues].kind = Kind::Sync(row);
         } else {

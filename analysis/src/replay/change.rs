@@ -107,7 +107,7 @@ pub(super) fn apply(
                 _ => None,
             };
             let awaited: BTreeMap<usize, f64> =
-                schedule.cores.iter().flat_map(|core| &core.pieces).filter_map(awaits).collect();
+                schedule.cores.iter().flat_map(|core| core.pieces.iter()).filter_map(awaits).collect();
             for (row, transfer) in schedule.transfers.iter_mut().enumerate() {
                 transfer.factor *= chosen(transfer.label).or_else(|| awaited.get(&row).copied()).unwrap_or(1.0);
             }
@@ -121,7 +121,7 @@ pub(super) fn apply(
         Change::Chip { flops, hbm } => return chip(cx, *flops, *hbm, schedule).map(Some),
         Change::Idle(factor) => {
             for core in &mut schedule.cores {
-                core.pieces.iter_mut().for_each(|piece| piece.gap = scaled(piece.gap, *factor));
+                core.timings.iter_mut().for_each(|timing| timing.gap = scaled(timing.gap, *factor));
                 core.tail = scaled(core.tail, *factor);
             }
         }
@@ -137,9 +137,10 @@ fn scaled(time: Picos, factor: f64) -> Picos {
 /// Scales the own time of the pieces for which `factor` has an answer. A collective
 /// has no own time: its transfer does.
 fn each_work(schedule: &mut Schedule, factor: impl Fn(&Piece) -> Option<f64>) {
-    for piece in schedule.cores.iter_mut().flat_map(|core| &mut core.pieces) {
+    let pieces = schedule.cores.iter_mut().flat_map(|core| core.pieces.iter().zip(&mut core.timings));
+    for (piece, timing) in pieces {
         if let Some(factor) = factor(piece) {
-            piece.dur = scaled(piece.dur, factor);
+            timing.dur = scaled(timing.dur, factor);
         }
     }
 }
@@ -189,11 +190,11 @@ fn no_compile(cx: &Context<'_>, schedule: &mut Schedule) -> Result<(), AnalysisE
     for core in &mut schedule.cores {
         let Some(device) = gaps.devices.iter().find(|device| device.group == core.group) else { continue };
         let mut before = None;
-        for piece in &mut core.pieces {
+        for (piece, timing) in core.pieces.iter().zip(&mut core.timings) {
             let shown = cx.model.slice(piece.slice).range();
-            if let Some(end) = before.replace(shown.end).filter(|end| *end < shown.start && piece.gap > Picos::ZERO) {
+            if let Some(end) = before.replace(shown.end).filter(|end| *end < shown.start && timing.gap > Picos::ZERO) {
                 let gap = cx.to_host(core.group, TimeRange::new(end, shown.start));
-                piece.gap = (piece.gap - device.compiling.measure_in(gap)).clamped();
+                timing.gap = (timing.gap - device.compiling.measure_in(gap)).clamped();
             }
         }
     }

@@ -77,8 +77,10 @@ impl State<'_> {
     fn advance(&mut self, core: usize) -> bool {
         let Some(plan) = self.schedule.cores.get(core) else { return false };
         let mut moved = false;
-        while let Some(piece) = plan.pieces.get(self.cores[core].times.len()) {
-            let begin = self.cores[core].now + piece.gap;
+        loop {
+            let at = self.cores[core].times.len();
+            let (Some(piece), Some(timing)) = (plan.pieces.get(at), plan.timings.get(at)) else { return moved };
+            let begin = self.cores[core].now + timing.gap;
             let transfer = match piece.kind {
                 Kind::Work => None,
                 Kind::Start(transfer) | Kind::Done(transfer) | Kind::Sync(transfer) => Some(transfer),
@@ -91,16 +93,15 @@ impl State<'_> {
             let end = match (piece.kind, transfer) {
                 (Kind::Done(_) | Kind::Sync(_), Some(transfer)) => {
                     let Some(arrival) = self.arrival(transfer, core) else { return moved };
-                    arrival.max(begin + piece.dur)
+                    arrival.max(begin + timing.dur)
                 }
-                _ => begin + piece.dur,
+                _ => begin + timing.dur,
             };
             let cursor = &mut self.cores[core];
             cursor.times.push((begin, end));
             (cursor.now, cursor.came) = (end, false);
             moved = true;
         }
-        moved
     }
 
     fn come(&mut self, transfer: usize, core: usize, delay: Picos) {
@@ -111,7 +112,8 @@ impl State<'_> {
     }
 
     fn member(&self, transfer: usize, core: usize) -> Option<&super::schedule::Member> {
-        self.schedule.transfers[transfer].members.iter().find(|member| member.core == core)
+        let members = &self.schedule.transfers[transfer].members;
+        members.binary_search_by_key(&core, |member| member.core).ok().and_then(|at| members.get(at))
     }
 
     /// When the transfer has arrived on `core`; `None` as long as someone is awaited.

@@ -27,6 +27,8 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
+use trace_model::Picos;
+
 use crate::{AnalysisError, Context};
 
 pub use change::Change;
@@ -49,11 +51,25 @@ impl Replay {
     /// What would have happened with all `changes` together. Errors where a change
     /// needs what this capture does not tell.
     pub fn with(&self, cx: &Context<'_>, changes: &[Change]) -> Result<Prediction, AnalysisError> {
+        let (changed, notes) = self.changed(cx, changes)?;
+        Ok(predict::predict(cx, self, &changed, changes, notes))
+    }
+
+    /// [`Prediction::saving`] of the same, in half the time.
+    pub fn saving(&self, cx: &Context<'_>, changes: &[Change]) -> Result<Picos, AnalysisError> {
+        Ok(predict::saving(self, &self.changed(cx, changes)?.0))
+    }
+
+    fn changed(
+        &self,
+        cx: &Context<'_>,
+        changes: &[Change],
+    ) -> Result<(schedule::Schedule, Vec<String>), AnalysisError> {
         let mut changed = self.recorded.clone();
         let mut notes = Vec::new();
         for change in changes {
             notes.extend(change::apply(cx, change, &mut changed)?);
         }
-        Ok(predict::predict(cx, self, &changed, changes, notes))
+        Ok((changed, notes))
     }
 }

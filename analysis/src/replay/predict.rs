@@ -103,12 +103,7 @@ pub(super) fn predict(
 ) -> Prediction {
     let recorded = &replay.recorded;
     let (short, long) = (play(changed, Belief::Shortest), play(changed, Belief::Longest));
-    let lasts = |played: &Played, core: usize| {
-        let end = played.ends.get(core).copied().unwrap_or_default();
-        (end - recorded.cores[core].window.start).ps()
-    };
-    let longest = |lasts: &dyn Fn(usize) -> i64| (0..recorded.cores.len()).map(lasts).max().unwrap_or(0);
-    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(&short, core)).unwrap_or(0);
+    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, &short, core)).unwrap_or(0);
     if recorded.unmatched > 0 {
         notes.push(format!(
             "{} executions of collectives could not be matched over the cores: their members are taken to come \
@@ -118,9 +113,9 @@ pub(super) fn predict(
     }
     Prediction {
         changes: changes.iter().map(Change::title).collect(),
-        window_ps: longest(&|core| recorded.cores[core].window.dur().ps()),
-        predicted_ps: longest(&|core| lasts(&short, core)),
-        predicted_at_most_ps: longest(&|core| lasts(&long, core)),
+        window_ps: window_ps(recorded),
+        predicted_ps: played_ps(recorded, &short),
+        predicted_at_most_ps: played_ps(recorded, &long),
         step: step_prediction(replay, changed, &short, &long),
         parts: parts(&recorded.cores[slowest], &short, slowest),
         core: cx.model.device_name(recorded.cores[slowest].group),
@@ -128,15 +123,34 @@ pub(super) fn predict(
     }
 }
 
-fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &Played) -> Option<StepPrediction> {
-    let of_median = |time: &dyn Fn(usize, TimeRange) -> i64| {
-        let longest = |spans: &StepOnCores| spans.iter().map(|&(core, span)| time(core, span)).max().unwrap_or(0);
-        median(&replay.steps.iter().map(|spans| longest(spans) as f64).collect::<Vec<f64>>())
-    };
-    let played = |played: &Played, core: usize, span: TimeRange| {
-        let at = |time| when(&replay.recorded.cores[core], &changed.cores[core], played, core, time);
-        (at(span.end) - at(span.start)).ps()
-    };
+/// [`Prediction::saving`] alone, for those who ask often.
+pub(super) fn saving(replay: &Replay, changed: &Schedule) -> Picos {
+    let short = play(changed, Belief::Shortest);
+    if replay.steps.is_empty() {
+        return Picos::from_ps(window_ps(&replay.recorded) - played_ps(&replay.recorded, &short));
+    }
+    let (recorded, predicted) = each_step(replay, changed, &short);
+    Picos::from_ps((recorded - predicted).round() as i64)
+}
+
+/// How long a core takes from the begin of its window.
+fn lasts(recorded: &Schedule, played: &Played, core: usize) -> i64 {
+    let end = played.ends.get(core).copied().unwrap_or_default();
+    (end - recorded.cores[core].window.start).ps()
+}
+
+/// The window of the core that takes longest: as recorded.
+fn window_ps(recorded: &Schedule) -> i64 {
+    recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
+}
+
+/// The same as played.
+fn played_ps(recorded: &Schedule, played: &Played) -> i64 {
+    (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
+}
+
+/// [`StepPrediction::each_ps`] and [`StepPrediction::predicted_each_ps`].
+fn each_step(replay: &Replay, changed: &Schedule, short: &Played) -> (f64, f64) {
     let mut run: BTreeMap<usize, TimeRange> = BTreeMap::new();
     for &(core, span) in replay.steps.iter().flatten() {
         run.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
@@ -145,13 +159,28 @@ fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &P
         let longest = run.iter().map(|(&core, &span)| time(core, span)).max().unwrap_or(0);
         longest as f64 / replay.steps.len().max(1) as f64
     };
+    (each(&|_, span| span.dur().ps()), each(&|core, span| played_span(replay, changed, short, core, span)))
+}
+
+/// How long a recorded span of a core is as played.
+fn played_span(replay: &Replay, changed: &Schedule, played: &Played, core: usize, span: TimeRange) -> i64 {
+    let at = |time| when(&replay.recorded.cores[core], &changed.cores[core], played, core, time);
+    (at(span.end) - at(span.start)).ps()
+}
+
+fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &Played) -> Option<StepPrediction> {
+    let of_median = |time: &dyn Fn(usize, TimeRange) -> i64| {
+        let longest = |spans: &StepOnCores| spans.iter().map(|&(core, span)| time(core, span)).max().unwrap_or(0);
+        median(&replay.steps.iter().map(|spans| longest(spans) as f64).collect::<Vec<f64>>())
+    };
+    let (each_ps, predicted_each_ps) = each_step(replay, changed, short);
     Some(StepPrediction {
         steps: replay.steps.len(),
         median_ps: of_median(&|_, span| span.dur().ps())?,
-        predicted_ps: of_median(&|core, span| played(short, core, span))?,
-        predicted_at_most_ps: of_median(&|core, span| played(long, core, span))?,
-        each_ps: each(&|_, span| span.dur().ps()),
-        predicted_each_ps: each(&|core, span| played(short, core, span)),
+        predicted_ps: of_median(&|core, span| played_span(replay, changed, short, core, span))?,
+        predicted_at_most_ps: of_median(&|core, span| played_span(replay, changed, long, core, span))?,
+        each_ps,
+        predicted_each_ps,
     })
 }
 
@@ -160,10 +189,11 @@ fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &P
 fn when(recorded: &Core, changed: &Core, played: &Played, row: usize, time: Timestamp) -> Timestamp {
     let times = played.cores.get(row).map(Vec::as_slice).unwrap_or_default();
     let next = recorded.pieces.partition_point(|piece| piece.range.end <= time);
-    match (recorded.pieces.get(next), changed.pieces.get(next), times.get(next)) {
-        (Some(piece), Some(now), Some(&(begin, end))) => {
+    let gap = |core: &Core| core.timings.get(next).map_or(Picos::ZERO, |timing| timing.gap);
+    match (recorded.pieces.get(next), times.get(next)) {
+        (Some(piece), Some(&(begin, end))) => {
             if time <= piece.range.start {
-                begin - kept(piece.range.start - time, piece.gap, now.gap)
+                begin - kept(piece.range.start - time, gap(recorded), gap(changed))
             } else {
                 let share = (time - piece.range.start).fraction_of(piece.range.dur()).unwrap_or(0.0);
                 begin + Picos::from_ps(((end - begin).ps() as f64 * share).round() as i64)

@@ -1,6 +1,8 @@
 //! What has to be replayed: the ops of each core in order, the idle time between
 //! them, and the transfers that tie them together.
 
+use std::sync::Arc;
+
 use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp};
 
 use crate::category::OpClass;
@@ -18,7 +20,7 @@ pub(super) enum Kind {
     Sync(usize),
 }
 
-/// A span in which one op is the innermost one, and the idle time before it.
+/// A span in which one op is the innermost one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     /// As recorded.
@@ -27,9 +29,14 @@ pub(super) struct Piece {
     pub label: LabelId,
     pub class: OpClass,
     pub kind: Kind,
-    /// Idle time before it, in the replay.
+}
+
+/// How long things take in the replay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    /// Idle time before a piece.
     pub gap: Picos,
-    /// Its own time in the replay, waiting for transfers left out.
+    /// Its own time, waiting for transfers left out.
     pub dur: Picos,
 }
 
@@ -38,7 +45,10 @@ pub(super) struct Piece {
 pub(super) struct Core {
     pub group: GroupId,
     pub window: TimeRange,
-    pub pieces: Vec<Piece>,
+    /// Shared by all replays: there are as many as ops were executed.
+    pub pieces: Arc<Vec<Piece>>,
+    /// Of each piece.
+    pub timings: Vec<Timing>,
     /// Idle time after the last piece, in the replay.
     pub tail: Picos,
 }
@@ -62,6 +72,7 @@ pub(super) struct Transfer {
     pub class: OpClass,
     /// The op that issues it.
     pub label: LabelId,
+    /// By core.
     pub members: Vec<Member>,
     /// Shortest and longest time that it can have taken after the last member came,
     /// as recorded. They differ where it arrived while every member was busy.

@@ -114,7 +114,7 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     }
     let step = facts.step()?;
     let change = Change::Idle(0.0);
-    let all = facts.predict(std::slice::from_ref(&change))?.saving().clamped();
+    let all = facts.saving(std::slice::from_ref(&change))?.clamped();
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
     let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
@@ -161,7 +161,7 @@ fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
         let Ok(Some(found)) = check(facts) else { continue };
         let saving = match found.saving {
             Saving::PerStep(saving) => Some(saving),
-            Saving::Replay { changes, .. } => facts.predict(&changes).ok().map(|predicted| predicted.saving()),
+            Saving::Replay { changes, .. } => facts.saving(&changes).ok(),
             Saving::Unknown => None,
         };
         if let Some(saving) = saving.filter(|saving| *saving > Picos::ZERO) {
