@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use analysis::Options;
 use egui::{Context, RawInput, Rect, pos2, vec2};
-use systole::gui::state::{ViewCommand, ViewState};
-use systole::gui::timeline::Timeline;
-use systole::gui::trace::OpenTrace;
+use systole::gui::timeline::{Known, Timeline};
 use systole::session::Session;
+use systole::view::state::{ViewCommand, ViewState};
+use systole::view::trace::OpenTrace;
 use trace_model::{GroupKind, Op, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
 const TRACKS: u32 = 100;
@@ -80,7 +80,8 @@ impl Stage<'_> {
         let time = Some(self.frames as f64 / 60.0);
         let input = RawInput { screen_rect: Some(screen), time, ..RawInput::default() };
         let mut wanted = Vec::new();
-        let mut output = self.ctx.run_ui(input, |ui| timeline.ui(ui, self.trace, state, &[], &mut wanted));
+        let mut output =
+            self.ctx.run_ui(input, |ui| timeline.ui(ui, self.trace, state, &Known::default(), &mut wanted));
         output.textures_delta.clear();
         let primitives = self.ctx.tessellate(output.shapes, output.pixels_per_point);
         let vertices = primitives.iter().map(|primitive| match &primitive.primitive {

@@ -8,5 +8,7 @@
 pub mod cli;
 #[cfg(feature = "gui")]
 pub mod gui;
+pub mod picture;
 pub mod render;
 pub mod session;
+pub mod view;

@@ -5,17 +5,17 @@
 //! [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets see the
 //! trace and the state, and change neither.
 
-mod history;
 mod jobs;
 mod keys;
 mod panels;
+mod reports;
+mod samples;
+mod saving;
 mod screenshot;
-mod search;
+mod sessions;
 mod settings;
-pub mod state;
 pub mod theme;
 pub mod timeline;
-pub mod trace;
 mod workspace;
 
 use std::path::{Path, PathBuf};
@@ -24,14 +24,17 @@ use std::sync::Arc;
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
+pub use self::saving::Save;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
+pub use self::sessions::Sessions;
 pub use self::settings::{Settings, ThemeChoice};
 
 use self::jobs::{Memo, Wake, Worker};
-use self::state::{ViewCommand, ViewState};
-use self::trace::{Loader, OpenTrace};
 use self::workspace::Workspace;
+use crate::picture;
 use crate::session::Session;
+use crate::view::state::{ViewCommand, ViewState};
+use crate::view::trace::{Loader, OpenTrace};
 
 /// Something that the user wants.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,22 @@ pub enum Command {
     DismissError,
     /// Leave this file out of the list of recent ones.
     ForgetRecent(PathBuf),
+    /// Open a trace that comes with the app.
+    OpenSample(usize),
+    /// Open what is kept under this name, and its trace.
+    OpenSession(String),
+    /// Keep the view under this name; under the trace's where it is empty.
+    SaveSession(String),
+    /// Ask where to, and write a text there.
+    Save(Save),
+    /// Save the timeline as a picture of lines.
+    SaveSvg,
+    /// Save the window as a picture of points.
+    SavePng,
+    /// Type into the filter of tracks.
+    FilterTracks,
+    /// What the wheel does.
+    WheelZooms(bool),
     /// Dark or light.
     Theme(ThemeChoice),
     /// Change what is seen of the open trace.
@@ -104,7 +123,8 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
         native,
         Box::new(move |cc| {
             let settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
-            let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options));
+            let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
+                .with_sessions(Sessions::of_user());
             app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
             if let Some(path) = launch.path {
                 app.push(Command::Open(path));
@@ -136,6 +156,11 @@ pub struct App {
     loading: Worker<PathBuf, OpenTrace>,
     dialog: Worker<u32, Option<PathBuf>>,
     dialogs_opened: u32,
+    saving: saving::Saving,
+    sessions: Sessions,
+    /// A view to take over when its trace is there.
+    restore: Option<Box<ViewState>>,
+    keys: keys::Keys,
     workspace: Option<Workspace>,
     error: Option<String>,
     title: String,
@@ -153,17 +178,27 @@ impl App {
         let wake: Wake = Arc::new(move || waking.request_repaint());
         Self {
             commands: vec![Command::Theme(settings.theme)],
-            settings,
             loader,
             loading: Worker::new("open trace", Arc::clone(&wake)),
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
             dialogs_opened: 0,
+            saving: saving::Saving::new(Arc::clone(&wake)),
+            sessions: Sessions::default(),
+            restore: None,
+            keys: keys::Keys::new(&settings.keys),
             workspace: None,
             error: None,
             title: String::new(),
             screenshot: None,
             wake,
+            settings,
         }
+    }
+
+    /// The same with the sessions of a folder.
+    #[must_use]
+    pub fn with_sessions(self, sessions: Sessions) -> Self {
+        Self { sessions, ..self }
     }
 
     /// Wants something, as if the user did.
@@ -192,7 +227,11 @@ impl App {
                 Memo::Ready(trace) => {
                     self.settings.remember(&trace.path);
                     self.error = None;
-                    self.workspace = Some(Workspace::new(trace, &self.wake));
+                    let mut workspace = Workspace::new(trace, &self.wake);
+                    if let Some(view) = self.restore.take() {
+                        workspace.apply(&ViewCommand::Restore(view));
+                    }
+                    self.workspace = Some(workspace);
                 }
                 Memo::Failed { error, .. } if error != CANCELLED => self.error = Some(error),
                 _ => {}
@@ -205,6 +244,9 @@ impl App {
                 _ => {}
             }
         }
+        if let Some(Err(error)) = self.saving.poll() {
+            self.error = Some(error);
+        }
         if let Some(workspace) = &mut self.workspace {
             workspace.poll_jobs();
         }
@@ -213,6 +255,29 @@ impl App {
     fn apply(&mut self, command: Command, ctx: &egui::Context) {
         match command {
             Command::Open(path) => self.open(&path),
+            Command::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::Sample::unpack) {
+                Some(Ok(path)) => self.open(&path),
+                Some(Err(error)) => self.error = Some(error),
+                None => {}
+            },
+            Command::OpenSession(name) => match self.sessions.load(&name) {
+                Ok(saved) => self.open_saved(saved),
+                Err(error) => self.error = Some(error),
+            },
+            Command::SaveSession(name) => self.save_session(&name),
+            Command::Save(save) => self.saving.text(save),
+            Command::SaveSvg => {
+                if let Some(workspace) = &self.workspace {
+                    let (trace, state) = (&workspace.trace, &workspace.state);
+                    let look =
+                        picture::Look { width: 1600.0, height: 2000.0, dark: ctx.global_style().visuals.dark_mode };
+                    let text = picture::timeline(trace, state, look);
+                    self.saving.text(Save { name: "timeline.svg".to_owned(), text });
+                }
+            }
+            Command::SavePng => self.saving.window(),
+            Command::FilterTracks => ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id())),
+            Command::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
             Command::OpenDialog => {
                 self.dialogs_opened += 1;
                 if cfg!(target_os = "macos") {
@@ -231,14 +296,32 @@ impl App {
             }
             Command::View(command) => {
                 if let Some(workspace) = &mut self.workspace {
-                    workspace.state.apply(&command, &workspace.trace.model);
+                    workspace.apply(&command);
                 }
             }
         }
     }
 
+    fn open_saved(&mut self, saved: sessions::Saved) {
+        self.open(&saved.trace);
+        self.restore = Some(Box::new(saved.view));
+    }
+
+    fn save_session(&mut self, name: &str) {
+        let Some(workspace) = &self.workspace else { return };
+        let own = workspace.trace.name();
+        let name = if name.trim().is_empty() { own.as_str() } else { name };
+        if let Err(error) = self.sessions.save(name, &workspace.trace.path, &workspace.state) {
+            self.error = Some(error);
+        }
+    }
+
     fn open(&mut self, path: &Path) {
+        if let Some(saved) = self.sessions.find(path) {
+            return self.open_saved(saved);
+        }
         self.error = None;
+        self.restore = None;
         self.loading.clear();
         let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
         self.loading.ask(path.clone(), move |progress| loader(&path, progress));
@@ -251,7 +334,7 @@ impl App {
         }
         // Escape leaves a text field; everything else belongs to it.
         if !ctx.egui_wants_keyboard_input() {
-            let commands = ctx.input(|i| keys::pressed(i, self.state()));
+            let commands = ctx.input(|i| self.keys.pressed(i, self.state()));
             self.commands.extend(commands);
         }
     }
@@ -288,14 +371,15 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let mut out = Vec::new();
         let loading = self.loading.key().zip(self.loading.progress());
-        panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, self.trace(), &mut out);
+        panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
         if let Some(error) = &self.error {
             panels::welcome::error_ui(ui, error, &mut out);
         }
         match &mut self.workspace {
-            Some(workspace) => workspace.ui(ui, loading, &mut out),
-            None => panels::welcome::welcome_ui(ui, &self.settings, loading, &mut out),
+            Some(workspace) => workspace.ui(ui, &self.settings, &self.keys, loading, &mut out),
+            None => panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out),
         }
+        self.saving.step(ui.ctx());
         panels::welcome::drop_hint_ui(ui);
         if let Some(mut photographer) = self.screenshot.take() {
             let settled = self.is_settled() && (self.workspace.is_some() || self.error.is_some());

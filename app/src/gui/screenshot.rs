@@ -12,8 +12,8 @@ use trace_model::{Picos, TimeRange};
 
 use super::Command;
 use super::settings::ThemeChoice;
-use super::state::{Panel, ViewCommand};
-use super::trace::OpenTrace;
+use crate::view::state::{Panel, ViewCommand};
+use crate::view::trace::OpenTrace;
 
 /// Frames to wait for before the picture: layout settles, fonts load.
 const FRAMES: u32 = 6;
@@ -35,6 +35,12 @@ pub struct Screenshot {
     pub light: bool,
     /// Names of groups to fold.
     pub fold: Vec<String>,
+    /// Reports to show; `wide:ops` gives them most of the window.
+    pub tab: Option<String>,
+    /// What to search for.
+    pub search: Option<String>,
+    /// Mark the range instead of showing it.
+    pub mark: Option<(Picos, Picos)>,
 }
 
 /// Hidden options of `systole open`, for the project's own pictures.
@@ -58,12 +64,21 @@ pub struct ScreenshotArgs {
     /// Use the light theme
     #[arg(long, hide = true)]
     light: bool,
+    /// Reports to show; wide:NAME gives them most of the window
+    #[arg(long, hide = true, value_name = "NAME")]
+    tab: Option<String>,
+    /// Search for this
+    #[arg(long, hide = true, value_name = "TEXT")]
+    search: Option<String>,
+    /// Mark this part of the trace
+    #[arg(long, hide = true, value_name = "A..B", value_parser = range)]
+    mark: Option<(Picos, Picos)>,
 }
 
 impl From<ScreenshotArgs> for Option<Screenshot> {
     fn from(args: ScreenshotArgs) -> Self {
-        let ScreenshotArgs { screenshot, size, range, select, fold, light } = args;
-        screenshot.map(|path| Screenshot { path, size, range, select, light, fold })
+        let ScreenshotArgs { screenshot, size, range, select, fold, light, tab, search, mark } = args;
+        screenshot.map(|path| Screenshot { path, size, range, select, light, fold, tab, search, mark })
     }
 }
 
@@ -117,6 +132,9 @@ impl Photographer {
             ctx.all_styles_mut(|style| style.animation_time = 0.0);
             return self.preparations(trace);
         }
+        if !settled && self.frames < PATIENCE {
+            return Vec::new();
+        }
         self.settled += 1;
         if self.settled >= FRAMES && !self.taken {
             self.taken = true;
@@ -148,6 +166,20 @@ impl Photographer {
                 None => commands.push(ViewCommand::ShowPanel(Panel::Details, true).into()),
             }
         }
+        if let Some(tab) = &self.shot.tab {
+            let (wide, tab) = tab.strip_prefix("wide:").map_or((false, tab.as_str()), |tab| (true, tab));
+            commands.push(ViewCommand::ShowTab(tab.to_owned()).into());
+            commands.push(ViewCommand::WideReports(wide).into());
+        }
+        if let Some(text) = &self.shot.search {
+            commands.push(ViewCommand::ShowPanel(Panel::Search, true).into());
+            commands.push(ViewCommand::Search(text.clone()).into());
+        }
+        if let Some((start, end)) = self.shot.mark {
+            let from = model.extent().start;
+            let range = TimeRange::new(from + start, from + end);
+            commands.push(ViewCommand::Mark(range, std::collections::BTreeSet::new()).into());
+        }
         if let Some((start, end)) = self.shot.range {
             let from = model.extent().start;
             commands.push(ViewCommand::Show(TimeRange::new(from + start, from + end)).into());
@@ -164,7 +196,8 @@ pub fn result(outcome: &Outcome) -> anyhow::Result<()> {
     }
 }
 
-fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
+/// Writes a picture. The error is a sentence.
+pub fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size;
     let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
     let write = || {

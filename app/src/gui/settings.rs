@@ -2,6 +2,7 @@
 //! in the user's configuration directory. Failing to read or write it is no error
 //! worth a word: the app works without.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,10 @@ pub struct Settings {
     pub recent: Vec<PathBuf>,
     /// Dark or light.
     pub theme: ThemeChoice,
+    /// The wheel zooms, and scrolls only with Ctrl.
+    pub wheel_zooms: bool,
+    /// Keys of actions, in place of the usual ones.
+    pub keys: BTreeMap<String, Vec<String>>,
     /// Where it is kept; nowhere where `None`.
     #[serde(skip)]
     file: Option<PathBuf>,
@@ -81,6 +86,17 @@ impl Settings {
         }
     }
 
+    /// Chooses what the wheel does.
+    pub fn set_wheel_zooms(&mut self, zooms: bool) {
+        self.wheel_zooms = zooms;
+        self.save();
+    }
+
+    /// Where it is kept.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     fn save(&self) {
         let Some(file) = &self.file else { return };
         let Ok(text) = serde_json::to_vec_pretty(self) else { return };
@@ -92,7 +108,8 @@ impl Settings {
     }
 }
 
-fn config_dir() -> Option<PathBuf> {
+/// The user's configuration directory.
+pub(super) fn config_dir() -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if cfg!(windows) {
         absolute("APPDATA")

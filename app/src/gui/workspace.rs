@@ -4,17 +4,29 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::doctor::Doctor;
+use analysis::ops::{Ops, OpsReport};
+use analysis::steps::Steps;
+use analysis::{Analysis as _, OpGroup};
 use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
-use trace_model::{Arg, SliceId};
+use trace_model::{Arg, LabelId, SliceId};
 
 use super::Command;
 use super::jobs::{Wake, Worker};
-use super::panels::{details, help, legend, overview, search as search_panel, welcome};
-use super::search::{self, Found};
-use super::state::{Panel, ViewCommand, ViewState};
-use super::timeline::Timeline;
-use super::trace::OpenTrace;
+use super::keys::Keys;
+use super::panels::dock::{self, Memory, Sight};
+use super::panels::{area as area_panel, details, help, legend, notes, palette, search as search_panel, welcome};
+use super::reports::Reports;
+use super::settings::Settings;
+use super::timeline::{Known, Timeline};
+use crate::view::area::{self, Area, Summary};
+use crate::view::bands::{Band, bands};
+use crate::view::histogram::{self, Histogram};
+use crate::view::palette::ColorKey;
+use crate::view::search::{self, Found, Wanted};
+use crate::view::state::{ColorBy, Panel, ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
 
 /// One open trace.
 pub struct Workspace {
@@ -23,10 +35,17 @@ pub struct Workspace {
     /// What is seen of it.
     pub state: ViewState,
     timeline: Timeline,
-    overview: Worker<(), overview::Overview>,
+    reports: Reports,
     args: Worker<SliceId, Vec<Arg>>,
-    search: Worker<String, Found>,
+    search: Worker<Wanted, Found>,
+    area: Worker<Area, Summary>,
+    durations: Worker<LabelId, Histogram>,
+    choice: area_panel::Choice,
+    memory: Memory,
+    palette: palette::Typed,
     typed: String,
+    bands: Option<Vec<Band>>,
+    efficiency: Option<Vec<ColorKey>>,
 }
 
 impl Workspace {
@@ -34,81 +53,183 @@ impl Workspace {
     pub fn new(trace: OpenTrace, wake: &Wake) -> Self {
         let state = ViewState::new(&trace.model);
         Self {
-            trace,
             state,
             timeline: Timeline::default(),
-            overview: Worker::new("overview", Arc::clone(wake)),
+            reports: Reports::new(trace.session.clone(), Arc::clone(wake)),
             args: Worker::new("arguments", Arc::clone(wake)),
             search: Worker::new("search", Arc::clone(wake)),
+            area: Worker::new("area", Arc::clone(wake)),
+            durations: Worker::new("durations", Arc::clone(wake)),
+            choice: area_panel::Choice::default(),
+            memory: Memory::default(),
+            palette: palette::Typed::default(),
             typed: String::new(),
+            bands: None,
+            efficiency: None,
+            trace,
         }
+    }
+
+    /// Changes what is seen.
+    pub fn apply(&mut self, command: &ViewCommand) {
+        if let ViewCommand::ShowTab(tab) = command
+            && tab == Ops::ID
+            && self.state.shows(Panel::Details)
+            && let Some(slice) = self.state.place.selection
+        {
+            // From the details of an op to its row.
+            self.memory.tables.find(tab, Ops::ID, self.trace.model.slice(slice).name());
+        }
+        self.state.apply(command, &self.trace.model);
     }
 
     /// Takes in what has been computed.
     pub fn poll_jobs(&mut self) {
-        self.overview.poll();
+        if self.reports.poll() {
+            if self.bands.is_none() {
+                self.bands = self.reports.get::<Steps>().ok().flatten().map(bands);
+            }
+            if self.efficiency.is_none() {
+                self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| efficiency(&self.trace, ops));
+            }
+        }
         self.args.poll();
         self.search.poll();
+        self.area.poll();
+        self.durations.poll();
     }
 
     /// Asks for what the state needs; what has been asked before costs nothing.
     pub fn ask_jobs(&mut self) {
-        if self.state.shows(Panel::Overview) {
-            let session = self.trace.session.clone();
-            self.overview.ask((), move |_| Ok(overview::Overview::compute(&session)));
+        if self.state.shows(Panel::Reports) {
+            for id in dock::wanted(&self.state.tab) {
+                self.reports.want(id);
+            }
+        }
+        self.reports.want(Steps::ID);
+        self.reports.want(Doctor::ID);
+        if self.state.color_by == ColorBy::Efficiency {
+            self.reports.want(Ops::ID);
         }
         if let Some(slice) = self.state.place.selection {
             let model = Arc::clone(&self.trace.model);
+            let label = model.slice(slice).label_id();
             self.args.ask(slice, move |_| model.slice(slice).args());
+            let model = Arc::clone(&self.trace.model);
+            self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
         }
-        if self.state.search.is_empty() {
-            self.search.clear();
-        } else {
-            let (model, text) = (Arc::clone(&self.trace.model), self.state.search.clone());
-            self.search.ask(text.clone(), move |progress| search::search(&model, &text, progress));
+        if let Some(range) = self.state.place.mark {
+            let area = Area { range, tracks: self.state.mark_tracks.clone(), pivot: self.choice.pivot };
+            let (model, classes) = (Arc::clone(&self.trace.model), Arc::clone(&self.trace.classes));
+            self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &area, progress));
+        }
+        match Wanted::of(&self.state) {
+            None => self.search.clear(),
+            Some(wanted) => {
+                let model = Arc::clone(&self.trace.model);
+                self.search.ask(wanted.clone(), move |progress| search::search(&model, &wanted, progress));
+            }
         }
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        !(self.overview.memo().is_running() || self.args.memo().is_running() || self.search.memo().is_running())
+        self.reports.is_settled()
+            && !(self.args.memo().is_running()
+                || self.search.memo().is_running()
+                || self.area.memo().is_running()
+                || self.durations.memo().is_running())
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(&mut self, ui: &mut Ui, loading: Option<(&PathBuf, &Progress)>, out: &mut Vec<Command>) {
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<Command>,
+    ) {
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
             EguiPanel::top("loading").show(ui, |ui| welcome::progress_ui(ui, path, progress, out));
         }
-        if self.state.shows(Panel::Search) {
+        if self.state.shows(Panel::Search) || self.state.spotlight.is_some() {
             EguiPanel::top("search").show(ui, |ui| {
-                search_panel::search_ui(ui, &self.trace, &self.state, &mut self.typed, self.search.memo(), &mut wanted);
+                search_panel::search_ui(ui, &self.state, &mut self.typed, self.search.memo(), &mut wanted);
             });
         }
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
             legend::legend_ui(ui, &self.trace, &self.state, &mut wanted);
         });
-        if self.state.shows(Panel::Overview) {
-            EguiPanel::right("overview").default_size(420.0).size_range(280.0..=900.0).show(ui, |ui| {
-                overview::overview_ui(ui, &self.trace, self.overview.memo(), &mut wanted);
-            });
+        if self.state.shows(Panel::Reports) {
+            self.dock_ui(ui, out);
         }
         if self.state.shows(Panel::Details) {
-            EguiPanel::bottom("details").resizable(true).default_size(220.0).size_range(100.0..=600.0).show(ui, |ui| {
-                details::details_ui(ui, &self.trace, &self.state, self.args.memo(), &mut wanted);
+            EguiPanel::bottom("details").resizable(true).default_size(230.0).size_range(100.0..=600.0).show(ui, |ui| {
+                if self.state.place.mark.is_some() {
+                    let (trace, state) = (&self.trace, &self.state);
+                    area_panel::area_ui(ui, trace, state, self.area.memo(), &mut self.choice, out);
+                } else {
+                    let (args, durations) = (self.args.memo(), self.durations.memo());
+                    details::details_ui(ui, &self.trace, &self.state, args, durations, &mut wanted);
+                }
             });
         }
-        let matches = self.search.memo().latest().map_or(&[][..], |found| &found.labels);
+        let searching = !self.state.search.is_empty() || self.state.spotlight.is_some();
+        let lit = self.search.memo().latest().filter(|_| searching).map(|found| found.by_id.as_slice());
+        let known = Known {
+            lit,
+            steps: self.bands.as_deref().unwrap_or_default(),
+            efficiency: self.efficiency.as_deref(),
+            wheel_zooms: settings.wheel_zooms,
+            keys: Some(keys),
+        };
         CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
             if self.trace.tree.nodes().is_empty() {
                 welcome::nothing_inside_ui(ui, &self.trace);
             } else {
-                self.timeline.ui(ui, &self.trace, &self.state, matches, &mut wanted);
+                self.timeline.ui(ui, &self.trace, &self.state, &known, &mut wanted);
             }
         });
+        if self.state.shows(Panel::Notes) {
+            notes::notes_ui(ui.ctx(), &self.trace, &self.state, &mut wanted);
+        }
         if self.state.shows(Panel::Help) {
-            help::help_ui(ui.ctx(), &mut wanted);
+            help::help_ui(ui.ctx(), keys, settings, out);
+        }
+        if self.state.shows(Panel::Palette) {
+            palette::palette_ui(ui.ctx(), keys, &self.state, &mut self.palette, out);
         }
         out.extend(wanted.into_iter().map(Command::from));
     }
+
+    fn dock_ui(&mut self, ui: &mut Ui, out: &mut Vec<Command>) {
+        let sight = Sight { trace: &self.trace, state: &self.state, reports: &self.reports };
+        let room = ui.available_width();
+        // Two panels, so that each keeps the width that the user gave it.
+        let panel = if self.state.wide_reports {
+            EguiPanel::right("wide reports").default_size(room * 0.62).size_range(400.0..=(room - 200.0).max(420.0))
+        } else {
+            EguiPanel::right("reports").default_size(440.0).size_range(300.0..=900.0)
+        };
+        panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, out));
+    }
+}
+
+/// Colours of labels by how near their op comes to its limit.
+fn efficiency(trace: &OpenTrace, report: &OpsReport) -> Vec<ColorKey> {
+    let mut by_op = vec![None; trace.model.ops().len()];
+    for row in &report.rows {
+        if let (Some(op), Some(percent)) = (row.op, row.efficiency_percent)
+            && let Some(slot) = by_op.get_mut(op.index())
+        {
+            *slot = Some(percent);
+        }
+    }
+    let key = |op: Option<trace_model::OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
+        Some(percent) => ColorKey::of_share(percent),
+        None => ColorKey::of_group(OpGroup::Idle),
+    };
+    trace.model.labels().iter().map(|label| key(label.op)).collect()
 }

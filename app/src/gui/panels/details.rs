@@ -4,11 +4,13 @@
 use egui::{Grid, RichText, ScrollArea, Ui};
 use trace_model::{Arg, Op, Picos, SliceId, SliceRef};
 
-use super::table::number;
+use super::histogram::histogram_ui;
+use super::number::number;
 use crate::gui::jobs::Memo;
-use crate::gui::state::{ViewCommand, ViewState};
 use crate::gui::theme::Theme;
-use crate::gui::trace::OpenTrace;
+use crate::view::histogram::Histogram;
+use crate::view::state::{Spotlight, ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
 use analysis::Unit;
 
 /// Longest text of an argument that is shown in its line.
@@ -22,15 +24,13 @@ pub fn details_ui(
     trace: &OpenTrace,
     state: &ViewState,
     args: &Memo<Vec<Arg>>,
+    histogram: &Memo<Histogram>,
     out: &mut Vec<ViewCommand>,
 ) {
     let Some(selected) = state.place.selection else {
         ui.add_space(6.0);
         ui.label(RichText::new("Nothing is selected.").strong());
         ui.weak("Click a slice, or press . to select the first one in sight. Drag over the tracks to measure a range.");
-        if let Some(mark) = state.place.mark {
-            ui.label(format!("Marked: {} from {}", mark.dur(), mark.start - trace.model.extent().start));
-        }
         return;
     };
     let slice = trace.model.slice(selected);
@@ -44,6 +44,8 @@ pub fn details_ui(
                 ui.vertical(|ui| op_ui(ui, trace, slice, trace.model.op(op)));
                 ui.add_space(24.0);
             }
+            ui.vertical(|ui| histogram_ui(ui, histogram, slice.measured_dur().ps()));
+            ui.add_space(24.0);
             ui.vertical(|ui| flows_ui(ui, trace, slice, out));
             ui.vertical(|ui| args_ui(ui, args));
         });
@@ -68,15 +70,25 @@ fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             if ui.button("Close").on_hover_text("Q").clicked() {
-                out.push(ViewCommand::ShowPanel(crate::gui::state::Panel::Details, false));
+                out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
             }
             if ui.button("Zoom to it").on_hover_text("F").clicked() {
                 out.push(ViewCommand::Focus);
             }
             if ui.button("Longest of this name").clicked()
-                && let Some(longest) = crate::gui::state::longest_of_label(&trace.model, slice.label_id())
+                && let Some(longest) = crate::view::state::longest_of_label(&trace.model, slice.label_id())
             {
                 out.push(ViewCommand::GoTo(longest));
+            }
+            let lit = ViewCommand::LightUp(Some(Spotlight {
+                title: slice.name().to_owned(),
+                labels: trace.labels_named(slice.name()).iter().copied().collect(),
+            }));
+            if ui.button("All of this name").on_hover_text("Light them up; then step through them").clicked() {
+                out.push(lit);
+            }
+            if slice.op().is_some() && ui.button("In Ops").on_hover_text("Its row in the table of ops").clicked() {
+                out.push(ViewCommand::ShowTab("ops".to_owned()));
             }
             if ui.button("Copy name").clicked() {
                 ui.ctx().copy_text(slice.name().to_owned());

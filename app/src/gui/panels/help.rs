@@ -1,28 +1,46 @@
 //! The list of keys, from the table that they are read by.
 
-use egui::{Context, Grid, RichText, Window};
+use egui::{Context, Grid, RichText, ScrollArea, Window};
 
-use crate::gui::keys::HELP;
-use crate::gui::state::{Panel, ViewCommand};
+use crate::gui::Command;
+use crate::gui::keys::{ACTIONS, Keys, MOUSE};
+use crate::gui::settings::Settings;
+use crate::view::state::{Panel, ViewCommand};
 
 /// A window with everything that keys and mouse do.
-pub fn help_ui(ctx: &Context, out: &mut Vec<ViewCommand>) {
+pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Command>) {
     let mut open = true;
     let window = Window::new("Keys and mouse").open(&mut open).collapsible(false).resizable(false);
     window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
-        for (title, bindings) in HELP {
-            ui.label(RichText::new(*title).strong());
-            Grid::new(title).num_columns(2).spacing([24.0, 3.0]).min_col_width(170.0).show(ui, |ui| {
-                for binding in *bindings {
-                    ui.monospace(binding.keys);
-                    ui.label(binding.about);
-                    ui.end_row();
-                }
-            });
-            ui.add_space(8.0);
-        }
+        ScrollArea::vertical().max_height(ctx.content_rect().height() * 0.8).show(ui, |ui| {
+            for (title, actions) in ACTIONS {
+                ui.label(RichText::new(*title).strong());
+                Grid::new(title).num_columns(2).spacing([24.0, 3.0]).min_col_width(170.0).show(ui, |ui| {
+                    let with_keys = actions.iter().map(|action| (keys.shown(action.id), action.title));
+                    for (shown, about) in with_keys.filter(|(shown, _)| !shown.is_empty()) {
+                        ui.monospace(shown);
+                        ui.label(about);
+                        ui.end_row();
+                    }
+                    for (shown, about) in MOUSE.iter().filter(|_| *title == "Mouse") {
+                        ui.monospace(*shown);
+                        ui.label(*about);
+                        ui.end_row();
+                    }
+                });
+                ui.add_space(8.0);
+            }
+            let mut zooms = settings.wheel_zooms;
+            if ui.checkbox(&mut zooms, "The wheel zooms, and scrolls only with Ctrl").changed() {
+                out.push(Command::WheelZooms(zooms));
+            }
+            if let Some(file) = settings.file() {
+                let text = format!("Other keys: \"keys\": {{\"focus\": [\"Ctrl+E\"]}} in {}", file.display());
+                ui.label(RichText::new(text).small().weak());
+            }
+        });
     });
     if !open {
-        out.push(ViewCommand::ShowPanel(Panel::Help, false));
+        out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
     }
 }

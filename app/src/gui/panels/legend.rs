@@ -1,28 +1,51 @@
 //! What colours mean, at the bottom.
 
-use analysis::OpGroup;
-use egui::{Align, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 
-use crate::gui::state::{ColorBy, ViewCommand, ViewState};
 use crate::gui::theme::Theme;
-use crate::gui::trace::OpenTrace;
+use crate::view::palette::ColorKey;
+use crate::view::state::{ColorBy, Layer, MouseMode, ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
 
-/// The kinds of work that occur in the trace, and the choice of colours.
+/// The kinds of work that occur in the trace, and the choices of how it is drawn.
 pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let theme = Theme::current(ui);
     ui.horizontal_centered(|ui| {
         match state.color_by {
             ColorBy::Name => drop(ui.weak("Colours tell names apart; they have no other meaning.")),
+            ColorBy::Module => drop(ui.weak("Colours tell programs apart; they have no other meaning.")),
+            ColorBy::Efficiency => {
+                for percent in [5.0, 25.0, 45.0, 55.0, 75.0, 95.0] {
+                    let color = theme.slice(ColorKey::of_share(percent)).fill;
+                    swatch_ui(ui, color, &format!("{percent:.0} %"));
+                }
+                ui.label(RichText::new("of the roofline; gray: not known").small());
+            }
             ColorBy::Category if trace.groups.is_empty() => {
                 ui.weak("No device ops here: colours tell names apart.");
             }
             ColorBy::Category => {
                 for &group in trace.groups.iter() {
-                    swatch_ui(ui, group);
+                    swatch_ui(ui, theme.group(group), group.title());
                 }
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            for (label, by) in [("name", ColorBy::Name), ("kind of work", ColorBy::Category)] {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            for (layer, label) in Layer::ALL.into_iter().rev() {
+                if ui.selectable_label(state.draws(layer), RichText::new(label).small()).clicked() {
+                    out.push(ViewCommand::ShowLayer(layer, !state.draws(layer)));
+                }
+            }
+            ui.separator();
+            for (mode, label) in MouseMode::ALL.into_iter().rev() {
+                if ui.selectable_label(state.mouse == mode, RichText::new(label).small()).clicked() {
+                    out.push(ViewCommand::Mouse(mode));
+                }
+            }
+            ui.label(RichText::new("Drag").small().weak());
+            ui.separator();
+            for (by, label) in ColorBy::ALL.into_iter().rev() {
                 if ui.selectable_label(state.color_by == by, RichText::new(label).small()).clicked() {
                     out.push(ViewCommand::Color(by));
                 }
@@ -32,10 +55,11 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, out: &mut Ve
     });
 }
 
-fn swatch_ui(ui: &mut Ui, group: OpGroup) {
+/// A colour and what it means.
+pub fn swatch_ui(ui: &mut Ui, color: Color32, title: &str) {
     ui.spacing_mut().item_spacing.x = 5.0;
     let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
-    ui.painter().rect_filled(rect, 2.0, Theme::current(ui).group(group));
-    ui.label(RichText::new(group.title()).small());
+    ui.painter().rect_filled(rect, 2.0, color);
+    ui.label(RichText::new(title).small());
     ui.add_space(8.0);
 }

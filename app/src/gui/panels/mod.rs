@@ -1,11 +1,21 @@
 //! Everything around the timeline. A panel is a function from what is known to
 //! widgets; what the user does in it comes back as commands.
 
+pub mod area;
 pub mod details;
+pub mod dock;
 pub mod help;
+pub mod hints;
+pub mod histogram;
 pub mod legend;
+pub mod notes;
+pub mod number;
 pub mod overview;
+pub mod palette;
+pub mod roofline;
 pub mod search;
+pub mod steps;
 pub mod table;
+pub mod tables;
 pub mod toolbar;
 pub mod welcome;

@@ -1,39 +1,25 @@
-//! The search box and its results.
+//! The search box and its results; also what is lit up by a table or hint.
 
 use egui::{Key, RichText, TextEdit, Ui};
 
 use crate::gui::jobs::Memo;
-use crate::gui::search::Found;
-use crate::gui::state::{Panel, ViewCommand, ViewState};
-use crate::gui::timeline::tree::group_digits;
-use crate::gui::trace::OpenTrace;
+use crate::view::search::{FIELDS, Found};
+use crate::view::state::{Panel, ViewCommand, ViewState};
+use crate::view::tree::group_digits;
 
 /// A line to type into, and the way from match to match.
-pub fn search_ui(
-    ui: &mut Ui,
-    trace: &OpenTrace,
-    state: &ViewState,
-    typed: &mut String,
-    found: &Memo<Found>,
-    out: &mut Vec<ViewCommand>,
-) {
+pub fn search_ui(ui: &mut Ui, state: &ViewState, typed: &mut String, found: &Memo<Found>, out: &mut Vec<ViewCommand>) {
     ui.add_space(2.0);
     ui.horizontal(|ui| {
-        let label = ui.label("Search");
-        let edit =
-            TextEdit::singleline(typed).hint_text("name, category, framework name or source line").desired_width(360.0);
-        let field = ui.add(edit).labelled_by(label.id);
-        let (enter, escape, shift) =
-            ui.input(|i| (i.key_pressed(Key::Enter), i.key_pressed(Key::Escape), i.modifiers.shift));
-        if field.changed() {
-            out.push(ViewCommand::Search(typed.trim().to_owned()));
-        }
-        if ui.memory(|memory| memory.focused().is_none()) && !escape && !field.lost_focus() {
-            field.request_focus();
-        }
-        let mut step = (field.lost_focus() && enter).then_some(!shift);
-        if step.is_some() {
-            field.request_focus();
+        let escape = ui.input(|i| i.key_pressed(Key::Escape));
+        let mut step = None;
+        let mut left = false;
+        if state.shows(Panel::Search) {
+            (step, left) = field_ui(ui, typed, escape, out);
+        } else if let Some(spotlight) = &state.spotlight {
+            ui.label("Lit up");
+            let title: String = spotlight.title.chars().take(60).collect();
+            ui.label(RichText::new(title).strong()).on_hover_text(&spotlight.title);
         }
         step = if ui.button("Previous").on_hover_text("Shift+Enter").clicked() { Some(false) } else { step };
         step = if ui.button("Next").on_hover_text("Enter").clicked() { Some(true) } else { step };
@@ -42,22 +28,59 @@ pub fn search_ui(
         {
             out.push(ViewCommand::GoTo(slice));
         }
+        let isolate = ui.selectable_label(state.isolate, "Isolate");
+        if isolate.on_hover_text("Draw only these slices (I)").clicked() {
+            out.push(ViewCommand::Isolate(!state.isolate));
+        }
         outcome_ui(ui, state, found);
-        if ui.button("Close").on_hover_text("Esc").clicked() || (escape && field.lost_focus()) {
+        if ui.button("Close").on_hover_text("Esc").clicked() || (escape && left) {
             typed.clear();
             out.push(ViewCommand::Search(String::new()));
+            out.push(ViewCommand::LightUp(None));
             out.push(ViewCommand::ShowPanel(Panel::Search, false));
         }
-        let _ = trace;
     });
     ui.add_space(2.0);
 }
 
+/// The field; where to step to, and whether it was left.
+fn field_ui(ui: &mut Ui, typed: &mut String, escape: bool, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
+    let label = ui.label("Search");
+    let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
+    let field = ui.add(TextEdit::singleline(typed).hint_text(hint).desired_width(380.0)).labelled_by(label.id);
+    let (enter, shift) = ui.input(|i| (i.key_pressed(Key::Enter), i.modifiers.shift));
+    if field.changed() {
+        if typed.starts_with('>') {
+            typed.clear();
+            out.push(ViewCommand::ShowPanel(Panel::Search, false));
+            out.push(ViewCommand::ShowPanel(Panel::Palette, true));
+        }
+        out.push(ViewCommand::Search(typed.trim().to_owned()));
+    }
+    if ui.memory(|memory| memory.focused().is_none()) && !escape && !field.lost_focus() {
+        field.request_focus();
+    }
+    let step = (field.lost_focus() && enter).then_some(!shift);
+    if step.is_some() {
+        field.request_focus();
+    }
+    let left = field.lost_focus();
+    field.on_hover_ui(|ui| {
+        ui.label("All words must be found; -word must not. \"in quotes\" is one word, /regex/ a pattern.");
+        for (name, others, about) in FIELDS {
+            ui.label(format!("{name}:…  (or {})  {about}", others.join(", ")));
+        }
+        ui.label("dur>100us, dur<=1ms: how long");
+        ui.label("> opens the list of commands");
+    });
+    (step, left)
+}
+
 fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Found>) {
     match found {
-        _ if state.search.is_empty() => drop(ui.weak("over the whole trace")),
+        _ if state.search.is_empty() && state.spotlight.is_none() => drop(ui.weak("over the whole trace")),
         Memo::Running { .. } => drop(ui.weak("searching …")),
-        Memo::Failed { error, .. } => drop(ui.label(error)),
+        Memo::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
         Memo::Empty => {}
         Memo::Ready(found) if found.total == 0 => {
             ui.label(RichText::new("nothing of that name").color(ui.visuals().warn_fg_color));
@@ -66,6 +89,7 @@ fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Found>) {
             let total = group_digits(found.total as u64);
             let text = match found.number(state.place.selection) {
                 Some(number) => format!("{} / {total}", group_digits(number as u64)),
+                None if found.total == 1 => "1 slice".to_owned(),
                 None => format!("{total} slices"),
             };
             let more = found.slices.len() < found.total;

@@ -1,144 +1,334 @@
 //! Any table of any report, virtual: only rows in sight are laid out.
 
 use analysis::{Cell, Column, Table, Unit};
-use egui::{Align, Layout, RichText, ScrollArea, Sense, Ui, vec2};
+use egui::{Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use regex_lite::RegexBuilder;
 
-use crate::gui::theme::Theme;
+use super::number::shown;
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::timeline::paint::{elided, elided_middle};
 
 /// Height of a row.
 const ROW: f32 = 20.0;
+/// Space beside the text of a cell.
+const PAD: f32 = 6.0;
+/// Rows whose texts decide how wide a column is.
+const SAMPLE: usize = 200;
 
-/// Shows `table`; returns the row that was clicked.
-pub fn table_ui(ui: &mut Ui, table: &Table, columns: &[usize], max_rows: usize) -> Option<usize> {
-    let theme = Theme::current(ui);
-    let width = ui.available_width();
-    let widths = column_widths(table, columns, width);
-    let mut clicked = None;
-    ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 0.0;
-        for (&index, &width) in columns.iter().zip(&widths) {
-            let Some(column) = table.columns.get(index) else { continue };
-            let text = RichText::new(column.heading()).small().color(theme.text_weak);
-            cell_ui(ui, width, column, |ui| ui.add(egui::Label::new(text).truncate()));
+/// How a table is sorted and filtered.
+#[derive(Default)]
+pub struct Sorted {
+    /// Only rows that hold this are shown.
+    pub filter: String,
+    /// Column and whether the largest comes first; as the report has it where `None`.
+    by: Option<(usize, bool)>,
+    chosen: Option<usize>,
+    offset_x: f32,
+    made: Option<Made>,
+}
+
+/// What was made of a table, and for what.
+struct Made {
+    filter: String,
+    by: Option<(usize, bool)>,
+    rows: usize,
+    order: Vec<u32>,
+    widths: Vec<f32>,
+}
+
+impl Sorted {
+    /// How many rows are shown; unknown before the first frame.
+    pub fn shown(&self) -> Option<usize> {
+        self.made.as_ref().map(|made| made.order.len())
+    }
+
+    /// Another table takes the place of this one.
+    pub fn forget(&mut self) {
+        (self.made, self.chosen) = (None, None);
+    }
+
+    fn make(&mut self, table: &Table) {
+        let same = |made: &Made| made.filter == self.filter && made.by == self.by && made.rows == table.rows.len();
+        if self.made.as_ref().is_some_and(same) {
+            return;
         }
-    });
-    ScrollArea::vertical().id_salt(table.id).max_height(ROW * max_rows as f32).auto_shrink([false, true]).show_rows(
-        ui,
-        ROW,
-        table.rows.len(),
-        |ui, range| {
-            ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
-            for number in range {
-                let Some(row) = table.rows.get(number) else { continue };
-                let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
-                if response.hovered() {
-                    ui.painter().rect_filled(rect, 2.0, theme.raised);
-                }
-                let name = row.first().map(|cell| shown(cell, Unit::None)).unwrap_or_default();
-                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Row {name}")));
-                if response.on_hover_cursor(egui::CursorIcon::PointingHand).clicked() {
-                    clicked = Some(number);
-                }
-                let mut ui =
-                    ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(Layout::left_to_right(Align::Center)));
-                ui.spacing_mut().item_spacing.x = 0.0;
-                for (&index, &width) in columns.iter().zip(&widths) {
-                    if let (Some(column), Some(cell)) = (table.columns.get(index), row.get(index)) {
-                        let text = RichText::new(shown(cell, column.unit)).size(12.0);
-                        cell_ui(&mut ui, width, column, |ui| {
-                            ui.add(egui::Label::new(text).truncate().selectable(false))
-                        });
+        let order = order(table, &self.filter, self.by);
+        let widths = match self.made.take() {
+            Some(made) if made.rows == table.rows.len() => made.widths,
+            _ => widths(table),
+        };
+        self.made = Some(Made { filter: self.filter.clone(), by: self.by, rows: table.rows.len(), order, widths });
+    }
+}
+
+/// Numbers of the rows that are shown, in order. Missing cells come last either way.
+fn order(table: &Table, filter: &str, by: Option<(usize, bool)>) -> Vec<u32> {
+    let matches = matcher(filter);
+    let holds = |row: &[Cell]| {
+        row.iter().any(|cell| match cell {
+            Cell::Text(text) => matches(text),
+            Cell::Int(number) => matches(&number.to_string()),
+            Cell::Float(_) | Cell::Missing => false,
+        })
+    };
+    let rows = table.rows.iter().enumerate().filter(|(_, row)| filter.is_empty() || holds(row));
+    let mut order: Vec<u32> = rows.map(|(number, _)| number as u32).collect();
+    if let Some((column, descending)) = by {
+        let cell = |row: u32| table.rows.get(row as usize).and_then(|row| row.get(column)).unwrap_or(&Cell::Missing);
+        order.sort_by(|&a, &b| {
+            let (a, b) = (cell(a), cell(b));
+            match (number_of(a), number_of(b), a, b) {
+                (Some(a), Some(b), ..) => {
+                    if descending {
+                        b.total_cmp(&a)
+                    } else {
+                        a.total_cmp(&b)
                     }
                 }
+                (_, _, Cell::Text(a), Cell::Text(b)) => {
+                    if descending {
+                        b.cmp(a)
+                    } else {
+                        a.cmp(b)
+                    }
+                }
+                (_, _, a, b) => (*a == Cell::Missing).cmp(&(*b == Cell::Missing)),
             }
-        },
-    );
+        });
+    }
+    order
+}
+
+fn number_of(cell: &Cell) -> Option<f64> {
+    match cell {
+        Cell::Int(number) => Some(*number as f64),
+        Cell::Float(number) => Some(*number),
+        Cell::Text(_) | Cell::Missing => None,
+    }
+}
+
+/// A text, or a regular expression between slashes; what is none matches as a text.
+fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
+    let regex = filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|regex| !regex.is_empty());
+    let regex =
+        regex.and_then(|regex| RegexBuilder::new(regex).case_insensitive(true).size_limit(1 << 20).build().ok());
+    match regex {
+        Some(regex) => Box::new(move |text| regex.is_match(text)),
+        None => {
+            let wanted = filter.to_lowercase();
+            Box::new(move |text| text.to_lowercase().contains(&wanted))
+        }
+    }
+}
+
+/// What each column needs, from its heading and first rows.
+fn widths(table: &Table) -> Vec<f32> {
+    const LETTER: f32 = 6.4;
+    let column_width = |(index, column): (usize, &Column)| {
+        let cells = table.rows.iter().take(SAMPLE).filter_map(|row| row.get(index));
+        let longest = cells.map(|cell| shown(cell, column.unit).chars().count()).max().unwrap_or(0);
+        let letters = longest.max(column.heading().chars().count() + 2);
+        let most = if is_text(column) { 300.0 } else { 140.0 };
+        (letters as f32 * LETTER + 2.0 * PAD).clamp(46.0, most)
+    };
+    table.columns.iter().enumerate().map(column_width).collect()
+}
+
+fn is_text(column: &Column) -> bool {
+    column.unit == Unit::None
+}
+
+/// Shows `table` in `height` points; returns the row that was clicked. Rows that
+/// `is_marked` are about what is selected.
+pub fn table_ui(
+    ui: &mut Ui,
+    table: &Table,
+    sorted: &mut Sorted,
+    height: f32,
+    is_marked: &dyn Fn(&[Cell]) -> bool,
+) -> Option<usize> {
+    sorted.make(table);
+    let Some(made) = &sorted.made else { return None };
+    let mut widths = made.widths.clone();
+    let room = ui.available_width() - 12.0;
+    let needed: f32 = widths.iter().sum();
+    if let Some(first) = table.columns.iter().position(is_text).filter(|_| needed < room) {
+        widths[first] += room - needed;
+    }
+    let total: f32 = widths.iter().sum();
+    let heading = heading_ui(ui, table, &widths, sorted.by, sorted.offset_x);
+    let mut clicked = None;
+    let theme = Theme::current(ui);
+    let rows = ScrollArea::both()
+        .id_salt(("table", table.id, &table.title))
+        .max_height((height - ROW).max(ROW * 3.0))
+        .auto_shrink([false, true])
+        .show_rows(ui, ROW, made.order.len(), |ui, range| {
+            ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+            for number in made.order.get(range).unwrap_or_default() {
+                let index = *number as usize;
+                let Some(row) = table.rows.get(index) else { continue };
+                let (rect, response) = ui.allocate_exact_size(vec2(total, ROW), Sense::click());
+                let name = row.first().map(|cell| shown(cell, Unit::None)).unwrap_or_default();
+                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
+                let fill = if sorted.chosen == Some(index) || is_marked(row) {
+                    theme.accent.gamma_multiply(0.22)
+                } else if response.hovered() {
+                    theme.raised
+                } else {
+                    egui::Color32::TRANSPARENT
+                };
+                ui.painter().rect_filled(rect, 0.0, fill);
+                if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
+                    clicked = Some(index);
+                }
+                cells_ui(ui, table, row, rect, &widths);
+            }
+        });
+    sorted.offset_x = rows.state.clamped_offset().x;
+    if let Some(by) = heading {
+        sorted.by = by;
+    }
+    if clicked.is_some() {
+        sorted.chosen = clicked;
+    }
     clicked
 }
 
-fn cell_ui(ui: &mut Ui, width: f32, column: &Column, content: impl FnOnce(&mut Ui) -> egui::Response) {
-    let layout = if column.unit == Unit::None {
-        Layout::left_to_right(Align::Center)
-    } else {
-        Layout::right_to_left(Align::Center)
-    };
-    ui.allocate_ui_with_layout(vec2(width, ROW), layout, |ui| {
-        ui.set_width(width);
-        ui.spacing_mut().item_spacing.x = 0.0;
-        ui.add_space(3.0);
-        content(ui);
+/// The headings; the new order where one was clicked.
+fn heading_ui(
+    ui: &mut Ui,
+    table: &Table,
+    widths: &[f32],
+    by: Option<(usize, bool)>,
+    offset_x: f32,
+) -> Option<Option<(usize, bool)>> {
+    let theme = Theme::current(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let painter = ui.painter_at(rect);
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme.edge));
+    let mut wanted = None;
+    let mut x = rect.left() - offset_x;
+    for (index, (column, &width)) in table.columns.iter().zip(widths).enumerate() {
+        let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
+        x += width;
+        let visible = cell.intersect(rect);
+        if visible.width() <= 0.0 {
+            continue;
+        }
+        let response = ui.interact(visible, ui.scope_id().with(("heading", table.id, index)), Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title)));
+        let sign = match by {
+            Some((column, true)) if column == index => " ↓",
+            Some((column, false)) if column == index => " ↑",
+            _ => "",
+        };
+        let color = if response.hovered() || !sign.is_empty() { theme.text_strong } else { theme.text_weak };
+        let text = format!("{}{sign}", column.heading());
+        write_cell(&painter.with_clip_rect(visible), cell, &text, is_text(column), &small_font(), color);
+        let hint = format!("{}: {}\nClick to sort", column.id, column.provenance.title());
+        if response.on_hover_text(hint).clicked() {
+            wanted = Some(match by {
+                Some((column, first)) if column == index && first != is_text(&table.columns[index]) => {
+                    Some((index, !first))
+                }
+                Some((column, _)) if column == index => None,
+                // Numbers: the largest first. Texts: by the alphabet.
+                _ => Some((index, !is_text(column))),
+            });
+        }
+    }
+    wanted
+}
+
+fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
+    let theme = Theme::current(ui);
+    let font = FontId::proportional(12.0);
+    let clip = ui.clip_rect();
+    let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|at| rect.contains(*at) && clip.contains(*at));
+    let mut x = rect.left();
+    for ((column, cell), &width) in table.columns.iter().zip(row).zip(widths) {
+        let area = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
+        x += width;
+        if !area.intersects(clip) {
+            continue;
+        }
+        let painter = ui.painter();
+        if let (Unit::Percent, Some(value)) = (column.unit, number_of(cell)) {
+            let share = (value / 100.0).clamp(0.0, 1.0) as f32;
+            let bar = area.shrink2(vec2(2.0, 3.0));
+            let bar = bar.with_min_x(bar.right() - bar.width() * share);
+            painter.rect_filled(bar, 2.0, theme.accent.gamma_multiply(0.18));
+        }
+        let text = shown(cell, column.unit);
+        let color = if *cell == Cell::Missing { theme.text_weak } else { theme.text };
+        write_cell(painter, area, &text, is_text(column), &font, color);
+        if pointer.is_some_and(|at| area.contains(at)) {
+            let response = ui.interact(area, ui.scope_id().with(("cell", table.id)), Sense::hover());
+            hover_ui(&response, column, cell, &text);
+        }
+    }
+}
+
+/// What is known of a number, and the whole of a text.
+fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
+    response.clone().on_hover_ui(|ui| {
+        ui.set_max_width(520.0);
+        ui.label(egui::RichText::new(column.title).small().weak());
+        ui.label(text);
+        match cell {
+            Cell::Missing => drop(ui.weak("cannot be known from this capture")),
+            Cell::Text(_) => {}
+            Cell::Int(number) => drop(ui.weak(format!("{} = {number}", column.id))),
+            Cell::Float(number) => drop(ui.weak(format!("{} = {number}", column.id))),
+        }
+        if !is_text(column) {
+            ui.weak(column.provenance.title());
+        }
     });
 }
 
-/// Numbers get what they need, texts share the rest.
-fn column_widths(table: &Table, columns: &[usize], width: f32) -> Vec<f32> {
-    const NUMBER: f32 = 78.0;
-    let is_text = |&&index: &&usize| table.columns.get(index).is_some_and(|column| column.unit == Unit::None);
-    let texts = columns.iter().filter(is_text).count();
-    let numbers = columns.len() - texts;
-    let text_width = ((width - NUMBER * numbers as f32) / texts.max(1) as f32).max(60.0);
-    columns.iter().map(|index| if is_text(&index) { text_width } else { NUMBER }).collect()
-}
-
-/// A cell for people.
-pub fn shown(cell: &Cell, unit: Unit) -> String {
-    match cell {
-        Cell::Missing => "–".to_owned(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(value) => number(*value as f64, unit),
-        Cell::Float(value) => number(*value, unit),
+fn write_cell(painter: &Painter, area: Rect, text: &str, is_text: bool, font: &FontId, color: egui::Color32) {
+    let room = area.width() - 2.0 * PAD;
+    let y = area.center().y;
+    if is_text {
+        elided_middle(painter, pos2(area.left() + PAD, y), text, room, font, color);
+    } else {
+        elided(painter, pos2(area.right() - PAD, y), Align2::RIGHT_CENTER, text, room, font, color);
     }
-}
-
-/// A number with its unit, four digits.
-pub fn number(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Picoseconds => trace_model::Picos::from_ps(value as i64).to_string(),
-        Unit::Percent if value > 0.0 && value < 0.000_05 => "< 0.0001 %".to_owned(),
-        Unit::Percent if value != 0.0 && value.abs() < 0.01 => format!("{value:.4} %"),
-        Unit::Percent if value.abs() < 1.0 => format!("{value:.2} %"),
-        Unit::Percent => format!("{value:.1} %"),
-        Unit::Count => crate::gui::timeline::tree::group_digits(value.max(0.0) as u64),
-        Unit::Bytes => scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
-        Unit::Flop => scaled(value, 1000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]),
-        Unit::FlopPerSecond => {
-            scaled(value, 1000.0, &["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"])
-        }
-        Unit::BytesPerSecond => scaled(value, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
-        Unit::FlopPerByte => format!("{value:.1} FLOP/B"),
-        Unit::None => format!("{value}"),
-    }
-}
-
-fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
-    let mut unit = 0;
-    while value.abs() >= step && unit + 1 < units.len() {
-        value /= step;
-        unit += 1;
-    }
-    let decimals = match value.abs() {
-        _ if unit == 0 => 0,
-        v if v >= 1000.0 => 0,
-        v if v >= 100.0 => 1,
-        v if v >= 10.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$} {}", units.get(unit).copied().unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::Provenance;
+
+    fn table() -> Table {
+        let column = |id, unit| Column { id, title: id, unit, provenance: Provenance::Measured };
+        let row = |name: &str, time| vec![Cell::text(name), time];
+        Table {
+            id: "t",
+            title: String::new(),
+            columns: vec![column("name", Unit::None), column("time_ps", Unit::Picoseconds)],
+            rows: vec![
+                row("b", Cell::Int(5)),
+                row("A1", Cell::Missing),
+                row("c", Cell::Int(7)),
+                row("a2", Cell::Int(6)),
+            ],
+            notes: Vec::new(),
+        }
+    }
 
     #[test]
-    fn numbers_carry_their_unit() {
-        assert_eq!(number(78.26e12, Unit::FlopPerSecond), "78.26 TFLOP/s");
-        assert_eq!(number(305.7e9, Unit::BytesPerSecond), "305.7 GB/s");
-        assert_eq!(number(1_536.0, Unit::Bytes), "1.500 KiB");
-        assert_eq!(number(38.61, Unit::Percent), "38.6 %");
-        assert_eq!(number(0.0061, Unit::Percent), "0.0061 %");
-        assert_eq!(number(0.0, Unit::Percent), "0.00 %");
-        assert_eq!(number(3_430_000.0, Unit::Picoseconds), "3.430 µs");
-        assert_eq!(shown(&Cell::Missing, Unit::Percent), "–");
+    fn rows_are_sorted_and_filtered() {
+        let table = table();
+        assert_eq!(order(&table, "", None), [0, 1, 2, 3]);
+        assert_eq!(order(&table, "", Some((1, true))), [2, 3, 0, 1]);
+        assert_eq!(order(&table, "", Some((1, false))), [0, 3, 2, 1], "what is missing stays last");
+        assert_eq!(order(&table, "", Some((0, false))), [1, 3, 0, 2]);
+        assert_eq!(order(&table, "a", None), [1, 3]);
+        assert_eq!(order(&table, r"/^a\d$/", Some((0, true))), [3, 1]);
+        assert_eq!(order(&table, "/(/", None), Vec::<u32>::new(), "no pattern: a text that nothing holds");
     }
 }

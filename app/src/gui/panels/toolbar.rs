@@ -2,16 +2,18 @@
 
 use egui::{Align, Button, Layout, Panel as EguiPanel, RichText, Ui};
 
+use crate::gui::sessions::Sessions;
 use crate::gui::settings::{Settings, ThemeChoice};
-use crate::gui::state::{Panel, ViewCommand, ViewState};
-use crate::gui::trace::OpenTrace;
-use crate::gui::{Command, theme::Theme};
+use crate::gui::{Command, theme::theme_of};
+use crate::view::state::{Panel, ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
 
 /// Opening, where one is, and what is shown.
 pub fn toolbar_ui(
     ui: &mut Ui,
     state: Option<&ViewState>,
     settings: &Settings,
+    sessions: &Sessions,
     trace: Option<&OpenTrace>,
     out: &mut Vec<Command>,
 ) {
@@ -24,6 +26,7 @@ pub fn toolbar_ui(
             recent_ui(ui, settings, out);
             if let Some(state) = state {
                 view_ui(ui, state, out);
+                keep_ui(ui, sessions, out);
             }
             if let Some(trace) = trace {
                 ui.separator();
@@ -36,7 +39,8 @@ pub fn toolbar_ui(
                     for (label, panel, hint) in [
                         ("Help", Panel::Help, "Keys and mouse (?)"),
                         ("Details", Panel::Details, "The selected slice (Q)"),
-                        ("Overview", Panel::Overview, "Headline numbers and tables (Ctrl+B)"),
+                        ("Reports", Panel::Reports, "Numbers, plots and tables (Ctrl+B)"),
+                        ("Notes", Panel::Notes, "Notes about times (N)"),
                         ("Search", Panel::Search, "Find slices (/)"),
                     ] {
                         if ui.selectable_label(state.shows(panel), label).on_hover_text(hint).clicked() {
@@ -64,6 +68,36 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
     });
 }
 
+/// Sessions and pictures.
+fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
+    ui.menu_button("Keep", |ui| {
+        let id = egui::Id::unique("session name");
+        let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+        ui.horizontal(|ui| {
+            let field = egui::TextEdit::singleline(&mut name).hint_text("name of the session").desired_width(150.0);
+            ui.add(field);
+            if ui.button("Save session").on_hover_text("View, pins and notes (Ctrl+S)").clicked() {
+                out.push(Command::SaveSession(name.clone()));
+                ui.close();
+            }
+        });
+        ui.data_mut(|data| data.insert_temp(id, name));
+        for name in sessions.names() {
+            if ui.button(format!("Open session {name}")).clicked() {
+                out.push(Command::OpenSession(name));
+                ui.close();
+            }
+        }
+        ui.separator();
+        for (label, command) in [("Timeline as SVG…", Command::SaveSvg), ("Window as PNG…", Command::SavePng)] {
+            if ui.button(label).clicked() {
+                out.push(command);
+                ui.close();
+            }
+        }
+    });
+}
+
 fn view_ui(ui: &mut Ui, state: &ViewState, out: &mut Vec<Command>) {
     ui.separator();
     for (label, command, enabled, hint) in [
@@ -82,7 +116,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, out: &mut Vec<Command>) {
 fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<Command>) {
     let dark = ui.visuals().dark_mode;
     let (label, choice) = if dark { ("Light", ThemeChoice::Light) } else { ("Dark", ThemeChoice::Dark) };
-    let text = RichText::new(label).color(Theme::of(dark).text_weak);
+    let text = RichText::new(label).color(theme_of(dark).text_weak);
     let response = ui.add(Button::new(text).frame(false));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{label} theme")));
     if response.on_hover_text(format!("Use the {} theme", label.to_lowercase())).clicked() && current != choice {

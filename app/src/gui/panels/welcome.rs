@@ -6,10 +6,12 @@ use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichTex
 use importers::{IMPORTERS, Progress};
 
 use crate::gui::Command;
+use crate::gui::samples::SAMPLES;
+use crate::gui::sessions::Sessions;
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
-use crate::gui::timeline::tree::group_digits;
-use crate::gui::trace::OpenTrace;
+use crate::view::trace::OpenTrace;
+use crate::view::tree::group_digits;
 
 /// Width of the column in the middle.
 const COLUMN: f32 = 520.0;
@@ -18,12 +20,13 @@ const COLUMN: f32 = 520.0;
 pub fn welcome_ui(
     ui: &mut Ui,
     settings: &Settings,
+    sessions: &Sessions,
     loading: Option<(&std::path::PathBuf, &Progress)>,
     out: &mut Vec<Command>,
 ) {
     CentralPanel::default().show(ui, |ui| {
         let side = ((ui.available_width() - COLUMN) / 2.0).max(0.0);
-        ui.add_space((ui.available_height() * 0.16).max(12.0));
+        ui.add_space((ui.available_height() * 0.1).max(12.0));
         ui.horizontal(|ui| {
             ui.add_space(side);
             ui.vertical(|ui| {
@@ -33,14 +36,14 @@ pub fn welcome_ui(
                 ui.add_space(18.0);
                 match loading {
                     Some((path, progress)) => progress_ui(ui, path, progress, out),
-                    None => start_ui(ui, settings, out),
+                    None => start_ui(ui, settings, sessions, out),
                 }
             });
         });
     });
 }
 
-fn start_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
+fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec<Command>) {
     let theme = Theme::current(ui);
     ui.horizontal(|ui| {
         let open = egui::Button::new(RichText::new("Open a profile…").size(15.0)).min_size(Vec2::new(160.0, 34.0));
@@ -69,6 +72,23 @@ fn start_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
         }
         ui.add_space(18.0);
     }
+    let names = sessions.names();
+    if !names.is_empty() {
+        ui.label(RichText::new("Sessions").strong());
+        for name in names {
+            if ui.link(&name).clicked() {
+                out.push(Command::OpenSession(name));
+            }
+        }
+        ui.add_space(18.0);
+    }
+    ui.label(RichText::new("Samples").strong());
+    for (index, sample) in SAMPLES.iter().enumerate() {
+        if ui.link(sample.title).clicked() {
+            out.push(Command::OpenSample(index));
+        }
+    }
+    ui.add_space(18.0);
     ui.label(RichText::new("It reads").strong());
     for importer in IMPORTERS {
         ui.label(RichText::new(importer.format().title).color(theme.text));

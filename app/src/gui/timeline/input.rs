@@ -1,17 +1,23 @@
 //! Mouse, touchpad and held keys on the timeline, as commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Event, Key, PointerButton, Rect, Response, Ui};
-use trace_model::TimeRange;
+use egui::{Event, Key, PointerButton, Pos2, Rect, Response, Ui};
+use trace_model::{TimeRange, Timestamp, TrackId};
 
 use super::motion::{Pace, pan_points, zoom_factor};
-use super::tree::LANE;
-use super::viewport::Viewport;
-use crate::gui::state::{ViewCommand, ViewState};
+use crate::gui::keys::Keys;
+use crate::view::layout::DrawList;
+use crate::view::state::{MouseMode, ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
+use crate::view::tree::Item;
+use crate::view::tree::LANE;
+use crate::view::viewport::Viewport;
 
 /// A gesture ends when nothing has moved for this long, in seconds.
 const REST: f64 = 0.3;
+/// How near, in points, an edge must be to be grabbed or snapped to.
+const GRAB: f32 = 5.0;
 /// Points per second that a held arrow key scrolls.
 const SCROLL_SPEED: f32 = 900.0;
 
@@ -28,34 +34,53 @@ pub struct Touch<'a> {
     pub scroll: f32,
     /// The visible times.
     pub time: Viewport,
+    /// What is drawn.
+    pub list: &'a DrawList,
+    /// Of which trace.
+    pub trace: &'a OpenTrace,
+    /// The wheel zooms, and scrolls only with Ctrl.
+    pub wheel_zooms: bool,
+    /// Which keys do what.
+    pub keys: &'a Keys,
 }
 
 /// What the hands are doing.
 #[derive(Default)]
 pub struct Hands {
-    /// Keys that move the view, with the time when they went down.
-    held: BTreeMap<Key, f64>,
+    /// Actions of keys that are down, with the time when they went down.
+    held: BTreeMap<&'static str, f64>,
     /// When the view last moved.
     moved: f64,
-    /// Where on the time axis a mark was begun.
-    mark_from: Option<trace_model::Timestamp>,
+    /// How a mark was begun.
+    marking: Option<Marking>,
+}
+
+/// A mark on its way.
+#[derive(Clone, Copy)]
+struct Marking {
+    /// The end that stays.
+    from: Timestamp,
+    /// Height on the canvas where it began; `None` for all tracks.
+    top: Option<f32>,
+    /// It moves an edge of the mark that there was: its tracks stay.
+    is_edge: bool,
 }
 
 impl Hands {
     /// Reads this frame's input and pushes what it means.
     pub fn read(&mut self, ui: &Ui, touch: &Touch<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
-        let Touch { canvas, ruler, rect, scroll, .. } = *touch;
+        let Touch { canvas, ruler, rect, .. } = *touch;
         let before = out.len();
         let pointer_x = ui.input(|i| i.pointer.hover_pos()).filter(|at| rect.x_range().contains(at.x)).map(|at| at.x);
         let anchor = f64::from((pointer_x.unwrap_or(rect.center().x) - rect.left()) / rect.width().max(1.0));
         if canvas.contains_pointer() || ruler.contains_pointer() {
-            wheel(ui, rect, anchor, scroll, out);
+            wheel(ui, touch, anchor, out);
         }
-        self.drags(ui, touch, out);
-        self.keys(ui, rect, anchor, scroll, out);
+        self.drags(ui, touch, state, out);
+        self.keys(ui, touch, anchor, out);
 
         let now = ui.input(|i| i.time);
-        if out.len() > before || self.mark_from.is_some() {
+        if out.len() > before || self.marking.is_some() {
             self.moved = now;
         }
         if state.in_gesture() {
@@ -67,13 +92,13 @@ impl Hands {
         }
     }
 
-    fn drags(&mut self, ui: &Ui, touch: &Touch<'_>, out: &mut Vec<ViewCommand>) {
-        let Touch { canvas, ruler, rect, scroll, time } = *touch;
+    fn drags(&mut self, ui: &Ui, touch: &Touch<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
+        let Touch { canvas, ruler, rect, scroll, .. } = *touch;
         let (shift, space) = ui.input(|i| (i.modifiers.shift, i.key_down(Key::Space)));
-        let marking = self.mark_from.is_some();
+        let by_hand = shift || space || state.mouse == MouseMode::Pan;
         let grabs = canvas.dragged_by(PointerButton::Middle)
             || canvas.dragged_by(PointerButton::Secondary)
-            || (canvas.dragged_by(PointerButton::Primary) && (shift || space) && !marking);
+            || (canvas.dragged_by(PointerButton::Primary) && by_hand && self.marking.is_none());
         if grabs {
             let delta = canvas.drag_delta();
             ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
@@ -85,27 +110,42 @@ impl Hands {
             }
             return;
         }
-        for response in [canvas, ruler] {
-            let time_at = |x: f32| time.time_at(f64::from((x - rect.left()) / rect.width()));
-            if response.drag_started_by(PointerButton::Primary)
-                && let Some(from) = ui.input(|i| i.pointer.press_origin())
-            {
-                self.mark_from = Some(time_at(from.x));
+        if state.mouse == MouseMode::Zoom && canvas.dragged_by(PointerButton::Primary) {
+            if let Some(origin) = ui.input(|i| i.pointer.press_origin()) {
+                let factor = f64::from(-canvas.drag_delta().y * 0.01).exp();
+                let anchor = f64::from((origin.x - rect.left()) / rect.width());
+                out.push(ViewCommand::Zoom { factor, anchor });
             }
-            if let Some(from) = self.mark_from
-                && response.dragged_by(PointerButton::Primary)
-                && let Some(to) = response.interact_pointer_pos()
+            return;
+        }
+        for response in [canvas, ruler] {
+            let is_canvas = response.id == canvas.id;
+            if response.drag_started_by(PointerButton::Primary)
+                && let Some(at) = ui.input(|i| i.pointer.press_origin())
             {
-                let to = time_at(to.x);
-                out.push(ViewCommand::Mark(TimeRange::new(from.min(to), from.max(to))));
+                self.marking = Some(begin(touch, state, at, is_canvas));
+            }
+            if let Some(marking) = self.marking
+                && response.dragged_by(PointerButton::Primary)
+                && let Some(at) = response.interact_pointer_pos()
+            {
+                let to = touch.time_near(at, !ui.input(|i| i.modifiers.alt));
+                let tracks = match marking.top {
+                    _ if marking.is_edge => state.mark_tracks.clone(),
+                    None => BTreeSet::new(),
+                    Some(top) => touch.tracks_between(top, at.y - rect.top()),
+                };
+                let range = TimeRange::new(marking.from.min(to), marking.from.max(to));
+                out.push(ViewCommand::Mark(range, tracks));
             }
             if response.drag_stopped() {
-                self.mark_from = None;
+                self.marking = None;
             }
         }
     }
 
-    fn keys(&mut self, ui: &Ui, rect: Rect, anchor: f64, scroll: f32, out: &mut Vec<ViewCommand>) {
+    fn keys(&mut self, ui: &Ui, touch: &Touch<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+        let Touch { rect, scroll, .. } = *touch;
         if ui.ctx().egui_wants_keyboard_input() || !ui.input(|i| i.focused) {
             self.held.clear();
             return;
@@ -115,8 +155,7 @@ impl Hands {
         let mut moving = self.held.clone();
         for event in ui.input(|i| i.events.clone()) {
             let Event::Key { key, physical_key, pressed, modifiers, .. } = event else { continue };
-            let key = moving_key(key, physical_key.unwrap_or(key));
-            match key {
+            match touch.keys.held(key, physical_key.unwrap_or(key)) {
                 Some(key) if pressed && !modifiers.command => {
                     self.held.entry(key).or_insert(now);
                     moving.entry(key).or_insert(now);
@@ -130,16 +169,16 @@ impl Hands {
             (_, true) => Pace::Fine,
             _ => Pace::Normal,
         };
-        for (key, since) in moving {
+        for (action, since) in moving {
             let held = now - since;
             let pan = pan_points(held, dt, pace) / f64::from(rect.width().max(1.0));
             let zoom = zoom_factor(held, dt, pace);
-            out.push(match key {
-                Key::W => ViewCommand::Zoom { factor: zoom, anchor },
-                Key::S => ViewCommand::Zoom { factor: 1.0 / zoom, anchor },
-                Key::A => ViewCommand::Pan(-pan),
-                Key::D => ViewCommand::Pan(pan),
-                Key::ArrowUp => ViewCommand::ScrollTo(scroll - SCROLL_SPEED * dt as f32),
+            out.push(match action {
+                "zoom-in" => ViewCommand::Zoom { factor: zoom, anchor },
+                "zoom-out" => ViewCommand::Zoom { factor: 1.0 / zoom, anchor },
+                "pan-left" => ViewCommand::Pan(-pan),
+                "pan-right" => ViewCommand::Pan(pan),
+                "scroll-up" => ViewCommand::ScrollTo(scroll - SCROLL_SPEED * dt as f32),
                 _ => ViewCommand::ScrollTo(scroll + SCROLL_SPEED * dt as f32),
             });
         }
@@ -149,25 +188,55 @@ impl Hands {
     }
 }
 
-/// Which of the six movements a key makes.
-fn moving_key(key: Key, physical: Key) -> Option<Key> {
-    match (physical, key) {
-        (Key::W | Key::A | Key::S | Key::D, _) => Some(physical),
-        (_, Key::Plus | Key::Equals) => Some(Key::W),
-        (_, Key::Minus) => Some(Key::S),
-        (_, Key::ArrowUp | Key::ArrowDown) => Some(key),
-        _ => None,
+/// How a drag that began at `at` marks.
+fn begin(touch: &Touch<'_>, state: &ViewState, at: Pos2, is_canvas: bool) -> Marking {
+    if let Some(mark) = state.place.mark {
+        for (edge, other) in [(mark.start, mark.end), (mark.end, mark.start)] {
+            if (touch.x_of(edge) - at.x).abs() <= GRAB {
+                return Marking { from: other, top: None, is_edge: true };
+            }
+        }
+    }
+    let by_tracks = is_canvas && state.mouse == MouseMode::Select;
+    let top = by_tracks.then_some(at.y - touch.rect.top());
+    Marking { from: touch.time_near(at, true), top, is_edge: false }
+}
+
+impl Touch<'_> {
+    fn x_of(&self, at: Timestamp) -> f32 {
+        self.rect.left() + (self.time.fraction(at) * f64::from(self.rect.width())) as f32
+    }
+
+    /// The time at a point; with `snap` the end of a slice that is near.
+    fn time_near(&self, at: Pos2, snap: bool) -> Timestamp {
+        let local = at - self.rect.min;
+        let edge = snap.then(|| self.list.snap(&self.trace.model, local.x, local.y, GRAB)).flatten();
+        edge.unwrap_or_else(|| self.time.time_at(f64::from(local.x / self.rect.width())))
+    }
+
+    /// Tracks of the rows between two heights of the canvas.
+    fn tracks_between(&self, a: f32, b: f32) -> BTreeSet<TrackId> {
+        let rows = self.list.rows_in(a.min(b), a.max(b).max(a.min(b) + 1.0));
+        rows.filter_map(|row| match self.trace.tree.node(row.node).item {
+            Item::Track(track) => Some(track),
+            Item::Group(_) => None,
+        })
+        .collect()
     }
 }
 
-/// Wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan.
-fn wheel(ui: &Ui, rect: Rect, anchor: f64, scroll: f32, out: &mut Vec<ViewCommand>) {
+/// Wheel: scroll; with Ctrl or as a pinch: zoom; sideways or with Shift: pan. Where
+/// the wheel zooms, it is the other way round with Ctrl.
+fn wheel(ui: &Ui, touch: &Touch<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
+    let Touch { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
     if (zoom - 1.0).abs() > 1e-6 {
         out.push(ViewCommand::Zoom { factor: zoom, anchor });
     } else if delta.x.abs() > delta.y.abs() {
         // A touchpad always drifts a little: only the stronger direction counts.
         out.push(ViewCommand::Pan(f64::from(-delta.x / rect.width())));
+    } else if delta.y != 0.0 && touch.wheel_zooms {
+        out.push(ViewCommand::Zoom { factor: f64::from(delta.y / 200.0).exp(), anchor });
     } else if delta.y != 0.0 {
         out.push(ViewCommand::ScrollTo((scroll - delta.y * (LANE + 1.0) / LANE).max(0.0)));
     }

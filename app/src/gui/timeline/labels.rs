@@ -2,19 +2,19 @@
 
 use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::layout::DrawList;
 use super::paint::{elided, fold_mark};
-use super::tree::{HEADER, Item, LANE, Node, Row};
-use crate::gui::state::{ViewCommand, ViewState};
 use crate::gui::theme::{Theme, small_font};
-use crate::gui::trace::OpenTrace;
+use crate::view::layout::DrawList;
+use crate::view::state::{ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
+use crate::view::tree::{HEADER, Item, LANE, Node, Row};
 
 /// Indentation per level.
 const INDENT: f32 = 12.0;
 
 /// Backgrounds of headings and lines between tracks, on the canvas.
 pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: &OpenTrace, theme: &Theme) {
-    for row in &list.rows {
+    for row in list.rows_in(0.0, canvas.height()) {
         let top = canvas.top() + row.y;
         let rect = Rect::from_x_y_ranges(canvas.x_range(), top..=top + row.height);
         if matches!(trace.tree.node(row.node).item, Item::Group(_)) {
@@ -37,10 +37,18 @@ pub fn names_ui(
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
-    for row in &list.rows {
-        let node = trace.tree.node(row.node);
-        let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
-        name_ui(ui, &painter, rect, area, row, node, theme, out);
+    let split = rect.top() + list.pinned_height;
+    for (rows, clip) in [(&list.scrolled.rows, rect.with_min_y(split)), (&list.pinned.rows, rect.with_max_y(split))] {
+        let painter = painter.with_clip_rect(clip);
+        for row in rows {
+            let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
+            if area.intersects(clip) {
+                name_ui(ui, &painter, clip, area, row, trace, state, out);
+            }
+        }
+    }
+    if list.pinned_height > 0.0 {
+        painter.hline(rect.x_range(), split, Stroke::new(2.0, theme.edge));
     }
     let wheel = ui.input(|i| i.smooth_scroll_delta().y);
     if wheel != 0.0 && ui.rect_contains_pointer(rect) {
@@ -56,14 +64,15 @@ fn name_ui(
     clip: Rect,
     area: Rect,
     row: &Row,
-    node: &Node,
-    theme: &Theme,
+    trace: &OpenTrace,
+    state: &ViewState,
     out: &mut Vec<ViewCommand>,
 ) {
+    let theme = Theme::current(ui);
+    let node = trace.tree.node(row.node);
     let can_fold = matches!(node.item, Item::Group(_)) || node.lanes.1 > 1;
     let visible = area.intersect(clip);
-    let sense = if can_fold { Sense::click() } else { Sense::hover() };
-    let response = ui.interact(visible, ui.scope_id().with(("name", row.node)), sense);
+    let response = ui.interact(visible, ui.scope_id().with(("name", row.node)), Sense::click());
     let verb = if row.folded { "Unfold" } else { "Fold" };
     response.widget_info(|| {
         if can_fold {
@@ -113,12 +122,74 @@ fn name_ui(
     if !is_group {
         painter.hline(area.x_range(), area.bottom() - 1.0, Stroke::new(1.0, theme.edge.gamma_multiply(0.5)));
     }
+    response.context_menu(|ui| menu_ui(ui, node, row, state, out));
     response.on_hover_ui(|ui| {
         ui.strong(&node.title);
         if !node.note.is_empty() {
             ui.label(&node.note);
         }
+        ui.weak("Right-click: pin, hide, move");
     });
+}
+
+/// What can be done with a track or group.
+fn menu_ui(ui: &mut Ui, node: &Node, row: &Row, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let mut entry = |ui: &mut Ui, label: &str, command: ViewCommand| {
+        if ui.button(label).clicked() {
+            out.push(command);
+            ui.close();
+        }
+    };
+    match node.item {
+        Item::Track(track) => {
+            let pinned = state.pinned.contains(&track);
+            entry(ui, if pinned { "Unpin" } else { "Pin to the top (P)" }, ViewCommand::Pin(track, !pinned));
+            if node.lanes.1 > 1 {
+                let label = if row.folded { "Unfold" } else { "Fold" };
+                entry(ui, label, ViewCommand::FoldTrack(track, !row.folded));
+            }
+        }
+        Item::Group(group) => {
+            entry(ui, if row.folded { "Unfold" } else { "Fold" }, ViewCommand::FoldGroup(group, !row.folded));
+        }
+    }
+    entry(ui, "Hide", ViewCommand::Hide(node.item, true));
+    entry(ui, "Move up", ViewCommand::Move(node.item, -1));
+    entry(ui, "Move down", ViewCommand::Move(node.item, 1));
+    if state.leaves_out() {
+        entry(ui, "Show all that is hidden", ViewCommand::ShowAllTracks);
+    }
+    if ui.button("Copy name").clicked() {
+        ui.ctx().copy_text(node.title.clone());
+        ui.close();
+    }
+}
+
+/// The field that narrows the list of tracks.
+pub fn filter_id() -> egui::Id {
+    egui::Id::unique("filter tracks")
+}
+
+/// A field that narrows the list of tracks.
+pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let theme = Theme::current(ui);
+    ui.painter().rect_filled(rect, 0.0, theme.labels);
+    let inner = rect.shrink2(vec2(6.0, 5.0));
+    let mut ui =
+        ui.new_child(egui::UiBuilder::new().max_rect(inner).layout(egui::Layout::left_to_right(egui::Align::Center)));
+    let hidden = state.leaves_out() || !state.track_filter.is_empty();
+    let room = if hidden { inner.width() - 64.0 } else { inner.width() };
+    let mut text = state.track_filter.clone();
+    let field =
+        egui::TextEdit::singleline(&mut text).id(filter_id()).hint_text("Filter tracks").desired_width(room.max(40.0));
+    let response = ui.add(field);
+    response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter tracks"));
+    if response.changed() {
+        out.push(ViewCommand::FilterTracks(text));
+    }
+    if hidden && ui.button("Show all").on_hover_text("Show all tracks again").clicked() {
+        out.push(ViewCommand::ShowAllTracks);
+    }
 }
 
 /// The edge between names and canvas, to be dragged.

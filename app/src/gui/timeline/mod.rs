@@ -1,40 +1,35 @@
-//! The timeline: ruler, names, tracks. Turns the mouse and held keys into
+//! The timeline: minimap, ruler, names, tracks. Turns the mouse and held keys into
 //! commands, asks `layout` what is where, and hands that to `paint`.
-//!
-//! ```text
-//! ┌ corner ─┬ ruler ───────────────┐
-//! │ names   │ canvas              ▐│ ← scroll bar
-//! └─────────┴──────────────────────┘
-//! ```
 
+mod areas;
 mod input;
 mod labels;
-pub mod layout;
+mod marks;
+mod minimap;
 mod motion;
 pub mod paint;
-mod tiles;
+mod reveal;
 mod tooltip;
-pub mod tree;
-pub mod viewport;
 
 use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
-use trace_model::{Picos, TimeRange, Timestamp};
+use trace_model::{Picos, SliceId, Timestamp};
 
-use self::layout::{DrawList, SliceBox, Window};
+use self::areas::Areas;
+pub use self::labels::filter_id;
 use self::paint::Colors;
-use self::tiles::Tiles;
-use self::tree::{LANE, Row};
-use self::viewport::{Viewport, tick_label, tick_step, ticks};
-use super::state::{ColorBy, ViewCommand, ViewState};
+use super::keys::Keys;
 use super::theme::{Theme, small_font};
-use super::trace::OpenTrace;
+use crate::view::bands::{self, Band};
+use crate::view::layout::{DrawList, SliceBox, Window};
+use crate::view::palette::ColorKey;
+use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
+use crate::view::tiles::Tiles;
+use crate::view::trace::OpenTrace;
+use crate::view::tree::{Item, LANE};
+use crate::view::viewport::{Viewport, ruler_base, tick_label, tick_step, ticks};
 
-/// Height of the ruler.
-const RULER: f32 = 28.0;
 /// Least distance of labelled marks of the ruler.
 const TICK_DISTANCE: f32 = 96.0;
-/// Width of the scroll bar.
-const SCROLL_BAR: f32 = 10.0;
 /// Space below the last row, so that it can be scrolled clear of the edge.
 const BELOW: f32 = 48.0;
 
@@ -50,48 +45,36 @@ pub struct Timeline {
     hands: input::Hands,
 }
 
-/// The parts of the timeline's rectangle.
-#[derive(Clone, Copy)]
-struct Areas {
-    corner: Rect,
-    ruler: Rect,
-    names: Rect,
-    canvas: Rect,
-    scroll_bar: Rect,
-}
-
-impl Areas {
-    fn of(rect: Rect, label_width: f32) -> Self {
-        let x = rect.left() + label_width.min(rect.width() * 0.5);
-        let y = rect.top() + RULER;
-        let right = rect.right() - SCROLL_BAR;
-        Self {
-            corner: Rect::from_min_max(rect.min, pos2(x, y)),
-            ruler: Rect::from_min_max(pos2(x, rect.top()), pos2(right, y)),
-            names: Rect::from_min_max(pos2(rect.left(), y), pos2(x, rect.bottom())),
-            canvas: Rect::from_min_max(pos2(x, y), pos2(right, rect.bottom())),
-            scroll_bar: Rect::from_min_max(pos2(right, y), rect.max),
-        }
-    }
+/// What analyses and searches know about the trace that is drawn.
+#[derive(Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// Slices that are lit up, by their ids.
+    pub lit: Option<&'a [SliceId]>,
+    /// Steps.
+    pub steps: &'a [Band],
+    /// Colours of labels by how near they come to the roofline.
+    pub efficiency: Option<&'a [ColorKey]>,
+    /// The wheel zooms, and scrolls only with Ctrl.
+    pub wheel_zooms: bool,
+    /// Which keys do what; the usual where `None`.
+    pub keys: Option<&'a Keys>,
 }
 
 impl Timeline {
     /// Draws `trace` as `state` wants it and collects what the user wants instead.
-    /// `matches` says by label what a search has found.
     pub fn ui(
         &mut self,
         ui: &mut Ui,
         trace: &OpenTrace,
         state: &ViewState,
-        matches: &[bool],
+        known: &Known<'_>,
         out: &mut Vec<ViewCommand>,
     ) {
         let theme = Theme::current(ui);
-        let areas = Areas::of(ui.available_rect_before_wrap(), state.label_width);
+        let areas = Areas::of(ui.available_rect_before_wrap(), state.label_width, state.draws(Layer::Minimap));
         let rows = trace.tree.rows(state);
-        let content = rows.last().map_or(0.0, |row| row.y + row.height) + BELOW;
-        let scroll = state.place.scroll.min((content - areas.canvas.height()).max(0.0));
-        reveal(trace, state, &rows, &areas, out);
+        let (content, room) = (rows.height() + BELOW, (areas.canvas.height() - rows.pinned_height()).max(0.0));
+        let scroll = state.place.scroll.min((content - room).max(0.0));
 
         let now = ui.input(|i| i.time);
         let instantly = state.in_gesture() || ui.style().animation_time == 0.0;
@@ -106,26 +89,42 @@ impl Timeline {
             width: areas.canvas.width(),
             height: areas.canvas.height(),
             selection: state.place.selection,
+            lit: known.lit,
+            arrows: state.draws(Layer::Arrows),
         };
+        reveal::reveal(trace, state, &window, out);
         self.tiles.begin_frame(NEW_TILES);
         self.list.fill(trace.scene(), &window, &mut self.tiles);
         if self.tiles.is_incomplete() {
             ui.ctx().request_repaint();
         }
 
-        let keys = match state.color_by {
-            ColorBy::Category => &trace.by_category,
-            ColorBy::Name => &trace.by_name,
+        let keys = match (state.color_by, known.efficiency) {
+            (ColorBy::Name, _) => &trace.by_name,
+            (ColorBy::Module, _) => &trace.by_module,
+            (ColorBy::Efficiency, Some(keys)) => keys,
+            (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
         };
-        let colors = Colors { theme, keys, matches };
-        self.paint_canvas(ui, trace, state, time, &areas, &colors);
-        self.canvas_input(ui, trace, state, &window, &areas, out);
+        let colors = Colors { theme, keys, isolate: state.isolate && known.lit.is_some() };
+        let steps = if state.draws(Layer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
+        self.paint_canvas(ui, trace, state, time, &areas, &colors, steps);
+        self.canvas_input(ui, trace, state, &window, &areas, known, out);
         labels::names_ui(ui, areas.names, &self.list, trace, state, out);
         labels::splitter_ui(ui, areas.names, state, out);
+        if state.draws(Layer::Minimap) {
+            minimap::minimap_ui(ui, areas.minimap, trace, state, out);
+            labels::filter_ui(ui, areas.filter, state, out);
+        }
         scroll_bar_ui(ui, areas.scroll_bar, scroll, content, theme, out);
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
     }
 
+    /// What is drawn, for pictures of it.
+    pub fn drawn(&self) -> &DrawList {
+        &self.list
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that is drawn")]
     fn paint_canvas(
         &self,
         ui: &Ui,
@@ -134,6 +133,7 @@ impl Timeline {
         time: Viewport,
         areas: &Areas,
         colors: &Colors<'_>,
+        steps: &[Band],
     ) {
         let theme = colors.theme;
         let (canvas, ruler) = (areas.canvas, areas.ruler);
@@ -146,48 +146,32 @@ impl Timeline {
 
         let painter = ui.painter_at(canvas);
         painter.rect_filled(canvas, 0.0, theme.canvas);
+        marks::bands(&painter, canvas, steps, x_of, theme);
         labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
-        paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
-        outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
-        paint::canvas(&painter, canvas.min, &self.list, &trace.model, colors);
-        if let Some(mark) = state.place.mark {
-            mark_ui(&painter, canvas, mark, x_of, theme);
+        if state.draws(Layer::Grid) {
+            paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
         }
+        marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
+        paint::canvas(&painter, canvas, &self.list, &trace.model, colors);
+        marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
 
         let painter = ui.painter_at(ruler);
         painter.rect_filled(ruler, 0.0, theme.labels);
         paint::ruler(&painter, ruler, &scale, x_of, theme);
+        marks::band_names(&painter, ruler, steps, x_of, theme);
+        marks::notes(&painter, ruler, state, x_of, theme);
         // The ruler's strip reaches over the scroll bar.
         ui.painter().rect_filled(
             Rect::from_two_pos(ruler.right_top(), areas.scroll_bar.right_top()),
             0.0,
             theme.labels,
         );
-        let painter = ui.painter_at(areas.corner);
-        painter.rect_filled(areas.corner, 0.0, theme.labels);
-        let span = Picos::from_ps(time.span_ps().round() as i64);
-        painter.text(
-            areas.corner.left_center() + vec2(10.0, 0.0),
-            Align2::LEFT_CENTER,
-            format!("{span} in view"),
-            small_font(),
-            theme.text_weak,
-        );
-        if scale.is_relative {
-            // What "+5 µs" on the ruler is relative to.
-            let text = format!("{} +", tick_label(base - origin, step));
-            painter.text(
-                areas.corner.right_center() - vec2(8.0, 0.0),
-                Align2::RIGHT_CENTER,
-                text,
-                small_font(),
-                theme.text,
-            );
-        }
+        corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin), step);
         let line = Stroke::new(1.0, theme.edge);
         ui.painter().hline(areas.corner.left()..=areas.scroll_bar.right(), ruler.bottom(), line);
     }
 
+    #[expect(clippy::too_many_arguments, reason = "everything that is touched")]
     fn canvas_input(
         &mut self,
         ui: &mut Ui,
@@ -195,6 +179,7 @@ impl Timeline {
         state: &ViewState,
         window: &Window<'_>,
         areas: &Areas,
+        known: &Known<'_>,
         out: &mut Vec<ViewCommand>,
     ) {
         let id = ui.scope_id().with("canvas");
@@ -202,15 +187,27 @@ impl Timeline {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Timeline"));
         let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
+        let none = Keys::default();
         let touch = input::Touch {
             canvas: &response,
             ruler: &ruler,
             rect: areas.canvas,
             scroll: window.scroll,
             time: window.time,
+            list: &self.list,
+            trace,
+            wheel_zooms: known.wheel_zooms,
+            keys: known.keys.unwrap_or(&none),
         };
         self.hands.read(ui, &touch, state, out);
+        self.pin_by_key(ui, trace, state, areas, out);
 
+        if let Some(at) = ruler.hover_pos()
+            && let share = f64::from((at.x - areas.canvas.left()) / areas.canvas.width())
+            && let Some(band) = marks::band_at(known.steps, window.time.time_at(share))
+        {
+            tooltip::step_ui(ui, band);
+        }
         let Some(pointer) = response.hover_pos() else { return };
         let local = pointer - areas.canvas.min;
         let hit = self.list.hit(local.x, local.y).copied();
@@ -227,6 +224,20 @@ impl Timeline {
         }
         if !ui.input(|i| i.pointer.any_down()) {
             self.hover_ui(ui, trace, window.time, areas, pointer, hit);
+        }
+    }
+
+    /// P pins the track below the pointer.
+    fn pin_by_key(&self, ui: &Ui, trace: &OpenTrace, state: &ViewState, areas: &Areas, out: &mut Vec<ViewCommand>) {
+        let pressed = ui.input(|i| i.modifiers.is_none() && i.key_pressed(egui::Key::P));
+        if !pressed || ui.ctx().egui_wants_keyboard_input() {
+            return;
+        }
+        let tracks = areas.canvas.union(areas.names);
+        let Some(pointer) = ui.input(|i| i.pointer.hover_pos()).filter(|at| tracks.contains(*at)) else { return };
+        let Some(row) = self.list.row_at(pointer.y - tracks.top()) else { return };
+        if let Item::Track(track) = trace.tree.node(row.node).item {
+            out.push(ViewCommand::Pin(track, !state.pinned.contains(&track)));
         }
     }
 
@@ -268,72 +279,19 @@ impl Timeline {
     }
 }
 
-/// What the ruler's texts are relative to: the beginning of the trace, or a round
-/// time nearby where counting from there would take too many digits.
-fn ruler_base(time: &Viewport, origin: Timestamp, step: Picos) -> Timestamp {
-    let round = step.ps().saturating_mul(1_000);
-    let away = (time.start() - origin).ps();
-    if away.abs() < round { origin } else { origin + Picos::from_ps(away.div_euclid(round).saturating_mul(round)) }
-}
-
-/// Scrolls to the slice that `state` wants to see, unfolding what hides it.
-fn reveal(trace: &OpenTrace, state: &ViewState, rows: &[Row], areas: &Areas, out: &mut Vec<ViewCommand>) {
-    let Some(slice) = state.reveal else { return };
-    let slice = trace.model.slice(slice);
-    let (track, depth) = (slice.track(), slice.depth());
-    let hiding = trace.tree.hidden_by(&trace.model, track, state);
-    if !hiding.is_empty() {
-        out.extend(hiding.into_iter().map(|group| ViewCommand::FoldGroup(group, false)));
-        return;
+/// How much is in view, and what the ruler's texts are relative to.
+fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos) {
+    let theme = Theme::current(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, theme.labels);
+    let span = Picos::from_ps(time.span_ps().round() as i64);
+    let (left, right) = (rect.left_center() + vec2(10.0, 0.0), rect.right_center() - vec2(8.0, 0.0));
+    painter.text(left, Align2::LEFT_CENTER, format!("{span} in view"), small_font(), theme.text_weak);
+    if let Some(base) = base {
+        // What "+5 µs" on the ruler is relative to.
+        let text = format!("{} +", tick_label(base, step));
+        painter.text(right, Align2::RIGHT_CENTER, text, small_font(), theme.text);
     }
-    if depth > 0 && state.folded_tracks.contains(&track) {
-        out.push(ViewCommand::FoldTrack(track, false));
-        return;
-    }
-    let scroll = state.place.scroll;
-    let y = trace.tree.row_of(rows, track).map_or(scroll, |row| row.y + depth as f32 * (LANE + tree::GAP));
-    let (margin, height) = (LANE * 2.0, areas.canvas.height());
-    let wanted = if y < scroll + margin {
-        y - margin
-    } else if y + LANE > scroll + height - margin {
-        y + LANE + margin - height
-    } else {
-        scroll
-    };
-    // Also where nothing moves: this is what ends the wish.
-    out.push(ViewCommand::Revealed(wanted.max(0.0)));
-}
-
-/// Shades the time before the first and after the last slice.
-fn outside_of_trace(
-    painter: &egui::Painter,
-    canvas: Rect,
-    extent: TimeRange,
-    x_of: impl Fn(Timestamp) -> f32,
-    theme: &Theme,
-) {
-    let (start, end) = (canvas.left() + x_of(extent.start), canvas.left() + x_of(extent.end));
-    let shade = theme.labels;
-    if start > canvas.left() {
-        painter.rect_filled(canvas.with_max_x(start.min(canvas.right())), 0.0, shade);
-    }
-    if end < canvas.right() {
-        painter.rect_filled(canvas.with_min_x(end.max(canvas.left())), 0.0, shade);
-    }
-}
-
-/// The marked range with its length.
-fn mark_ui(painter: &egui::Painter, canvas: Rect, mark: TimeRange, x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
-    let (left, right) = (canvas.left() + x_of(mark.start), canvas.left() + x_of(mark.end));
-    let rect = Rect::from_x_y_ranges(left.max(canvas.left() - 1.0)..=right.min(canvas.right() + 1.0), canvas.y_range());
-    painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.14));
-    for x in [left, right] {
-        painter.vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
-    }
-    let galley = painter.layout_no_wrap(mark.dur().to_string(), small_font(), theme.text_strong);
-    let at = pos2(rect.center().x - galley.size().x / 2.0, canvas.top() + 6.0);
-    painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);
-    painter.galley(at, galley, theme.text_strong);
 }
 
 fn scroll_bar_ui(ui: &Ui, rect: Rect, scroll: f32, content: f32, theme: &Theme, out: &mut Vec<ViewCommand>) {

@@ -1,7 +1,7 @@
 //! How the view moves: speeds of held keys, and gliding after a jump. Everything
 //! is a function of time, not of frames, so that it feels alike on every machine.
 
-use super::viewport::Viewport;
+use crate::view::viewport::Viewport;
 
 /// Panning speed at first, in points per second.
 const PAN: f64 = 1_000.0;

@@ -4,10 +4,11 @@
 use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
 use trace_model::{Picos, Timestamp, TraceModel};
 
-use super::layout::{Arrow, DrawList, SliceBox, counter_y};
-use super::tree::{COUNTER, LANE};
-use super::viewport::{Tick, tick_label};
-use crate::gui::theme::{ColorKey, SliceColor, Theme, small_font};
+use crate::gui::theme::{SliceColor, Theme, small_font};
+use crate::view::layout::{Arrow, DrawList, Part, SliceBox, counter_y};
+use crate::view::palette::ColorKey;
+use crate::view::tree::{COUNTER, LANE};
+use crate::view::viewport::{Tick, tick_label};
 
 /// Space between the edge of a box and its text.
 const TEXT_PAD: f32 = 4.0;
@@ -18,18 +19,17 @@ pub struct Colors<'a> {
     pub theme: &'static Theme,
     /// By label.
     pub keys: &'a [ColorKey],
-    /// By label: what a search has found; everything where empty.
-    pub matches: &'a [bool],
+    /// Whether what is not lit is left out rather than dim.
+    pub isolate: bool,
 }
 
 impl Colors<'_> {
-    fn of(&self, drawn: &SliceBox) -> SliceColor {
-        let index = drawn.label.index();
+    fn of(&self, drawn: &SliceBox, dim: bool) -> SliceColor {
         let color = self
             .keys
-            .get(index)
+            .get(drawn.label.index())
             .map_or(SliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |&key| self.theme.slice(key));
-        if self.matches.get(index).copied().unwrap_or(true) {
+        if !dim {
             return color;
         }
         let fill = self.theme.canvas.lerp_to_gamma(color.fill, 0.22);
@@ -37,11 +37,17 @@ impl Colors<'_> {
     }
 }
 
-/// The whole canvas, whose top left corner lies at `origin`.
-pub fn canvas(painter: &Painter, origin: Pos2, list: &DrawList, model: &TraceModel, colors: &Colors<'_>) {
-    painter.add(Shape::mesh(boxes_mesh(origin, list, colors)));
-    counters(painter, origin, list, colors.theme);
-    texts(painter, origin, list, model, colors);
+/// The whole canvas.
+pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceModel, colors: &Colors<'_>) {
+    let origin = canvas.min;
+    let split = canvas.top() + list.pinned_height;
+    let below = painter.with_clip_rect(canvas.with_min_y(split).intersect(painter.clip_rect()));
+    part(&below, origin, &list.scrolled, list.is_dim, model, colors);
+    if list.pinned_height > 0.0 {
+        let above = painter.with_clip_rect(canvas.with_max_y(split).intersect(painter.clip_rect()));
+        part(&above, origin, &list.pinned, list.is_dim, model, colors);
+        painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
+    }
     if let Some((left, right, top)) = list.selected {
         let rect = Rect::from_min_max(origin + vec2(left, top), origin + vec2(right, top + LANE));
         painter.rect_stroke(rect, 1.0, Stroke::new(2.0, colors.theme.selection), StrokeKind::Outside);
@@ -51,13 +57,25 @@ pub fn canvas(painter: &Painter, origin: Pos2, list: &DrawList, model: &TraceMod
     }
 }
 
+fn part(painter: &Painter, origin: Pos2, part: &Part, is_dim: bool, model: &TraceModel, colors: &Colors<'_>) {
+    if !(is_dim && colors.isolate) {
+        painter.add(Shape::mesh(boxes_mesh(origin, &part.boxes, is_dim, colors)));
+        texts(painter, origin, &part.boxes, is_dim, model, colors);
+    }
+    counters(painter, origin, part, colors.theme);
+    if is_dim {
+        painter.add(Shape::mesh(boxes_mesh(origin, &part.lit, false, colors)));
+        texts(painter, origin, &part.lit, false, model, colors);
+    }
+}
+
 /// All boxes as one mesh: a shape a box would cost ten times as much.
-pub fn boxes_mesh(origin: Pos2, list: &DrawList, colors: &Colors<'_>) -> Mesh {
+fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &Colors<'_>) -> Mesh {
     let mut mesh = Mesh::default();
-    mesh.reserve_triangles(list.boxes.len() * 2);
-    mesh.reserve_vertices(list.boxes.len() * 4);
-    for drawn in &list.boxes {
-        let color = colors.of(drawn).fill;
+    mesh.reserve_triangles(boxes.len() * 2);
+    mesh.reserve_vertices(boxes.len() * 4);
+    for drawn in boxes {
+        let color = colors.of(drawn, is_dim).fill;
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right);
         let (top, bottom) = (origin.y + drawn.top, origin.y + drawn.top + LANE);
         if drawn.count == 1 {
@@ -73,15 +91,15 @@ pub fn boxes_mesh(origin: Pos2, list: &DrawList, colors: &Colors<'_>) -> Mesh {
     mesh
 }
 
-fn texts(painter: &Painter, origin: Pos2, list: &DrawList, model: &TraceModel, colors: &Colors<'_>) {
+fn texts(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, model: &TraceModel, colors: &Colors<'_>) {
     let font = small_font();
     let clip = painter.clip_rect();
-    for drawn in list.boxes.iter().filter(|drawn| drawn.has_text) {
+    for drawn in boxes.iter().filter(|drawn| drawn.has_text) {
         // Names stay in sight while the left end of a slice is not.
         let left = (origin.x + drawn.left).max(clip.left()) + TEXT_PAD;
         let room = (origin.x + drawn.right).min(clip.right()) - TEXT_PAD - left;
         let name = model.str(model.label(drawn.label).name);
-        let color = colors.of(drawn).text;
+        let color = colors.of(drawn, is_dim).text;
         let middle = origin.y + drawn.top + LANE / 2.0;
         elided(painter, pos2(left, middle), Align2::LEFT_CENTER, name, room, &font, color);
     }
@@ -143,8 +161,8 @@ pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &
     elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color);
 }
 
-fn counters(painter: &Painter, origin: Pos2, list: &DrawList, theme: &Theme) {
-    for counter in &list.counters {
+fn counters(painter: &Painter, origin: Pos2, part: &Part, theme: &Theme) {
+    for counter in &part.counters {
         let base = origin.y + counter.top + COUNTER - 1.0;
         let mut mesh = Mesh::default();
         for step in &counter.steps {

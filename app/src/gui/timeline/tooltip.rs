@@ -3,9 +3,10 @@
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::Timestamp;
 
-use super::layout::SliceBox;
-use super::tree::{Item, Row, group_digits};
-use crate::gui::trace::OpenTrace;
+use crate::view::bands::Band;
+use crate::view::layout::SliceBox;
+use crate::view::trace::OpenTrace;
+use crate::view::tree::{Item, Row, group_digits};
 
 /// A slice, or how many are too narrow to tell apart.
 pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
@@ -39,6 +40,17 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
         ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
         ui.label(format!("{value} {unit}"));
         ui.weak(format!("at {}", at - trace.model.extent().start));
+    });
+}
+
+/// The step below the pointer.
+pub fn step_ui(ui: &Ui, band: &Band) {
+    show(ui, "step", |ui| {
+        ui.label(RichText::new(format!("Step {}", band.title)).strong());
+        ui.label(band.range.dur().to_string());
+        if band.is_outlier {
+            ui.label("unusually long");
+        }
     });
 }
 

@@ -2,11 +2,12 @@
 //! what it adds up to.
 
 use analysis::OpGroup;
-use analysis::ops::{CoreOps, OpsReport};
+use analysis::ops::{CoreOps, Ops};
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
-use super::{Answer, section_ui};
+use super::section_ui;
+use crate::gui::panels::dock::Sight;
 use crate::gui::theme::Theme;
 
 /// Most devices that get a bar of their own.
@@ -15,10 +16,11 @@ const MAX_BARS: usize = 16;
 const NAME: f32 = 56.0;
 
 /// Bars by device, and the sums.
-pub fn breakdown_ui(ui: &mut Ui, report: &Answer<OpsReport>) {
-    let report = match report {
-        Ok(report) if report.total_time_ps > 0 => report,
-        Ok(_) => {
+pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
+    let report = match sight.reports.get::<Ops>() {
+        Ok(None) => return,
+        Ok(Some(report)) if report.total_time_ps > 0 => report,
+        Ok(Some(_)) => {
             section_ui(ui, "Device time", "");
             return drop(ui.weak("No device recorded ops."));
         }

@@ -1,30 +1,43 @@
 //! The verdict, and the utilizations that everybody asks for.
 
 use analysis::Metric;
-use analysis::utilization::UtilizationReport;
-use analysis::verdict::VerdictReport;
+use analysis::utilization::Utilization;
+use analysis::verdict::Verdict;
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
-use super::{Answer, section_ui};
-use crate::gui::panels::table::number;
+use super::section_ui;
+use crate::gui::panels::dock::{Sight, computing_ui};
+use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
-use crate::gui::timeline::tree::group_digits;
-use crate::gui::trace::OpenTrace;
+use crate::view::tree::group_digits;
 
-/// Metrics shown as large numbers, by id, in this order.
-const HEADLINES: [&str; 6] = [
-    "mfu_window_percent",
-    "hbm_util_window_percent",
-    "mxu_util_on_mxu_ops_percent",
-    "wait_percent",
-    "duty_cycle_percent",
-    "device_idle_percent",
+/// What is good of a number.
+#[derive(Clone, Copy)]
+enum Target {
+    /// At least this.
+    AtLeast(f64),
+    /// At most this.
+    AtMost(f64),
+    /// Neither much nor little is good by itself.
+    None,
+}
+
+/// Metrics shown as gauges, by id, in this order, with what a well-tuned training
+/// run reaches: 40 % model FLOP utilization is what published runs of large models
+/// report as good, and waiting or idling above a tenth of the time is worth a look.
+const HEADLINES: [(&str, Target); 6] = [
+    ("mfu_window_percent", Target::AtLeast(40.0)),
+    ("hbm_util_window_percent", Target::None),
+    ("mxu_util_on_mxu_ops_percent", Target::AtLeast(60.0)),
+    ("wait_percent", Target::AtMost(10.0)),
+    ("duty_cycle_percent", Target::AtLeast(90.0)),
+    ("device_idle_percent", Target::AtMost(10.0)),
 ];
 
 /// The sentence to read first, and what it is about.
-pub fn verdict_ui(ui: &mut Ui, verdict: &Answer<VerdictReport>, trace: &OpenTrace) {
+pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
     let theme = Theme::current(ui);
-    if let Ok(report) = verdict {
+    if let Ok(Some(report)) = sight.reports.get::<Verdict>() {
         let frame = Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin::symmetric(12, 9));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
@@ -34,7 +47,7 @@ pub fn verdict_ui(ui: &mut Ui, verdict: &Answer<VerdictReport>, trace: &OpenTrac
         ui.painter().rect_filled(bar, 1.5, theme.accent);
         ui.add_space(4.0);
     }
-    let model = &trace.model;
+    let model = &sight.trace.model;
     let mut facts = vec![model.extent().dur().to_string()];
     facts.push(format!("{} slices", group_digits(model.slice_count() as u64)));
     let devices = model.tensor_cores();
@@ -46,29 +59,31 @@ pub fn verdict_ui(ui: &mut Ui, verdict: &Answer<VerdictReport>, trace: &OpenTrac
 }
 
 /// Utilization as cards; the denominator is below the pointer.
-pub fn metrics_ui(ui: &mut Ui, report: &Answer<UtilizationReport>) {
+pub fn metrics_ui(ui: &mut Ui, sight: Sight<'_>) {
     section_ui(ui, "Utilization", "of what the hardware could do");
-    let report = match report {
-        Ok(report) => report,
+    let report = match sight.reports.get::<Utilization>() {
+        Ok(Some(report)) => report,
+        Ok(None) => return computing_ui(ui),
         Err(reason) => return drop(ui.weak(reason)),
     };
-    let metrics: Vec<&Metric> = HEADLINES.iter().filter_map(|id| report.metric(id)).collect();
+    let metrics: Vec<(&Metric, Target)> =
+        HEADLINES.iter().filter_map(|&(id, target)| Some((report.metric(id)?, target))).collect();
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
     for row in metrics.chunks(columns) {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = gap;
-            for metric in row {
-                card_ui(ui, metric, width);
+            for &(metric, target) in row {
+                card_ui(ui, metric, target, width);
             }
         });
     }
 }
 
-fn card_ui(ui: &mut Ui, metric: &Metric, width: f32) {
+fn card_ui(ui: &mut Ui, metric: &Metric, target: Target, width: f32) {
     let theme = Theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 46.0), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::hover());
     let value = metric.value.map_or_else(|| "–".to_owned(), |value| number(value, metric.unit));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{}: {value}", metric.title)));
     let painter = ui.painter_at(rect);
@@ -89,17 +104,37 @@ fn card_ui(ui: &mut Ui, metric: &Metric, width: f32) {
         theme.text_weak,
     );
     if let Some(value) = metric.value {
-        // The share as a line along the lower edge.
-        let share = (value / 100.0).clamp(0.0, 1.0) as f32;
-        let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 2.0), rect.right_bottom());
-        painter.rect_filled(track.with_max_x(rect.left() + rect.width() * share), 0.0, theme.accent);
+        gauge(&painter, rect, value, target, theme);
     }
     response.on_hover_ui(|ui| {
         ui.label(RichText::new(metric.title).strong());
         ui.label(format!("of {}", metric.of));
         ui.weak(metric.provenance.title());
+        match target {
+            Target::AtLeast(percent) => drop(ui.weak(format!("good: {percent:.0} % and more (the mark)"))),
+            Target::AtMost(percent) => drop(ui.weak(format!("good: {percent:.0} % and less (the mark)"))),
+            Target::None => {}
+        }
         if let Some(note) = &metric.note {
             ui.label(note);
         }
     });
+}
+
+/// The share as a line along the lower edge, and a mark at what is good.
+fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Target, theme: &Theme) {
+    let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
+    let (good, mark) = match target {
+        Target::AtLeast(percent) => (value >= percent, Some(percent)),
+        Target::AtMost(percent) => (value <= percent, Some(percent)),
+        Target::None => (true, None),
+    };
+    let color = if good { theme.accent } else { theme.warning };
+    let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
+    painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));
+    painter.rect_filled(track.with_max_x(rect.left() + rect.width() * share(value)), 0.0, color);
+    if let Some(percent) = mark {
+        let x = rect.left() + rect.width() * share(percent);
+        painter.vline(x, track.top() - 3.0..=track.bottom(), egui::Stroke::new(2.0, theme.text_strong));
+    }
 }

@@ -1,16 +1,19 @@
 //! The ops that take most of the devices' time.
 
-use analysis::ops::{OpRow, OpsReport};
+use analysis::ops::{OpRow, Ops};
 use egui::{RichText, ScrollArea, Sense, Ui, vec2};
-use trace_model::{OpId, Picos, SliceId, TraceModel};
+use trace_model::Picos;
 
-use super::{Answer, section_ui};
-use crate::gui::panels::table::number;
-use crate::gui::state::ViewCommand;
+use super::section_ui;
+use crate::gui::panels::dock::Sight;
+use crate::gui::panels::number::number;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::elided_middle;
-use crate::gui::trace::OpenTrace;
+use crate::view::state::Spotlight;
+use crate::view::state::ViewCommand;
+use crate::view::target::longest;
 use analysis::Unit;
+use std::collections::BTreeSet;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
@@ -27,8 +30,9 @@ const COLUMNS: [(f32, &str, &str); 4] = [
 const NUMBERS: f32 = 262.0;
 
 /// A table; a click goes to the longest execution.
-pub fn top_ops_ui(ui: &mut Ui, trace: &OpenTrace, report: &Answer<OpsReport>, out: &mut Vec<ViewCommand>) {
-    let Ok(report) = report else { return };
+pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+    let Ok(Some(report)) = sight.reports.get::<Ops>() else { return };
+    let trace = sight.trace;
     if report.rows.is_empty() {
         return;
     }
@@ -44,9 +48,11 @@ pub fn top_ops_ui(ui: &mut Ui, trace: &OpenTrace, report: &Answer<OpsReport>, ou
             ui.spacing_mut().item_spacing.y = 0.0;
             for row in report.rows.get(range).unwrap_or_default() {
                 if row_ui(ui, row, width)
-                    && let Some(slice) = row.op.and_then(|op| longest(&trace.model, op))
+                    && let Some(op) = row.op
                 {
-                    out.push(ViewCommand::GoTo(slice));
+                    let labels = trace.labels_of(&BTreeSet::from([op]));
+                    out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
+                    out.push(ViewCommand::LightUp(Some(Spotlight { title: row.name.clone(), labels })));
                 }
             }
         },
@@ -112,14 +118,4 @@ fn hover_ui(ui: &mut Ui, row: &OpRow) {
     for text in [&row.framework_name, &row.source].into_iter().flatten() {
         ui.weak(text);
     }
-}
-
-/// The longest execution of an op; the first of equals.
-fn longest(model: &TraceModel, op: OpId) -> Option<SliceId> {
-    let labels: Vec<bool> = model.labels().iter().map(|label| label.op == Some(op)).collect();
-    model
-        .all_slices()
-        .filter(|slice| labels[slice.label_id().index()])
-        .max_by_key(|slice| (slice.measured_dur(), std::cmp::Reverse(slice.id())))
-        .map(trace_model::SliceRef::id)
 }

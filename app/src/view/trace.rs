@@ -1,16 +1,18 @@
 //! An open trace with everything that is computed from it once: pyramids, the
 //! list of tracks, colours.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::{OpClasses, OpGroup};
 use importers::Progress;
-use trace_model::{Label, LodIndex, TraceModel};
+use trace_model::{Label, LabelId, LodIndex, OpId, StringId, TraceModel};
 
-use super::theme::ColorKey;
-use super::timeline::layout::Scene;
-use super::timeline::tree::TrackTree;
+use super::density::Density;
+use super::layout::Scene;
+use super::palette::ColorKey;
+use super::tree::TrackTree;
 use crate::session::Session;
 
 /// Opens a file; runs on a thread of its own. The error is a sentence.
@@ -37,6 +39,12 @@ pub struct OpenTrace {
     pub by_category: Arc<[ColorKey]>,
     /// Colours of labels by name.
     pub by_name: Arc<[ColorKey]>,
+    /// Colours of labels by program.
+    pub by_module: Arc<[ColorKey]>,
+    /// How full the trace is, for its minimap.
+    pub density: Arc<Density>,
+    /// Labels by their name.
+    labels: Arc<HashMap<StringId, Vec<LabelId>>>,
 }
 
 impl OpenTrace {
@@ -61,7 +69,30 @@ impl OpenTrace {
                 None => name_key(label),
             })
             .collect();
-        Self { path, session, model, lod, tree, classes: Arc::new(classes), groups, by_category, by_name }
+        let module_key = |label: &Label| {
+            let program = label.op.and_then(|op| model.op(op).program);
+            program.map_or(name_key(label), |program| ColorKey::of_name(model.str(model.program(program).name)))
+        };
+        let by_module = model.labels().iter().map(module_key).collect();
+        let mut labels: HashMap<StringId, Vec<LabelId>> = HashMap::new();
+        for (id, label) in model.label_ids().zip(model.labels()) {
+            labels.entry(label.name).or_default().push(id);
+        }
+        let density = Arc::new(Density::new(&model, &lod, &tree));
+        let (classes, labels) = (Arc::new(classes), Arc::new(labels));
+        Self { path, session, model, lod, tree, classes, groups, by_category, by_name, by_module, density, labels }
+    }
+
+    /// Labels that are written so.
+    pub fn labels_named(&self, name: &str) -> &[LabelId] {
+        let id = self.model.strings().find(name);
+        id.and_then(|id| self.labels.get(&id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Labels of these ops.
+    pub fn labels_of(&self, ops: &BTreeSet<OpId>) -> BTreeSet<LabelId> {
+        let all = self.model.label_ids().zip(self.model.labels());
+        all.filter(|(_, label)| label.op.is_some_and(|op| ops.contains(&op))).map(|(id, _)| id).collect()
     }
 
     /// What the timeline draws from.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::gui::state::{ViewCommand, ViewState};
+use crate::view::state::{ViewCommand, ViewState};
 use trace_model::{FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
 fn range(start: i64, end: i64) -> TimeRange {
@@ -23,6 +23,8 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
         width: 100.0,
         height: 200.0,
         selection: state.place.selection,
+        lit: None,
+        arrows: true,
     };
     let mut list = DrawList::default();
     list.fill(Scene { model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
@@ -31,10 +33,10 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
 
 fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
     let mut out = String::new();
-    for row in &list.rows {
+    for row in &list.scrolled.rows {
         let _ = writeln!(out, "row {} {}", row.y, tree.node(row.node).title);
         let inside = |top: f32| row.y <= top && top < row.y + row.height;
-        for b in list.boxes.iter().filter(|b| inside(b.top)) {
+        for b in list.scrolled.boxes.iter().filter(|b| inside(b.top)) {
             let name = model.slice(b.slice).name();
             let text = if b.has_text { " text" } else { "" };
             let _ = write!(out, "  {:.0}..{:.0} at {} {name}{text}", b.left, b.right, b.top);
@@ -43,7 +45,7 @@ fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
             }
             out.push('\n');
         }
-        for counter in list.counters.iter().filter(|counter| inside(counter.top)) {
+        for counter in list.scrolled.counters.iter().filter(|counter| inside(counter.top)) {
             for step in &counter.steps {
                 let _ = writeln!(out, "  {:.0}..{:.0} = {} ({:.2})", step.left, step.right, step.value, step.level);
             }
@@ -173,7 +175,8 @@ fn the_box_below_the_pointer_is_found() {
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
     let rows = tree.rows(&ViewState::new(&model));
     let time = Viewport::of(range(0, 100));
-    let window = Window { time, rows: &rows, scroll: 0.0, width: 100.0, height: 200.0, selection: None };
+    let (width, height) = (100.0, 200.0);
+    let window = Window { time, rows: &rows, scroll: 0.0, width, height, selection: None, lit: None, arrows: false };
     let mut list = DrawList::default();
     list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
     let name = |x, y| list.hit(x, y).map(|b| model.slice(b.slice).name());
@@ -181,4 +184,34 @@ fn the_box_below_the_pointer_is_found() {
     assert_eq!(name(20.0, 60.0), Some("inner"));
     assert_eq!(name(50.0, 60.0), None);
     assert_eq!(list.row_at(40.0).map(|row| tree.node(row.node).title.as_str()), Some("ops"));
+}
+
+#[test]
+fn slices_that_are_lit_are_found_in_any_crowd() {
+    // In the crowd "b" is the longest: the pyramid shows no "c".
+    let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("c", 150, 160), ("c", 6_000, 9_000)]);
+    let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
+    let mut state = ViewState::new(&model);
+    state.pinned = model.track_ids().collect();
+    let lit: Vec<SliceId> = model.all_slices().filter(|slice| slice.name() == "c").map(|slice| slice.id()).collect();
+    for pinned in [false, true] {
+        let rows = if pinned { tree.rows(&state) } else { tree.rows(&ViewState::new(&model)) };
+        let window = Window {
+            time: Viewport::of(range(0, 10_000)),
+            rows: &rows,
+            scroll: 0.0,
+            width: 100.0,
+            height: 200.0,
+            selection: None,
+            lit: Some(&lit),
+            arrows: false,
+        };
+        let mut list = DrawList::default();
+        list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
+        let part = if pinned { &list.pinned } else { &list.scrolled };
+        let shown: Vec<_> = part.lit.iter().map(|b| (b.left.round(), b.right.round(), b.count)).collect();
+        assert_eq!(shown, [(1.0, 3.0, 2), (60.0, 90.0, 1)]);
+        let y = part.boxes[0].top + 1.0;
+        assert_eq!(list.hit(1.5, y).map(|b| model.slice(b.slice).name()), Some("c"));
+    }
 }

@@ -187,6 +187,14 @@ pub fn ticks(view: &Viewport, origin: Timestamp, step: Picos) -> Vec<Tick> {
         .collect()
 }
 
+/// What the ruler's texts are relative to: the beginning of the trace, or a round
+/// time nearby where counting from there would take too many digits.
+pub fn ruler_base(time: &Viewport, origin: Timestamp, step: Picos) -> Timestamp {
+    let round = step.ps().saturating_mul(1_000);
+    let away = (time.start() - origin).ps();
+    if away.abs() < round { origin } else { origin + Picos::from_ps(away.div_euclid(round).saturating_mul(round)) }
+}
+
 /// `at` as the ruler writes it: in the unit of `step` and with the digits that
 /// tell neighbours apart.
 pub fn tick_label(at: Picos, step: Picos) -> String {

@@ -6,7 +6,7 @@
 
 use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
-use crate::gui::state::ViewState;
+use crate::view::state::ViewState;
 
 /// Height of a lane of slices, without the gap below.
 pub const LANE: f32 = 23.0;
@@ -20,7 +20,7 @@ pub const HEADER: f32 = 28.0;
 pub const TRACK_PAD: f32 = 4.0;
 
 /// What a row stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Item {
     /// The heading of a group.
     Group(GroupId),
@@ -61,7 +61,7 @@ pub struct TrackTree {
 pub struct Row {
     /// Index of the node.
     pub node: usize,
-    /// Top, from the top of the whole list.
+    /// Top, from the top of the part of the list that it is in.
     pub y: f32,
     /// With its gap.
     pub height: f32,
@@ -69,6 +69,47 @@ pub struct Row {
     pub lanes: usize,
     /// Whether some of it is hidden.
     pub folded: bool,
+}
+
+/// All rows: those that stay in sight, and below them those that scroll.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Rows that scroll.
+    pub scrolled: Vec<Row>,
+    /// Rows that stay, from the top of the canvas.
+    pub pinned: Vec<Row>,
+    /// Where each node is: below [`PINNED`] an index into `scrolled`, from there on into `pinned`.
+    place: Vec<u32>,
+}
+
+/// No row shows the node.
+const NOWHERE: u32 = u32::MAX;
+/// From here on places are those of pinned rows.
+const PINNED: u32 = 1 << 31;
+
+impl Rows {
+    /// Height of all rows that scroll.
+    pub fn height(&self) -> f32 {
+        self.scrolled.last().map_or(0.0, |row| row.y + row.height)
+    }
+
+    /// Height of all rows that stay.
+    pub fn pinned_height(&self) -> f32 {
+        self.pinned.last().map_or(0.0, |row| row.y + row.height)
+    }
+
+    /// The row of a node with its top on the canvas, and whether it stays there.
+    fn on_canvas(&self, node: usize, scroll: f32) -> Option<(Row, bool)> {
+        let place = *self.place.get(node)?;
+        if place == NOWHERE {
+            None
+        } else if place >= PINNED {
+            self.pinned.get((place - PINNED) as usize).map(|&row| (row, true))
+        } else {
+            let row = *self.scrolled.get(place as usize)?;
+            Some((Row { y: row.y - scroll + self.pinned_height(), ..row }, false))
+        }
+    }
 }
 
 impl TrackTree {
@@ -91,29 +132,70 @@ impl TrackTree {
         &self.nodes
     }
 
-    /// All rows from the top, as folded by `state`.
-    pub fn rows(&self, state: &ViewState) -> Vec<Row> {
-        let mut rows = Vec::with_capacity(self.nodes.len());
-        let mut y = 0.0;
-        let mut index = 0;
-        while let Some(node) = self.nodes.get(index) {
-            let (height, lanes, folded, next) = match node.item {
-                Item::Group(group) => {
-                    let folded = state.folded_groups.contains(&group);
-                    (HEADER, 0, folded, if folded { node.end } else { index + 1 })
-                }
-                Item::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false, index + 1),
-                Item::Track(track) => {
-                    let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
-                    let lanes = if folded { 1 } else { node.lanes.1 };
-                    (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded, index + 1)
-                }
-            };
-            rows.push(Row { node: index, y, height, lanes, folded });
-            y += height;
-            index = next;
+    /// All rows, as arranged by `state`.
+    pub fn rows(&self, state: &ViewState) -> Rows {
+        let mut rows = Rows { place: vec![NOWHERE; self.nodes.len()], ..Rows::default() };
+        for &track in &state.pinned {
+            if let Some(&Some(node)) = self.of_track.get(track.index()) {
+                rows.place[node] = PINNED | rows.pinned.len() as u32;
+                push(&mut rows.pinned, self.row(node, state));
+            }
         }
+        let filter = state.track_filter.to_lowercase();
+        self.walk(0..self.nodes.len(), state, &filter, &mut rows);
         rows
+    }
+
+    /// Adds the rows of siblings and what is in them.
+    fn walk(&self, nodes: std::ops::Range<usize>, state: &ViewState, filter: &str, rows: &mut Rows) {
+        let mut siblings = Vec::new();
+        let mut next = nodes.start;
+        while next < nodes.end {
+            siblings.push(next);
+            next = self.nodes[next].end.max(next + 1);
+        }
+        arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
+        for index in siblings {
+            let node = &self.nodes[index];
+            if state.hides(node.item) || rows.place[index] != NOWHERE {
+                continue;
+            }
+            let matches = filter.is_empty() || node.title.to_lowercase().contains(filter);
+            let Item::Group(group) = node.item else {
+                if matches {
+                    rows.place[index] = rows.scrolled.len() as u32;
+                    push(&mut rows.scrolled, self.row(index, state));
+                }
+                continue;
+            };
+            // A group that matches shows all that is in it.
+            let filter = if matches { "" } else { filter };
+            let before = rows.scrolled.len();
+            rows.place[index] = before as u32;
+            push(&mut rows.scrolled, self.row(index, state));
+            if !state.folded_groups.contains(&group) || !filter.is_empty() {
+                self.walk(index + 1..node.end, state, filter, rows);
+            }
+            if !matches && rows.scrolled.len() == before + 1 {
+                rows.scrolled.pop();
+                rows.place[index] = NOWHERE;
+            }
+        }
+    }
+
+    /// The row of a node, at the top.
+    fn row(&self, index: usize, state: &ViewState) -> Row {
+        let node = &self.nodes[index];
+        let (height, lanes, folded) = match node.item {
+            Item::Group(group) => (HEADER, 0, state.folded_groups.contains(&group)),
+            Item::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false),
+            Item::Track(track) => {
+                let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
+                let lanes = if folded { 1 } else { node.lanes.1 };
+                (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
+            }
+        };
+        Row { node: index, y: 0.0, height, lanes, folded }
     }
 
     /// The folded groups around a track: what must be unfolded to see it.
@@ -129,10 +211,9 @@ impl TrackTree {
         hiding
     }
 
-    /// The row that shows `track`.
-    pub fn row_of(&self, rows: &[Row], track: TrackId) -> Option<Row> {
-        let node = (*self.of_track.get(track.index())?)?;
-        rows.binary_search_by_key(&node, |row| row.node).ok().map(|i| rows[i])
+    /// The row that shows `track` with its top on the canvas, and whether it stays there.
+    pub fn row_of(&self, rows: &Rows, track: TrackId, scroll: f32) -> Option<(Row, bool)> {
+        rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
     }
 
     fn add_group(&mut self, model: &TraceModel, group: GroupId, indent: u8) {
@@ -193,6 +274,24 @@ fn rank(kind: TrackKind) -> u8 {
         TrackKind::Counter => 6,
         TrackKind::Derived => 7,
         TrackKind::LowLevel => 8,
+    }
+}
+
+/// Appends below the last.
+fn push(rows: &mut Vec<Row>, row: Row) {
+    let y = rows.last().map_or(0.0, |last| last.y + last.height);
+    rows.push(Row { y, ..row });
+}
+
+/// Moves each by as many places as wanted, first those that move least.
+fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
+    let mut moved: Vec<(i32, T)> = items.iter().map(|item| (by(item), *item)).filter(|&(by, _)| by != 0).collect();
+    moved.sort_by_key(|&(by, _)| by.unsigned_abs());
+    for (by, item) in moved {
+        let Some(at) = items.iter().position(|other| *other == item) else { continue };
+        items.remove(at);
+        let to = (at as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
+        items.insert(to, item);
     }
 }
 
@@ -267,8 +366,9 @@ mod tests {
         builder.finish()
     }
 
-    fn picture(tree: &TrackTree, rows: &[Row]) -> Vec<String> {
-        rows.iter()
+    fn picture(tree: &TrackTree, rows: &Rows) -> Vec<String> {
+        rows.scrolled
+            .iter()
             .map(|row| {
                 let node = tree.node(row.node);
                 let indent = "  ".repeat(usize::from(node.indent));
@@ -315,11 +415,40 @@ mod tests {
                 "84   +Host threads (0 lanes)"
             ]
         );
-        assert_eq!(tree.row_of(&rows, ops).unwrap().lanes, 1);
+        assert_eq!(tree.row_of(&rows, ops, 0.0).unwrap().0.lanes, 1);
         state.folded_groups.insert(host);
-        assert_eq!(tree.rows(&state).len(), 1);
+        assert_eq!(tree.rows(&state).scrolled.len(), 1);
         assert_eq!(tree.hidden_by(&model, ops, &state), [host]);
-        assert!(tree.row_of(&tree.rows(&state), ops).is_none());
+        assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
+    }
+
+    #[test]
+    fn pinned_rows_stay_and_hidden_filtered_and_moved_ones_go_their_way() {
+        let model = model();
+        let tree = TrackTree::new(&model);
+        let mut state = ViewState::new(&model);
+        let track = |kind| model.track_ids().find(|&id| model.track(id).kind == kind).unwrap();
+        let (ops, main) = (track(TrackKind::Ops), track(TrackKind::HostThread));
+        state.pinned.push(main);
+        let rows = tree.rows(&state);
+        assert_eq!(rows.pinned.len(), 1);
+        assert_eq!(picture(&tree, &rows).len(), 4, "it is not shown twice");
+        assert_eq!(tree.row_of(&rows, main, 500.0).unwrap().0.y, 0.0);
+        let (row, stays) = tree.row_of(&rows, ops, 10.0).unwrap();
+        assert!(!stays && row.y == 56.0 - 10.0 + rows.pinned_height());
+
+        state.pinned.clear();
+        state.track_filter = "MAIN".to_owned();
+        let titles = |rows: &Rows| rows.scrolled.iter().map(|r| tree.node(r.node).title.clone()).collect::<Vec<_>>();
+        assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main"]);
+        state.track_filter = "tpu".to_owned();
+        assert_eq!(titles(&tree.rows(&state)), ["worker-0", "TPU:0", "XLA Ops"]);
+        state.track_filter.clear();
+        state.hidden_tracks.insert(ops);
+        assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
+        let core = model.track(ops).group;
+        state.moved_groups.insert(core, 1);
+        assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main", "TPU:0"]);
     }
 
     #[test]

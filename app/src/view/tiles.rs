@@ -140,7 +140,7 @@ impl Tiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gui::timeline::tree::TrackTree;
+    use crate::view::tree::TrackTree;
     use trace_model::{GroupKind, LodIndex, SliceSpec, TraceBuilder, TraceModel, TrackKind};
 
     fn range(start: i64, end: i64) -> TimeRange {

@@ -1,0 +1,102 @@
+//! What happens in the marked area, in exact numbers.
+
+use egui::{RichText, Ui};
+
+use super::dock::computing_ui;
+use super::table::{Sorted, table_ui};
+use crate::gui::jobs::Memo;
+use crate::gui::{Command, Save};
+use crate::render::csv::csv;
+use crate::view::area::{Pivot, Summary};
+use crate::view::state::{Spotlight, ViewCommand, ViewState};
+use crate::view::target::longest;
+use crate::view::trace::OpenTrace;
+use crate::view::tree::group_digits;
+
+/// How the area is summed up.
+#[derive(Default)]
+pub struct Choice {
+    /// What rows stand for.
+    pub pivot: Pivot,
+    sorted: Sorted,
+    shown: Option<crate::view::area::Area>,
+}
+
+/// Sums of the marked area.
+pub fn area_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    state: &ViewState,
+    summary: &Memo<Summary>,
+    choice: &mut Choice,
+    out: &mut Vec<Command>,
+) {
+    let Some(mark) = state.place.mark else { return };
+    ui.add_space(4.0);
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(format!("Marked: {}", mark.dur())).heading().strong())
+            .on_hover_text(format!("{} ps", mark.dur().ps()));
+        ui.weak(format!("from {}", mark.start - trace.model.extent().start));
+        if let Some(summary) = summary.latest() {
+            let union = trace_model::Picos::from_ps(summary.union_ps);
+            let share = summary.union_ps as f64 * 100.0 / (mark.dur().ps() as f64).max(1.0);
+            let text = format!(
+                "{} slices on {} tracks, some slice runs for {union} ({share:.1} %)",
+                group_digits(summary.slices as u64),
+                group_digits(summary.tracks as u64),
+            );
+            ui.label(text).on_hover_text("Union: time that several slices share counts once");
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if ui.button("Close").on_hover_text("Esc").clicked() {
+                out.push(ViewCommand::Deselect.into());
+            }
+            if ui.button("Zoom to it").on_hover_text("F").clicked() {
+                out.push(ViewCommand::Focus.into());
+            }
+            if ui.button("Note").on_hover_text("Keep it (Shift+M)").clicked() {
+                out.push(ViewCommand::MarkSelection(true).into());
+            }
+            if let Some(summary) = summary.latest() {
+                if ui.button("Copy CSV").clicked() {
+                    ui.ctx().copy_text(csv(&summary.table));
+                }
+                if ui.button("Save CSV…").clicked() {
+                    out.push(Command::Save(Save { name: "area.csv".to_owned(), text: csv(&summary.table) }));
+                }
+            }
+            for (pivot, word) in Pivot::ALL.into_iter().rev() {
+                if ui.selectable_label(choice.pivot == pivot, word).clicked() {
+                    choice.pivot = pivot;
+                }
+            }
+            ui.weak("by");
+        });
+    });
+    ui.separator();
+    match summary {
+        Memo::Failed { error, .. } => drop(ui.label(error)),
+        memo => match memo.latest() {
+            None => computing_ui(ui),
+            Some(summary) => rows_ui(ui, trace, summary, choice, out),
+        },
+    }
+}
+
+fn rows_ui(ui: &mut Ui, trace: &OpenTrace, summary: &Summary, choice: &mut Choice, out: &mut Vec<Command>) {
+    if choice.shown.as_ref() != Some(&summary.area) {
+        // Other rows: what was made for those before is of no use.
+        choice.shown = Some(summary.area.clone());
+        choice.sorted.forget();
+    }
+    let height = ui.available_height();
+    if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, &|_| false)
+        && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
+    {
+        let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();
+        out.push(ViewCommand::LightUp(Some(Spotlight { title, labels: labels.clone() })).into());
+        if summary.area.pivot == Pivot::Name {
+            out.extend(longest(&trace.model, labels).map(|slice| ViewCommand::Select(slice).into()));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Reports beside the timeline, in tabs.
+
+use egui::{RichText, Ui};
+
+use super::tables::{Browser, tables_ui};
+use super::{hints, overview, roofline, steps};
+use crate::gui::Command;
+use crate::gui::reports::Reports;
+use crate::view::state::{ViewCommand, ViewState};
+use crate::view::tabs::{MORE, TABS, others, reports_of};
+use crate::view::trace::OpenTrace;
+
+/// What panels remember between frames; nothing that a saved view needs.
+#[derive(Default)]
+pub struct Memory {
+    /// Sorting and filters of tables.
+    pub tables: Browser,
+    hints: hints::Cards,
+    roofline: roofline::Plot,
+}
+
+/// Everything that a panel may look at.
+#[derive(Clone, Copy)]
+pub struct Sight<'a> {
+    /// The trace.
+    pub trace: &'a OpenTrace,
+    /// What is seen of it.
+    pub state: &'a ViewState,
+    /// What is known of it.
+    pub reports: &'a Reports,
+}
+
+/// Ids of the reports that the open tab needs.
+pub fn wanted(tab: &str) -> Vec<&'static str> {
+    match tab {
+        "overview" => vec!["verdict", "utilization", "devices", "doctor", "hints", "steps", "step_parts", "ops"],
+        "hints" => vec!["doctor", "hints"],
+        tab => reports_of(tab),
+    }
+}
+
+/// Tabs and what the open one shows.
+pub fn dock_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Memory, out: &mut Vec<Command>) {
+    let mut view: Vec<ViewCommand> = Vec::new();
+    ui.add_space(4.0);
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        let more = (!others().is_empty()).then_some((MORE, "More"));
+        for (id, title) in TABS.iter().map(|tab| (tab.id, tab.title)).chain(more) {
+            if ui.selectable_label(sight.state.tab == id, title).clicked() {
+                view.push(ViewCommand::ShowTab(id.to_owned()));
+            }
+        }
+        let wide = sight.state.wide_reports;
+        let label = RichText::new(if wide { "Narrow" } else { "Wide" }).weak();
+        if ui.button(label).on_hover_text("Give reports most of the window, or a column").clicked() {
+            view.push(ViewCommand::WideReports(!wide));
+        }
+    });
+    ui.separator();
+    match sight.state.tab.as_str() {
+        "overview" => overview::overview_ui(ui, sight, &mut view),
+        "hints" => hints::hints_ui(ui, sight, &mut memory.hints, &mut view),
+        "roofline" => {
+            roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
+            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+        }
+        "steps" => {
+            steps::steps_ui(ui, sight, &mut view);
+            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+        }
+        _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
+    }
+    out.extend(view.into_iter().map(Command::from));
+}
+
+/// What is said while a report is on its way.
+pub fn computing_ui(ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        ui.spinner();
+        ui.weak("Computing …");
+    });
+}

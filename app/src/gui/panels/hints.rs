@@ -1,0 +1,321 @@
+//! What to do next: a card for each hint, the one that saves most first; how far
+//! the capture can be trusted comes before them. A click leads to the evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::doctor::{Doctor, Finding};
+use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, rule};
+use egui::{Color32, Frame, Margin, RichText, ScrollArea, Ui};
+use trace_model::{OpId, Picos};
+
+use super::dock::{Sight, computing_ui};
+use super::number::number;
+use crate::gui::theme::{Theme, readable_on};
+use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::target::longest;
+use crate::view::trace::OpenTrace;
+
+/// Ops named on a card before it is opened.
+const OPS_SHOWN: usize = 3;
+
+/// Which cards are open.
+#[derive(Default)]
+pub struct Cards {
+    open: BTreeMap<&'static str, bool>,
+}
+
+/// All cards.
+pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
+    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        if let Ok(Some(doctor)) = sight.reports.get::<Doctor>() {
+            for finding in doctor.findings.iter().filter(|finding| finding.severity != trace_model::Severity::Info) {
+                health_ui(ui, finding);
+            }
+        }
+        match sight.reports.get::<Hints>() {
+            Ok(None) => computing_ui(ui),
+            Err(reason) => drop(ui.label(reason)),
+            Ok(Some(report)) => report_ui(ui, sight.trace, report, cards, out),
+        }
+        ui.add_space(12.0);
+    });
+}
+
+fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
+    let theme = Theme::current(ui);
+    if report.hints.is_empty() {
+        ui.label(RichText::new("No rule found anything to do.").strong());
+        ui.weak(format!(
+            "{} rules looked at this capture; {} lack what they need.",
+            report.quiet.len(),
+            report.cannot_tell.len()
+        ));
+    } else {
+        let mut text = format!("Savings are upper bounds of a step ({}) and do not add up.", report.of);
+        if let (Some(ps), Some(percent), true) =
+            (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
+        {
+            text = format!("{text} All together at most {} ({percent:.1} %).", Picos::from_ps(ps));
+        }
+        ui.label(RichText::new(text).small().color(theme.text_weak));
+    }
+    for (place, hint) in report.hints.iter().enumerate() {
+        let open = cards.open.entry(hint.id).or_insert(place == 0);
+        card_ui(ui, trace, hint, report, open, out);
+    }
+    silent_ui(ui, report);
+}
+
+/// Something that limits what the capture can tell.
+fn health_ui(ui: &mut Ui, finding: &Finding) {
+    let theme = Theme::current(ui);
+    let color = if finding.severity == trace_model::Severity::Loss { theme.error } else { theme.warning };
+    framed(ui, color, |ui| {
+        ui.horizontal_wrapped(|ui| {
+            badge(ui, "capture", color);
+            ui.label(RichText::new(&finding.message).color(theme.text_strong));
+        });
+        ui.label(RichText::new(finding.cure).small().color(theme.text_weak)).on_hover_text(&finding.evidence);
+    });
+}
+
+fn card_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    hint: &Hint,
+    report: &HintsReport,
+    open: &mut bool,
+    out: &mut Vec<ViewCommand>,
+) {
+    let theme = Theme::current(ui);
+    framed(ui, severity_color(theme, hint.severity), |ui| {
+        head_ui(ui, hint, report);
+        ui.label(RichText::new(sentence(&hint.statement)).color(theme.text));
+        ui.add_space(2.0);
+        ui.horizontal_top(|ui| {
+            ui.label(RichText::new("Do").strong().color(theme.accent));
+            ui.add(egui::Label::new(RichText::new(&hint.action).color(theme.text_strong)).wrap());
+        });
+        ui.add_space(2.0);
+        ui.horizontal_wrapped(|ui| {
+            let lit = spotlight(trace, hint);
+            let can_show = lit.is_some() || !hint.focus.is_empty();
+            let show = egui::Button::new("Show evidence");
+            let response = ui.add_enabled(can_show, show);
+            response.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::Role::Button, can_show, format!("Show evidence of {}", hint.id))
+            });
+            if response.on_hover_text("Zoom the timeline to it and light up its ops").clicked() {
+                out.extend(evidence_commands(trace, hint, lit));
+            }
+            let label = if *open { "Less" } else { "Why and how" };
+            if ui.button(label).clicked() {
+                *open = !*open;
+            }
+            if ui.button("Copy").on_hover_text("This hint as text").clicked() {
+                ui.ctx().copy_text(as_text(hint));
+            }
+        });
+        ops_ui(ui, trace, hint, *open, out);
+        if *open {
+            evidence_ui(ui, hint);
+            page_ui(ui, hint.id);
+        }
+    });
+}
+
+fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
+    let theme = Theme::current(ui);
+    ui.horizontal_wrapped(|ui| {
+        badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
+        ui.label(RichText::new(hint.title).size(14.5).strong().color(theme.text_strong));
+        ui.label(RichText::new(hint.id).small().color(theme.text_weak));
+    });
+    ui.horizontal_wrapped(|ui| {
+        let of = if report.of == "whole window" { "the window" } else { "a step" };
+        let worth = match (hint.saving_ps, hint.saving_percent) {
+            (Some(ps), Some(percent)) => format!("saves at most {} of {of} ({percent:.1} %)", Picos::from_ps(ps)),
+            (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
+            (None, _) => "saving not known".to_owned(),
+        };
+        let how = match hint.saving_by {
+            SavingBy::Replay => "The recorded run was played again without the cause.",
+            SavingBy::Formula => "Computed by a formula from measured times.",
+            SavingBy::Unknown => "Nothing that can be said in time.",
+        };
+        ui.label(RichText::new(worth).strong().color(theme.accent)).on_hover_text(how);
+        let sure = match hint.confidence {
+            Confidence::High => "sure",
+            Confidence::Medium => "fairly sure",
+            Confidence::Low => "a guess",
+        };
+        ui.label(RichText::new(sure).small().color(theme.text_weak));
+        if !hint.overlaps_with.is_empty() {
+            let text = format!("shares its time with {}", hint.overlaps_with.join(", "));
+            ui.label(RichText::new(text).small().color(theme.text_weak));
+        }
+    });
+}
+
+fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec<ViewCommand>) {
+    if hint.ops.is_empty() {
+        return;
+    }
+    let theme = Theme::current(ui);
+    let shown = if open { hint.ops.len().min(20) } else { OPS_SHOWN };
+    for op in hint.ops.iter().take(shown) {
+        ui.horizontal(|ui| {
+            ui.add_space(4.0);
+            if ui.link(&op.name).on_hover_text("Show the longest execution").clicked() {
+                let labels = trace.labels_of(&BTreeSet::from([op.op]));
+                out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
+                out.push(ViewCommand::LightUp(Some(Spotlight { title: op.name.clone(), labels })));
+            }
+            ui.label(RichText::new(Picos::from_ps(op.self_time_ps).to_string()).small());
+            let place = op.source.as_deref().unwrap_or(&op.program);
+            ui.add(egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate());
+        });
+    }
+    if hint.ops.len() > shown {
+        ui.label(RichText::new(format!("and {} more ops", hint.ops.len() - shown)).small().color(theme.text_weak));
+    }
+}
+
+fn evidence_ui(ui: &mut Ui, hint: &Hint) {
+    if hint.evidence.is_empty() {
+        return;
+    }
+    ui.add_space(6.0);
+    heading(ui, "Seen");
+    egui::Grid::new(("evidence", hint.id)).num_columns(3).spacing([14.0, 3.0]).show(ui, |ui| {
+        for seen in &hint.evidence {
+            row_ui(ui, seen);
+        }
+    });
+}
+
+fn row_ui(ui: &mut Ui, seen: &Evidence) {
+    let theme = Theme::current(ui);
+    ui.label(RichText::new(&seen.what).color(theme.text_weak));
+    ui.label(RichText::new(number(seen.value, seen.unit)).strong());
+    let limit = seen.threshold.map_or_else(String::new, |limit| format!("limit {}; ", number(limit, seen.unit)));
+    ui.label(RichText::new(format!("{limit}{}", seen.of)).small().color(theme.text_weak))
+        .on_hover_text(seen.provenance.title());
+    ui.end_row();
+}
+
+/// The page that `systole explain` prints.
+fn page_ui(ui: &mut Ui, id: &str) {
+    let Some(rule) = rule(id) else { return };
+    let page = Page(rule.page);
+    for name in SECTIONS {
+        if let Some(text) = page.section(name).filter(|text| !text.is_empty()) {
+            ui.add_space(6.0);
+            heading(ui, name);
+            for paragraph in text.split("\n\n") {
+                paragraph_ui(ui, paragraph);
+            }
+        }
+    }
+    for limit in rule.thresholds {
+        let text = format!("{} = {}: {}", limit.id, limit.value, limit.why);
+        ui.label(RichText::new(text).small().color(Theme::current(ui).text_weak));
+    }
+}
+
+/// A paragraph; lists and code keep their lines.
+fn paragraph_ui(ui: &mut Ui, text: &str) {
+    let keeps_lines = text.starts_with("```") || text.lines().all(|line| line.starts_with(['-', ' ', '|']));
+    if text.starts_with("```") {
+        let code: Vec<&str> = text.lines().filter(|line| !line.starts_with("```")).collect();
+        ui.label(RichText::new(code.join("\n")).monospace().size(11.5));
+    } else if keeps_lines {
+        ui.label(text.replace('`', ""));
+    } else {
+        ui.label(text.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', ""));
+    }
+}
+
+fn silent_ui(ui: &mut Ui, report: &HintsReport) {
+    if report.cannot_tell.is_empty() && report.suppressed.is_empty() {
+        return;
+    }
+    ui.add_space(10.0);
+    let title = format!("{} rules cannot tell from this capture", report.cannot_tell.len());
+    egui::CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
+        for rule in &report.cannot_tell {
+            ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
+            ui.label(RichText::new(&rule.reason).small().weak());
+        }
+        for hint in &report.suppressed {
+            ui.label(RichText::new(format!("{}  {} — suppressed: {}", hint.id, hint.title, hint.reason)).small());
+        }
+    });
+}
+
+/// The ops of a hint, to be lit up; those of the slices to look at where it names none.
+fn spotlight(trace: &OpenTrace, hint: &Hint) -> Option<Spotlight> {
+    let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
+    let mut labels = trace.labels_of(&ops);
+    if labels.is_empty() {
+        labels = hint.focus.iter().map(|&slice| trace.model.slice(slice).label_id()).collect();
+    }
+    (!labels.is_empty()).then(|| Spotlight { title: format!("{} {}", hint.id, hint.title), labels })
+}
+
+fn evidence_commands(trace: &OpenTrace, hint: &Hint, lit: Option<Spotlight>) -> Vec<ViewCommand> {
+    let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
+    let slice = hint.focus.first().copied().or_else(|| longest(&trace.model, &first?));
+    slice.map(ViewCommand::GoTo).into_iter().chain(lit.map(|lit| ViewCommand::LightUp(Some(lit)))).collect()
+}
+
+fn as_text(hint: &Hint) -> String {
+    let saving = hint
+        .saving_ps
+        .map_or_else(|| "saving not known".to_owned(), |ps| format!("saves at most {}", Picos::from_ps(ps)));
+    format!("{} {} ({saving})\nSeen: {}\nDo: {}", hint.id, hint.title, sentence(&hint.statement), hint.action)
+}
+
+/// A card with a bar of its colour at the left.
+fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
+    let theme = Theme::current(ui);
+    ui.add_space(6.0);
+    let frame =
+        Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin { left: 14, ..Margin::same(10) });
+    let shown = frame.show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.spacing_mut().item_spacing.y = 4.0;
+        content(ui);
+    });
+    let rect = shown.response.rect;
+    ui.painter().rect_filled(rect.with_max_x(rect.left() + 4.0), 2.0, color);
+}
+
+/// Colour of how much a hint matters.
+pub fn severity_color(theme: &Theme, severity: Severity) -> Color32 {
+    match severity {
+        Severity::Critical => theme.error,
+        Severity::High => theme.warning,
+        Severity::Medium => theme.accent,
+        Severity::Low => theme.text_weak,
+    }
+}
+
+fn heading(ui: &mut Ui, title: &str) {
+    ui.label(RichText::new(title).small().strong().color(Theme::current(ui).text_weak));
+}
+
+/// A word on a coloured ground.
+pub fn badge(ui: &mut Ui, text: &str, fill: Color32) {
+    let color = readable_on(fill);
+    Frame::new().fill(fill).corner_radius(3.0).inner_margin(Margin::symmetric(5, 0)).show(ui, |ui| {
+        ui.label(RichText::new(text).small().color(color));
+    });
+}
+
+/// With a capital and a full stop.
+pub fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}

@@ -1,0 +1,98 @@
+//! What ran where, how far the capture can be trusted, and what to do first.
+
+use analysis::doctor::Doctor;
+use analysis::hints::Hints;
+use analysis::roofline::Roofline;
+use egui::{Grid, RichText, Ui};
+use trace_model::{Picos, Severity};
+
+use super::section_ui;
+use crate::gui::panels::dock::Sight;
+use crate::gui::panels::hints::{badge, severity_color};
+use crate::gui::theme::Theme;
+use crate::view::state::ViewCommand;
+
+/// Hints on the overview.
+const HINTS: usize = 3;
+
+/// One line: whether the capture is complete enough to be believed.
+pub fn health_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+    let Ok(Some(doctor)) = sight.reports.get::<Doctor>() else { return };
+    let theme = Theme::current(ui);
+    let worst = doctor.findings.first().filter(|finding| finding.severity != Severity::Info);
+    ui.horizontal(|ui| {
+        let (word, color, text) = match worst {
+            None => ("capture is sound", theme.accent, "nothing was lost that matters".to_owned()),
+            Some(finding) if finding.severity == Severity::Loss => {
+                ("capture has losses", theme.error, finding.message.clone())
+            }
+            Some(finding) => ("beware", theme.warning, finding.message.clone()),
+        };
+        badge(ui, word, color);
+        let more = doctor.findings.iter().filter(|finding| finding.severity != Severity::Info).count();
+        let text = if more > 1 { format!("{text} (and {} more)", more - 1) } else { text };
+        let label = egui::Label::new(RichText::new(&text).small().color(theme.text_weak)).truncate();
+        if ui.add(label.sense(egui::Sense::click())).on_hover_text(&text).clicked() {
+            out.push(ViewCommand::ShowTab("health".to_owned()));
+        }
+    });
+}
+
+/// The first hints in a line each.
+pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+    let Ok(Some(report)) = sight.reports.get::<Hints>() else { return };
+    if report.hints.is_empty() {
+        return;
+    }
+    let theme = Theme::current(ui);
+    section_ui(ui, "What to do", "savings are upper bounds and do not add up");
+    for hint in report.hints.iter().take(HINTS) {
+        ui.horizontal(|ui| {
+            badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
+            let saves = hint.saving_ps.map_or_else(String::new, |ps| format!("≤ {}", Picos::from_ps(ps)));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new(saves).color(theme.accent));
+                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                    let title = egui::Label::new(hint.title).truncate().sense(egui::Sense::click());
+                    let response = ui.add(title).on_hover_cursor(egui::CursorIcon::PointingHand);
+                    if response.on_hover_text(&hint.action).clicked() {
+                        out.push(ViewCommand::ShowTab("hints".to_owned()));
+                    }
+                });
+            });
+        });
+    }
+    let more = report.hints.len().saturating_sub(HINTS);
+    if more > 0 && ui.link(format!("{more} more")).clicked() {
+        out.push(ViewCommand::ShowTab("hints".to_owned()));
+    }
+}
+
+/// Files, device, peaks.
+pub fn environment_ui(ui: &mut Ui, sight: Sight<'_>) {
+    let theme = Theme::current(ui);
+    section_ui(ui, "Run", "");
+    Grid::new("environment").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+        let mut row = |title: &str, value: String, hint: &str| {
+            ui.label(RichText::new(title).color(theme.text_weak));
+            let response = ui.add(egui::Label::new(value).truncate());
+            if !hint.is_empty() {
+                response.on_hover_text(hint);
+            }
+            ui.end_row();
+        };
+        if let Ok(Some(doctor)) = sight.reports.get::<Doctor>() {
+            for source in &doctor.sources {
+                let host = source.host.as_deref().map_or_else(String::new, |host| format!(" from {host}"));
+                row("File", format!("{} ({}){host}", source.name, source.format), &source.cannot_know.join("\n"));
+            }
+        }
+        if let Ok(Some(roofline)) = sight.reports.get::<Roofline>() {
+            let peaks = &roofline.peaks;
+            let device = peaks.device_type.clone().unwrap_or_else(|| "of unknown type".to_owned());
+            row("Device", format!("{} × {device}", roofline.devices.len()), "");
+        }
+        let programs = sight.trace.model.programs().len();
+        row("Programs", programs.to_string(), "compiled programs that the trace names");
+    });
+}

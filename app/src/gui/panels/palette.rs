@@ -1,0 +1,66 @@
+//! Everything that can be done, by its name.
+
+use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit, Window};
+
+use crate::gui::Command;
+use crate::gui::keys::{self, Keys};
+use crate::view::state::{Panel, ViewCommand, ViewState};
+
+/// What is typed, and which entry is chosen.
+#[derive(Default)]
+pub struct Typed {
+    text: String,
+    chosen: usize,
+}
+
+/// A box to type into and what fits.
+pub fn palette_ui(ctx: &Context, keys: &Keys, state: &ViewState, typed: &mut Typed, out: &mut Vec<Command>) {
+    let mut done = false;
+    let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
+    window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).fixed_size([460.0, 360.0]).show(ctx, |ui| {
+        let label = ui.label(RichText::new("What do you want to do?").small().weak());
+        let field = ui.add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY)).labelled_by(label.id);
+        field.request_focus();
+        if field.changed() {
+            typed.chosen = 0;
+        }
+        let words: Vec<String> = typed.text.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let fits = |title: &str| words.iter().all(|word| title.to_lowercase().contains(word));
+        let found: Vec<_> = keys::palette(keys, state).into_iter().filter(|(title, ..)| fits(title)).collect();
+        let (enter, escape, down, up) = ui.input(|i| {
+            let pressed = |key| i.key_pressed(key);
+            (pressed(Key::Enter), pressed(Key::Escape), pressed(Key::ArrowDown), pressed(Key::ArrowUp))
+        });
+        typed.chosen = (typed.chosen + usize::from(down)).min(found.len().saturating_sub(1));
+        typed.chosen = typed.chosen.saturating_sub(usize::from(up));
+        done = escape;
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            if found.is_empty() {
+                ui.weak("Nothing of that name.");
+            }
+            for (i, (title, keys, command)) in found.into_iter().enumerate() {
+                let chosen = i == typed.chosen;
+                let response = ui
+                    .horizontal(|ui| {
+                        let response = ui.selectable_label(chosen, title);
+                        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                            ui.label(RichText::new(keys).small().weak());
+                        });
+                        response
+                    })
+                    .inner;
+                if chosen && (down || up) {
+                    response.scroll_to_me(None);
+                }
+                if response.clicked() || (chosen && enter) {
+                    out.push(command);
+                    done = true;
+                }
+            }
+        });
+    });
+    if done {
+        *typed = Typed::default();
+        out.insert(0, ViewCommand::ShowPanel(Panel::Palette, false).into());
+    }
+}

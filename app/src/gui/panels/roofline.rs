@@ -1,0 +1,267 @@
+//! The roofline as a plot: operations per second against operations per byte of HBM
+//! traffic, both by their logarithm; ceilings of each memory; a point an op.
+
+use analysis::bound::BoundBy;
+use analysis::roofline::{Point, Roofline, RooflineReport};
+use analysis::{OpGroup, Unit};
+use egui::{Align2, Color32, RichText, Ui, Vec2b};
+use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, PlotPoints, Points, Text};
+
+use super::dock::{Sight, computing_ui};
+use super::number::number;
+use crate::gui::theme::Theme;
+use crate::view::state::ViewCommand;
+use crate::view::target::Target;
+
+/// Ops with less of the op time than this are drawn small.
+const SMALL_PERCENT: f64 = 1.0;
+/// How near the pointer must be to a point, in points of the screen.
+const REACH: f32 = 14.0;
+
+/// What is shown.
+#[derive(Default)]
+pub struct Plot {
+    hide_small: bool,
+}
+
+/// The plot with its controls; the table follows below.
+pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut Vec<ViewCommand>) {
+    let report = match sight.reports.get::<Roofline>() {
+        Ok(Some(report)) => report,
+        Ok(None) => return computing_ui(ui),
+        // The table below says why.
+        Err(_) => return,
+    };
+    head_ui(ui, report, memory);
+    let points: Vec<Dot<'_>> = report.ops.iter().filter_map(|point| Dot::of(point)).collect();
+    let points: Vec<Dot<'_>> = points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
+    let height = (ui.available_height() * 0.48).clamp(200.0, 460.0);
+    let theme = Theme::current(ui);
+    let range = Range::of(report, &points);
+    let plot = egui_plot::Plot::new("roofline")
+        .height(height)
+        .allow_scroll(false)
+        .x_axis_label("FLOP per byte of HBM traffic")
+        .y_axis_label("FLOP/s of one device")
+        .x_axis_formatter(|mark, _| decade(mark.value, ""))
+        .y_axis_formatter(|mark, _| decade(mark.value, "FLOP/s"))
+        .x_grid_spacer(decades)
+        .y_grid_spacer(decades)
+        .y_axis_min_width(64.0)
+        .show_x(false)
+        .show_y(false)
+        .auto_bounds(Vec2b::TRUE)
+        .include_x(range.x.0)
+        .include_x(range.x.1)
+        .include_y(range.y.0)
+        .include_y(range.y.1);
+    let shown = plot.show(ui, |plot| {
+        for (name, ceiling, color) in ceilings(report, range, theme) {
+            let end = ceiling.last().copied();
+            plot.line(Line::new(name.clone(), PlotPoints::Owned(ceiling)).color(color).width(2.0).allow_hover(false));
+            if let Some(end) = end {
+                let text = RichText::new(name.clone()).small().color(color);
+                plot.text(Text::new(name, end, text).anchor(Align2::RIGHT_BOTTOM));
+            }
+        }
+        for dot in points.iter().rev() {
+            let marker = Points::new(dot.point.name.clone(), vec![[dot.x, dot.y]])
+                .radius(dot.radius())
+                .shape(MarkerShape::Circle)
+                .filled(true)
+                .color(theme.group(dot.point.group).gamma_multiply(0.85))
+                .allow_hover(false);
+            plot.points(marker);
+        }
+        for (point, shape, color) in [
+            (Some(&report.program), MarkerShape::Diamond, theme.text_strong),
+            (report.average_step.as_ref(), MarkerShape::Square, theme.accent),
+        ] {
+            if let Some(dot) = point.and_then(Dot::of) {
+                let marker = Points::new(dot.point.name.clone(), vec![[dot.x, dot.y]]).radius(6.0).shape(shape);
+                plot.points(marker.filled(true).color(color).allow_hover(false));
+            }
+        }
+        let near = plot.response().hover_pos().and_then(|pointer| {
+            let all = points.iter().copied().chain(Dot::of(&report.program));
+            let all = all.chain(report.average_step.as_ref().and_then(Dot::of));
+            let distance = |dot: &Dot<'_>| plot.screen_from_plot(PlotPoint::new(dot.x, dot.y)).distance(pointer);
+            all.min_by(|a, b| distance(a).total_cmp(&distance(b))).filter(|dot| distance(dot) < REACH)
+        });
+        if let Some(dot) = near {
+            let ring = Points::new("", vec![[dot.x, dot.y]]).radius(dot.radius() + 4.0).filled(false);
+            plot.points(ring.color(theme.selection).allow_hover(false));
+            for (line, color) in [(vec![[dot.x, range.y.0], [dot.x, dot.roof()]], theme.text_weak)] {
+                plot.line(Line::new("", line).color(color).style(LineStyle::dotted_dense()).allow_hover(false));
+            }
+        }
+        near
+    });
+    let response = shown.response;
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
+    let Some(dot) = shown.inner else { return };
+    if response.clicked()
+        && let Some(target) = Target::named(sight.trace, &dot.point.name, Some(&dot.point.program))
+    {
+        out.extend(target.commands(&sight.trace.model));
+    }
+    response.on_hover_ui_at_pointer(|ui| point_ui(ui, dot.point));
+}
+
+fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut Plot) {
+    ui.horizontal_wrapped(|ui| {
+        let name = report.peaks.device_type.clone().unwrap_or_else(|| "device".to_owned());
+        ui.label(RichText::new(name).strong());
+        for ridge in report.ridges.iter().filter(|ridge| ridge.memory == BoundBy::Hbm) {
+            let text = format!("ridge at {}", number(ridge.flops_per_byte, Unit::FlopPerByte));
+            ui.label(RichText::new(text).small().weak())
+                .on_hover_text("Below it HBM bandwidth limits, above it compute");
+        }
+        ui.checkbox(&mut memory.hide_small, RichText::new("hide ops below 1 % of op time").small());
+    });
+    ui.horizontal_wrapped(|ui| {
+        let theme = Theme::current(ui);
+        let occurs = |group: &OpGroup| report.ops.iter().any(|point| point.group == *group);
+        for group in OpGroup::ALL.into_iter().filter(occurs) {
+            super::legend::swatch_ui(ui, theme.group(group), group.title());
+        }
+        super::legend::swatch_ui(ui, theme.text_strong, "program (diamond)");
+        if report.average_step.is_some() {
+            super::legend::swatch_ui(ui, theme.accent, "average step (square)");
+        }
+    });
+}
+
+/// A point with a place.
+#[derive(Clone, Copy)]
+struct Dot<'a> {
+    point: &'a Point,
+    x: f64,
+    y: f64,
+}
+
+impl<'a> Dot<'a> {
+    fn of(point: &'a Point) -> Option<Self> {
+        let place = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
+        Some(Self { point, x: place(point.flops_per_hbm_byte)?, y: place(point.flops_per_second)? })
+    }
+
+    fn is_small(&self) -> bool {
+        self.point.self_of_op_time_percent.is_some_and(|share| share < SMALL_PERCENT)
+    }
+
+    /// By its share of the time: area, not length.
+    fn radius(&self) -> f32 {
+        let share = self.point.self_of_op_time_percent.unwrap_or(10.0).clamp(0.0, 40.0);
+        2.0 + (share.sqrt() * 1.6) as f32
+    }
+
+    /// What it could reach.
+    fn roof(&self) -> f64 {
+        self.point.attainable_flops_per_second.filter(|roof| *roof > 0.0).map_or(self.y, f64::log10)
+    }
+}
+
+/// What is in sight, in decades.
+#[derive(Clone, Copy)]
+struct Range {
+    x: (f64, f64),
+    y: (f64, f64),
+}
+
+impl Range {
+    fn of(report: &RooflineReport, points: &[Dot<'_>]) -> Self {
+        let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
+        let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
+        // Ops of next to no work would push all others into a corner.
+        let left = points.iter().map(|dot| dot.x).fold(0.0, f64::min).max(-3.0);
+        let right = points.iter().map(|dot| dot.x).fold(ridge + 1.0, f64::max).min(ridge + 3.0);
+        let low = points.iter().map(|dot| dot.y).fold(peak - 3.0, f64::min).max(peak - 6.0);
+        Self { x: (left.floor(), right), y: (low.floor(), peak + 0.4) }
+    }
+}
+
+/// The roof of each memory: a slope up to the flat roof of compute.
+fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String, Vec<PlotPoint>, Color32)> {
+    let mut all = Vec::new();
+    let flat = report.peaks.flops.map(|peak| peak.per_second.log10());
+    if let (Some(flat), Some(peak)) = (flat, report.peaks.flops) {
+        let ridge = report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm);
+        let from = ridge.map_or(range.x.0, |ridge| ridge.flops_per_byte.log10());
+        let name = format!("{} peak", number(peak.per_second, Unit::FlopPerSecond));
+        all.push((name, vec![PlotPoint::new(from, flat), PlotPoint::new(range.x.1, flat)], theme.text));
+    }
+    for limit in BoundBy::ALL.into_iter().filter(|limit| *limit != BoundBy::Compute) {
+        let Some(peak) = limit.peak(&report.peaks) else { continue };
+        let slope = peak.per_second.log10();
+        // Other memories have their own bytes: their slopes lie where HBM's would with the same traffic.
+        let top = flat.unwrap_or(range.y.1);
+        let from = range.x.0.max(range.y.0 - slope);
+        let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(top - slope, top)];
+        let color = if limit == BoundBy::Hbm { theme.text } else { theme.text_weak.gamma_multiply(0.6) };
+        all.push((format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond)), line, color));
+    }
+    all
+}
+
+fn decades(input: egui_plot::GridInput) -> Vec<egui_plot::GridMark> {
+    let (from, to) = input.bounds;
+    let marks = (from.ceil() as i64)..=(to.floor() as i64);
+    marks.take(60).map(|at| egui_plot::GridMark { value: at as f64, step_size: 1.0 }).collect()
+}
+
+/// `12` as `1 TFLOP/s`.
+fn decade(exponent: f64, unit: &str) -> String {
+    if exponent.fract().abs() > 1e-6 {
+        return String::new();
+    }
+    let exponent = exponent.round() as i32;
+    if unit.is_empty() {
+        return if exponent.abs() <= 3 { format!("{}", 10_f64.powi(exponent)) } else { format!("1e{exponent}") };
+    }
+    const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    let prefix = exponent.div_euclid(3);
+    let head = 10_i64.pow(exponent.rem_euclid(3) as u32);
+    match usize::try_from(prefix).ok().and_then(|at| PREFIXES.get(at)) {
+        Some(prefix) => format!("{head} {prefix}{unit}"),
+        None => format!("1e{exponent}"),
+    }
+}
+
+fn point_ui(ui: &mut Ui, point: &Point) {
+    ui.label(RichText::new(&point.name).strong());
+    if !point.program.is_empty() {
+        ui.weak(format!("{} · {}", point.group.title(), point.program));
+    }
+    for (title, value, unit) in [
+        ("achieved", point.flops_per_second, Unit::FlopPerSecond),
+        ("of peak FLOP/s", point.flops_percent, Unit::Percent),
+        ("HBM", point.hbm_bytes_per_second, Unit::BytesPerSecond),
+        ("of peak HBM", point.hbm_percent, Unit::Percent),
+        ("intensity", point.flops_per_hbm_byte, Unit::FlopPerByte),
+        ("of the roofline", point.efficiency_percent, Unit::Percent),
+        ("time", Some(point.time_ps as f64), Unit::Picoseconds),
+        ("least time", point.ideal_time_ps, Unit::Picoseconds),
+    ] {
+        if let Some(value) = value {
+            ui.label(format!("{title}: {}", number(value, unit)));
+        }
+    }
+    if let Some(bound) = point.bound_by {
+        ui.label(format!("bound by {}", bound.title()));
+    }
+    ui.weak("Work: by the compiler's cost model. Time: measured. Click to show it.");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decades_carry_their_unit() {
+        assert_eq!(decade(12.0, "FLOP/s"), "1 TFLOP/s");
+        assert_eq!(decade(14.0, "FLOP/s"), "100 TFLOP/s");
+        assert_eq!(decade(2.0, ""), "100");
+        assert_eq!(decade(0.5, ""), "");
+    }
+}

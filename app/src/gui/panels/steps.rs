@@ -1,0 +1,194 @@
+//! The time of every step, as a plot stacked by what it goes to.
+
+use analysis::step_parts::{Part, StepParts};
+use analysis::steps::{Step, Steps, StepsReport};
+use egui::{Align2, RichText, Ui};
+use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
+use trace_model::Picos;
+
+use super::dock::{Sight, computing_ui};
+use super::legend::swatch_ui;
+use super::overview::section_ui;
+use crate::gui::theme::Theme;
+use crate::view::bands::{Bar, bars, group_of};
+use crate::view::state::ViewCommand;
+
+/// Height of the plot.
+const HEIGHT: f32 = 150.0;
+
+/// Step times in the order of the trace; a click shows the step.
+pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+    let report = match sight.reports.get::<Steps>() {
+        Ok(Some(report)) if !report.steps.is_empty() => report,
+        Ok(Some(report)) => {
+            section_ui(ui, "Steps", "");
+            ui.weak("No steps were found.");
+            for reason in &report.why {
+                ui.label(RichText::new(reason).small().weak());
+            }
+            return;
+        }
+        Ok(None) => {
+            section_ui(ui, "Steps", "");
+            return computing_ui(ui);
+        }
+        Err(reason) => {
+            section_ui(ui, "Steps", "");
+            return drop(ui.weak(reason));
+        }
+    };
+    let shown = |ps: f64| Picos::from_ps(ps as i64);
+    let note = report.time.as_ref().map_or_else(String::new, |time| match time.count {
+        1 => format!("one complete step: {}", shown(time.median)),
+        n => format!("median {} over {n} steps, {} to {}", shown(time.median), shown(time.min), shown(time.max)),
+    });
+    section_ui(ui, "Steps", &note);
+    let divided = sight.reports.get::<StepParts>().ok().flatten();
+    let (bars, cut) = bars(report, divided);
+    plot_ui(ui, report, &bars, cut, out);
+    legend_ui(ui, &bars);
+    ui.add(egui::Label::new(RichText::new(format!("From: {}", report.marker)).small().weak()).truncate())
+        .on_hover_text(report.why.join("\n"));
+}
+
+/// Names of the parts that occur.
+fn legend_ui(ui: &mut Ui, bars: &[Bar]) {
+    let theme = Theme::current(ui);
+    ui.horizontal_wrapped(|ui| {
+        for part in Part::ALL {
+            if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
+                swatch_ui(ui, theme.group(group_of(part)), part.title());
+            }
+        }
+    });
+}
+
+/// Distance of the axis' marks: two or three of them, at round numbers.
+fn mark_step(top: f64) -> f64 {
+    let wanted = (top / 3.0).max(1.0);
+    let power = 10_f64.powf(wanted.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&step| step >= wanted).unwrap_or(wanted)
+}
+
+fn plot_ui(ui: &mut Ui, report: &StepsReport, bars: &[Bar], cut: i64, out: &mut Vec<ViewCommand>) {
+    let theme = Theme::current(ui);
+    let top = cut as f64;
+    let step = mark_step(top);
+    let plot = Plot::new("step times")
+        .height(HEIGHT)
+        .allow_zoom(false)
+        .allow_drag(false)
+        .allow_scroll(false)
+        .allow_boxed_zoom(false)
+        .allow_axis_zoom_drag(false)
+        .show_x(false)
+        .show_y(false)
+        .show_grid([false, true])
+        .include_y(0.0)
+        .include_y(top * 1.12)
+        .y_axis_min_width(52.0)
+        .y_axis_formatter(|mark, _| {
+            if mark.value == 0.0 { "0".to_owned() } else { Picos::from_ps(mark.value as i64).to_string() }
+        })
+        .x_axis_formatter(|mark, _| if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() })
+        .y_grid_spacer(move |input| {
+            let (from, to) = input.bounds;
+            let marks = ((from / step).ceil() as i64)..=((to / step).floor() as i64);
+            marks.map(|at| egui_plot::GridMark { value: at as f64 * step, step_size: step }).collect()
+        });
+    let shown = plot.show(ui, |plot| {
+        for chart in charts(bars, cut, theme) {
+            plot.bar_chart(chart);
+        }
+        for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
+            let text = RichText::new(format!("↑ {}", Picos::from_ps(bar.time_ps))).small().color(theme.warning);
+            let at = PlotPoint::new(f64::from(bar.number), top * 1.01);
+            plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
+        }
+        if let Some(time) = &report.time {
+            let line = HLine::new("median", time.median).color(theme.text_weak);
+            plot.hline(line.style(LineStyle::dashed_dense()).allow_hover(false));
+        }
+        plot.pointer_coordinate().map(|at| at.x.round() as i64)
+    });
+    let number = shown.inner;
+    let step = number.and_then(|x| report.steps.iter().find(|step| i64::from(step.number) == x));
+    let response = shown.response;
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Step times"));
+    let Some(step) = step else { return };
+    if response.clicked()
+        && let Some(range) = step.range()
+    {
+        out.push(ViewCommand::Show(range));
+    }
+    let bar = bars.iter().find(|bar| bar.number == step.number);
+    response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, bar));
+}
+
+/// A chart a part, so that each has its colour.
+fn charts(bars: &[Bar], cut: i64, theme: &Theme) -> Vec<BarChart> {
+    let mut by_part: Vec<Vec<PlotBar>> = Part::ALL.iter().map(|_| Vec::new()).collect();
+    let mut plain = Vec::new();
+    for bar in bars {
+        let x = f64::from(bar.number);
+        let dim = if bar.is_counted { 1.0 } else { 0.45 };
+        if bar.parts.is_empty() {
+            let fill = theme.accent.gamma_multiply(dim);
+            plain.push(PlotBar::new(x, bar.time_ps.min(cut) as f64).width(0.86).fill(fill).stroke(egui::Stroke::NONE));
+        }
+        let mut from = 0_i64;
+        for &(part, ps) in &bar.parts {
+            let to = from.saturating_add(ps).min(cut);
+            if to > from {
+                let fill = theme.group(group_of(part)).gamma_multiply(dim);
+                let piece = PlotBar::new(x, (to - from) as f64).base_offset(from as f64).width(0.86);
+                if let Some(at) = Part::ALL.iter().position(|other| *other == part) {
+                    by_part[at].push(piece.fill(fill).stroke(egui::Stroke::NONE));
+                }
+            }
+            from = to;
+        }
+    }
+    by_part.push(plain);
+    let charts = by_part.into_iter().filter(|bars| !bars.is_empty());
+    charts.map(|bars| BarChart::new("steps", bars).allow_hover(false)).collect()
+}
+
+fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&Bar>) {
+    ui.label(RichText::new(format!("Step {}", step.label)).strong());
+    ui.label(Picos::from_ps(step.time_ps).to_string());
+    for &(part, ps) in bar.map_or(&[][..], |bar| &bar.parts) {
+        let share = ps as f64 * 100.0 / (step.time_ps.max(1) as f64);
+        ui.label(format!("{}: {} ({share:.1} %)", part.title(), Picos::from_ps(ps)));
+    }
+    if let Some(slowest) = &step.slowest {
+        ui.weak(format!("longest on {slowest}"));
+    }
+    if step.compile_ps > 0 {
+        ui.label(format!("compiling meanwhile: {}", Picos::from_ps(step.compile_ps)));
+    }
+    for (is, text) in [
+        (step.is_partial, "not complete in the capture"),
+        (step.is_warmup, "warm-up: left out of the statistics"),
+        (step.is_outlier, "unusually long"),
+    ] {
+        if is {
+            ui.label(text);
+        }
+    }
+    ui.weak("Click to show it");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_round_and_few() {
+        for top in [1.0, 9.7e9, 58.69e9, 1.0e12] {
+            let step = mark_step(top);
+            assert!((1.0..=3.0).contains(&(top / step).max(1.0)), "{top}: {step}");
+        }
+        assert!((mark_step(58.69e9) - 20e9).abs() < 1.0);
+    }
+}

@@ -1,0 +1,142 @@
+//! Every table of the reports of a tab: one at a time, sortable, filterable,
+//! exportable; a row leads to the timeline.
+
+use std::collections::BTreeMap;
+
+use analysis::steps::Steps;
+use analysis::{Cell, Table};
+use egui::{RichText, Ui};
+
+use super::dock::{Sight, computing_ui};
+use super::table::{Sorted, table_ui};
+use crate::gui::reports::title_of;
+use crate::gui::theme::Theme;
+use crate::gui::{Command, Save};
+use crate::render::csv::csv;
+use crate::view::state::ViewCommand;
+use crate::view::tabs::reports_of;
+use crate::view::target::Target;
+use crate::view::tree::group_digits;
+
+/// Which table of each tab is open, and how tables are sorted.
+#[derive(Default)]
+pub struct Browser {
+    /// By tab: the report and the table.
+    open: BTreeMap<String, (&'static str, usize)>,
+    /// By report and table.
+    sorted: BTreeMap<(&'static str, usize), Sorted>,
+}
+
+impl Browser {
+    /// Opens a table with only the rows that hold `text`.
+    pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
+        self.open.insert(tab.to_owned(), (report, 0));
+        text.clone_into(&mut self.sorted.entry((report, 0)).or_default().filter);
+    }
+}
+
+/// The tables of the open tab.
+pub fn tables_ui(
+    ui: &mut Ui,
+    sight: Sight<'_>,
+    browser: &mut Browser,
+    out: &mut Vec<Command>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let reports = reports_of(&sight.state.tab);
+    let first = reports.iter().find(|id| matches!(sight.reports.by_id(id), Ok(Some(_)))).or(reports.first());
+    let Some(&first) = first else { return };
+    let open = browser.open.entry(sight.state.tab.clone()).or_insert((first, 0));
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for &id in &reports {
+            chooser_ui(ui, sight, id, open);
+        }
+    });
+    let (id, number) = *open;
+    let answer = match sight.reports.by_id(id) {
+        Ok(Some(answer)) => answer,
+        Ok(None) => return computing_ui(ui),
+        Err(reason) => return nothing_ui(ui, id, reason),
+    };
+    let Some(table) = answer.tables.get(number).or(answer.tables.first()) else {
+        return nothing_ui(ui, id, "This report has no tables for this trace.");
+    };
+    let sorted = browser.sorted.entry((id, number)).or_default();
+    head_ui(ui, table, sorted, out);
+    if table.rows.is_empty() {
+        ui.weak("Nothing to list.");
+    }
+    let steps = sight.reports.get::<Steps>().ok().flatten();
+    let own = sight.state.place.selection.map(|slice| sight.trace.model.slice(slice).name());
+    let is_marked = |row: &[Cell]| {
+        own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
+    };
+    let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
+    let height = (ui.available_height() - notes_room).max(120.0);
+    if let Some(row) = table_ui(ui, table, sorted, height, &is_marked)
+        && let Some(target) = table.rows.get(row).and_then(|row| Target::of_row(sight.trace, steps, table, row))
+    {
+        view.extend(target.commands(&sight.trace.model));
+    }
+    let notes = table.notes.iter().map(String::as_str).chain(table.mark());
+    let notes: Vec<&str> = notes.collect();
+    if !notes.is_empty() {
+        let text = notes.join("  ·  ");
+        ui.add(egui::Label::new(RichText::new(&text).small().weak()).truncate()).on_hover_text(notes.join("\n"));
+    }
+}
+
+fn chooser_ui(ui: &mut Ui, sight: Sight<'_>, id: &'static str, open: &mut (&'static str, usize)) {
+    match sight.reports.by_id(id) {
+        Ok(Some(answer)) => {
+            for (number, table) in answer.tables.iter().enumerate() {
+                let title = if answer.tables.len() == 1 { title_of(id) } else { table.title.as_str() };
+                let short: String = title.chars().take(34).collect();
+                let text = RichText::new(short).small();
+                if ui.selectable_label(*open == (id, number), text).on_hover_text(title).clicked() {
+                    *open = (id, number);
+                }
+            }
+        }
+        state => {
+            let text = RichText::new(title_of(id)).small().weak();
+            let hint = if state.is_err() { "nothing in this trace" } else { "computing" };
+            if ui.selectable_label(open.0 == id, text).on_hover_text(hint).clicked() {
+                *open = (id, 0);
+            }
+        }
+    }
+}
+
+/// A report without an answer says why.
+fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
+    ui.add_space(10.0);
+    ui.label(RichText::new(format!("{}: nothing to show", title_of(id))).strong());
+    let mut letters = reason.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(Theme::current(ui).text_weak));
+}
+
+fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, out: &mut Vec<Command>) {
+    ui.horizontal(|ui| {
+        let label = ui.label("Filter rows");
+        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("text, or /regex/").desired_width(170.0);
+        ui.add(field).labelled_by(label.id);
+        let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
+        let count = if shown == all {
+            format!("{} rows", group_digits(all as u64))
+        } else {
+            format!("{} of {}", group_digits(shown as u64), group_digits(all as u64))
+        };
+        ui.label(RichText::new(count).small().weak());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked() {
+                out.push(Command::Save(Save { name: format!("{}.csv", table.id), text: csv(table) }));
+            }
+            if ui.small_button("Copy CSV").on_hover_text("All rows, exact values").clicked() {
+                ui.ctx().copy_text(csv(table));
+            }
+        });
+    });
+}

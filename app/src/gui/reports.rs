@@ -1,0 +1,79 @@
+//! Reports of an open trace, each computed in the background when first looked at.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use analysis::{ANALYSES, Analysis, Report, Scope, Table};
+
+use super::jobs::{Memo, Wake, Worker};
+use crate::session::Session;
+
+/// A report and its tables.
+pub struct Answer {
+    /// The report.
+    pub report: Arc<dyn Report>,
+    /// Its tables.
+    pub tables: Vec<Table>,
+}
+
+/// A report that is ready, one that is not yet, or why there is none.
+pub type Ask<'a, T> = Result<Option<&'a T>, &'a str>;
+
+/// All reports.
+pub struct Reports {
+    session: Session,
+    wake: Wake,
+    slots: BTreeMap<&'static str, Worker<(), Answer>>,
+}
+
+impl Reports {
+    /// None yet.
+    pub fn new(session: Session, wake: Wake) -> Self {
+        Self { session, wake, slots: BTreeMap::new() }
+    }
+
+    /// Asks for a report; what was asked before costs nothing.
+    pub fn want(&mut self, id: &'static str) {
+        let wake = &self.wake;
+        let worker = self.slots.entry(id).or_insert_with(|| Worker::new(id, Arc::clone(wake)));
+        let session = &self.session;
+        if worker.key().is_none() {
+            let session = session.clone();
+            worker.ask((), move |_| {
+                let report = session.report_by_id(id, Scope::WholeTrace).map_err(|error| error.to_string())?;
+                let tables = report.tables();
+                Ok(Answer { report, tables })
+            });
+        }
+    }
+
+    /// Takes in what has been computed; true where there was something.
+    pub fn poll(&mut self) -> bool {
+        self.slots.values_mut().fold(false, |any, worker| worker.poll() || any)
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.slots.values().all(|worker| !worker.memo().is_running())
+    }
+
+    /// A report by its id.
+    pub fn by_id(&self, id: &str) -> Ask<'_, Answer> {
+        match self.slots.get(id).map(Worker::memo) {
+            Some(Memo::Ready(answer)) => Ok(Some(answer)),
+            Some(Memo::Failed { error, .. }) => Err(error),
+            _ => Ok(None),
+        }
+    }
+
+    /// A report by its type.
+    pub fn get<A: Analysis>(&self) -> Ask<'_, A::Report> {
+        let answer = self.by_id(A::ID)?;
+        Ok(answer.and_then(|answer| answer.report.as_any().downcast_ref()))
+    }
+}
+
+/// Name of an analysis for people.
+pub fn title_of(id: &str) -> &'static str {
+    ANALYSES.iter().find(|entry| entry.id == id).map_or("Report", |entry| entry.title)
+}

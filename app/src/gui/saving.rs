@@ -1,0 +1,82 @@
+//! Writing what the user wants to keep: asks where to, and writes there.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use egui::{Context, ViewportCommand};
+
+use super::jobs::{Memo, Wake, Worker};
+use super::screenshot::write_png;
+
+/// A text to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Save {
+    /// Proposed name of the file.
+    pub name: String,
+    /// What to write.
+    pub text: String,
+}
+
+/// What is being saved.
+pub struct Saving {
+    asked: u32,
+    text: Worker<u32, ()>,
+    place: Worker<u32, Option<PathBuf>>,
+    picture: Option<PathBuf>,
+    outcome: Arc<Mutex<Option<Result<(), String>>>>,
+}
+
+impl Saving {
+    /// Nothing yet.
+    pub fn new(wake: Wake) -> Self {
+        let place = Worker::new("save dialog", Arc::clone(&wake));
+        Self { asked: 0, text: Worker::new("save", wake), place, picture: None, outcome: Arc::default() }
+    }
+
+    /// Asks where to, and writes a text there.
+    pub fn text(&mut self, save: Save) {
+        self.asked += 1;
+        self.text.ask(self.asked, move |_| match pick(&save.name) {
+            Some(path) => {
+                std::fs::write(&path, &save.text).map_err(|error| format!("cannot write: {error}: {}", path.display()))
+            }
+            None => Ok(()),
+        });
+    }
+
+    /// Asks where to, and writes a picture of the window there.
+    pub fn window(&mut self) {
+        self.asked += 1;
+        self.place.ask(self.asked, |_| Ok(pick("systole.png")));
+    }
+
+    /// What has become of it, once.
+    pub fn poll(&mut self) -> Option<Result<(), String>> {
+        if self.place.poll()
+            && let Memo::Ready(Some(path)) = self.place.take()
+        {
+            self.picture = Some(path);
+        }
+        if self.text.poll()
+            && let Memo::Failed { error, .. } = self.text.take()
+        {
+            return Some(Err(error));
+        }
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Takes the picture, where one is wanted.
+    pub fn step(&mut self, ctx: &Context) {
+        let Some(path) = self.picture.take() else { return };
+        let (outcome, again) = (Arc::clone(&self.outcome), ctx.clone());
+        ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::ScreenshotCallback::new(move |image| {
+            let result = write_png(Path::new(&path), &image);
+            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            again.request_repaint();
+        })));
+    }
+}
+
+fn pick(name: &str) -> Option<PathBuf> {
+    rfd::FileDialog::new().set_title("Save as").set_file_name(name).save_file()
+}

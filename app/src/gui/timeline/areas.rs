@@ -1,0 +1,55 @@
+//! The parts of the timeline's rectangle.
+//!
+//! ```text
+//! ┌ filter ─┬ minimap ─────────────┐
+//! ├ corner ─┼ ruler ───────────────┤
+//! │ names   │ canvas              ▐│ ← scroll bar
+//! └─────────┴──────────────────────┘
+//! ```
+
+use egui::{Rect, pos2};
+
+/// Height of the ruler.
+const RULER: f32 = 28.0;
+/// Height of the minimap.
+const MINIMAP: f32 = 34.0;
+/// Width of the scroll bar.
+const SCROLL_BAR: f32 = 10.0;
+
+/// The parts of the timeline's rectangle.
+#[derive(Clone, Copy)]
+pub struct Areas {
+    /// Above the names.
+    pub filter: Rect,
+    /// The whole trace; empty where it is not wanted.
+    pub minimap: Rect,
+    /// Beside the ruler.
+    pub corner: Rect,
+    /// Times.
+    pub ruler: Rect,
+    /// Names of tracks.
+    pub names: Rect,
+    /// Tracks.
+    pub canvas: Rect,
+    /// Beside the tracks.
+    pub scroll_bar: Rect,
+}
+
+impl Areas {
+    /// Of a rectangle.
+    pub fn of(rect: Rect, label_width: f32, with_minimap: bool) -> Self {
+        let x = rect.left() + label_width.min(rect.width() * 0.5);
+        let top = rect.top() + if with_minimap { MINIMAP } else { 0.0 };
+        let y = top + RULER;
+        let right = rect.right() - SCROLL_BAR;
+        Self {
+            filter: Rect::from_min_max(rect.min, pos2(x, top)),
+            minimap: Rect::from_min_max(pos2(x, rect.top()), pos2(rect.right(), top)),
+            corner: Rect::from_min_max(pos2(rect.left(), top), pos2(x, y)),
+            ruler: Rect::from_min_max(pos2(x, top), pos2(right, y)),
+            names: Rect::from_min_max(pos2(rect.left(), y), pos2(x, rect.bottom())),
+            canvas: Rect::from_min_max(pos2(x, y), pos2(right, rect.bottom())),
+            scroll_bar: Rect::from_min_max(pos2(right, y), rect.max),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What lies over and under the tracks: steps, the marked area, notes, the ends of
+//! the trace.
+
+use egui::{Align2, Painter, Rect, Shape, Stroke, pos2, vec2};
+use trace_model::{TimeRange, Timestamp};
+
+use super::paint::elided;
+use crate::gui::theme::{Theme, small_font};
+use crate::view::bands::Band;
+use crate::view::layout::DrawList;
+use crate::view::state::ViewState;
+use crate::view::trace::OpenTrace;
+use crate::view::tree::Item;
+
+/// A band narrower than this is not shaded: it would only be noise.
+const MIN_BAND: f32 = 6.0;
+
+/// Every other step shaded, behind the tracks.
+pub fn bands(painter: &Painter, canvas: Rect, bands: &[Band], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+    for band in bands {
+        let (left, right) = (canvas.left() + x_of(band.range.start), canvas.left() + x_of(band.range.end));
+        if right - left < MIN_BAND {
+            continue;
+        }
+        let rect = Rect::from_x_y_ranges(left.max(canvas.left())..=right.min(canvas.right()), canvas.y_range());
+        if band.is_odd {
+            painter.rect_filled(rect, 0.0, theme.grid.gamma_multiply(0.55));
+        }
+        painter.vline(left, canvas.y_range(), Stroke::new(1.0, theme.edge));
+    }
+}
+
+/// Names of steps at the top of the ruler.
+pub fn band_names(painter: &Painter, ruler: Rect, bands: &[Band], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+    for band in bands {
+        let left = (ruler.left() + x_of(band.range.start)).max(ruler.left());
+        let right = (ruler.left() + x_of(band.range.end)).min(ruler.right());
+        if right - left < MIN_BAND {
+            continue;
+        }
+        let color = if band.is_outlier { theme.warning } else { theme.edge };
+        let line = Rect::from_min_max(pos2(left + 0.5, ruler.top()), pos2(right - 0.5, ruler.top() + 3.0));
+        painter.rect_filled(line, 1.0, color);
+    }
+}
+
+/// The name of the step below a point of the ruler.
+pub fn band_at(bands: &[Band], at: Timestamp) -> Option<&Band> {
+    bands.iter().rev().find(|band| band.range.contains(at))
+}
+
+/// Shades the time before the first and after the last slice.
+pub fn outside_of_trace(
+    painter: &Painter,
+    canvas: Rect,
+    extent: TimeRange,
+    x_of: impl Fn(Timestamp) -> f32,
+    theme: &Theme,
+) {
+    let (start, end) = (canvas.left() + x_of(extent.start), canvas.left() + x_of(extent.end));
+    let shade = theme.labels;
+    if start > canvas.left() {
+        painter.rect_filled(canvas.with_max_x(start.min(canvas.right())), 0.0, shade);
+    }
+    if end < canvas.right() {
+        painter.rect_filled(canvas.with_min_x(end.max(canvas.left())), 0.0, shade);
+    }
+}
+
+/// The marked area with its length.
+pub fn mark(
+    painter: &Painter,
+    canvas: Rect,
+    list: &DrawList,
+    trace: &OpenTrace,
+    state: &ViewState,
+    x_of: impl Fn(Timestamp) -> f32,
+    theme: &Theme,
+) {
+    let Some(mark) = state.place.mark else { return };
+    let (left, right) = (canvas.left() + x_of(mark.start), canvas.left() + x_of(mark.end));
+    let x = left.max(canvas.left() - 1.0)..=right.min(canvas.right() + 1.0);
+    let fill = theme.accent.gamma_multiply(0.14);
+    if state.mark_tracks.is_empty() {
+        painter.rect_filled(Rect::from_x_y_ranges(x.clone(), canvas.y_range()), 0.0, fill);
+    } else {
+        for row in list.rows_in(0.0, canvas.height()) {
+            let Item::Track(track) = trace.tree.node(row.node).item else { continue };
+            if state.mark_tracks.contains(&track) {
+                let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
+                painter.rect_filled(Rect::from_x_y_ranges(x.clone(), y), 0.0, fill);
+            }
+        }
+    }
+    for x in [left, right] {
+        painter.vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
+    }
+    let galley = painter.layout_no_wrap(mark.dur().to_string(), small_font(), theme.text_strong);
+    let middle = (left.max(canvas.left()) + right.min(canvas.right())) / 2.0;
+    let at = pos2(middle - galley.size().x / 2.0, canvas.top() + 6.0);
+    painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);
+    painter.galley(at, galley, theme.text_strong);
+}
+
+/// Flags on the ruler, and what they say.
+pub fn notes(painter: &Painter, ruler: Rect, state: &ViewState, x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+    for note in &state.notes {
+        let x = ruler.left() + x_of(note.range.start);
+        if x < ruler.left() - 200.0 || x > ruler.right() {
+            continue;
+        }
+        let (top, r) = (ruler.bottom() - 11.0, 4.0);
+        painter.vline(x, top..=ruler.bottom(), Stroke::new(1.5, theme.warning));
+        let flag = vec![pos2(x, top), pos2(x + 2.0 * r, top + r), pos2(x, top + 2.0 * r)];
+        painter.add(Shape::convex_polygon(flag, theme.warning, Stroke::NONE));
+        let at = pos2(x + 10.0, ruler.bottom() - 6.0);
+        elided(painter, at, Align2::LEFT_CENTER, &note.text, 120.0, &small_font(), theme.warning);
+    }
+}

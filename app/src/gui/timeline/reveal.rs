@@ -1,0 +1,54 @@
+//! Brings a slice into sight that the state wants to show.
+
+use crate::view::layout::Window;
+use crate::view::state::{ViewCommand, ViewState};
+use crate::view::trace::OpenTrace;
+use crate::view::tree::{self, Item, LANE};
+
+/// Scrolls to the slice that `state` wants to see, unfolding and showing what hides it.
+pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &Window<'_>, out: &mut Vec<ViewCommand>) {
+    let Some(slice) = state.reveal else { return };
+    let slice = trace.model.slice(slice);
+    let (track, depth) = (slice.track(), slice.depth());
+    let scroll = state.place.scroll;
+    let Some((row, stays)) = trace.tree.row_of(window.rows, track, scroll) else {
+        let before = out.len();
+        let hiding = trace.tree.hidden_by(&trace.model, track, state);
+        out.extend(hiding.into_iter().map(|group| ViewCommand::FoldGroup(group, false)));
+        let mut group = Some(trace.model.track(track).group);
+        while let Some(id) = group {
+            if state.hides(Item::Group(id)) {
+                out.push(ViewCommand::Hide(Item::Group(id), false));
+            }
+            group = trace.model.group(id).parent;
+        }
+        if state.hides(Item::Track(track)) {
+            out.push(ViewCommand::Hide(Item::Track(track), false));
+        }
+        if !state.track_filter.is_empty() {
+            out.push(ViewCommand::FilterTracks(String::new()));
+        }
+        if out.len() == before {
+            // Nothing hides it, and yet there is no row.
+            out.push(ViewCommand::Revealed(scroll));
+        }
+        return;
+    };
+    if depth > 0 && state.folded_tracks.contains(&track) {
+        out.push(ViewCommand::FoldTrack(track, false));
+        return;
+    }
+    let y = row.y + depth as f32 * (LANE + tree::GAP);
+    let (margin, top) = (LANE * 2.0, window.rows.pinned_height());
+    let by = if stays {
+        0.0
+    } else if y < top + margin {
+        y - margin - top
+    } else if y + LANE > window.height - margin {
+        y + LANE + margin - window.height
+    } else {
+        0.0
+    };
+    // Also where nothing moves: this is what ends the wish.
+    out.push(ViewCommand::Revealed((scroll + by).max(0.0)));
+}

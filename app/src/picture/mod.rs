@@ -1,0 +1,105 @@
+//! Pictures without a window, a display or a GPU: the timeline, the roofline and the
+//! steps as SVG. A pure function of the trace and the view.
+
+mod roofline;
+mod steps;
+mod svg;
+mod timeline;
+
+use crate::view::palette::{Palette, Rgb};
+use crate::view::state::ViewState;
+use crate::view::trace::OpenTrace;
+
+pub use roofline::roofline;
+pub use steps::steps;
+pub use timeline::timeline;
+
+/// How a picture looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// In pixels.
+    pub width: f32,
+    /// In pixels; a timeline is as high as its tracks need, and at most this.
+    pub height: f32,
+    /// Dark or light.
+    pub dark: bool,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { width: 1200.0, height: 700.0, dark: false }
+    }
+}
+
+impl Look {
+    fn palette(self) -> &'static Palette<Rgb> {
+        Palette::of(self.dark)
+    }
+}
+
+/// What there are pictures of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Panel {
+    /// The tracks.
+    #[default]
+    Timeline,
+    /// Ops below their roof.
+    Roofline,
+    /// Step times by what they go to.
+    Steps,
+}
+
+/// The picture of a panel as SVG. The error is a sentence that says what is missing.
+pub fn svg(panel: Panel, trace: &OpenTrace, state: &ViewState, look: Look) -> Result<String, String> {
+    match panel {
+        Panel::Timeline => Ok(timeline(trace, state, look)),
+        Panel::Roofline => roofline(trace, look),
+        Panel::Steps => steps(trace, look),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+    use analysis::Options;
+    use sample_traces::text_trace;
+
+    const PICTURE: &str = "
+        @column 1us
+        steps  : 00000000001111111111
+        modules: MMMMMMMMM.MMMMMMMMM
+        ops    : AAAAAAAsccBBBBBBBd
+               : ..ff..............
+
+        M = jit_step(7)
+        A = while.3 [while]
+        f = fusion.1 [convolution fusion] flops=2e9 hbm_read=4096
+        s = all-gather-start.1 done=all-gather-done.1
+    ";
+
+    fn trace() -> OpenTrace {
+        OpenTrace::new("a <b>".into(), Session::from_model(text_trace(PICTURE), Options::default()))
+    }
+
+    #[test]
+    fn a_timeline_shows_tracks_slices_and_times() {
+        let trace = trace();
+        let picture = timeline(&trace, &ViewState::new(&trace.model), Look::default());
+        for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
+            assert!(picture.contains(text), "{text} in\n{picture}");
+        }
+        assert!(!picture.contains("NaN") && !picture.contains("inf"));
+        assert_eq!(picture.matches("<svg").count(), 1);
+        assert!(picture.trim_end().ends_with("</svg>"));
+    }
+
+    #[test]
+    fn steps_are_stacked_and_what_is_missing_is_said() {
+        let trace = trace();
+        let picture = steps(&trace, Look { dark: true, ..Look::default() }).unwrap();
+        assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
+        // The picture's device has no peaks.
+        assert!(roofline(&trace, Look::default()).unwrap_err().contains("peak"));
+    }
+}

@@ -1,0 +1,230 @@
+//! The timeline as the window shows it: names, ruler, steps, boxes, arrows.
+
+use trace_model::{Picos, Timestamp};
+
+use super::Look;
+use super::svg::{Anchor, Svg, width_of};
+use crate::view::bands::{bands, in_sight};
+use crate::view::layout::{CounterBox, DrawList, SliceBox, Window, counter_y};
+use crate::view::palette::{Palette, Rgb};
+use crate::view::state::{ColorBy, Layer, ViewState};
+use crate::view::tiles::Tiles;
+use crate::view::trace::OpenTrace;
+use crate::view::tree::{COUNTER, Item, LANE};
+use crate::view::viewport::{ruler_base, tick_label, tick_step, ticks};
+
+/// Height of the line that says what this is.
+const TITLE: f32 = 30.0;
+/// Height of the ruler.
+const RULER: f32 = 26.0;
+/// Height of the legend.
+const LEGEND: f32 = 28.0;
+/// Size of most texts.
+const FONT: f32 = 11.0;
+/// Points between labelled marks of the ruler, at least.
+const TICK_DISTANCE: f32 = 96.0;
+
+struct Frame<'a> {
+    trace: &'a OpenTrace,
+    state: &'a ViewState,
+    palette: &'static Palette<Rgb>,
+    /// Left edge of the tracks.
+    left: f32,
+    /// Top edge of the tracks.
+    top: f32,
+    width: f32,
+    height: f32,
+}
+
+/// The tracks as `state` arranges them, in its range of time.
+pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> String {
+    let palette = look.palette();
+    let rows = trace.tree.rows(state);
+    let left = state.label_width.min(look.width * 0.3);
+    let top = TITLE + RULER;
+    let needed = rows.height() + rows.pinned_height() - state.place.scroll.min(rows.height());
+    let height = needed.min((look.height - top - LEGEND).max(100.0));
+    let frame = Frame { trace, state, palette, left, top, width: look.width - left, height };
+    let window = Window {
+        time: state.place.time,
+        rows: &rows,
+        scroll: state.place.scroll,
+        width: frame.width,
+        height,
+        selection: state.place.selection,
+        lit: None,
+        arrows: state.draws(Layer::Arrows),
+    };
+    let mut list = DrawList::default();
+    list.fill(trace.scene(), &window, &mut Tiles::default());
+
+    let mut svg = Svg::new(look.width, top + height + LEGEND, palette.labels);
+    frame.title(&mut svg, look.width);
+    svg.rect(left, top, frame.width, height, palette.canvas, "");
+    svg.begin_clip("ruler", left, TITLE, frame.width, RULER + height);
+    frame.bands(&mut svg);
+    frame.ruler(&mut svg);
+    svg.end_clip();
+    svg.begin_clip("tracks", left, top, frame.width, height);
+    frame.tracks(&mut svg, &list);
+    svg.end_clip();
+    svg.begin_clip("names", 0.0, top, left, height);
+    frame.names(&mut svg, &list);
+    svg.end_clip();
+    frame.legend(&mut svg, top + height + LEGEND / 2.0);
+    svg.finish()
+}
+
+impl Frame<'_> {
+    fn x_of(&self, at: Timestamp) -> f32 {
+        let share = self.state.place.time.fraction(at).clamp(-4.0, 5.0);
+        self.left + (share * f64::from(self.width)) as f32
+    }
+
+    fn title(&self, svg: &mut Svg, width: f32) {
+        let palette = self.palette;
+        svg.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.name());
+        let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
+        svg.text(width - 12.0, TITLE / 2.0, Anchor::End, FONT, palette.text_weak, &format!("{span} in view"));
+    }
+
+    fn bands(&self, svg: &mut Svg) {
+        if !self.state.draws(Layer::Steps) {
+            return;
+        }
+        let scope = analysis::Scope::WholeTrace;
+        let Ok(report) = self.trace.session.report::<analysis::steps::Steps>(scope) else { return };
+        for band in in_sight(&bands(&report), self.state.place.time.range()) {
+            let (from, to) = (self.x_of(band.range.start), self.x_of(band.range.end));
+            if to - from < 6.0 {
+                continue;
+            }
+            if band.is_odd {
+                svg.rect(from, self.top, to - from, self.height, self.palette.grid, "");
+            }
+            let color = if band.is_outlier { self.palette.warning } else { self.palette.text_weak };
+            svg.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &format!("Step {}", band.title));
+        }
+    }
+
+    fn ruler(&self, svg: &mut Svg) {
+        let time = &self.state.place.time;
+        let origin = self.trace.model.extent().start;
+        let step = tick_step(time, self.width, TICK_DISTANCE);
+        let base = ruler_base(time, origin, step);
+        let bottom = TITLE + RULER;
+        for tick in ticks(time, origin, step) {
+            let x = self.x_of(tick.at);
+            if !tick.major {
+                svg.line((x, bottom - 4.0), (x, bottom), self.palette.edge, 1.0);
+                continue;
+            }
+            svg.line((x, bottom - 8.0), (x, bottom + self.height), self.palette.edge, 0.6);
+            let text = tick_label(tick.at - base, step);
+            let text = if base == origin { text } else { format!("+{text}") };
+            svg.text(x + 4.0, bottom - 11.0, Anchor::Start, FONT, self.palette.text_weak, &text);
+        }
+        if base != origin {
+            let text = format!("{} +", tick_label(base - origin, step));
+            svg.text(self.left + 4.0, TITLE + 8.0, Anchor::Start, FONT, self.palette.text, &text);
+        }
+    }
+
+    fn tracks(&self, svg: &mut Svg, list: &DrawList) {
+        for row in list.rows_in(0.0, self.height) {
+            let y = self.top + row.y;
+            if matches!(self.trace.tree.node(row.node).item, Item::Group(_)) {
+                svg.rect(self.left, y, self.width, row.height, self.palette.heading, "");
+            }
+        }
+        for part in [&list.scrolled, &list.pinned] {
+            for drawn in &part.boxes {
+                self.slice(svg, drawn);
+            }
+            for counter in &part.counters {
+                self.counter(svg, counter);
+            }
+        }
+        if let Some((left, right, top)) = list.selected {
+            let (x, y) = (self.left + left, self.top + top);
+            for (a, b) in [
+                ((x, y), (x + right - left, y)),
+                ((x, y + LANE), (x + right - left, y + LANE)),
+                ((x, y), (x, y + LANE)),
+                ((x + right - left, y), (x + right - left, y + LANE)),
+            ] {
+                svg.line(a, b, self.palette.selection, 2.0);
+            }
+        }
+        for arrow in &list.arrows {
+            let color = if arrow.outgoing { self.palette.flow_out } else { self.palette.flow_in };
+            let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
+            svg.arrow(at(arrow.from), at(arrow.to), color);
+        }
+    }
+
+    fn slice(&self, svg: &mut Svg, drawn: &SliceBox) {
+        let keys = match self.state.color_by {
+            ColorBy::Name => &self.trace.by_name,
+            ColorBy::Module => &self.trace.by_module,
+            ColorBy::Category | ColorBy::Efficiency => &self.trace.by_category,
+        };
+        let Some(&key) = keys.get(drawn.label.index()) else { return };
+        let color = self.palette.slice(key);
+        let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
+        if drawn.count > 1 {
+            let height = LANE * (0.25 + 0.75 * drawn.fill);
+            svg.rect(x, y + LANE - height, width, height, color.fill, "");
+            return;
+        }
+        let model = &self.trace.model;
+        let name = model.str(model.label(drawn.label).name);
+        let gap = if width > 4.0 { 1.0 } else { 0.0 };
+        // A title a box would make the file several times as large: only where it can be pointed at.
+        let title =
+            if width >= 6.0 { format!("{name}: {}", model.slice(drawn.slice).measured_dur()) } else { String::new() };
+        svg.rect(x, y, width - gap, LANE, color.fill, &title);
+        if drawn.has_text {
+            let from = drawn.left.max(0.0) + 4.0;
+            let room = drawn.right.min(self.width) - 4.0 - from;
+            svg.fitted(self.left + from, y + LANE / 2.0, room, FONT, color.text, name);
+        }
+    }
+
+    fn counter(&self, svg: &mut Svg, counter: &CounterBox) {
+        let base = self.top + counter.top + COUNTER - 1.0;
+        for step in &counter.steps {
+            let top = self.top + counter.top + counter_y(step.level);
+            let width = (step.right - step.left).max(1.0);
+            svg.rect(self.left + step.left, top, width, base - top, self.palette.counter, "");
+        }
+    }
+
+    fn names(&self, svg: &mut Svg, list: &DrawList) {
+        let palette = self.palette;
+        for row in list.rows_in(0.0, self.height) {
+            let node = self.trace.tree.node(row.node);
+            let y = self.top + row.y;
+            let is_group = matches!(node.item, Item::Group(_));
+            if is_group {
+                svg.rect(0.0, y, self.left, row.height, palette.heading, "");
+            }
+            let x = 10.0 + 12.0 * f32::from(node.indent);
+            let (size, color) = if is_group { (12.5, palette.text_strong) } else { (11.5, palette.text) };
+            let middle = y + if is_group { row.height / 2.0 } else { LANE / 2.0 };
+            svg.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
+        }
+    }
+
+    fn legend(&self, svg: &mut Svg, y: f32) {
+        if self.state.color_by != ColorBy::Category {
+            return;
+        }
+        let mut x = 12.0;
+        for &group in self.trace.groups.iter() {
+            svg.rect(x, y - 5.0, 10.0, 10.0, self.palette.group(group), "");
+            svg.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, group.title());
+            x += 15.0 + width_of(group.title(), FONT) + 14.0;
+        }
+    }
+}

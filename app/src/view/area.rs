@@ -1,0 +1,253 @@
+//! What happens in an area: a range of time on some tracks. Exact at every zoom,
+//! because it is counted from slices and not from what is drawn.
+//!
+//! A slice counts with the part of it that lies in the range. Union time is the
+//! time in which at least one slice of the row runs anywhere in the area: slices on
+//! several tracks or inside each other count once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
+use importers::Progress;
+use trace_model::{LabelId, SliceRef, TimeRange, TraceModel, TrackId};
+
+/// What rows stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pivot {
+    /// Names.
+    #[default]
+    Name,
+    /// Categories of ops.
+    Category,
+    /// Programs.
+    Module,
+    /// Tracks.
+    Track,
+}
+
+impl Pivot {
+    /// All, with a word for each.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Name, "name"), (Self::Category, "category"), (Self::Module, "program"), (Self::Track, "track")];
+}
+
+/// An area, and how it is to be summed up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// When.
+    pub range: TimeRange,
+    /// Where; everywhere where empty.
+    pub tracks: BTreeSet<TrackId>,
+    /// What rows stand for.
+    pub pivot: Pivot,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// What was asked.
+    pub area: Area,
+    /// Slices that touch the area.
+    pub slices: usize,
+    /// Tracks that have some of them.
+    pub tracks: usize,
+    /// Time in which any slice runs.
+    pub union_ps: i64,
+    /// A row for each name, category or program, by self time.
+    pub table: Table,
+    /// Labels of each row, in the order of the rows.
+    pub labels: Vec<BTreeSet<LabelId>>,
+}
+
+#[derive(Default)]
+struct Sum {
+    total_ps: i64,
+    self_ps: i64,
+    times: Vec<i64>,
+    ranges: Vec<TimeRange>,
+    labels: BTreeSet<LabelId>,
+}
+
+/// Sums up an area. The error is a sentence.
+pub fn summarise(model: &TraceModel, classes: &OpClasses, area: &Area, progress: &Progress) -> Result<Summary, String> {
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut all = Vec::new();
+    let (mut slices, mut tracks) = (0, BTreeSet::new());
+    for track in model.track_ids().filter(|track| area.tracks.is_empty() || area.tracks.contains(track)) {
+        for lane in model.lanes(track) {
+            for (i, slice) in model.slices_in(lane, area.range).enumerate() {
+                if i % (1 << 14) == 0 {
+                    progress.check().map_err(|error| error.to_string())?;
+                }
+                let Some(inside) = slice.range().intersect(area.range) else { continue };
+                slices += 1;
+                tracks.insert(track);
+                if slice.depth() == 0 {
+                    all.push(inside);
+                }
+                let sum = sums.entry(key(model, classes, slice, area.pivot)).or_default();
+                sum.total_ps = sum.total_ps.saturating_add(inside.dur().ps());
+                sum.self_ps = sum.self_ps.saturating_add(self_inside(slice, area.range));
+                sum.times.push(slice.dur().ps());
+                sum.ranges.push(inside);
+                sum.labels.insert(slice.label_id());
+            }
+        }
+    }
+    let union_ps = union(&mut all);
+    let mut rows: Vec<(String, Sum)> = sums.into_iter().collect();
+    rows.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
+    let whole: i64 = rows.iter().fold(0, |sum, (_, row)| sum.saturating_add(row.self_ps));
+    let mut labels = Vec::with_capacity(rows.len());
+    let cells = rows.into_iter().map(|(name, mut sum)| {
+        let (median, p95) = middle_and_high(&mut sum.times);
+        labels.push(sum.labels);
+        vec![
+            Cell::Text(name),
+            Cell::count(sum.times.len() as u64),
+            Cell::Int(sum.total_ps),
+            Cell::Int(union(&mut sum.ranges)),
+            Cell::Int(sum.self_ps),
+            Cell::maybe((whole > 0).then(|| sum.self_ps as f64 * 100.0 / whole as f64)),
+            Cell::Float(sum.times.iter().map(|&time| time as f64).sum::<f64>() / sum.times.len().max(1) as f64),
+            Cell::Int(median),
+            Cell::Int(p95),
+        ]
+    });
+    let rows: Vec<_> = cells.collect();
+    let table = Table {
+        id: "area",
+        title: "Marked area".to_owned(),
+        columns: columns(area.pivot),
+        rows,
+        notes: vec![
+            "Total, union and self time: the parts of slices that lie in the area. Mean, median and p95: whole \
+             slices that touch it."
+                .to_owned(),
+        ],
+    };
+    Ok(Summary { area: area.clone(), slices, tracks: tracks.len(), union_ps, table, labels })
+}
+
+fn columns(pivot: Pivot) -> Vec<Column> {
+    let title = match pivot {
+        Pivot::Name => "Name",
+        Pivot::Category => "Category",
+        Pivot::Module => "Program",
+        Pivot::Track => "Track",
+    };
+    let text = Column { id: "name", title, unit: Unit::None, provenance: Provenance::Profile };
+    let measured = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
+    vec![
+        text,
+        measured("count", "Slices", Unit::Count),
+        measured("total_ps", "Total", Unit::Picoseconds),
+        measured("union_ps", "Union", Unit::Picoseconds),
+        measured("self_ps", "Self", Unit::Picoseconds),
+        measured("self_percent", "of all self", Unit::Percent),
+        measured("mean_ps", "Mean", Unit::Picoseconds),
+        measured("median_ps", "Median", Unit::Picoseconds),
+        measured("p95_ps", "p95", Unit::Picoseconds),
+    ]
+}
+
+fn key(model: &TraceModel, classes: &OpClasses, slice: SliceRef<'_>, pivot: Pivot) -> String {
+    const NONE: &str = "(no op)";
+    match pivot {
+        Pivot::Name => slice.name().to_owned(),
+        Pivot::Category => slice.op().map_or(NONE, |op| classes.category(op)).to_owned(),
+        Pivot::Module => {
+            let program = slice.op().and_then(|op| model.op(op).program);
+            program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
+        }
+        Pivot::Track => {
+            let track = model.track(slice.track());
+            format!("{} · {}", model.str(model.group(track.group).name), model.str(track.name))
+        }
+    }
+}
+
+/// Time of the slice in the range without that of the slices inside it.
+fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
+    if range.encloses(slice.range()) {
+        return slice.self_dur().ps();
+    }
+    let inside = |slice: SliceRef<'_>| slice.range().intersect(range).map_or(0, |part| part.dur().ps());
+    (inside(slice) - slice.children().map(inside).sum::<i64>()).max(0)
+}
+
+/// Length of the union of ranges, which it sorts.
+fn union(ranges: &mut [TimeRange]) -> i64 {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut total = 0_i64;
+    let mut open: Option<TimeRange> = None;
+    for &range in ranges.iter() {
+        open = match open {
+            Some(last) if range.start <= last.end => Some(last.hull(range)),
+            Some(last) => {
+                total = total.saturating_add(last.dur().ps());
+                Some(range)
+            }
+            None => Some(range),
+        };
+    }
+    total.saturating_add(open.map_or(0, |last| last.dur().ps()))
+}
+
+fn middle_and_high(times: &mut [i64]) -> (i64, i64) {
+    times.sort_unstable();
+    let at = |share: f64| {
+        let rank = ((times.len() as f64 * share).ceil() as usize).clamp(1, times.len().max(1));
+        times.get(rank - 1).copied().unwrap_or(0)
+    };
+    (at(0.5), at(0.95))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder, TrackKind};
+
+    fn range(start: i64, end: i64) -> TimeRange {
+        TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+    }
+
+    fn model() -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let tracks = [0, 1].map(|id| builder.track(host, TrackKind::Ops, id, &format!("track {id}")));
+        for (track, name, start, end) in [(0, "outer", 0, 100), (0, "x", 10, 40), (1, "x", 20, 60), (1, "y", 70, 90)] {
+            let label = builder.label(name, None);
+            builder.add_slice(tracks[track], SliceSpec::new(range(start, end), label));
+        }
+        builder.finish()
+    }
+
+    /// Name, count, total, union, self.
+    fn rows(summary: &Summary) -> Vec<(String, i64, i64, i64, i64)> {
+        let int = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { -1 };
+        let name = |cell: &Cell| if let Cell::Text(text) = cell { text.clone() } else { String::new() };
+        summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[1]), int(&r[2]), int(&r[3]), int(&r[4]))).collect()
+    }
+
+    #[test]
+    fn time_is_cut_at_the_edges_and_shared_time_counts_once() {
+        let model = model();
+        let classes = OpClasses::new(&model);
+        let mut area = Area { range: range(0, 30), tracks: BTreeSet::new(), pivot: Pivot::Name };
+        let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
+        let expected = [("x".to_owned(), 2, 30, 20, 30), ("outer".to_owned(), 1, 30, 30, 10)];
+        assert_eq!(rows(&summary), expected);
+        assert_eq!((summary.slices, summary.tracks, summary.union_ps), (3, 2, 30));
+
+        area.tracks.extend(model.track_ids().nth(1));
+        area.range = range(0, 1_000);
+        let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
+        assert_eq!(rows(&summary), [("x".to_owned(), 1, 40, 40, 40), ("y".to_owned(), 1, 20, 20, 20)]);
+        assert_eq!(summary.union_ps, 60);
+        area.pivot = Pivot::Track;
+        area.tracks.clear();
+        let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
+        assert_eq!(rows(&summary)[0], ("host · track 0".to_owned(), 2, 130, 100, 100));
+    }
+}

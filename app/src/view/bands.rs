@@ -1,0 +1,118 @@
+//! Steps as bands across all tracks.
+
+use analysis::OpGroup;
+use analysis::step_parts::{Part, StepPartsReport};
+use analysis::steps::StepsReport;
+use trace_model::TimeRange;
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// From its first begin to its last end.
+    pub range: TimeRange,
+    /// As recorded.
+    pub title: String,
+    /// It took unusually long.
+    pub is_outlier: bool,
+    /// Every other band is shaded.
+    pub is_odd: bool,
+}
+
+/// All steps in the order of time; none where the whole capture stands for one.
+pub fn bands(report: &StepsReport) -> Vec<Band> {
+    if !report.has_steps() {
+        return Vec::new();
+    }
+    let bands = report.steps.iter().enumerate().filter_map(|(i, step)| {
+        let range = step.range()?;
+        Some(Band { range, title: step.label.clone(), is_outlier: step.is_outlier, is_odd: i % 2 == 1 })
+    });
+    let mut bands: Vec<Band> = bands.collect();
+    bands.sort_by_key(|band| band.range.start);
+    bands
+}
+
+/// Those that touch a range; `bands` are in the order of time.
+pub fn in_sight(bands: &[Band], range: TimeRange) -> &[Band] {
+    let end = bands.partition_point(|band| band.range.start < range.end);
+    // Steps overlap by little: cores do not begin together.
+    let start = bands[..end].iter().rposition(|band| band.range.end <= range.start).map_or(0, |at| at + 1);
+    &bands[start..end]
+}
+
+/// What a part of a step is drawn like.
+pub fn group_of(part: Part) -> OpGroup {
+    match part {
+        Part::MatMul => OpGroup::MatMul,
+        Part::Vector => OpGroup::Vector,
+        Part::DataMovement => OpGroup::DataMovement,
+        Part::Kernel => OpGroup::CustomKernel,
+        Part::ExposedComm => OpGroup::Collective,
+        Part::CopyWait => OpGroup::AsyncWait,
+        Part::HostIo => OpGroup::HostIo,
+        Part::SparseCore => OpGroup::SparseCore,
+        Part::Other => OpGroup::Other,
+        Part::Idle => OpGroup::Idle,
+    }
+}
+
+/// A step as a bar: how high, and of what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Its number.
+    pub number: u32,
+    /// Picoseconds.
+    pub time_ps: i64,
+    /// On the core that took longest, from below; empty where it is not divided.
+    pub parts: Vec<(Part, i64)>,
+    /// The statistics count it.
+    pub is_counted: bool,
+}
+
+/// Steps as bars, and the height at which they are cut: a step that compiles for
+/// seconds must not flatten all others.
+pub fn bars(steps: &StepsReport, divided: Option<&StepPartsReport>) -> (Vec<Bar>, i64) {
+    let parts_of = |number: u32| {
+        let step = divided?.steps.iter().find(|step| step.step == number)?;
+        let parts = step.critical()?.parts;
+        Some(Part::ALL.into_iter().map(|part| (part, parts.get(part))).filter(|&(_, ps)| ps > 0).collect())
+    };
+    let bars: Vec<Bar> = steps
+        .steps
+        .iter()
+        .map(|step| Bar {
+            number: step.number,
+            time_ps: step.time_ps,
+            parts: parts_of(step.number).unwrap_or_default(),
+            is_counted: !(step.is_partial || step.is_warmup),
+        })
+        .collect();
+    let highest = |counted: bool| bars.iter().filter(|bar| bar.is_counted || !counted).map(|bar| bar.time_ps).max();
+    let cut = highest(true).map_or(i64::MAX, |ps| ps.saturating_mul(2));
+    let cut = cut.min(highest(false).unwrap_or(1)).max(1);
+    (bars, cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::{Picos, Timestamp};
+
+    #[test]
+    fn bands_in_sight_are_found() {
+        let band = |start: i64, end: i64| Band {
+            range: TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start)),
+            title: format!("{start}"),
+            is_outlier: false,
+            is_odd: false,
+        };
+        let all = [band(0, 10), band(10, 20), band(19, 30), band(40, 50)];
+        let shown = |start: i64, end: i64| {
+            let range = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start));
+            in_sight(&all, range).iter().map(|band| band.title.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(12, 42), ["10", "19", "40"]);
+        assert_eq!(shown(31, 39), Vec::<String>::new());
+        assert_eq!(shown(0, 5), ["0"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! How long all slices of a name take, and where one of them lies among them.
+
+use importers::Progress;
+use trace_model::{LabelId, TraceModel};
+
+/// Most bars.
+const MOST_BARS: usize = 40;
+
+/// Durations of all slices of a label, in bars of equal ratio.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histogram {
+    /// How many slices.
+    pub count: usize,
+    /// Shortest, in picoseconds.
+    pub min: i64,
+    /// The middle one.
+    pub median: i64,
+    /// Longest.
+    pub max: i64,
+    /// Of all together.
+    pub total: i64,
+    /// How many slices in each bar; bars divide `min..=max` evenly by logarithm where the longest is
+    /// more than ten times the shortest, else evenly.
+    pub bars: Vec<usize>,
+    is_log: bool,
+}
+
+impl Histogram {
+    /// Of durations in any order.
+    pub fn of(mut times: Vec<i64>) -> Self {
+        times.sort_unstable();
+        let (Some(&min), Some(&max)) = (times.first(), times.last()) else { return Self::default() };
+        let mut histogram = Self {
+            count: times.len(),
+            min,
+            median: times[times.len() / 2],
+            max,
+            total: times.iter().fold(0, |sum: i64, &time| sum.saturating_add(time)),
+            bars: Vec::new(),
+            is_log: max / min.max(1) >= 10,
+        };
+        // More bars than slices would be a comb.
+        let bars = if min == max { 1 } else { MOST_BARS.min(times.len().max(2)) };
+        histogram.bars = vec![0; bars];
+        for time in times {
+            let bar = histogram.bar_of(time);
+            histogram.bars[bar] += 1;
+        }
+        histogram
+    }
+
+    /// The bar that a duration belongs to.
+    pub fn bar_of(&self, time: i64) -> usize {
+        let position = |time: i64| if self.is_log { (time.max(1) as f64).ln() } else { time as f64 };
+        let (from, to) = (position(self.min), position(self.max));
+        let share = if to > from { (position(time) - from) / (to - from) } else { 0.0 };
+        ((share * self.bars.len() as f64) as usize).min(self.bars.len().saturating_sub(1))
+    }
+
+    /// Where a bar begins and ends, in picoseconds.
+    pub fn bounds(&self, bar: usize) -> (f64, f64) {
+        let at = |edge: usize| {
+            let share = edge as f64 / self.bars.len().max(1) as f64;
+            if self.is_log {
+                let (from, to) = ((self.min.max(1) as f64).ln(), (self.max.max(1) as f64).ln());
+                (from + (to - from) * share).exp()
+            } else {
+                self.min as f64 + (self.max - self.min) as f64 * share
+            }
+        };
+        (at(bar), at(bar + 1))
+    }
+}
+
+/// Durations of all slices of a label, by the clock that timed them.
+pub fn durations(model: &TraceModel, label: LabelId, progress: &Progress) -> Result<Histogram, String> {
+    let mut times = Vec::new();
+    for (i, slice) in model.all_slices().enumerate() {
+        if i % (1 << 16) == 0 {
+            progress.check().map_err(|error| error.to_string())?;
+        }
+        if slice.label_id() == label {
+            times.push(slice.measured_dur().ps());
+        }
+    }
+    Ok(Histogram::of(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_duration_is_in_the_bar_that_covers_it() {
+        for times in [vec![5], vec![7, 7, 7], (100..200).collect(), vec![1, 10, 100, 100_000, 5_000_000]] {
+            let histogram = Histogram::of(times.clone());
+            assert_eq!(histogram.bars.iter().sum::<usize>(), times.len());
+            for time in times {
+                let (from, to) = histogram.bounds(histogram.bar_of(time));
+                assert!(from * 0.999 <= time as f64 && time as f64 <= to * 1.001, "{time} in {from}..{to}");
+            }
+        }
+        assert_eq!(Histogram::of(Vec::new()).count, 0);
+        let histogram = Histogram::of(vec![1, 2, 3, 4, 100]);
+        assert_eq!((histogram.median, histogram.total), (3, 110));
+    }
+}

@@ -1,0 +1,335 @@
+//! Every colour of the app, and nothing else that decides. Without widgets, so that
+//! pictures made without a window have the same.
+//!
+//! Colours of slices are given in Oklch (lightness, chroma, hue): equal lightness
+//! there is equal lightness to the eye, so no category shouts by accident. Texts on
+//! slices are black or white, whichever contrasts more (tested).
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use analysis::OpGroup;
+
+/// How many colours names are spread over.
+pub const NAME_COLORS: usize = 24;
+/// How many colours a scale from bad to good has.
+pub const SCALE_COLORS: usize = 10;
+
+/// A colour of the screen, opaque.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rgb(pub [u8; 3]);
+
+impl fmt::Display for Rgb {
+    /// As in SVG: `#rrggbb`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [r, g, b] = self.0;
+        write!(f, "#{r:02x}{g:02x}{b:02x}")
+    }
+}
+
+/// Which colour a slice gets: an index into [`Theme`]'s palette.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColorKey(u8);
+
+impl ColorKey {
+    /// The colour of a kind of work.
+    pub fn of_group(group: OpGroup) -> Self {
+        let index = OpGroup::ALL.iter().position(|&g| g == group).unwrap_or(0);
+        Self(index as u8)
+    }
+
+    /// The colour of a share of what is possible: 0 % to 100 %.
+    pub fn of_share(percent: f64) -> Self {
+        let step = (percent / 100.0 * SCALE_COLORS as f64).clamp(0.0, SCALE_COLORS as f64 - 1.0);
+        Self((OpGroup::ALL.len() + NAME_COLORS + step as usize) as u8)
+    }
+
+    /// The colour of what has none of the meaning that is shown.
+    pub fn neutral() -> Self {
+        Self::of_group(OpGroup::Control)
+    }
+
+    /// The colour of a name, whose trailing numbers do not count: `fusion.12` and
+    /// `fusion.99` look alike.
+    pub fn of_name(name: &str) -> Self {
+        let stem =
+            name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '(' | ')' | ' '));
+        if stem.is_empty() {
+            // Steps are numbers: no colour tells them apart, and none is needed.
+            return Self::of_group(OpGroup::Other);
+        }
+        // FNV-1a: the same name has the same colour in every trace and every version.
+        let hash = stem
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Self((OpGroup::ALL.len() + ((hash >> 16) % NAME_COLORS as u64) as usize) as u8)
+    }
+}
+
+/// A fill and the text colour that reads on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SliceColor<C> {
+    /// Of the box.
+    pub fill: C,
+    /// Of the text in it.
+    pub text: C,
+}
+
+/// One set of colours.
+#[derive(Clone, Debug)]
+pub struct Palette<C> {
+    /// Behind the tracks.
+    pub canvas: C,
+    /// Behind the names of tracks.
+    pub labels: C,
+    /// Behind headings of groups.
+    pub heading: C,
+    /// Behind panels.
+    pub panel: C,
+    /// Behind cards and fields on panels.
+    pub raised: C,
+    /// Between panels, around cards.
+    pub edge: C,
+    /// Lines of the time grid.
+    pub grid: C,
+    /// Text.
+    pub text: C,
+    /// Text that matters less.
+    pub text_weak: C,
+    /// Headings and numbers.
+    pub text_strong: C,
+    /// What can be pressed, what is going on.
+    pub accent: C,
+    /// The selected slice.
+    pub selection: C,
+    /// Beware.
+    pub warning: C,
+    /// It went wrong.
+    pub error: C,
+    /// Lines of counters and plots.
+    pub counter: C,
+    /// Arrows that arrive.
+    pub flow_in: C,
+    /// Arrows that leave.
+    pub flow_out: C,
+    slices: Vec<SliceColor<C>>,
+}
+
+impl<C: Copy> Palette<C> {
+    /// The same in another type of colours.
+    pub fn map<D>(&self, to: impl Fn(C) -> D) -> Palette<D> {
+        Palette {
+            canvas: to(self.canvas),
+            labels: to(self.labels),
+            heading: to(self.heading),
+            panel: to(self.panel),
+            raised: to(self.raised),
+            edge: to(self.edge),
+            grid: to(self.grid),
+            text: to(self.text),
+            text_weak: to(self.text_weak),
+            text_strong: to(self.text_strong),
+            accent: to(self.accent),
+            selection: to(self.selection),
+            warning: to(self.warning),
+            error: to(self.error),
+            counter: to(self.counter),
+            flow_in: to(self.flow_in),
+            flow_out: to(self.flow_out),
+            slices: self.slices.iter().map(|slice| SliceColor { fill: to(slice.fill), text: to(slice.text) }).collect(),
+        }
+    }
+
+    /// Colours of a slice.
+    pub fn slice(&self, key: ColorKey) -> SliceColor<C> {
+        self.slices[usize::from(key.0)]
+    }
+
+    /// Colour of a kind of work, for legends and bars.
+    pub fn group(&self, group: OpGroup) -> C {
+        self.slice(ColorKey::of_group(group)).fill
+    }
+}
+
+impl Palette<Rgb> {
+    /// The dark or the light one.
+    pub fn of(dark: bool) -> &'static Self {
+        static DARK: LazyLock<Palette<Rgb>> = LazyLock::new(Palette::dark);
+        static LIGHT: LazyLock<Palette<Rgb>> = LazyLock::new(Palette::light);
+        if dark { &DARK } else { &LIGHT }
+    }
+
+    fn dark() -> Self {
+        let gray = |l: f32| oklch(l, 0.012, 262.0);
+        Self {
+            canvas: gray(0.185),
+            labels: gray(0.215),
+            heading: gray(0.255),
+            panel: gray(0.225),
+            raised: gray(0.275),
+            edge: gray(0.33),
+            grid: gray(0.25),
+            text: gray(0.86),
+            text_weak: gray(0.68),
+            text_strong: gray(0.97),
+            accent: oklch(0.74, 0.12, 245.0),
+            selection: Rgb([255; 3]),
+            warning: oklch(0.82, 0.14, 80.0),
+            error: oklch(0.72, 0.16, 25.0),
+            counter: oklch(0.70, 0.10, 200.0),
+            flow_in: oklch(0.80, 0.13, 200.0),
+            flow_out: oklch(0.82, 0.14, 80.0),
+            slices: palette(0.0, 0.47, [0.44, 0.58, 0.34]),
+        }
+    }
+
+    fn light() -> Self {
+        let gray = |l: f32| oklch(l, 0.008, 262.0);
+        Self {
+            canvas: gray(0.995),
+            labels: gray(0.965),
+            heading: gray(0.925),
+            panel: gray(0.975),
+            raised: gray(0.945),
+            edge: gray(0.87),
+            grid: gray(0.945),
+            text: gray(0.32),
+            text_weak: gray(0.50),
+            text_strong: gray(0.20),
+            accent: oklch(0.52, 0.16, 255.0),
+            selection: Rgb([0; 3]),
+            warning: oklch(0.52, 0.12, 65.0),
+            error: oklch(0.52, 0.19, 27.0),
+            counter: oklch(0.58, 0.10, 215.0),
+            flow_in: oklch(0.50, 0.12, 230.0),
+            flow_out: oklch(0.55, 0.15, 50.0),
+            slices: palette(0.08, 0.80, [0.60, 0.70, 0.90]),
+        }
+    }
+}
+
+/// Colours of all [`ColorKey`]s. `lift` brightens those of the kinds of work;
+/// names have lightness `name_lightness` and little chroma, so that they stay
+/// behind them; `grays` are the lightness of what is no work.
+fn palette(lift: f32, name_lightness: f32, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
+    let groups = OpGroup::ALL.map(|group| {
+        // Cool: work. Warm: waiting and moving. Gray: neither.
+        let (lightness, chroma, hue) = match group {
+            OpGroup::MatMul => (0.62, 0.15, 255.0),
+            OpGroup::Vector => (0.66, 0.11, 175.0),
+            OpGroup::CustomKernel => (0.62, 0.15, 300.0),
+            OpGroup::SparseCore => (0.70, 0.11, 215.0),
+            OpGroup::DataMovement => (0.76, 0.13, 90.0),
+            OpGroup::Collective => (0.68, 0.16, 48.0),
+            OpGroup::AsyncWait => (0.58, 0.16, 15.0),
+            OpGroup::HostIo => (0.60, 0.08, 65.0),
+            OpGroup::Control => (grays[0] - lift, 0.02, 262.0),
+            OpGroup::Other => (grays[1] - lift, 0.02, 262.0),
+            OpGroup::Idle => (grays[2] - lift, 0.01, 262.0),
+        };
+        oklch((lightness + lift).min(0.95), chroma, hue)
+    });
+    let names = (0..NAME_COLORS).map(|i| {
+        let hue = i as f32 * 360.0 / NAME_COLORS as f32;
+        let lightness = name_lightness + if i % 2 == 0 { 0.04 } else { -0.03 };
+        oklch(lightness, 0.065, hue)
+    });
+    // Orange to blue: told apart by those who do not see red and green.
+    let scale = (0..SCALE_COLORS).map(|i| {
+        let share = i as f32 / (SCALE_COLORS - 1) as f32;
+        let hue = if share < 0.5 { 50.0 } else { 250.0 };
+        let chroma = 0.03 + 0.28 * (share - 0.5).abs();
+        oklch(0.62 + lift, chroma.min(0.17), hue)
+    });
+    groups.into_iter().chain(names).chain(scale).map(|fill| SliceColor { fill, text: readable_on(fill) }).collect()
+}
+
+/// Black or white, whichever contrasts more.
+pub fn readable_on(fill: Rgb) -> Rgb {
+    let black = Rgb([12; 3]);
+    if contrast(black, fill) >= contrast(Rgb([255; 3]), fill) { black } else { Rgb([255; 3]) }
+}
+
+/// Contrast ratio of two opaque colours, 1 to 21 (WCAG 2).
+pub fn contrast(a: Rgb, b: Rgb) -> f32 {
+    let luminance = |color: Rgb| {
+        let [r, g, b] = color.0.map(|v| {
+            let v = f32::from(v) / 255.0;
+            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+        });
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    };
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// Oklch to sRGB, clipped to what screens can show.
+#[expect(clippy::many_single_char_names, reason = "the names of the colour spaces' axes")]
+fn oklch(lightness: f32, chroma: f32, hue_degrees: f32) -> Rgb {
+    let (sin, cos) = hue_degrees.to_radians().sin_cos();
+    let (a, b) = (chroma * cos, chroma * sin);
+    let l = (lightness + 0.396_337_78 * a + 0.215_803_76 * b).powi(3);
+    let m = (lightness - 0.105_561_346 * a - 0.063_854_17 * b).powi(3);
+    let s = (lightness - 0.089_484_18 * a - 1.291_485_5 * b).powi(3);
+    let linear = [
+        4.076_741_7 * l - 3.307_711_6 * m + 0.230_969_94 * s,
+        -1.268_438 * l + 2.609_757_4 * m - 0.341_319_38 * s,
+        -0.004_196_086_3 * l - 0.703_418_6 * m + 1.707_614_7 * s,
+    ];
+    let [r, g, b] = linear.map(|v| {
+        let v = v.clamp(0.0, 1.0);
+        let v = if v <= 0.003_130_8 { v * 12.92 } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
+        (v * 255.0).round() as u8
+    });
+    Rgb([r, g, b])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_readable_on_its_background() {
+        for dark in [true, false] {
+            let theme = Palette::of(dark);
+            for (i, color) in theme.slices.iter().enumerate() {
+                let ratio = contrast(color.fill, color.text);
+                assert!(ratio >= 4.5, "dark {dark}, palette {i}: {ratio:.2}");
+            }
+            for back in [theme.panel, theme.labels, theme.heading, theme.canvas, theme.raised] {
+                for text in [theme.text, theme.text_weak, theme.text_strong, theme.warning, theme.error] {
+                    let ratio = contrast(text, back);
+                    assert!(ratio >= 4.5, "dark {dark}: {text:?} on {back:?} is {ratio:.2}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn slices_stand_out_from_the_canvas() {
+        for dark in [true, false] {
+            let theme = Palette::of(dark);
+            for group in OpGroup::ALL.into_iter().filter(|&group| group != OpGroup::Idle) {
+                let ratio = contrast(theme.group(group), theme.canvas);
+                assert!(ratio >= 1.5, "dark {dark}, {group:?}: {ratio:.2}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_differ_by_number_share_a_colour() {
+        assert_eq!(ColorKey::of_name("fusion.12"), ColorKey::of_name("fusion.99"));
+        assert_eq!(ColorKey::of_name("jit_step(123)"), ColorKey::of_name("jit_step(9)"));
+        assert_ne!(ColorKey::of_name("fusion"), ColorKey::of_name("copy"));
+        assert_eq!(ColorKey::of_name("12"), ColorKey::of_group(OpGroup::Other));
+    }
+
+    #[test]
+    fn known_colours_convert() {
+        assert_eq!(oklch(1.0, 0.0, 0.0), Rgb([255; 3]));
+        assert_eq!(oklch(0.0, 0.0, 0.0), Rgb([0; 3]));
+        // Pure sRGB red is oklch(0.628, 0.2577, 29.23).
+        let red = oklch(0.627_96, 0.257_68, 29.23);
+        assert!(red.0[0] >= 254 && red.0[1] <= 2 && red.0[2] <= 2, "{red:?}");
+    }
+}

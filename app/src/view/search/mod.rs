@@ -1,0 +1,172 @@
+//! Finding slices, over the whole trace.
+
+mod query;
+
+use importers::Progress;
+use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
+
+pub use query::{FIELDS, Query};
+
+use super::state::ViewState;
+
+/// How many slices a search lists; all are counted.
+const LISTED: usize = 200_000;
+/// Slices between two looks at whether the answer is still wanted.
+const CHECK_EVERY: usize = 1 << 16;
+
+/// What is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// By a query.
+    Text(String),
+    /// By labels, in order.
+    Labels(Vec<LabelId>),
+}
+
+impl Wanted {
+    /// What the state asks for: what is lit up, else what is typed.
+    pub fn of(state: &ViewState) -> Option<Self> {
+        match &state.spotlight {
+            Some(spotlight) => Some(Self::Labels(spotlight.labels.iter().copied().collect())),
+            None if state.search.is_empty() => None,
+            None => Some(Self::Text(state.search.clone())),
+        }
+    }
+}
+
+/// What a search has found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Matching slices by time, at most as many as are listed.
+    pub slices: Vec<SliceId>,
+    /// The same by id.
+    pub by_id: Vec<SliceId>,
+    /// How many match.
+    pub total: usize,
+}
+
+impl Found {
+    /// The listed slice after (or before) `from`, going round at the ends, with
+    /// its number counted from 1.
+    pub fn next(&self, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
+        let count = self.slices.len();
+        let at = from.and_then(|from| self.slices.iter().position(|&slice| slice == from));
+        let next = match (at, forth) {
+            _ if count == 0 => return None,
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(at), true) => (at + 1) % count,
+            (Some(at), false) => (at + count - 1) % count,
+        };
+        Some((next + 1, self.slices[next]))
+    }
+
+    /// The number of a listed slice, counted from 1.
+    pub fn number(&self, slice: Option<SliceId>) -> Option<usize> {
+        let slice = slice.filter(|slice| self.by_id.binary_search(slice).is_ok())?;
+        self.slices.iter().position(|&found| found == slice).map(|at| at + 1)
+    }
+}
+
+/// All slices that are wanted. The error is a sentence.
+pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Result<Found, String> {
+    match wanted {
+        Wanted::Labels(labels) => {
+            let mut is_wanted = vec![false; model.labels().len()];
+            for label in labels {
+                if let Some(wanted) = is_wanted.get_mut(label.index()) {
+                    *wanted = true;
+                }
+            }
+            collect(model, progress, |slice| is_wanted[slice.label_id().index()])
+        }
+        Wanted::Text(text) => {
+            let query = Query::read(text)?;
+            let labels: Vec<bool> = model.labels().iter().map(|label| query.has_label(model, *label)).collect();
+            let tracks: Vec<bool> = model.track_ids().map(|track| query.has_track(model, track)).collect();
+            collect(model, progress, |slice| {
+                labels[slice.label_id().index()] && tracks[slice.track().index()] && query.allows(slice.measured_dur())
+            })
+        }
+    }
+}
+
+fn collect(model: &TraceModel, progress: &Progress, is_wanted: impl Fn(SliceRef<'_>) -> bool) -> Result<Found, String> {
+    let mut found = Found::default();
+    for (i, slice) in model.all_slices().enumerate() {
+        if i % CHECK_EVERY == 0 {
+            progress.check().map_err(|error| error.to_string())?;
+        }
+        if is_wanted(slice) {
+            found.total += 1;
+            if found.by_id.len() < LISTED {
+                found.by_id.push(slice.id());
+            }
+        }
+    }
+    found.slices.clone_from(&found.by_id);
+    found.slices.sort_by_cached_key(|&slice| (model.slice(slice).start(), slice));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::{GroupKind, Op, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    fn model() -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 1 }, "/device:TPU:1");
+        let tracks = [
+            builder.track(core, TrackKind::Ops, 1, "XLA Ops"),
+            builder.track(host, TrackKind::HostThread, 2, "python"),
+        ];
+        let name = builder.intern("psum.3");
+        let category = builder.intern("all-reduce");
+        let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+        let slices = [("psum.3", Some(op), 20, 0), ("All-Reduce.1", None, 10, 1), ("fusion", None, 0, 0)];
+        for (name, op, start, track) in slices {
+            let label = builder.label(name, op);
+            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + 5 + start / 10));
+            builder.add_slice(tracks[track], SliceSpec::new(range, label));
+        }
+        builder.finish()
+    }
+
+    fn names(model: &TraceModel, text: &str) -> Vec<String> {
+        let found = search(model, &Wanted::Text(text.to_owned()), &Progress::new()).unwrap();
+        found.slices.iter().map(|&slice| model.slice(slice).name().to_owned()).collect()
+    }
+
+    #[test]
+    fn names_and_categories_are_searched_and_results_go_round() {
+        let model = model();
+        assert_eq!(names(&model, "all-REDUCE"), ["All-Reduce.1", "psum.3"]);
+        let found = search(&model, &Wanted::Text("reduce".to_owned()), &Progress::new()).unwrap();
+        assert_eq!(found.total, 2);
+        let first = found.next(None, true).unwrap();
+        assert_eq!(first, (1, found.slices[0]));
+        assert_eq!(found.next(Some(first.1), false), Some((2, found.slices[1])));
+        assert_eq!(found.next(Some(found.slices[1]), true), Some(first));
+        assert_eq!(found.number(Some(found.slices[1])), Some(2));
+        assert!(found.by_id.is_sorted());
+        let nothing = search(&model, &Wanted::Text("nothing".to_owned()), &Progress::new()).unwrap();
+        assert_eq!(nothing.next(None, true), None);
+    }
+
+    #[test]
+    fn fields_patterns_durations_and_devices_narrow_it_down() {
+        let model = model();
+        assert_eq!(names(&model, "cat:reduce"), ["psum.3"]);
+        assert_eq!(names(&model, "name:reduce"), ["All-Reduce.1"]);
+        assert_eq!(names(&model, r"/^psum\.\d$/"), ["psum.3"]);
+        assert_eq!(names(&model, "dur>5ps"), ["All-Reduce.1", "psum.3"]);
+        assert_eq!(names(&model, "dur>5ps core:1"), ["psum.3"]);
+        assert_eq!(names(&model, "core:11"), Vec::<String>::new());
+        assert_eq!(names(&model, "track:python"), ["All-Reduce.1"]);
+        assert_eq!(names(&model, "track:tpu -name:fusion"), ["psum.3"]);
+        let labels = Wanted::Labels(vec![model.all_slices().find(|s| s.name() == "fusion").unwrap().label_id()]);
+        assert_eq!(search(&model, &labels, &Progress::new()).unwrap().total, 1);
+    }
+}

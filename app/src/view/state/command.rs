@@ -1,0 +1,216 @@
+//! What a user can want of the view.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
+
+use super::ViewState;
+use crate::view::tree::Item;
+
+/// What colours of slices mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColorBy {
+    /// What kind of work the hardware does.
+    #[default]
+    Category,
+    /// The name, without trailing numbers.
+    Name,
+    /// The program that the op belongs to.
+    Module,
+    /// How near the op comes to what the hardware could do.
+    Efficiency,
+}
+
+impl ColorBy {
+    /// All, with a word for each.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Category, "kind of work"),
+        (Self::Name, "name"),
+        (Self::Module, "program"),
+        (Self::Efficiency, "roofline"),
+    ];
+}
+
+/// A neighbour of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbour {
+    /// The one before in its lane.
+    Previous,
+    /// The one after in its lane.
+    Next,
+    /// The one around it.
+    Parent,
+    /// The first one inside it.
+    Child,
+}
+
+/// A part of the window that can be hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Panel {
+    /// Reports, at the right.
+    Reports,
+    /// The selected slice or area, at the bottom.
+    Details,
+    /// The list of keys.
+    Help,
+    /// The search box.
+    Search,
+    /// The list of everything that can be done.
+    Palette,
+    /// Notes.
+    Notes,
+}
+
+/// Something that is drawn besides the tracks, and can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Layer {
+    /// Lines at the ruler's marks.
+    Grid,
+    /// The whole trace above the ruler.
+    Minimap,
+    /// Steps across all tracks.
+    Steps,
+    /// Arrows of the selected slice.
+    Arrows,
+}
+
+impl Layer {
+    /// All, with a word for each.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Grid, "Grid"), (Self::Minimap, "Minimap"), (Self::Steps, "Steps"), (Self::Arrows, "Arrows")];
+}
+
+/// What dragging with the left button does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MouseMode {
+    /// Selects an area: a range of time on the tracks that are touched.
+    #[default]
+    Select,
+    /// Moves the view.
+    Pan,
+    /// Up and down zooms.
+    Zoom,
+    /// Marks a range of time on all tracks.
+    Time,
+}
+
+impl MouseMode {
+    /// All, in the order of their keys, with a word for each.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Select, "Select"), (Self::Pan, "Pan"), (Self::Zoom, "Zoom"), (Self::Time, "Time")];
+}
+
+/// Slices to light up while all others are dim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spotlight {
+    /// What they are, for people.
+    pub title: String,
+    /// Their labels.
+    pub labels: BTreeSet<LabelId>,
+}
+
+/// Something to remember about a range of time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When.
+    pub range: TimeRange,
+    /// What.
+    pub text: String,
+}
+
+/// A wish to change what is seen of the open trace.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ViewCommand {
+    /// Move right by this share of the width.
+    Pan(f64),
+    /// Shrink the visible span by `factor`, keeping the time at `anchor`.
+    Zoom {
+        /// Above 1 to see less.
+        factor: f64,
+        /// Share of the width that stays in place.
+        anchor: f64,
+    },
+    /// Pan, zoom or scroll ended: the next one is a new entry of the history.
+    EndGesture,
+    /// Show exactly this.
+    Show(TimeRange),
+    /// Show this with its surroundings.
+    ShowAround(TimeRange),
+    /// Show the whole trace.
+    Fit,
+    /// Show the mark; else the selection with its surroundings, and again: only it;
+    /// without either: all.
+    Focus,
+    /// Scroll so that this many points lie above the top.
+    ScrollTo(f32),
+    /// Scroll so that the wish to see a slice is fulfilled.
+    Revealed(f32),
+    /// Select a slice.
+    Select(SliceId),
+    /// Select a slice and show it.
+    GoTo(SliceId),
+    /// Select a neighbour of the selected slice.
+    Step(Neighbour),
+    /// Select what the arrows of the selected slice lead to (or come from).
+    FollowFlow(bool),
+    /// The next (or previous) of several arrows to follow.
+    CycleFlow(bool),
+    /// Mark a range of time on these tracks, to measure it and to zoom to it; on all
+    /// tracks where there are none.
+    Mark(TimeRange, BTreeSet<TrackId>),
+    /// Mark the whole trace.
+    MarkAll,
+    /// Mark the time of the selected slice, and keep it as a note where set.
+    MarkSelection(bool),
+    /// Select nothing and mark nothing.
+    Deselect,
+    /// Fold or unfold a host, device, core or process.
+    FoldGroup(GroupId, bool),
+    /// Show only the top lane of a track, or all.
+    FoldTrack(TrackId, bool),
+    /// Fold or unfold everything.
+    FoldAll(bool),
+    /// Keep a track in sight, above the others.
+    Pin(TrackId, bool),
+    /// Leave a track or group out.
+    Hide(Item, bool),
+    /// Leave nothing out.
+    ShowAllTracks,
+    /// Move a track or group by so many places among its siblings.
+    Move(Item, i32),
+    /// Show only tracks whose name, or that of a group around them, holds this.
+    FilterTracks(String),
+    /// Show or hide a part of the window.
+    ShowPanel(Panel, bool),
+    /// Show these reports.
+    ShowTab(String),
+    /// Give reports most of the window, or a column.
+    WideReports(bool),
+    /// Draw or leave out.
+    ShowLayer(Layer, bool),
+    /// Choose what dragging does.
+    Mouse(MouseMode),
+    /// Choose what colours mean.
+    Color(ColorBy),
+    /// Make the column of names this wide.
+    LabelWidth(f32),
+    /// Search for this text.
+    Search(String),
+    /// Light up some slices, or none in particular.
+    LightUp(Option<Spotlight>),
+    /// Draw only what was found or lit.
+    Isolate(bool),
+    /// Keep a note.
+    AddNote(Note),
+    /// Change what a note says.
+    EditNote(usize, String),
+    /// Forget a note.
+    RemoveNote(usize),
+    /// Back to where the view was.
+    Undo,
+    /// Forth again.
+    Redo,
+    /// Take over a whole view, as it was saved.
+    Restore(Box<ViewState>),
+}

@@ -1,0 +1,409 @@
+//! What the user looks at in one trace: plain data, changed only by
+//! [`ViewState::apply`]. Nothing here knows egui, so every habit of the app can be
+//! tested without a window.
+
+mod command;
+mod navigate;
+mod restore;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
+
+pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
+pub use navigate::longest_of_label;
+
+use super::history::History;
+use super::tree::Item;
+use super::viewport::Viewport;
+use navigate::{first_visible, focused, neighbour_of};
+
+/// How much of the view a slice takes when one navigates to it.
+const FOCUS_SPAN: f64 = 2.5;
+
+/// Where one looks: what undo brings back.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// Visible part of the time axis.
+    pub time: Viewport,
+    /// Points above the top of the tracks.
+    pub scroll: f32,
+    /// The selected slice.
+    pub selection: Option<SliceId>,
+    /// The marked range.
+    pub mark: Option<TimeRange>,
+}
+
+/// What the user looks at in one trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ViewState {
+    /// Where.
+    pub place: Place,
+    /// Tracks of the marked range; all where empty.
+    #[serde(default)]
+    pub mark_tracks: BTreeSet<TrackId>,
+    /// Hosts, devices, cores and processes whose content is hidden.
+    pub folded_groups: BTreeSet<GroupId>,
+    /// Tracks of which only the top lane is shown.
+    pub folded_tracks: BTreeSet<TrackId>,
+    /// Tracks that stay in sight, in this order.
+    #[serde(default)]
+    pub pinned: Vec<TrackId>,
+    /// Groups that are left out.
+    #[serde(default)]
+    pub hidden_groups: BTreeSet<GroupId>,
+    /// Tracks that are left out.
+    #[serde(default)]
+    pub hidden_tracks: BTreeSet<TrackId>,
+    /// By how many places tracks were moved among their siblings.
+    #[serde(default)]
+    pub moved_tracks: BTreeMap<TrackId, i32>,
+    /// By how many places groups were moved among their siblings.
+    #[serde(default)]
+    pub moved_groups: BTreeMap<GroupId, i32>,
+    /// Only tracks whose name holds this are shown; all where empty.
+    #[serde(default)]
+    pub track_filter: String,
+    /// Parts of the window that are open.
+    pub panels: BTreeSet<Panel>,
+    /// Which reports are shown.
+    pub tab: String,
+    /// Whether reports take most of the window.
+    #[serde(default)]
+    pub wide_reports: bool,
+    /// What is drawn besides the tracks.
+    pub layers: BTreeSet<Layer>,
+    /// What dragging does.
+    #[serde(default)]
+    pub mouse: MouseMode,
+    /// What colours mean.
+    pub color_by: ColorBy,
+    /// Width of the column of names.
+    pub label_width: f32,
+    /// What is searched for; empty for nothing.
+    pub search: String,
+    /// What is lit up.
+    #[serde(skip)]
+    pub spotlight: Option<Spotlight>,
+    /// Whether only what was found or lit is drawn.
+    #[serde(default)]
+    pub isolate: bool,
+    /// Notes, by time.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+    /// Which of several arrows is followed.
+    #[serde(skip)]
+    pub flow: usize,
+    /// A slice whose row is to be scrolled into sight.
+    #[serde(skip)]
+    pub reveal: Option<SliceId>,
+    #[serde(skip)]
+    history: History,
+}
+
+impl ViewState {
+    /// The whole trace in sight, nothing selected.
+    pub fn new(model: &TraceModel) -> Self {
+        let place = Place { time: Viewport::fit(model.extent()), scroll: 0.0, selection: None, mark: None };
+        Self {
+            place,
+            mark_tracks: BTreeSet::new(),
+            folded_groups: BTreeSet::new(),
+            folded_tracks: BTreeSet::new(),
+            pinned: Vec::new(),
+            hidden_groups: BTreeSet::new(),
+            hidden_tracks: BTreeSet::new(),
+            moved_tracks: BTreeMap::new(),
+            moved_groups: BTreeMap::new(),
+            track_filter: String::new(),
+            panels: BTreeSet::from([Panel::Reports]),
+            tab: "overview".to_owned(),
+            wide_reports: false,
+            layers: Layer::ALL.into_iter().map(|(layer, _)| layer).collect(),
+            mouse: MouseMode::default(),
+            color_by: ColorBy::default(),
+            label_width: 250.0,
+            search: String::new(),
+            spotlight: None,
+            isolate: false,
+            notes: Vec::new(),
+            flow: 0,
+            reveal: None,
+            history: History::default(),
+        }
+    }
+
+    /// Whether a part of the window is open.
+    pub fn shows(&self, panel: Panel) -> bool {
+        self.panels.contains(&panel)
+    }
+
+    /// Whether something is drawn.
+    pub fn draws(&self, layer: Layer) -> bool {
+        self.layers.contains(&layer)
+    }
+
+    /// Whether the view is being moved by hand, so that it must follow at once
+    /// instead of gliding.
+    pub fn in_gesture(&self) -> bool {
+        self.history.in_gesture()
+    }
+
+    /// Whether there is a place to go back to.
+    pub fn can_undo(&self) -> bool {
+        self.history.can_undo()
+    }
+
+    /// Whether there is a place to go forth to.
+    pub fn can_redo(&self) -> bool {
+        self.history.can_redo()
+    }
+
+    /// Whether some tracks are left out.
+    pub fn leaves_out(&self) -> bool {
+        !self.hidden_groups.is_empty() || !self.hidden_tracks.is_empty()
+    }
+
+    /// Whether a track or group is left out.
+    pub fn hides(&self, item: Item) -> bool {
+        match item {
+            Item::Group(group) => self.hidden_groups.contains(&group),
+            Item::Track(track) => self.hidden_tracks.contains(&track),
+        }
+    }
+
+    /// By how many places a track or group was moved.
+    pub fn moved(&self, item: Item) -> i32 {
+        match item {
+            Item::Group(group) => self.moved_groups.get(&group),
+            Item::Track(track) => self.moved_tracks.get(&track),
+        }
+        .copied()
+        .unwrap_or(0)
+    }
+
+    /// The only way to change anything.
+    pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
+        use ViewCommand as C;
+        match command {
+            C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) => self.history.gesture(self.place),
+            C::Show(_) | C::ShowAround(_) | C::Fit | C::Focus | C::GoTo(_) => self.history.jump(self.place),
+            C::EndGesture => self.history.end_gesture(),
+            _ => {}
+        }
+        if !self.moves(command, model) && !self.arranges(command, model) {
+            self.annotates(command, model);
+        }
+    }
+
+    /// Commands about where one looks; false for others.
+    fn moves(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
+        use ViewCommand as C;
+        let extent = model.extent();
+        match command {
+            C::Pan(share) => self.place.time = self.place.time.panned(*share).clamped(extent),
+            C::Zoom { factor, anchor } => self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent),
+            C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
+            C::ShowAround(range) => {
+                self.place.time = Viewport::of(*range).zoomed(1.0 / FOCUS_SPAN, 0.5).clamped(extent);
+            }
+            C::Fit => self.place.time = Viewport::fit(extent),
+            C::Focus => self.focus(model),
+            C::ScrollTo(points) => self.place.scroll = points.max(0.0),
+            C::Revealed(points) => {
+                self.place.scroll = points.max(0.0);
+                self.reveal = None;
+            }
+            C::Select(slice) => {
+                self.select(*slice);
+                self.place.mark = None;
+            }
+            C::GoTo(slice) => {
+                self.select(*slice);
+                self.reveal = Some(*slice);
+                self.place.time = focused(model, *slice, FOCUS_SPAN).clamped(extent);
+            }
+            C::Step(neighbour) => self.step(*neighbour, model),
+            C::FollowFlow(forth) => self.follow_flow(*forth, model),
+            C::CycleFlow(forth) => self.flow = if *forth { self.flow + 1 } else { self.flow.saturating_sub(1) },
+            C::Mark(range, tracks) => {
+                self.place.mark = (!range.is_empty()).then_some(*range);
+                self.mark_tracks.clone_from(tracks);
+                self.panels.insert(Panel::Details);
+            }
+            C::MarkAll => {
+                self.place.mark = Some(extent).filter(|range| !range.is_empty());
+                self.mark_tracks.clear();
+                self.panels.insert(Panel::Details);
+            }
+            C::Deselect => {
+                (self.place.selection, self.place.mark, self.spotlight) = (None, None, None);
+                self.isolate &= !self.search.is_empty();
+            }
+            C::Undo => self.place = self.history.undo(self.place).unwrap_or(self.place),
+            C::Redo => self.place = self.history.redo(self.place).unwrap_or(self.place),
+            C::EndGesture => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// Commands about what is shown and how; false for others.
+    fn arranges(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
+        use ViewCommand as C;
+        match command {
+            C::FoldGroup(group, fold) => set(&mut self.folded_groups, *group, *fold),
+            C::FoldTrack(track, fold) => set(&mut self.folded_tracks, *track, *fold),
+            C::FoldAll(fold) => self.fold_all(*fold, model),
+            C::Pin(track, pin) => {
+                self.pinned.retain(|other| other != track);
+                if *pin {
+                    self.pinned.push(*track);
+                }
+            }
+            C::Hide(Item::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
+            C::Hide(Item::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
+            C::ShowAllTracks => {
+                self.hidden_groups.clear();
+                self.hidden_tracks.clear();
+                self.track_filter.clear();
+            }
+            C::Move(Item::Group(group), by) => *self.moved_groups.entry(*group).or_default() += by,
+            C::Move(Item::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
+            C::FilterTracks(text) => self.track_filter.clone_from(text),
+            C::ShowPanel(panel, show) => set(&mut self.panels, *panel, *show),
+            C::ShowTab(tab) => {
+                self.tab.clone_from(tab);
+                self.panels.insert(Panel::Reports);
+            }
+            C::WideReports(wide) => self.wide_reports = *wide,
+            C::ShowLayer(layer, show) => set(&mut self.layers, *layer, *show),
+            C::Mouse(mode) => self.mouse = *mode,
+            C::Color(by) => self.color_by = *by,
+            C::LabelWidth(width) => self.label_width = width.clamp(80.0, 600.0),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Commands about what is found and remembered.
+    fn annotates(&mut self, command: &ViewCommand, model: &TraceModel) {
+        use ViewCommand as C;
+        match command {
+            C::Search(text) => {
+                self.search.clone_from(text);
+                // One question at a time: the newer one wins.
+                self.spotlight = None;
+                self.isolate &= !text.is_empty();
+            }
+            C::LightUp(spotlight) => {
+                self.spotlight.clone_from(spotlight);
+                self.isolate &= spotlight.is_some();
+            }
+            C::Isolate(isolate) => self.isolate = *isolate,
+            C::AddNote(note) => {
+                self.notes.push(note.clone());
+                self.notes.sort_by_key(|note| (note.range.start, note.range.end));
+            }
+            C::EditNote(index, text) => {
+                if let Some(note) = self.notes.get_mut(*index) {
+                    note.text.clone_from(text);
+                }
+            }
+            C::RemoveNote(index) => {
+                if *index < self.notes.len() {
+                    self.notes.remove(*index);
+                }
+            }
+            C::MarkSelection(keep) => self.mark_selection(*keep, model),
+            C::Restore(saved) => *self = saved.fitted_to(model),
+            _ => {}
+        }
+    }
+
+    fn fold_all(&mut self, fold: bool, model: &TraceModel) {
+        self.folded_tracks.clear();
+        self.folded_groups.clear();
+        if fold {
+            self.folded_tracks.extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
+            // The top groups stay open: an empty window is no overview.
+            self.folded_groups.extend(model.group_ids().filter(|&id| model.group(id).parent.is_some()));
+        }
+    }
+
+    fn mark_selection(&mut self, keep: bool, model: &TraceModel) {
+        let selected = self.place.selection.map(|slice| model.slice(slice));
+        if let Some(slice) = selected {
+            self.place.mark = Some(slice.range()).filter(|range| !range.is_empty());
+            self.mark_tracks.clear();
+        }
+        if keep && let Some(range) = self.place.mark {
+            let text = selected.map_or_else(String::new, |slice| slice.name().to_owned());
+            self.annotates(&ViewCommand::AddNote(Note { range, text }), model);
+            self.panels.insert(Panel::Notes);
+        }
+    }
+
+    fn select(&mut self, slice: SliceId) {
+        self.place.selection = Some(slice);
+        self.flow = 0;
+        self.panels.insert(Panel::Details);
+    }
+
+    fn focus(&mut self, model: &TraceModel) {
+        if let Some(mark) = self.place.mark {
+            self.place.time = Viewport::of(mark).clamped(model.extent());
+            return;
+        }
+        let Some(slice) = self.place.selection else {
+            self.place.time = Viewport::fit(model.extent());
+            return;
+        };
+        let around = focused(model, slice, FOCUS_SPAN).clamped(model.extent());
+        let near = (self.place.time.span_ps() / around.span_ps() - 1.0).abs() < 1e-6
+            && (self.place.time.start_after(around.start()) - around.start_after(around.start())).abs()
+                < around.span_ps() * 1e-6;
+        self.place.time = if near { focused(model, slice, 1.0) } else { around };
+        self.reveal = Some(slice);
+    }
+
+    fn follow_flow(&mut self, forth: bool, model: &TraceModel) {
+        let Some(selected) = self.place.selection else { return };
+        let ends: Vec<SliceId> = if forth {
+            model.flows_from(selected).iter().map(|flow| flow.to).collect()
+        } else {
+            model.flows_to(selected).map(|flow| flow.from).collect()
+        };
+        if let Some(&end) = ends.get(self.flow % ends.len().max(1)) {
+            self.show_selected(end, model);
+        }
+    }
+
+    fn show_selected(&mut self, slice: SliceId, model: &TraceModel) {
+        self.select(slice);
+        self.reveal = Some(slice);
+        self.place.time = self.place.time.revealing(model.slice(slice).range());
+    }
+
+    fn step(&mut self, neighbour: Neighbour, model: &TraceModel) {
+        let slice = match self.place.selection {
+            Some(selected) => neighbour_of(model, selected, neighbour),
+            None => first_visible(model, &self.place.time),
+        };
+        if let Some(slice) = slice {
+            self.show_selected(slice, model);
+        }
+    }
+}
+
+fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, present: bool) {
+    if present {
+        members.insert(member);
+    } else {
+        members.remove(&member);
+    }
+}
+
+#[cfg(test)]
+mod tests;
