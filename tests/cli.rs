@@ -340,6 +340,21 @@ fn strict_turns_lost_data_into_code_11() {
 }
 
 #[test]
+fn render_draws_without_a_window() {
+    let (dir, trace) = small_trace();
+    let picture = run(&["render", &trace]);
+    assert_eq!(code(&picture), 0, "{}", stderr(&picture));
+    assert!(stdout(&picture).starts_with("<svg") && stdout(&picture).trim_end().ends_with("</svg>"));
+    let out = dir.path().join("timeline.svg");
+    let written = run(&["render", &trace, "--dark", "--size", "800x400", "-o", out.to_str().unwrap()]);
+    assert_eq!((code(&written), stdout(&written)), (0, ""));
+    assert!(std::fs::read_to_string(&out).unwrap().contains("width=\"800\""));
+    let other = run(&["render", &trace, "-o", "picture.bmp"]);
+    assert_eq!(code(&other), 2);
+    assert!(stderr(&other).contains(".svg"));
+}
+
+#[test]
 fn chips_lists_every_generation_with_its_sources() {
     let json: Value = serde_json::from_slice(&run(&["chips", "--format", "json"]).stdout).unwrap();
     let chips = json["chips"].as_array().unwrap();

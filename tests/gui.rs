@@ -12,7 +12,7 @@ use egui_kittest::kittest::Queryable as _;
 use sample_traces::text_trace;
 use systole::gui::{App, Command, Settings};
 use systole::session::Session;
-use systole::view::state::{Panel, ViewState};
+use systole::view::state::{Panel, ViewCommand, ViewState};
 use systole::view::trace::{Loader, OpenTrace};
 
 const PICTURE: &str = "
@@ -182,7 +182,7 @@ fn a_click_on_a_slice_shows_its_details_and_escape_lets_go() {
 #[test]
 fn costs_of_an_op_are_marked_as_static() {
     let mut window = opened();
-    window.state_mut().push(Command::View(systole::view::state::ViewCommand::Search("fusion.1".to_owned())));
+    window.state_mut().push(Command::View(ViewCommand::Search("fusion.1".to_owned())));
     window.step();
     settle(&mut window);
     press(&mut window, Modifiers::NONE, Key::Slash);
@@ -249,4 +249,82 @@ fn nothing_is_repainted_while_nothing_happens() {
     window.run_steps(5);
     let quiet = window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5));
     assert!(quiet, "an idle window asks for no frames");
+}
+
+/// Wants something, and waits until it is there.
+fn want(window: &mut Harness<'static, App>, command: impl Into<Command>) {
+    window.state_mut().push(command);
+    window.step();
+    settle(window);
+}
+
+#[test]
+fn every_tab_opens_and_says_something() {
+    let mut window = opened();
+    for tab in systole::view::tabs::TABS {
+        want(&mut window, ViewCommand::ShowTab(tab.id.to_owned()));
+        assert_eq!(state(&window).tab, tab.id);
+        assert!(window.query_by_label("Computing …").is_none(), "{} is still computing", tab.id);
+    }
+    window.get_by_label("Health").click();
+    window.run_steps(2);
+    assert_eq!(state(&window).tab, "health");
+}
+
+#[test]
+fn a_row_of_a_table_leads_to_the_timeline_and_lights_it_up() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("Row fusion.1").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
+    assert_eq!(state(&window).spotlight.as_ref().map(|lit| lit.title.as_str()), Some("fusion.1"));
+    window.get_by_label("Lit up");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(state(&window).spotlight.is_none());
+    window.get_by_label("Sort by Op");
+}
+
+#[test]
+fn a_marked_area_is_summed_up_exactly() {
+    let mut window = opened();
+    press(&mut window, Modifiers::COMMAND, Key::A);
+    settle(&mut window);
+    window.get_by_label_contains("Marked: 20.00");
+    window.get_by_label("Row B");
+    press(&mut window, Modifiers::SHIFT, Key::M);
+    assert_eq!(state(&window).notes.len(), 1);
+    assert!(state(&window).shows(Panel::Notes));
+}
+
+#[test]
+fn commands_are_found_by_name() {
+    let mut window = opened();
+    press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    assert!(state(&window).shows(Panel::Palette));
+    window.event(Event::Text("roofline tab".to_owned()));
+    window.run_steps(2);
+    window.get_by_label("Nothing of that name.");
+    for _ in 0..4 {
+        press(&mut window, Modifiers::NONE, Key::Backspace);
+    }
+    window.get_by_label("Reports: Roofline").click();
+    window.run_steps(3);
+    assert_eq!(state(&window).tab, "roofline");
+    assert!(!state(&window).shows(Panel::Palette));
+}
+
+#[test]
+fn tracks_are_filtered_pinned_and_hidden() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::FilterTracks("modules".to_owned()));
+    window.get_by_label("XLA Modules");
+    assert!(window.query_by_label("Fold XLA Ops").is_none());
+    window.get_by_label("Show all").click();
+    window.run_steps(3);
+    window.get_by_label("Fold XLA Ops");
+    let pinned = window.state().trace().unwrap().model.track_ids().next().unwrap();
+    want(&mut window, ViewCommand::Pin(pinned, true));
+    assert_eq!(state(&window).pinned, [pinned]);
 }

@@ -54,6 +54,8 @@ pub enum Command {
     Formats(FormatsArgs),
     /// What is assumed of each TPU generation, and who says so
     Chips(ChipsArgs),
+    /// A picture of the timeline, the roofline or the steps as SVG, without a window
+    Render(RenderArgs),
     /// Show the timeline in a window
     Open(OpenArgs),
 }
@@ -213,8 +215,62 @@ pub struct FormatsArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct RenderArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    /// Where to write it; to stdout by default
+    #[arg(short, long, value_name = "FILE.svg")]
+    pub out: Option<PathBuf>,
+    /// What to draw
+    #[arg(long, value_enum, default_value_t = PictureArg::Timeline)]
+    pub panel: PictureArg,
+    /// Size in pixels; a timeline is only as high as its tracks need
+    #[arg(long, value_name = "WxH", default_value = "1200x700")]
+    pub size: SizeArg,
+    /// Light on dark
+    #[arg(long)]
+    pub dark: bool,
+    /// Colours tell names apart, not kinds of work
+    #[arg(long)]
+    pub by_name: bool,
+}
+
+/// What there are pictures of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PictureArg {
+    /// The tracks.
+    Timeline,
+    /// Ops below their roof.
+    Roofline,
+    /// Step times by what they go to.
+    Steps,
+}
+
+/// `1200x700`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeArg {
+    pub width: f32,
+    pub height: f32,
+}
+
+impl FromStr for SizeArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+        match parsed {
+            Some((width @ 200..=20_000_u16, height @ 120..=20_000_u16)) => {
+                Ok(Self { width: f32::from(width), height: f32::from(height) })
+            }
+            _ => Err("write a size of at least 200x120, for example 1200x700".to_owned()),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct OpenArgs {
-    /// A profile, a run or log directory, or a pattern in quotes
+    /// A profile, a session by its name, a run or log directory, or a pattern in quotes
     pub path: Option<PathBuf>,
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]

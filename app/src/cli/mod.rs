@@ -18,6 +18,7 @@ mod open;
 mod output;
 mod schema;
 mod summarize;
+mod render;
 mod whatif;
 
 use std::ffi::OsString;
@@ -61,6 +62,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Formats(args) => formats::run(&args),
         Command::Chips(args) => chips::run(&args),
+        Command::Render(args) => render::run(&args, &talk),
         Command::Open(args) => open::run(args),
     };
     match result {

@@ -173,7 +173,13 @@ impl Chord {
 
     /// What was pressed.
     pub fn pressed(key: Key, physical: Key, modifiers: Modifiers) -> Self {
-        let key = if is_letter(physical) && key != Key::Z { physical } else { key };
+        let key = match (key, physical) {
+            // Where the two letters have changed places, Z is what says Z: no finger rests on it.
+            (Key::Z, Key::Y) | (Key::Y, Key::Z) => key,
+            (Key::Slash, _) if modifiers.shift => Key::Questionmark,
+            _ if is_letter(physical) => physical,
+            _ => key,
+        };
         Self { key, command: modifiers.command, shift: modifiers.shift, alt: modifiers.alt }
     }
 
@@ -289,7 +295,9 @@ mod tests {
     fn letters_go_by_their_place_and_keys_can_be_replaced() {
         // The key at the place of W says Z on a French keyboard.
         let keys = Keys::default();
-        assert_eq!(keys.held(Key::Z, Key::W), None, "but Z stays where it is written");
+        assert_eq!(keys.held(Key::Z, Key::W), Some("zoom-in"));
+        let german = Chord::pressed(Key::Z, Key::Y, Modifiers::NONE);
+        assert!(german.is(Chord::read("Z").unwrap()));
         assert_eq!(keys.held(Key::Q, Key::A), Some("pan-left"));
         let own = Keys::new(&BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned(), "nonsense".to_owned()])]));
         assert_eq!(own.shown("focus"), "Ctrl+E");

@@ -7,7 +7,7 @@ use trace_model::Picos;
 
 use super::Look;
 use super::svg::{Anchor, Svg, width_of};
-use crate::view::bands::{bars, group_of};
+use crate::view::bands::{Bars, group_of};
 use crate::view::trace::OpenTrace;
 
 /// Space for the axis.
@@ -16,18 +16,15 @@ const LEFT: f32 = 76.0;
 const TOP: f32 = 58.0;
 /// Space below the bars.
 const BOTTOM: f32 = 30.0;
-/// Most bars: more would be narrower than a pixel.
-const MOST: usize = 400;
 
-/// The first steps of a trace. The error says why there are none.
+/// The steps of a trace; of many, the longest of each few. The error says why there are none.
 pub fn steps(trace: &OpenTrace, look: Look) -> Result<String, String> {
     let report = trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     if report.steps.is_empty() {
         return Err(report.why.join("; "));
     }
     let divided = trace.session.report::<StepParts>(Scope::WholeTrace).ok();
-    let (mut bars, cut) = bars(&report, divided.as_deref());
-    bars.truncate(MOST);
+    let Bars { bars, cut_ps: cut, .. } = Bars::new(&report, divided.as_deref());
     let palette = look.palette();
     let mut svg = Svg::new(look.width, look.height, palette.panel);
     let note = report.time.as_ref().map_or_else(String::new, |time| {

@@ -1,7 +1,9 @@
 //! Steps as bands across all tracks.
 
+use std::collections::BTreeMap;
+
 use analysis::OpGroup;
-use analysis::step_parts::{Part, StepPartsReport};
+use analysis::step_parts::{DividedStep, Part, StepPartsReport};
 use analysis::steps::StepsReport;
 use trace_model::TimeRange;
 
@@ -69,28 +71,45 @@ pub struct Bar {
     pub is_counted: bool,
 }
 
-/// Steps as bars, and the height at which they are cut: a step that compiles for
-/// seconds must not flatten all others.
-pub fn bars(steps: &StepsReport, divided: Option<&StepPartsReport>) -> (Vec<Bar>, i64) {
-    let parts_of = |number: u32| {
-        let step = divided?.steps.iter().find(|step| step.step == number)?;
-        let parts = step.critical()?.parts;
-        Some(Part::ALL.into_iter().map(|part| (part, parts.get(part))).filter(|&(_, ps)| ps > 0).collect())
-    };
-    let bars: Vec<Bar> = steps
-        .steps
-        .iter()
-        .map(|step| Bar {
-            number: step.number,
-            time_ps: step.time_ps,
-            parts: parts_of(step.number).unwrap_or_default(),
-            is_counted: !(step.is_partial || step.is_warmup),
-        })
-        .collect();
-    let highest = |counted: bool| bars.iter().filter(|bar| bar.is_counted || !counted).map(|bar| bar.time_ps).max();
-    let cut = highest(true).map_or(i64::MAX, |ps| ps.saturating_mul(2));
-    let cut = cut.min(highest(false).unwrap_or(1)).max(1);
-    (bars, cut)
+/// Most bars of a plot.
+const MOST_BARS: usize = 400;
+
+/// Steps as bars.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bars {
+    /// In the order of time.
+    pub bars: Vec<Bar>,
+    /// The height at which they are cut: a step that compiles for seconds must not
+    /// flatten all others.
+    pub cut_ps: i64,
+    /// How many steps a bar stands for; it is the longest of them.
+    pub each: usize,
+}
+
+impl Bars {
+    /// Of all steps, by the parts of those that are divided.
+    pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
+        let divided = divided.map_or(&[][..], |report| &report.steps);
+        let parts: BTreeMap<u32, &DividedStep> = divided.iter().map(|step| (step.step, step)).collect();
+        let parts_of = |number: u32| {
+            let parts = parts.get(&number)?.critical()?.parts;
+            Some(Part::ALL.into_iter().map(|part| (part, parts.get(part))).filter(|&(_, ps)| ps > 0).collect())
+        };
+        let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
+        let longest = steps.steps.chunks(each).filter_map(|chunk| chunk.iter().max_by_key(|step| step.time_ps));
+        let bars: Vec<Bar> = longest
+            .map(|step| Bar {
+                number: step.number,
+                time_ps: step.time_ps,
+                parts: parts_of(step.number).unwrap_or_default(),
+                is_counted: !(step.is_partial || step.is_warmup),
+            })
+            .collect();
+        let highest = |counted: bool| bars.iter().filter(|bar| bar.is_counted || !counted).map(|bar| bar.time_ps).max();
+        let cut = highest(true).map_or(i64::MAX, |ps| ps.saturating_mul(2));
+        let cut_ps = cut.min(highest(false).unwrap_or(1)).max(1);
+        Self { bars, cut_ps, each }
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod density;
 pub mod histogram;
 mod history;
 pub mod layout;
+pub mod optree;
 pub mod palette;
 pub mod search;
 pub mod state;

@@ -15,6 +15,8 @@ use analysis::Unit;
 
 /// Longest text of an argument that is shown in its line.
 const LONG: usize = 300;
+/// Letters of a name in the heading; the buttons beside it need their room.
+const NAME_LETTERS: usize = 56;
 const STATIC: &str = "static: by the compiler's cost model, for one execution";
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 
@@ -63,7 +65,9 @@ pub fn details_ui(
 fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(slice.name()).heading().strong());
+        let short: String = slice.name().chars().take(NAME_LETTERS).collect();
+        let short = if short.len() < slice.name().len() { format!("{short}…") } else { short };
+        ui.label(RichText::new(short).heading().strong()).on_hover_text(slice.name());
         if let Some(op) = slice.op() {
             let group = trace.classes.class(op).group;
             badge(ui, group.title(), Theme::current(ui).group(group));

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use super::tables::{Browser, tables_ui};
-use super::{hints, overview, roofline, steps};
+use super::{hints, optree, overview, roofline, steps};
 use crate::gui::Command;
 use crate::gui::reports::Reports;
 use crate::view::state::{ViewCommand, ViewState};
@@ -17,6 +17,8 @@ pub struct Memory {
     pub tables: Browser,
     hints: hints::Cards,
     roofline: roofline::Plot,
+    steps: steps::Made,
+    trees: optree::Trees,
 }
 
 /// Everything that a panel may look at.
@@ -59,16 +61,17 @@ pub fn dock_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Memory, out: &mut Vec
     });
     ui.separator();
     match sight.state.tab.as_str() {
-        "overview" => overview::overview_ui(ui, sight, &mut view),
+        "overview" => overview::overview_ui(ui, sight, &mut memory.steps, &mut view),
         "hints" => hints::hints_ui(ui, sight, &mut memory.hints, &mut view),
         "roofline" => {
             roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);
         }
         "steps" => {
-            steps::steps_ui(ui, sight, &mut view);
+            steps::steps_ui(ui, sight, &mut memory.steps, &mut view);
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);
         }
+        "ops" if optree::choice_ui(ui, &mut memory.trees) => optree::tree_ui(ui, sight, &mut memory.trees, &mut view),
         _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
     }
     out.extend(view.into_iter().map(Command::from));

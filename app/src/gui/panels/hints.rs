@@ -98,15 +98,14 @@ fn card_ui(
         });
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
-            let lit = spotlight(trace, hint);
-            let can_show = lit.is_some() || !hint.focus.is_empty();
+            let can_show = !hint.ops.is_empty() || !hint.focus.is_empty();
             let show = egui::Button::new("Show evidence");
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
                 egui::WidgetInfo::labeled(egui::Role::Button, can_show, format!("Show evidence of {}", hint.id))
             });
             if response.on_hover_text("Zoom the timeline to it and light up its ops").clicked() {
-                out.extend(evidence_commands(trace, hint, lit));
+                out.extend(evidence_commands(trace, hint));
             }
             let label = if *open { "Less" } else { "Why and how" };
             if ui.button(label).clicked() {
@@ -263,7 +262,8 @@ fn spotlight(trace: &OpenTrace, hint: &Hint) -> Option<Spotlight> {
     (!labels.is_empty()).then(|| Spotlight { title: format!("{} {}", hint.id, hint.title), labels })
 }
 
-fn evidence_commands(trace: &OpenTrace, hint: &Hint, lit: Option<Spotlight>) -> Vec<ViewCommand> {
+fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
+    let lit = spotlight(trace, hint);
     let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
     let slice = hint.focus.first().copied().or_else(|| longest(&trace.model, &first?));
     slice.map(ViewCommand::GoTo).into_iter().chain(lit.map(|lit| ViewCommand::LightUp(Some(lit)))).collect()

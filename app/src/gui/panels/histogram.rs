@@ -15,7 +15,7 @@ const SIZE: egui::Vec2 = vec2(250.0, 74.0);
 pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) {
     let theme = Theme::current(ui);
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else { return };
-    ui.label(RichText::new("All of this name").small().strong().color(theme.text_weak));
+    ui.label(RichText::new("How long this takes").small().strong().color(theme.text_weak));
     let times = |ps: i64| Picos::from_ps(ps).to_string();
     ui.label(format!("{} slices, {} together", group_digits(histogram.count as u64), times(histogram.total)));
     if histogram.count < 2 {

@@ -4,7 +4,7 @@ use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 
 use crate::gui::theme::Theme;
 use crate::view::palette::ColorKey;
-use crate::view::state::{ColorBy, Layer, MouseMode, ViewCommand, ViewState};
+use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
 /// The kinds of work that occur in the trace, and the choices of how it is drawn.
@@ -32,19 +32,6 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, out: &mut Ve
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            for (layer, label) in Layer::ALL.into_iter().rev() {
-                if ui.selectable_label(state.draws(layer), RichText::new(label).small()).clicked() {
-                    out.push(ViewCommand::ShowLayer(layer, !state.draws(layer)));
-                }
-            }
-            ui.separator();
-            for (mode, label) in MouseMode::ALL.into_iter().rev() {
-                if ui.selectable_label(state.mouse == mode, RichText::new(label).small()).clicked() {
-                    out.push(ViewCommand::Mouse(mode));
-                }
-            }
-            ui.label(RichText::new("Drag").small().weak());
-            ui.separator();
             for (by, label) in ColorBy::ALL.into_iter().rev() {
                 if ui.selectable_label(state.color_by == by, RichText::new(label).small()).clicked() {
                     out.push(ViewCommand::Color(by));

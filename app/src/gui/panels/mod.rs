@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod legend;
 pub mod notes;
 pub mod number;
+pub mod optree;
 pub mod overview;
 pub mod palette;
 pub mod roofline;

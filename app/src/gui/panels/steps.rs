@@ -10,14 +10,21 @@ use super::dock::{Sight, computing_ui};
 use super::legend::swatch_ui;
 use super::overview::section_ui;
 use crate::gui::theme::Theme;
-use crate::view::bands::{Bar, bars, group_of};
+use crate::view::bands::{Bar, Bars, group_of};
 use crate::view::state::ViewCommand;
 
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;
 
+/// What was made of the reports.
+#[derive(Default)]
+pub struct Made {
+    bars: Option<Bars>,
+    is_divided: bool,
+}
+
 /// Step times in the order of the trace; a click shows the step.
-pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
     let report = match sight.reports.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
         Ok(Some(report)) => {
@@ -44,9 +51,15 @@ pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
     });
     section_ui(ui, "Steps", &note);
     let divided = sight.reports.get::<StepParts>().ok().flatten();
-    let (bars, cut) = bars(report, divided);
-    plot_ui(ui, report, &bars, cut, out);
-    legend_ui(ui, &bars);
+    if made.bars.is_none() || made.is_divided != divided.is_some() {
+        *made = Made { bars: Some(Bars::new(report, divided)), is_divided: divided.is_some() };
+    }
+    let Some(bars) = &made.bars else { return };
+    plot_ui(ui, report, bars, out);
+    legend_ui(ui, &bars.bars);
+    if bars.each > 1 {
+        ui.label(RichText::new(format!("Each bar is the longest of {} steps.", bars.each)).small().weak());
+    }
     ui.add(egui::Label::new(RichText::new(format!("From: {}", report.marker)).small().weak()).truncate())
         .on_hover_text(report.why.join("\n"));
 }
@@ -70,8 +83,10 @@ fn mark_step(top: f64) -> f64 {
     [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&step| step >= wanted).unwrap_or(wanted)
 }
 
-fn plot_ui(ui: &mut Ui, report: &StepsReport, bars: &[Bar], cut: i64, out: &mut Vec<ViewCommand>) {
+fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
+    let Bars { bars, cut_ps: cut, each } = made;
+    let (cut, each) = (*cut, *each);
     let top = cut as f64;
     let step = mark_step(top);
     let plot = Plot::new("step times")
@@ -97,7 +112,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, bars: &[Bar], cut: i64, out: &mut 
             marks.map(|at| egui_plot::GridMark { value: at as f64 * step, step_size: step }).collect()
         });
     let shown = plot.show(ui, |plot| {
-        for chart in charts(bars, cut, theme) {
+        for chart in charts(made, theme) {
             plot.bar_chart(chart);
         }
         for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
@@ -112,7 +127,10 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, bars: &[Bar], cut: i64, out: &mut 
         plot.pointer_coordinate().map(|at| at.x.round() as i64)
     });
     let number = shown.inner;
-    let step = number.and_then(|x| report.steps.iter().find(|step| i64::from(step.number) == x));
+    let reach = (each as i64 - 1) / 2;
+    let near = |x: i64| bars.iter().find(|bar| (i64::from(bar.number) - x).abs() <= reach);
+    let bar = number.and_then(near);
+    let step = bar.and_then(|bar| report.steps.iter().find(|step| step.number == bar.number));
     let response = shown.response;
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Step times"));
     let Some(step) = step else { return };
@@ -121,27 +139,27 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, bars: &[Bar], cut: i64, out: &mut 
     {
         out.push(ViewCommand::Show(range));
     }
-    let bar = bars.iter().find(|bar| bar.number == step.number);
     response.on_hover_ui_at_pointer(|ui| step_ui(ui, step, bar));
 }
 
 /// A chart a part, so that each has its colour.
-fn charts(bars: &[Bar], cut: i64, theme: &Theme) -> Vec<BarChart> {
+fn charts(made: &Bars, theme: &Theme) -> Vec<BarChart> {
+    let (cut, width) = (made.cut_ps, 0.86 * made.each as f64);
     let mut by_part: Vec<Vec<PlotBar>> = Part::ALL.iter().map(|_| Vec::new()).collect();
     let mut plain = Vec::new();
-    for bar in bars {
+    for bar in &made.bars {
         let x = f64::from(bar.number);
         let dim = if bar.is_counted { 1.0 } else { 0.45 };
         if bar.parts.is_empty() {
             let fill = theme.accent.gamma_multiply(dim);
-            plain.push(PlotBar::new(x, bar.time_ps.min(cut) as f64).width(0.86).fill(fill).stroke(egui::Stroke::NONE));
+            plain.push(PlotBar::new(x, bar.time_ps.min(cut) as f64).width(width).fill(fill).stroke(egui::Stroke::NONE));
         }
         let mut from = 0_i64;
         for &(part, ps) in &bar.parts {
             let to = from.saturating_add(ps).min(cut);
             if to > from {
                 let fill = theme.group(group_of(part)).gamma_multiply(dim);
-                let piece = PlotBar::new(x, (to - from) as f64).base_offset(from as f64).width(0.86);
+                let piece = PlotBar::new(x, (to - from) as f64).base_offset(from as f64).width(width);
                 if let Some(at) = Part::ALL.iter().position(|other| *other == part) {
                     by_part[at].push(piece.fill(fill).stroke(egui::Stroke::NONE));
                 }

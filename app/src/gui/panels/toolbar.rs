@@ -5,7 +5,7 @@ use egui::{Align, Button, Layout, Panel as EguiPanel, RichText, Ui};
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::{Command, theme::theme_of};
-use crate::view::state::{Panel, ViewCommand, ViewState};
+use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
 /// Opening, where one is, and what is shown.
@@ -104,13 +104,37 @@ fn view_ui(ui: &mut Ui, state: &ViewState, out: &mut Vec<Command>) {
         ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was (Alt+Left, Backspace)"),
         ("Forth", ViewCommand::Redo, state.can_redo(), "Alt+Right"),
         ("Fit", ViewCommand::Fit, true, "Show the whole trace (0)"),
-        ("Fold all", ViewCommand::FoldAll(true), true, "Show only the top lane of every track"),
-        ("Unfold all", ViewCommand::FoldAll(false), true, "Show every lane of every track"),
     ] {
         if ui.add_enabled(enabled, Button::new(label)).on_hover_text(hint).clicked() {
             out.push(command.into());
         }
     }
+    ui.menu_button("View", |ui| {
+        for (label, command) in [
+            ("Fold all tracks", ViewCommand::FoldAll(true)),
+            ("Unfold all tracks", ViewCommand::FoldAll(false)),
+            ("Show all hidden tracks", ViewCommand::ShowAllTracks),
+        ] {
+            if ui.button(label).clicked() {
+                out.push(command.into());
+                ui.close();
+            }
+        }
+        ui.separator();
+        for (layer, label) in Layer::ALL {
+            let mut draws = state.draws(layer);
+            if ui.checkbox(&mut draws, label).changed() {
+                out.push(ViewCommand::ShowLayer(layer, draws).into());
+            }
+        }
+        ui.separator();
+        ui.weak("Dragging");
+        for (mode, label) in MouseMode::ALL {
+            if ui.radio(state.mouse == mode, label).clicked() {
+                out.push(ViewCommand::Mouse(mode).into());
+            }
+        }
+    });
 }
 
 fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<Command>) {

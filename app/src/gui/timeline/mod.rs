@@ -11,6 +11,8 @@ pub mod paint;
 mod reveal;
 mod tooltip;
 
+use std::sync::LazyLock;
+
 use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp};
 
@@ -35,6 +37,9 @@ const BELOW: f32 = 48.0;
 
 /// Tiles computed in one frame: some 3 ms where memory is slowest.
 const NEW_TILES: usize = 20;
+
+/// Where nobody says which.
+static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
 
 /// What the timeline remembers from frame to frame: nothing that matters.
 #[derive(Default)]
@@ -187,7 +192,6 @@ impl Timeline {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Timeline"));
         let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
-        let none = Keys::default();
         let touch = input::Touch {
             canvas: &response,
             ruler: &ruler,
@@ -197,7 +201,7 @@ impl Timeline {
             list: &self.list,
             trace,
             wheel_zooms: known.wheel_zooms,
-            keys: known.keys.unwrap_or(&none),
+            keys: known.keys.unwrap_or(&USUAL_KEYS),
         };
         self.hands.read(ui, &touch, state, out);
         self.pin_by_key(ui, trace, state, areas, out);

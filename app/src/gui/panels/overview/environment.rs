@@ -1,14 +1,17 @@
 //! What ran where, how far the capture can be trusted, and what to do first.
 
+use analysis::Unit;
 use analysis::doctor::Doctor;
 use analysis::hints::Hints;
-use analysis::roofline::Roofline;
+use analysis::ops::Ops;
+use analysis::peaks::PeakSource;
 use egui::{Grid, RichText, Ui};
 use trace_model::{Picos, Severity};
 
 use super::section_ui;
 use crate::gui::panels::dock::Sight;
 use crate::gui::panels::hints::{badge, severity_color};
+use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
 
@@ -87,10 +90,21 @@ pub fn environment_ui(ui: &mut Ui, sight: Sight<'_>) {
                 row("File", format!("{} ({}){host}", source.name, source.format), &source.cannot_know.join("\n"));
             }
         }
-        if let Ok(Some(roofline)) = sight.reports.get::<Roofline>() {
-            let peaks = &roofline.peaks;
-            let device = peaks.device_type.clone().unwrap_or_else(|| "of unknown type".to_owned());
-            row("Device", format!("{} × {device}", roofline.devices.len()), "");
+        if let Ok(Some(ops)) = sight.reports.get::<Ops>() {
+            let device = ops.peaks.device_type.clone().unwrap_or_else(|| "of unknown type".to_owned());
+            row("Devices", format!("{} × {device}", ops.cores.len()), "");
+            for (title, peak, unit) in
+                [("Peak", ops.peaks.flops, Unit::FlopPerSecond), ("Peak of HBM", ops.peaks.hbm, Unit::BytesPerSecond)]
+            {
+                if let Some(peak) = peak {
+                    let from = match peak.source {
+                        PeakSource::Recorded => "recorded in the capture",
+                        PeakSource::Assumed => "of the chip that you named",
+                        PeakSource::Published => "published for the chip that the capture names",
+                    };
+                    row(title, format!("{}, {from}", number(peak.per_second, unit)), "of one device");
+                }
+            }
         }
         let programs = sight.trace.model.programs().len();
         row("Programs", programs.to_string(), "compiled programs that the trace names");

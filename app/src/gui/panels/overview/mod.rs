@@ -16,14 +16,14 @@ use crate::view::state::ViewCommand;
 use crate::view::tree::group_digits;
 
 /// The panel.
-pub fn overview_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+pub fn overview_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut steps::Made, out: &mut Vec<ViewCommand>) {
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(6.0);
         headline::verdict_ui(ui, sight);
         environment::health_ui(ui, sight, out);
         headline::metrics_ui(ui, sight);
         environment::hints_ui(ui, sight, out);
-        steps::steps_ui(ui, sight, out);
+        steps::steps_ui(ui, sight, made, out);
         breakdown::breakdown_ui(ui, sight);
         top_ops::top_ops_ui(ui, sight, out);
         environment::environment_ui(ui, sight);

@@ -1,0 +1,146 @@
+//! Ops as a tree, beside their table.
+
+use analysis::ops::{Ops, OpsReport};
+use egui::{Align2, CursorIcon, FontId, Id, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::Picos;
+
+use super::dock::{Sight, computing_ui};
+use super::number::number;
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
+use crate::view::optree::{Branch, OpNode, tree};
+use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::target::longest;
+use analysis::Unit;
+
+/// Height of a row.
+const ROW: f32 = 20.0;
+/// Children shown of one branch; the rest is of no weight.
+const MOST: usize = 200;
+/// Right edges of the columns of numbers, from the right edge of the tree.
+const COLUMNS: [(f32, &str, &str); 4] = [
+    (6.0, "of limit", "Least time that the limits allow over time, of the ops of which it is known"),
+    (70.0, "of all", "Self time as a share of all ops' self time, idle time left out"),
+    (134.0, "self time", "Time of all executions without ops inside"),
+    (214.0, "runs", "Executions"),
+];
+
+/// Which tree is shown, if any.
+#[derive(Default)]
+pub struct Trees {
+    by: Option<Branch>,
+    made: Option<(Branch, OpNode)>,
+}
+
+/// The choice between table and trees; true where a tree is shown.
+pub fn choice_ui(ui: &mut Ui, trees: &mut Trees) -> bool {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        if ui.selectable_label(trees.by.is_none(), "Tables").clicked() {
+            trees.by = None;
+        }
+        for (by, word) in Branch::ALL {
+            if ui.selectable_label(trees.by == Some(by), word).clicked() {
+                trees.by = Some(by);
+            }
+        }
+    });
+    trees.by.is_some()
+}
+
+/// The tree.
+pub fn tree_ui(ui: &mut Ui, sight: Sight<'_>, trees: &mut Trees, out: &mut Vec<ViewCommand>) {
+    let report: &OpsReport = match sight.reports.get::<Ops>() {
+        Ok(Some(report)) => report,
+        Ok(None) => return computing_ui(ui),
+        Err(reason) => return drop(ui.label(reason)),
+    };
+    let Some(by) = trees.by else { return };
+    if trees.made.as_ref().is_none_or(|(made, _)| *made != by) {
+        trees.made = Some((by, tree(&report.rows, by)));
+    }
+    let Some((_, root)) = &trees.made else { return };
+    let theme = Theme::current(ui);
+    let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
+    for (offset, title, _) in COLUMNS {
+        let at = pos2(heading.right() - offset, heading.center().y);
+        ui.painter().text(at, Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
+    }
+    ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for child in root.children.iter().take(MOST) {
+            node_ui(ui, sight, child, root.self_time_ps, 0, Id::unique(("op tree", by as u8)), out);
+        }
+    });
+}
+
+fn node_ui(
+    ui: &mut Ui,
+    sight: Sight<'_>,
+    node: &OpNode,
+    whole: i64,
+    depth: usize,
+    around: Id,
+    out: &mut Vec<ViewCommand>,
+) {
+    let id = around.with(&node.title);
+    let has_children = !node.children.is_empty();
+    let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+    let clicked = row_ui(ui, node, whole, depth, open);
+    if clicked && has_children {
+        open = !open;
+        ui.data_mut(|data| data.insert_temp(id, open));
+    }
+    if clicked {
+        let labels = sight.trace.labels_of(&node.ops);
+        if !has_children {
+            out.extend(longest(&sight.trace.model, &labels).map(ViewCommand::GoTo));
+        }
+        out.push(ViewCommand::LightUp(Some(Spotlight { title: node.title.clone(), labels })));
+    }
+    if open {
+        for child in node.children.iter().take(MOST) {
+            node_ui(ui, sight, child, whole, depth + 1, id, out);
+        }
+    }
+}
+
+/// One branch or op; true where it was clicked.
+fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> bool {
+    let theme = Theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Ops of {}", node.title)));
+    let painter = ui.painter_at(rect);
+    if response.hovered() {
+        painter.rect_filled(rect, 2.0, theme.raised);
+    }
+    let x = rect.left() + 6.0 + 14.0 * depth as f32;
+    let y = rect.center().y;
+    if node.children.is_empty() {
+        let swatch = egui::Rect::from_center_size(pos2(x + 5.0, y), vec2(9.0, 9.0));
+        painter.rect_filled(swatch, 2.0, theme.group(node.group));
+    } else {
+        fold_mark(&painter, pos2(x + 5.0, y), !open, theme.group(node.group));
+    }
+    let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
+    let texts = [
+        node.efficiency_percent().map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
+        number(share, Unit::Percent),
+        Picos::from_ps(node.self_time_ps).to_string(),
+        number(node.occurrences as f64, Unit::Count),
+    ];
+    let font = FontId::proportional(12.0);
+    let room = rect.width() - 262.0 - (x - rect.left());
+    elided_middle(&painter, pos2(x + 16.0, y), &node.title, room.max(40.0), &font, theme.text);
+    for ((offset, ..), text) in COLUMNS.into_iter().zip(texts) {
+        let at = pos2(rect.right() - offset, y);
+        elided(&painter, at, Align2::RIGHT_CENTER, &text, 90.0, &font, theme.text);
+    }
+    let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
+        ui.label(&node.title);
+        for (_, title, about) in COLUMNS.into_iter().rev() {
+            ui.weak(format!("{title}: {about}"));
+        }
+    });
+    response.clicked()
+}

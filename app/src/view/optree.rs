@@ -1,0 +1,194 @@
+//! Ops as a tree: by program, category or place in the source, with sums.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::OpGroup;
+use analysis::ops::OpRow;
+use trace_model::OpId;
+
+/// What branches stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branch {
+    /// Programs, then categories.
+    Program,
+    /// Categories.
+    Category,
+    /// Files, then lines.
+    Source,
+    /// Parts of the name that the framework gave: modules of the model.
+    Scope,
+}
+
+impl Branch {
+    /// All, with a word for each.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Program, "by program"),
+        (Self::Category, "by category"),
+        (Self::Source, "by source"),
+        (Self::Scope, "by framework name"),
+    ];
+}
+
+/// A branch or an op.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpNode {
+    /// Program, category, file, op.
+    pub title: String,
+    /// Of all ops in it.
+    pub self_time_ps: i64,
+    /// Of all ops in it.
+    pub occurrences: u64,
+    /// Least time that the limits allow, of ops of which it is known.
+    pub ideal_ps: f64,
+    /// Self time of the ops of which it is known.
+    pub known_ps: i64,
+    /// The ops in it.
+    pub ops: BTreeSet<OpId>,
+    /// Kind of work that takes most of it.
+    pub group: OpGroup,
+    /// Branches and ops, those of most self time first.
+    pub children: Vec<OpNode>,
+}
+
+impl OpNode {
+    /// How near its ops come to their limits: least time over time, of those of which it is known.
+    pub fn efficiency_percent(&self) -> Option<f64> {
+        (self.known_ps > 0).then(|| self.ideal_ps * 100.0 / self.known_ps as f64)
+    }
+
+    fn branch(title: String) -> Self {
+        Self {
+            title,
+            self_time_ps: 0,
+            occurrences: 0,
+            ideal_ps: 0.0,
+            known_ps: 0,
+            ops: BTreeSet::new(),
+            group: OpGroup::Other,
+            children: Vec::new(),
+        }
+    }
+
+    fn leaf(row: &OpRow) -> Self {
+        let known = row.efficiency_percent.filter(|percent| percent.is_finite());
+        Self {
+            self_time_ps: row.self_time_ps,
+            occurrences: row.occurrences,
+            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
+            known_ps: known.map_or(0, |_| row.self_time_ps),
+            ops: row.op.into_iter().collect(),
+            group: row.group,
+            ..Self::branch(row.name.clone())
+        }
+    }
+
+    fn sum_up(&mut self) {
+        let mut by_group: BTreeMap<usize, i64> = BTreeMap::new();
+        for child in &mut self.children {
+            if !child.children.is_empty() {
+                child.sum_up();
+            }
+            self.self_time_ps = self.self_time_ps.saturating_add(child.self_time_ps);
+            self.occurrences += child.occurrences;
+            self.ideal_ps += child.ideal_ps;
+            self.known_ps = self.known_ps.saturating_add(child.known_ps);
+            self.ops.extend(child.ops.iter().copied());
+            let index = OpGroup::ALL.iter().position(|group| *group == child.group).unwrap_or(0);
+            *by_group.entry(index).or_default() += child.self_time_ps;
+        }
+        self.group = by_group.into_iter().max_by_key(|&(_, ps)| ps).map_or(OpGroup::Other, |(i, _)| OpGroup::ALL[i]);
+        self.children.sort_by(|a, b| b.self_time_ps.cmp(&a.self_time_ps).then_with(|| a.title.cmp(&b.title)));
+    }
+}
+
+/// The tree; its root stands for all ops.
+pub fn tree(rows: &[OpRow], by: Branch) -> OpNode {
+    let mut root = Builder::default();
+    for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
+        let mut at = &mut root;
+        for part in path(row, by) {
+            at = at.branches.entry(part).or_default();
+        }
+        at.leaves.push(OpNode::leaf(row));
+    }
+    let mut root = root.finish("All ops".to_owned());
+    root.sum_up();
+    root
+}
+
+#[derive(Default)]
+struct Builder {
+    branches: BTreeMap<String, Builder>,
+    leaves: Vec<OpNode>,
+}
+
+impl Builder {
+    fn finish(self, title: String) -> OpNode {
+        let branches = self.branches.into_iter().map(|(title, branch)| branch.finish(title));
+        let children = branches.chain(self.leaves).collect();
+        OpNode { children, ..OpNode::branch(title) }
+    }
+}
+
+/// The branches around an op, outermost first.
+fn path(row: &OpRow, by: Branch) -> Vec<String> {
+    /// Deeper names of frameworks are of no use to anybody.
+    const DEEPEST: usize = 8;
+    let none = |what: &str| vec![format!("(no {what})")];
+    match by {
+        Branch::Program => vec![row.program.clone(), row.category.clone()],
+        Branch::Category => vec![row.category.clone()],
+        Branch::Source => match row.source.as_deref() {
+            None | Some("") => none("source"),
+            Some(source) => match source.rsplit_once(':') {
+                Some((file, line)) => vec![file.to_owned(), format!("line {line}")],
+                None => vec![source.to_owned()],
+            },
+        },
+        Branch::Scope => match row.framework_name.as_deref() {
+            None | Some("") => none("framework name"),
+            Some(name) => {
+                let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
+                let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
+                modules.iter().take(DEEPEST).map(|part| (*part).to_owned()).collect()
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+    use analysis::ops::Ops;
+    use analysis::{Options, Scope};
+    use sample_traces::text_trace;
+
+    #[test]
+    fn sums_of_branches_are_those_of_their_ops() {
+        let trace = text_trace(
+            "
+            @column 1us
+            modules: MMMMMMMMM
+            ops    : AAfffBBBc
+
+            M = jit_step(7)
+            A = add.3 [loop fusion]
+            f = fusion.1 [convolution fusion] flops=2e9 hbm_read=4096
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let whole: i64 = report.rows.iter().map(|row| row.self_time_ps).sum();
+        for (by, _) in Branch::ALL {
+            let tree = tree(&report.rows, by);
+            assert_eq!(tree.self_time_ps, whole, "{by:?}");
+            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op.is_some()).count());
+            assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
+        }
+        let by_category = tree(&report.rows, Branch::Category);
+        let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
+        assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
+        assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
+    }
+}
