@@ -283,7 +283,11 @@ fn a_row_of_a_table_leads_to_the_timeline_and_lights_it_up() {
     window.get_by_label("Lit up");
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert!(state(&window).spotlight.is_none());
-    window.get_by_label("Sort by Op");
+    for _ in 0..2 {
+        window.get_by_label("Sort by Self time").click();
+        window.run_steps(3);
+    }
+    window.get_by_label("Row fusion.1");
 }
 
 #[test]

@@ -196,7 +196,15 @@ impl Chord {
                 text.push_str(name);
             }
         }
-        text + self.key.symbol_or_name()
+        text + match self.key {
+            Key::ArrowLeft => "←",
+            Key::ArrowRight => "→",
+            Key::ArrowUp => "↑",
+            Key::ArrowDown => "↓",
+            // Not every font has the other signs.
+            key if key.symbol_or_name().is_ascii() => key.symbol_or_name(),
+            key => key.name(),
+        }
     }
 }
 

@@ -80,6 +80,12 @@ impl Workspace {
             // From the details of an op to its row.
             self.memory.tables.find(tab, Ops::ID, self.trace.model.slice(slice).name());
         }
+        if let ViewCommand::Search(text) = command
+            && self.typed.trim() != text
+        {
+            // Not typed: a picture or a session wants it.
+            self.typed.clone_from(text);
+        }
         self.state.apply(command, &self.trace.model);
     }
 

@@ -37,6 +37,14 @@ pub fn area_ui(
         ui.label(RichText::new(format!("Marked: {}", mark.dur())).heading().strong())
             .on_hover_text(format!("{} ps", mark.dur().ps()));
         ui.weak(format!("from {}", mark.start - trace.model.extent().start));
+        buttons_ui(ui, summary, out);
+    });
+    ui.horizontal(|ui| {
+        for (pivot, word) in Pivot::ALL {
+            if ui.selectable_label(choice.pivot == pivot, format!("by {word}")).clicked() {
+                choice.pivot = pivot;
+            }
+        }
         if let Some(summary) = summary.latest() {
             let union = trace_model::Picos::from_ps(summary.union_ps);
             let share = summary.union_ps as f64 * 100.0 / (mark.dur().ps() as f64).max(1.0);
@@ -47,31 +55,6 @@ pub fn area_ui(
             );
             ui.label(text).on_hover_text("Union: time that several slices share counts once");
         }
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.button("Close").on_hover_text("Esc").clicked() {
-                out.push(ViewCommand::Deselect.into());
-            }
-            if ui.button("Zoom to it").on_hover_text("F").clicked() {
-                out.push(ViewCommand::Focus.into());
-            }
-            if ui.button("Note").on_hover_text("Keep it (Shift+M)").clicked() {
-                out.push(ViewCommand::MarkSelection(true).into());
-            }
-            if let Some(summary) = summary.latest() {
-                if ui.button("Copy CSV").clicked() {
-                    ui.ctx().copy_text(csv(&summary.table));
-                }
-                if ui.button("Save CSV…").clicked() {
-                    out.push(Command::Save(Save { name: "area.csv".to_owned(), text: csv(&summary.table) }));
-                }
-            }
-            for (pivot, word) in Pivot::ALL.into_iter().rev() {
-                if ui.selectable_label(choice.pivot == pivot, word).clicked() {
-                    choice.pivot = pivot;
-                }
-            }
-            ui.weak("by");
-        });
     });
     ui.separator();
     match summary {
@@ -81,6 +64,28 @@ pub fn area_ui(
             Some(summary) => rows_ui(ui, trace, summary, choice, out),
         },
     }
+}
+
+fn buttons_ui(ui: &mut Ui, summary: &Memo<Summary>, out: &mut Vec<Command>) {
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        if ui.button("Close").on_hover_text("Esc").clicked() {
+            out.push(ViewCommand::Deselect.into());
+        }
+        if ui.button("Zoom to it").on_hover_text("F").clicked() {
+            out.push(ViewCommand::Focus.into());
+        }
+        if ui.button("Note").on_hover_text("Keep it (Shift+M)").clicked() {
+            out.push(ViewCommand::MarkSelection(true).into());
+        }
+        if let Some(summary) = summary.latest() {
+            if ui.button("Copy CSV").clicked() {
+                ui.ctx().copy_text(csv(&summary.table));
+            }
+            if ui.button("Save CSV…").clicked() {
+                out.push(Command::Save(Save { name: "area.csv".to_owned(), text: csv(&summary.table) }));
+            }
+        }
+    });
 }
 
 fn rows_ui(ui: &mut Ui, trace: &OpenTrace, summary: &Summary, choice: &mut Choice, out: &mut Vec<Command>) {

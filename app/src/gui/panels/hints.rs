@@ -59,8 +59,8 @@ fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut C
         }
         ui.label(RichText::new(text).small().color(theme.text_weak));
     }
-    for (place, hint) in report.hints.iter().enumerate() {
-        let open = cards.open.entry(hint.id).or_insert(place == 0);
+    for hint in &report.hints {
+        let open = cards.open.entry(hint.id).or_insert(false);
         card_ui(ui, trace, hint, report, open, out);
     }
     silent_ui(ui, report);
@@ -94,7 +94,7 @@ fn card_ui(
         ui.add_space(2.0);
         ui.horizontal_top(|ui| {
             ui.label(RichText::new("Do").strong().color(theme.accent));
-            ui.add(egui::Label::new(RichText::new(&hint.action).color(theme.text_strong)).wrap());
+            ui.add(egui::Label::new(RichText::new(hint.action.replace('`', "")).color(theme.text_strong)).wrap());
         });
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
@@ -161,7 +161,7 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
         return;
     }
     let theme = Theme::current(ui);
-    let shown = if open { hint.ops.len().min(20) } else { OPS_SHOWN };
+    let shown = if open { hint.ops.len().min(12) } else { OPS_SHOWN };
     for op in hint.ops.iter().take(shown) {
         ui.horizontal(|ui| {
             ui.add_space(4.0);
@@ -285,6 +285,8 @@ fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
     let shown = frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
+        // Buttons must stand out from a card that has their colour.
+        ui.visuals_mut().widgets.inactive.weak_bg_fill = theme.edge;
         content(ui);
     });
     let rect = shown.response.rect;

@@ -45,6 +45,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         .y_axis_label("FLOP/s of one device")
         .x_axis_formatter(|mark, _| decade(mark.value, ""))
         .y_axis_formatter(|mark, _| decade(mark.value, "FLOP/s"))
+        .show_grid(false)
         .x_grid_spacer(decades)
         .y_grid_spacer(decades)
         .y_axis_min_width(64.0)
@@ -56,12 +57,19 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         .include_y(range.y.0)
         .include_y(range.y.1);
     let shown = plot.show(ui, |plot| {
+        grid(plot, range, theme);
         for (name, ceiling, color) in ceilings(report, range, theme) {
-            let end = ceiling.last().copied();
+            // Slopes come together at the top: their names stand where they begin.
+            let is_flat = ceiling.first().zip(ceiling.last()).is_some_and(|(a, b)| a.y == b.y);
+            let (at, anchor) = if is_flat {
+                (ceiling.last().copied(), Align2::RIGHT_BOTTOM)
+            } else {
+                (ceiling.first().copied(), Align2::LEFT_BOTTOM)
+            };
             plot.line(Line::new(name.clone(), PlotPoints::Owned(ceiling)).color(color).width(2.0).allow_hover(false));
-            if let Some(end) = end {
+            if let Some(at) = at {
                 let text = RichText::new(name.clone()).small().color(color);
-                plot.text(Text::new(name, end, text).anchor(Align2::RIGHT_BOTTOM));
+                plot.text(Text::new(name, at, text).anchor(anchor));
             }
         }
         for dot in points.iter().rev() {
@@ -197,11 +205,24 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
         // Other memories have their own bytes: their slopes lie where HBM's would with the same traffic.
         let top = flat.unwrap_or(range.y.1);
         let from = range.x.0.max(range.y.0 - slope);
+        // Reading and writing lie near each other.
+        let is_write = matches!(limit, BoundBy::VmemWrite | BoundBy::CmemWrite);
+        let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
         let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(top - slope, top)];
         let color = if limit == BoundBy::Hbm { theme.text } else { theme.text_weak.gamma_multiply(0.6) };
         all.push((format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond)), line, color));
     }
     all
+}
+
+/// Faint lines at the decades: the ceilings are what matters.
+fn grid(plot: &mut egui_plot::PlotUi<'_>, range: Range, theme: &Theme) {
+    let decades = |(from, to): (f64, f64)| (from.ceil() as i32..=to.ceil() as i32).map(f64::from);
+    let vertical = decades(range.x).map(|x| vec![[x, range.y.0], [x, range.y.1]]);
+    let horizontal = decades(range.y).map(|y| vec![[range.x.0, y], [range.x.1, y]]);
+    for line in vertical.chain(horizontal) {
+        plot.line(Line::new("", line).color(theme.edge).width(0.5).allow_hover(false));
+    }
 }
 
 fn decades(input: egui_plot::GridInput) -> Vec<egui_plot::GridMark> {

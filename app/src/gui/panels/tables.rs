@@ -18,6 +18,9 @@ use crate::view::tabs::reports_of;
 use crate::view::target::Target;
 use crate::view::tree::group_digits;
 
+/// Reports whose first table is a summary: what is opened instead.
+const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
+
 /// Which table of each tab is open, and how tables are sorted.
 #[derive(Default)]
 pub struct Browser {
@@ -30,8 +33,9 @@ pub struct Browser {
 impl Browser {
     /// Opens a table with only the rows that hold `text`.
     pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
-        self.open.insert(tab.to_owned(), (report, 0));
-        text.clone_into(&mut self.sorted.entry((report, 0)).or_default().filter);
+        let number = FIRST.iter().find(|(id, _)| *id == report).map_or(0, |&(_, number)| number);
+        self.open.insert(tab.to_owned(), (report, number));
+        text.clone_into(&mut self.sorted.entry((report, number)).or_default().filter);
     }
 }
 
@@ -46,7 +50,8 @@ pub fn tables_ui(
     let reports = reports_of(&sight.state.tab);
     let first = reports.iter().find(|id| matches!(sight.reports.by_id(id), Ok(Some(_)))).or(reports.first());
     let Some(&first) = first else { return };
-    let open = browser.open.entry(sight.state.tab.clone()).or_insert((first, 0));
+    let start = FIRST.iter().find(|(id, _)| *id == first).map_or(0, |&(_, number)| number);
+    let open = browser.open.entry(sight.state.tab.clone()).or_insert((first, start));
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for &id in &reports {
@@ -120,9 +125,9 @@ fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
 
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, out: &mut Vec<Command>) {
     ui.horizontal(|ui| {
-        let label = ui.label("Filter rows");
-        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("text, or /regex/").desired_width(170.0);
-        ui.add(field).labelled_by(label.id);
+        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows: text or /regex/");
+        let response = ui.add(field.desired_width(190.0));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter rows"));
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             format!("{} rows", group_digits(all as u64))
