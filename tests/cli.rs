@@ -348,7 +348,7 @@ fn render_draws_without_a_window() {
     let out = dir.path().join("timeline.svg");
     let written = run(&["render", &trace, "--dark", "--size", "800x400", "-o", out.to_str().unwrap()]);
     assert_eq!((code(&written), stdout(&written)), (0, ""));
-    assert!(std::fs::read_to_string(&out).unwrap().contains("width=\"800\""));
+    assert!(fs::read_to_string(&out).unwrap().contains("width=\"800\""));
     let other = run(&["render", &trace, "-o", "picture.bmp"]);
     assert_eq!(code(&other), 2);
     assert!(stderr(&other).contains(".svg"));

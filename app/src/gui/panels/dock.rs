@@ -36,7 +36,6 @@ pub struct Sight<'a> {
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
         "overview" => vec!["verdict", "utilization", "devices", "doctor", "hints", "steps", "step_parts", "ops"],
-        "hints" => vec!["doctor", "hints"],
         tab => reports_of(tab),
     }
 }

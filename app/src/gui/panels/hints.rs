@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::doctor::{Doctor, Finding};
 use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, rule};
 use egui::{Color32, Frame, Margin, RichText, ScrollArea, Ui};
 use trace_model::{OpId, Picos};
@@ -27,11 +26,6 @@ pub struct Cards {
 /// All cards.
 pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        if let Ok(Some(doctor)) = sight.reports.get::<Doctor>() {
-            for finding in doctor.findings.iter().filter(|finding| finding.severity != trace_model::Severity::Info) {
-                health_ui(ui, finding);
-            }
-        }
         match sight.reports.get::<Hints>() {
             Ok(None) => computing_ui(ui),
             Err(reason) => drop(ui.label(reason)),
@@ -64,19 +58,6 @@ fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut C
         card_ui(ui, trace, hint, report, open, out);
     }
     silent_ui(ui, report);
-}
-
-/// Something that limits what the capture can tell.
-fn health_ui(ui: &mut Ui, finding: &Finding) {
-    let theme = Theme::current(ui);
-    let color = if finding.severity == trace_model::Severity::Loss { theme.error } else { theme.warning };
-    framed(ui, color, |ui| {
-        ui.horizontal_wrapped(|ui| {
-            badge(ui, "capture", color);
-            ui.label(RichText::new(&finding.message).color(theme.text_strong));
-        });
-        ui.label(RichText::new(finding.cure).small().color(theme.text_weak)).on_hover_text(&finding.evidence);
-    });
 }
 
 fn card_ui(
@@ -132,6 +113,10 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     });
     ui.horizontal_wrapped(|ui| {
         let of = if report.of == "whole window" { "the window" } else { "a step" };
+        if hint.severity == Severity::Health {
+            ui.label(RichText::new("about the capture, not the program").small().color(theme.text_weak));
+            return;
+        }
         let worth = match (hint.saving_ps, hint.saving_percent) {
             (Some(ps), Some(percent)) => format!("saves at most {} of {of} ({percent:.1} %)", Picos::from_ps(ps)),
             (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
@@ -297,7 +282,7 @@ fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
 pub fn severity_color(theme: &Theme, severity: Severity) -> Color32 {
     match severity {
         Severity::Critical => theme.error,
-        Severity::High => theme.warning,
+        Severity::High | Severity::Health => theme.warning,
         Severity::Medium => theme.accent,
         Severity::Low => theme.text_weak,
     }

@@ -44,7 +44,7 @@ pub fn palette_ui(ctx: &Context, keys: &Keys, state: &ViewState, typed: &mut Typ
                     .horizontal(|ui| {
                         let response = ui.selectable_label(chosen, title);
                         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                            ui.label(RichText::new(keys).small().weak());
+                            ui.label(RichText::new(keys).monospace().size(11.5).weak());
                         });
                         response
                     })

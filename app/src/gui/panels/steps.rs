@@ -116,7 +116,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCom
             plot.bar_chart(chart);
         }
         for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
-            let text = RichText::new(format!("↑ {}", Picos::from_ps(bar.time_ps))).small().color(theme.warning);
+            let text = RichText::new(Picos::from_ps(bar.time_ps).to_string()).small().color(theme.warning);
             let at = PlotPoint::new(f64::from(bar.number), top * 1.01);
             plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
         }

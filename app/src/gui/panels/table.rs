@@ -168,7 +168,9 @@ pub fn table_ui(
             for number in made.order.get(range).unwrap_or_default() {
                 let index = *number as usize;
                 let Some(row) = table.rows.get(index) else { continue };
-                let (rect, response) = ui.allocate_exact_size(vec2(total, ROW), Sense::click());
+                // Only what is in sight can be touched: the middle of a wide row may not be.
+                let (id, rect) = ui.allocate_space(vec2(total, ROW));
+                let response = ui.interact(rect.intersect(ui.clip_rect()), id, Sense::click());
                 let name = row.first().map(|cell| shown(cell, Unit::None)).unwrap_or_default();
                 response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
                 let fill = if sorted.chosen == Some(index) || is_marked(row) {
@@ -218,14 +220,13 @@ fn heading_ui(
         }
         let response = ui.interact(visible, ui.scope_id().with(("heading", table.id, index)), Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title)));
-        let sign = match by {
-            Some((column, true)) if column == index => " ↓",
-            Some((column, false)) if column == index => " ↑",
-            _ => "",
-        };
-        let color = if response.hovered() || !sign.is_empty() { theme.text_strong } else { theme.text_weak };
-        let text = format!("{}{sign}", column.heading());
-        write_cell(&painter.with_clip_rect(visible), cell, &text, is_text(column), &small_font(), color);
+        let order = by.filter(|(column, _)| *column == index).map(|(_, descending)| descending);
+        let color = if response.hovered() || order.is_some() { theme.text_strong } else { theme.text_weak };
+        let clipped = painter.with_clip_rect(visible);
+        write_cell(&clipped, cell, &column.heading(), is_text(column), &small_font(), color);
+        if let Some(descending) = order {
+            order_mark(&clipped, cell, descending, theme.accent);
+        }
         let hint = format!("{}: {}\nClick to sort", column.id, column.provenance.title());
         if response.on_hover_text(hint).clicked() {
             wanted = Some(match by {
@@ -239,6 +240,12 @@ fn heading_ui(
         }
     }
     wanted
+}
+
+/// A line at the edge of a heading: below where the largest comes first, else above.
+fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
+    let y = if descending { cell.bottom() - 1.0 } else { cell.top() + 1.0 };
+    painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, egui::Stroke::new(2.0, color));
 }
 
 fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {

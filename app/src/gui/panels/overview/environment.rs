@@ -2,7 +2,7 @@
 
 use analysis::Unit;
 use analysis::doctor::Doctor;
-use analysis::hints::Hints;
+use analysis::hints::{Hint, Hints, Severity as HintSeverity};
 use analysis::ops::Ops;
 use analysis::peaks::PeakSource;
 use egui::{Grid, RichText, Ui};
@@ -44,12 +44,13 @@ pub fn health_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
 /// The first hints in a line each.
 pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Hints>() else { return };
-    if report.hints.is_empty() {
+    let hints: Vec<&Hint> = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health).collect();
+    if hints.is_empty() {
         return;
     }
     let theme = Theme::current(ui);
     section_ui(ui, "What to do", "savings are upper bounds and do not add up");
-    for hint in report.hints.iter().take(HINTS) {
+    for hint in hints.iter().take(HINTS) {
         ui.horizontal(|ui| {
             badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
             let saves = hint.saving_ps.map_or_else(String::new, |ps| format!("≤ {}", Picos::from_ps(ps)));
@@ -65,7 +66,7 @@ pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
             });
         });
     }
-    let more = report.hints.len().saturating_sub(HINTS);
+    let more = hints.len().saturating_sub(HINTS);
     if more > 0 && ui.link(format!("{more} more")).clicked() {
         out.push(ViewCommand::ShowTab("hints".to_owned()));
     }
