@@ -49,7 +49,11 @@ impl Reports {
 
     /// Takes in what has been computed; true where there was something.
     pub fn poll(&mut self) -> bool {
-        self.slots.values_mut().fold(false, |any, worker| worker.poll() || any)
+        let mut any = false;
+        for worker in self.slots.values_mut() {
+            any |= worker.poll();
+        }
+        any
     }
 
     /// Whether nothing is being computed.

@@ -33,7 +33,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         Err(_) => return,
     };
     head_ui(ui, report, memory);
-    let points: Vec<Dot<'_>> = report.ops.iter().filter_map(|point| Dot::of(point)).collect();
+    let points: Vec<Dot<'_>> = report.ops.iter().filter_map(Dot::of).collect();
     let points: Vec<Dot<'_>> = points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
     let height = (ui.available_height() * 0.48).clamp(200.0, 460.0);
     let theme = Theme::current(ui);
@@ -58,20 +58,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         .include_y(range.y.1);
     let shown = plot.show(ui, |plot| {
         grid(plot, range, theme);
-        for (name, ceiling, color) in ceilings(report, range, theme) {
-            // Slopes come together at the top: their names stand where they begin.
-            let is_flat = ceiling.first().zip(ceiling.last()).is_some_and(|(a, b)| a.y == b.y);
-            let (at, anchor) = if is_flat {
-                (ceiling.last().copied(), Align2::RIGHT_BOTTOM)
-            } else {
-                (ceiling.first().copied(), Align2::LEFT_BOTTOM)
-            };
-            plot.line(Line::new(name.clone(), PlotPoints::Owned(ceiling)).color(color).width(2.0).allow_hover(false));
-            if let Some(at) = at {
-                let text = RichText::new(name.clone()).small().color(color);
-                plot.text(Text::new(name, at, text).anchor(anchor));
-            }
-        }
+        draw_ceilings(plot, report, range, theme);
         for dot in points.iter().rev() {
             let marker = Points::new(dot.point.name.clone(), vec![[dot.x, dot.y]])
                 .radius(dot.radius())
@@ -99,9 +86,8 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         if let Some(dot) = near {
             let ring = Points::new("", vec![[dot.x, dot.y]]).radius(dot.radius() + 4.0).filled(false);
             plot.points(ring.color(theme.selection).allow_hover(false));
-            for (line, color) in [(vec![[dot.x, range.y.0], [dot.x, dot.roof()]], theme.text_weak)] {
-                plot.line(Line::new("", line).color(color).style(LineStyle::dotted_dense()).allow_hover(false));
-            }
+            let line = Line::new("", vec![[dot.x, range.y.0], [dot.x, dot.roof()]]).color(theme.text_weak);
+            plot.line(line.style(LineStyle::dotted_dense()).allow_hover(false));
         }
         near
     });
@@ -215,6 +201,24 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
     all
 }
 
+/// Ceilings and their names.
+fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: Range, theme: &Theme) {
+    for (name, ceiling, color) in ceilings(report, range, theme) {
+        // Slopes come together at the top: their names stand where they begin.
+        let is_flat = ceiling.first().zip(ceiling.last()).is_some_and(|(a, b)| (a.y - b.y).abs() < 1e-9);
+        let (at, anchor) = if is_flat {
+            (ceiling.last().copied(), Align2::RIGHT_BOTTOM)
+        } else {
+            (ceiling.first().copied(), Align2::LEFT_BOTTOM)
+        };
+        plot.line(Line::new(name.clone(), PlotPoints::Owned(ceiling)).color(color).width(2.0).allow_hover(false));
+        if let Some(at) = at {
+            let text = RichText::new(name.clone()).small().color(color);
+            plot.text(Text::new(name, at, text).anchor(anchor));
+        }
+    }
+}
+
 /// Faint lines at the decades: the ceilings are what matters.
 fn grid(plot: &mut egui_plot::PlotUi<'_>, range: Range, theme: &Theme) {
     let decades = |(from, to): (f64, f64)| (from.ceil() as i32..=to.ceil() as i32).map(f64::from);
@@ -225,6 +229,7 @@ fn grid(plot: &mut egui_plot::PlotUi<'_>, range: Range, theme: &Theme) {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the plot asks so")]
 fn decades(input: egui_plot::GridInput) -> Vec<egui_plot::GridMark> {
     let (from, to) = input.bounds;
     let marks = (from.ceil() as i64)..=(to.floor() as i64);
@@ -233,6 +238,7 @@ fn decades(input: egui_plot::GridInput) -> Vec<egui_plot::GridMark> {
 
 /// `12` as `1 TFLOP/s`.
 fn decade(exponent: f64, unit: &str) -> String {
+    const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     if exponent.fract().abs() > 1e-6 {
         return String::new();
     }
@@ -240,7 +246,6 @@ fn decade(exponent: f64, unit: &str) -> String {
     if unit.is_empty() {
         return if exponent.abs() <= 3 { format!("{}", 10_f64.powi(exponent)) } else { format!("1e{exponent}") };
     }
-    const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
     let prefix = exponent.div_euclid(3);
     let head = 10_i64.pow(exponent.rem_euclid(3) as u32);
     match usize::try_from(prefix).ok().and_then(|at| PREFIXES.get(at)) {

@@ -112,13 +112,11 @@ fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
     let regex = filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|regex| !regex.is_empty());
     let regex =
         regex.and_then(|regex| RegexBuilder::new(regex).case_insensitive(true).size_limit(1 << 20).build().ok());
-    match regex {
-        Some(regex) => Box::new(move |text| regex.is_match(text)),
-        None => {
-            let wanted = filter.to_lowercase();
-            Box::new(move |text| text.to_lowercase().contains(&wanted))
-        }
+    if let Some(regex) = regex {
+        return Box::new(move |text| regex.is_match(text));
     }
+    let wanted = filter.to_lowercase();
+    Box::new(move |text| text.to_lowercase().contains(&wanted))
 }
 
 /// What each column needs, from its heading and first rows.
@@ -188,28 +186,26 @@ pub fn table_ui(
             }
         });
     sorted.offset_x = rows.state.clamped_offset().x;
-    if let Some(by) = heading {
-        sorted.by = by;
-    }
+    sorted.by = heading;
     if clicked.is_some() {
         sorted.chosen = clicked;
     }
     clicked
 }
 
-/// The headings; the new order where one was clicked.
+/// The headings; the order that is wanted: another where one was clicked.
 fn heading_ui(
     ui: &mut Ui,
     table: &Table,
     widths: &[f32],
     by: Option<(usize, bool)>,
     offset_x: f32,
-) -> Option<Option<(usize, bool)>> {
+) -> Option<(usize, bool)> {
     let theme = Theme::current(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
     let painter = ui.painter_at(rect);
     painter.hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme.edge));
-    let mut wanted = None;
+    let mut wanted = by;
     let mut x = rect.left() - offset_x;
     for (index, (column, &width)) in table.columns.iter().zip(widths).enumerate() {
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
@@ -229,14 +225,14 @@ fn heading_ui(
         }
         let hint = format!("{}: {}\nClick to sort", column.id, column.provenance.title());
         if response.on_hover_text(hint).clicked() {
-            wanted = Some(match by {
+            wanted = match by {
                 Some((column, first)) if column == index && first != is_text(&table.columns[index]) => {
                     Some((index, !first))
                 }
                 Some((column, _)) if column == index => None,
                 // Numbers: the largest first. Texts: by the alphabet.
                 _ => Some((index, !is_text(column))),
-            });
+            };
         }
     }
     wanted

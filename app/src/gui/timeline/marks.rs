@@ -96,7 +96,7 @@ pub fn mark(
         painter.vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
     }
     let galley = painter.layout_no_wrap(mark.dur().to_string(), small_font(), theme.text_strong);
-    let middle = (left.max(canvas.left()) + right.min(canvas.right())) / 2.0;
+    let middle = f32::midpoint(left.max(canvas.left()), right.min(canvas.right()));
     let at = pos2(middle - galley.size().x / 2.0, canvas.top() + 6.0);
     painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);
     painter.galley(at, galley, theme.text_strong);

@@ -193,7 +193,8 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
     let mut state = ViewState::new(&model);
     state.pinned = model.track_ids().collect();
-    let lit: Vec<SliceId> = model.all_slices().filter(|slice| slice.name() == "c").map(|slice| slice.id()).collect();
+    let lit: Vec<SliceId> =
+        model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
     for pinned in [false, true] {
         let rows = if pinned { tree.rows(&state) } else { tree.rows(&ViewState::new(&model)) };
         let window = Window {

@@ -311,11 +311,7 @@ impl ViewState {
                     note.text.clone_from(text);
                 }
             }
-            C::RemoveNote(index) => {
-                if *index < self.notes.len() {
-                    self.notes.remove(*index);
-                }
-            }
+            C::RemoveNote(index) if *index < self.notes.len() => drop(self.notes.remove(*index)),
             C::MarkSelection(keep) => self.mark_selection(*keep, model),
             C::Restore(saved) => *self = saved.fitted_to(model),
             _ => {}
