@@ -16,9 +16,9 @@ mod init;
 mod loading;
 mod open;
 mod output;
+mod render;
 mod schema;
 mod summarize;
-mod render;
 mod whatif;
 
 use std::ffi::OsString;
