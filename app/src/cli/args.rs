@@ -15,6 +15,7 @@ use super::chip_arg::ChipArg;
 use super::compare::CompareArgs;
 use super::gate::GateArgs;
 use super::init::InitArgs;
+use super::render::RenderArgs;
 use super::schema::SchemaArgs;
 use super::summarize::SummarizeArgs;
 use super::whatif::WhatifArgs;
@@ -212,60 +213,6 @@ pub struct FormatsArgs {
     /// What to print on stdout
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-}
-
-#[derive(Debug, Args)]
-pub struct RenderArgs {
-    #[command(flatten)]
-    pub input: InputArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
-    /// Where to write it; to stdout by default
-    #[arg(short, long, value_name = "FILE.svg")]
-    pub out: Option<PathBuf>,
-    /// What to draw
-    #[arg(long, value_enum, default_value_t = PictureArg::Timeline)]
-    pub panel: PictureArg,
-    /// Size in pixels; a timeline is only as high as its tracks need
-    #[arg(long, value_name = "WxH", default_value = "1200x700")]
-    pub size: SizeArg,
-    /// Light on dark
-    #[arg(long)]
-    pub dark: bool,
-    /// Colours tell names apart, not kinds of work
-    #[arg(long)]
-    pub by_name: bool,
-}
-
-/// What there are pictures of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PictureArg {
-    /// The tracks.
-    Timeline,
-    /// Ops below their roof.
-    Roofline,
-    /// Step times by what they go to.
-    Steps,
-}
-
-/// `1200x700`
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SizeArg {
-    pub width: f32,
-    pub height: f32,
-}
-
-impl FromStr for SizeArg {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
-        match parsed {
-            Some((width @ 200..=20_000_u16, height @ 120..=20_000_u16)) => {
-                Ok(Self { width: f32::from(width), height: f32::from(height) })
-            }
-            _ => Err("write a size of at least 200x120, for example 1200x700".to_owned()),
-        }
-    }
 }
 
 #[derive(Debug, Args)]

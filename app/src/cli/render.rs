@@ -1,16 +1,74 @@
 //! `systole render`: a picture, without a window, a display or a GPU.
 
+use std::path::PathBuf;
+use std::str::FromStr;
+
 use analysis::Scope;
 use analysis::steps::Steps;
+use clap::{Args, ValueEnum};
 use trace_model::TimeRange;
 
 use super::Talk;
-use super::args::{Format, PictureArg, RenderArgs, StepsArg};
+use super::args::{Format, InputArgs, ScopeArgs, StepsArg};
 use super::failure::{Failure, Outcome};
 use super::{analyze, loading, output};
 use crate::picture::{self, Look, Panel};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
+
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    /// Where to write it; to stdout by default
+    #[arg(short, long, value_name = "FILE.svg")]
+    pub out: Option<PathBuf>,
+    /// What to draw
+    #[arg(long, value_enum, default_value_t = PictureArg::Timeline)]
+    pub panel: PictureArg,
+    /// Size in pixels; a timeline is only as high as its tracks need
+    #[arg(long, value_name = "WxH", default_value = "1200x700")]
+    pub size: SizeArg,
+    /// Light on dark
+    #[arg(long)]
+    pub dark: bool,
+    /// Colours tell names apart, not kinds of work
+    #[arg(long)]
+    pub by_name: bool,
+}
+
+/// What there are pictures of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PictureArg {
+    /// The tracks.
+    Timeline,
+    /// Ops below their roof.
+    Roofline,
+    /// Step times by what they go to.
+    Steps,
+}
+
+/// `1200x700`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeArg {
+    pub width: f32,
+    pub height: f32,
+}
+
+impl FromStr for SizeArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+        match parsed {
+            Some((width @ 200..=20_000_u16, height @ 120..=20_000_u16)) => {
+                Ok(Self { width: f32::from(width), height: f32::from(height) })
+            }
+            _ => Err("write a size of at least 200x120, for example 1200x700".to_owned()),
+        }
+    }
+}
 
 /// Runs the command.
 pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
