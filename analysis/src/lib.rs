@@ -50,6 +50,7 @@ pub mod sparse_cores;
 pub mod stats;
 pub mod step_parts;
 pub mod steps;
+pub mod targets;
 pub mod utilization;
 pub mod verdict;
 mod window;
@@ -85,6 +86,7 @@ pub enum AnalysisError {
 #[rustfmt::skip]
 pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<verdict::Verdict>(),
+    entry::<targets::Targets>(),
     entry::<hints::Hints>(),
     entry::<steps::Steps>(),
     entry::<step_parts::StepParts>(),

@@ -26,7 +26,7 @@
 mod cores;
 mod hiders;
 mod rows;
-mod skew;
+pub(crate) mod skew;
 mod table;
 
 use serde::Serialize;

@@ -14,11 +14,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
+use trace_model::{Picos, SliceAttr, SliceId, SliceRef, TimeRange};
 
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Execution {
+pub(crate) struct Execution {
+    /// The op, or the span.
+    pub slice: SliceId,
     /// On the timeline, which all cores share.
     pub range: TimeRange,
     /// By the clock of the ops.
@@ -30,7 +32,8 @@ pub(super) struct Execution {
 
 impl Execution {
     pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
-        Self { range: slice.range(), dur, blocked, instance: slice.attr(SliceAttr::CollectiveInstance) }
+        let instance = slice.attr(SliceAttr::CollectiveInstance);
+        Self { slice: slice.id(), range: slice.range(), dur, blocked, instance }
     }
 }
 
@@ -50,38 +53,50 @@ pub(super) struct Matched {
 }
 
 /// Executions that are one and the same, each with its core.
-type Instance = Vec<(usize, Execution)>;
+pub(crate) type Instance = Vec<(usize, Execution)>;
 
 /// Matches executions over cores; `None` where that cannot be done.
 pub(super) fn matched(
-    mut by_core: BTreeMap<usize, Vec<Execution>>,
+    by_core: BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
 ) -> Option<Matched> {
+    let mut waits: BTreeMap<usize, Picos> = BTreeMap::new();
+    let (mut count, mut transfer) = (0, Picos::ZERO);
+    for instance in instances(by_core, groups, captured)? {
+        let shortest = instance.iter().map(|(_, execution)| execution.dur).min().unwrap_or_default();
+        count += 1;
+        transfer += shortest;
+        for (core, execution) in instance {
+            *waits.entry(core).or_default() += (execution.dur - shortest).min(execution.blocked);
+        }
+    }
+    let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
+    let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
+    Some(Matched { instances: count, transfer, most, least, waits })
+}
+
+/// Executions over cores that are one and the same; `None` where they cannot be matched.
+pub(crate) fn instances(
+    mut by_core: BTreeMap<usize, Vec<Execution>>,
+    groups: Option<&[Vec<u64>]>,
+    captured: usize,
+) -> Option<Vec<Instance>> {
     if by_core.len() < 2 {
         return None;
     }
     for executions in by_core.values_mut() {
         executions.sort_by_key(|execution| execution.range.start);
     }
-    let parts = parts(&by_core, groups, captured)?;
-    let mut waits: BTreeMap<usize, Picos> = BTreeMap::new();
-    let (mut instances, mut transfer) = (0, Picos::ZERO);
-    for cores in parts {
+    let mut out = Vec::new();
+    for cores in parts(&by_core, groups, captured)? {
         let part: BTreeMap<usize, &[Execution]> =
             cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
-        for instance in by_id(&part).or_else(|| in_order(&part))? {
-            let shortest = instance.iter().map(|(_, execution)| execution.dur).min().unwrap_or_default();
-            instances += 1;
-            transfer += shortest;
-            for (core, execution) in instance {
-                *waits.entry(core).or_default() += (execution.dur - shortest).min(execution.blocked);
-            }
+        if !part.is_empty() {
+            out.extend(by_id(&part).or_else(|| in_order(&part))?);
         }
     }
-    let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
-    let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
-    Some(Matched { instances, transfer, most, least, waits })
+    Some(out)
 }
 
 /// Cores that communicate with each other. Ids in replica groups are taken for
@@ -132,7 +147,7 @@ mod tests {
 
     fn execution(start: i64, end: i64, instance: Option<i64>) -> Execution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-        Execution { range, dur: range.dur(), blocked: range.dur(), instance }
+        Execution { slice: SliceId::from_index(0), range, dur: range.dur(), blocked: range.dur(), instance }
     }
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp};
 
 use super::schedule::{Core, Kind, Member, Piece, Schedule, Timing, Transfer};
-use crate::category::OpClass;
+use crate::category::{CollectiveKind, OpClass};
 use crate::core_time::{CoreTime, Segment};
+use crate::hlo_text::{HloText, Shape};
+use crate::message::Message;
+use crate::overlap::skew::{self, Execution};
 use crate::{AnalysisError, Context};
 
 /// A done op of something that is already finished takes a cycle or two: the
@@ -19,6 +22,8 @@ struct Flight {
     core: usize,
     label: LabelId,
     class: OpClass,
+    /// What issues it.
+    slice: SliceId,
     /// On the timeline, which all cores share.
     shown: TimeRange,
     begin: Timestamp,
@@ -55,8 +60,8 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
     if schedule.cores.is_empty() {
         return Err(AnalysisError::NotApplicable("no TPU device recorded ops here: there is nothing to replay".into()));
     }
-    matched(flights, &mut schedule);
-    bound_hidden(&mut schedule.transfers);
+    matched(cx, flights, &mut schedule);
+    bound_hidden(cx, &mut schedule);
     Ok(schedule)
 }
 
@@ -118,6 +123,7 @@ fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec
             core,
             label: piece.label,
             class: piece.class,
+            slice: piece.slice,
             shown: slice.range().hull(cx.model.slice(done.slice).range()),
             begin: piece.range.start,
             done: done.range,
@@ -126,37 +132,41 @@ fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec
     }
 }
 
-/// Joins executions of the same collective on several cores: the k-th with the
-/// k-th where all cores ran it equally often and at the same time. What cannot be
-/// joined depends on its own core only.
-fn matched(flights: Vec<Flight>, schedule: &mut Schedule) {
+/// Joins executions of the same collective on several cores, as [`skew::instances`]
+/// finds them. What cannot be joined depends on its own core only.
+fn matched(cx: &Context<'_>, flights: Vec<Flight>, schedule: &mut Schedule) {
     let mut by_op: BTreeMap<LabelId, BTreeMap<usize, Vec<Flight>>> = BTreeMap::new();
     for flight in flights {
         by_op.entry(flight.label).or_default().entry(flight.core).or_default().push(flight);
     }
-    for mut by_core in by_op.into_values() {
-        let collective = by_core.values().flatten().next().is_some_and(|flight| flight.class.is_collective());
-        let count = by_core.values().map(Vec::len).max().unwrap_or(0);
-        let even = collective && by_core.len() > 1 && by_core.values().all(|flights| flights.len() == count);
-        let together = even && (0..count).all(|k| simultaneous(by_core.values().filter_map(|flights| flights.get(k))));
-        if together {
-            let mut lists: Vec<_> = by_core.into_values().map(Vec::into_iter).collect();
-            for _ in 0..count {
-                let instance: Vec<Flight> = lists.iter_mut().filter_map(Iterator::next).collect();
-                add(schedule, &instance);
-            }
-        } else {
-            schedule.unmatched += if collective && by_core.len() > 1 { count as u64 } else { 0 };
-            for flight in by_core.values_mut().flat_map(std::mem::take) {
-                add(schedule, &[flight]);
-            }
+    let cores = schedule.cores.len();
+    for (label, by_core) in by_op {
+        let kind = by_core.values().flatten().next().and_then(|flight| flight.class.collective);
+        let instances = kind.filter(|_| by_core.len() > 1).and_then(|kind| {
+            let message = Message::of(cx, cx.model.label(label).op, kind, cores);
+            skew::instances(executions(cx, &by_core), message.groups.as_deref(), cores)
+        });
+        let is_shared = kind.is_some() && by_core.len() > 1;
+        let mut left: BTreeMap<SliceId, Flight> =
+            by_core.into_values().flatten().map(|flight| (flight.slice, flight)).collect();
+        for instance in instances.unwrap_or_default() {
+            let own: Vec<Flight> = instance.iter().filter_map(|(_, execution)| left.remove(&execution.slice)).collect();
+            add(schedule, &own);
+        }
+        schedule.unmatched += if is_shared { left.len() as u64 } else { 0 };
+        for flight in left.into_values() {
+            add(schedule, &[flight]);
         }
     }
 }
 
-fn simultaneous<'a>(mut flights: impl Iterator<Item = &'a Flight>) -> bool {
-    let Some(first) = flights.next() else { return false };
-    flights.try_fold(first.shown, |common, flight| common.intersect(flight.shown)).is_some()
+/// Flights as executions: at the same time on the timeline, which all cores share.
+fn executions(cx: &Context<'_>, by_core: &BTreeMap<usize, Vec<Flight>>) -> BTreeMap<usize, Vec<Execution>> {
+    let execution = |flight: &Flight| Execution {
+        range: flight.shown,
+        ..Execution::of(cx.model.slice(flight.slice), flight.done.dur(), Picos::ZERO)
+    };
+    by_core.iter().map(|(&core, flights)| (core, flights.iter().map(execution).collect())).collect()
 }
 
 fn add(schedule: &mut Schedule, flights: &[Flight]) {
@@ -200,18 +210,55 @@ fn waits(flights: &[Flight]) -> Vec<Picos> {
     flights.iter().map(|flight| (last - flight.shown.start).clamped().min(longest(flight))).collect()
 }
 
-/// A hidden transfer took at least as long as the shortest of the same op that was seen.
-fn bound_hidden(transfers: &mut [Transfer]) {
+/// A hidden transfer took at least as long as the shortest of the same op that was
+/// seen, or else as long as its bytes need at the fastest rate that was seen of its kind.
+fn bound_hidden(cx: &Context<'_>, schedule: &mut Schedule) {
+    let cores = schedule.cores.len();
+    let is_seen = |transfer: &Transfer| transfer.took.0 == transfer.took.1 && transfer.took.0 > Picos::ZERO;
+    let mut sizes: HashMap<LabelId, Option<Size>> = HashMap::new();
     let mut shortest: HashMap<LabelId, Picos> = HashMap::new();
-    for transfer in transfers.iter().filter(|transfer| transfer.took.0 == transfer.took.1) {
-        shortest
-            .entry(transfer.label)
-            .and_modify(|least| *least = (*least).min(transfer.took.0))
-            .or_insert(transfer.took.0);
+    let mut fastest: BTreeMap<Alike, f64> = BTreeMap::new();
+    for transfer in schedule.transfers.iter().filter(|transfer| is_seen(transfer)) {
+        let took = transfer.took.0;
+        shortest.entry(transfer.label).and_modify(|least| *least = (*least).min(took)).or_insert(took);
+        let own = sizes.entry(transfer.label).or_insert_with(|| size(cx, transfer, cores));
+        if let Some(Size { alike, bytes }) = own {
+            let rate = *bytes / took.ps() as f64;
+            fastest.entry(alike.clone()).and_modify(|most| *most = most.max(rate)).or_insert(rate);
+        }
     }
-    for transfer in transfers.iter_mut().filter(|transfer| transfer.took.0 < transfer.took.1) {
-        if let Some(&least) = shortest.get(&transfer.label) {
+    for transfer in schedule.transfers.iter_mut().filter(|transfer| transfer.took.0 < transfer.took.1) {
+        let least = shortest.get(&transfer.label).copied().or_else(|| {
+            let own = sizes.entry(transfer.label).or_insert_with(|| size(cx, transfer, cores)).as_ref()?;
+            Some(Picos::from_ps((own.bytes / fastest.get(&own.alike)?).round() as i64))
+        });
+        if let Some(least) = least {
             transfer.took.0 = least.min(transfer.took.1);
         }
     }
+}
+
+/// Transfers over the same links: a pattern among so many, or from one memory to another.
+type Alike = (Option<CollectiveKind>, Vec<u64>);
+
+/// What a transfer moves.
+struct Size {
+    alike: Alike,
+    bytes: f64,
+}
+
+/// `None` where the text of the op does not tell.
+fn size(cx: &Context<'_>, transfer: &Transfer, cores: usize) -> Option<Size> {
+    let op = cx.model.label(transfer.label).op?;
+    if let Some(kind) = transfer.class.collective {
+        let message = Message::of(cx, Some(op), kind, cores);
+        let alike = (Some(kind), message.participants.into_iter().collect());
+        return Some(Size { alike, bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64 });
+    }
+    let hlo = HloText::parse(cx.model.str(cx.model.op(op).hlo_text?))?;
+    let result = hlo.result()?;
+    // (destination, source, context)
+    let ends = result.parts().iter().take(2).flat_map(Shape::arrays).collect::<Vec<_>>();
+    let bytes = result.parts().first()?.bytes().filter(|&bytes| bytes > 0)? as f64;
+    (ends.len() == 2).then(|| Size { alike: (None, ends.iter().map(|end| end.memory_space).collect()), bytes })
 }

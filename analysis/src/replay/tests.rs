@@ -122,3 +122,55 @@ fn an_op_that_waits_takes_as_long_as_what_it_waits_for() {
     assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 2.0 / 3.0)]).predicted_ps, 13_000 - 3_000);
     assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 0.9)]).predicted_ps, 13_000 - 900);
 }
+
+#[test]
+fn replica_groups_wait_among_themselves() {
+    // Two pairs that run at different times: the k-th of all cores are not one collective.
+    let model = text_trace(
+        "
+        TPU:0 ops: AARRR.........
+        TPU:1 ops: CCCCR.........
+        TPU:2 ops: AAAAAAAAARRRRR
+        TPU:3 ops: CCCCCCCCCCCCCR
+        A = fusion.1 [loop fusion]
+        C = fusion.3 [loop fusion]
+        R = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[8]{0} all-reduce(f32[8]{0} %p), replica_groups={{0,1},{2,3}}, to_apply=%add
+        ",
+    );
+    let half = predict(&model, &[ops(&model, "fusion.3", 0.5)]);
+    assert!(half.notes.iter().all(|note| !note.contains("matched")), "{:?}", half.notes);
+    // The third core comes at 9, the fourth now at 6.5: the pair leaves at 10.
+    assert_eq!((half.window_ps, half.predicted_ps), (14_000, 10_000));
+}
+
+#[test]
+fn a_hidden_transfer_is_as_fast_as_others_of_its_kind_were_seen() {
+    let text = |name: &str, elements: u64| {
+        format!(
+            "%{name} = (f32[{elements}]{{0:S(1)}}, f32[{elements}]{{0}}, u32[]{{:S(2)}}) copy-start(f32[{elements}]{{0}} %p)"
+        )
+    };
+    let picture = |hidden: u64| {
+        format!(
+            "
+            ops: sdddddddVuMMMMMMMMMe
+            M = fusion.1 [convolution fusion]
+            V = add.1 [loop fusion]
+            s = copy-start.1 [copy-start] done=copy-done.1 :: {}
+            d = copy-done.1 [copy-done]
+            u = copy-start.2 [copy-start] done=copy-done.2 :: {}
+            e = copy-done.2 [copy-done]
+            ",
+            text("copy-start.1", 800),
+            text("copy-start.2", hidden)
+        )
+    };
+    let without_compute = |hidden: u64| {
+        let model = text_trace(&picture(hidden));
+        predict(&model, &[ops(&model, "fusion.1", 0.0)]).predicted_ps
+    };
+    // The first took 8 ns for 800 elements; the second, of half of it, takes at least 4, its start included.
+    assert_eq!(without_compute(400), 20_000 - 9_000 + 2_000);
+    // Nothing is known of one without a size: it may have taken nothing.
+    assert_eq!(without_compute(0), 20_000 - 9_000);
+}

@@ -19,6 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression};
 use analysis::hints::{HintOptions, Suppression, rule, rules};
+use analysis::targets;
 use serde::Deserialize;
 use toml::value::{Date, Datetime};
 
@@ -115,7 +116,8 @@ fn read(path: &Path) -> io::Result<String> {
 /// What the file says on the day `today`, and the hints whose suppression is over.
 fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
     let config = config_of(text)?;
-    let known = |id: &str| rules().iter().flat_map(|rule| rule.thresholds).any(|threshold| threshold.id == id);
+    let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
+    let known = |id: &str| of_rules().chain(targets::thresholds()).any(|threshold| threshold.id == id);
     if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
         return Err(format!("no threshold is called {id:?}; `systole explain ID` lists those of a hint"));
     }
@@ -187,7 +189,7 @@ mod tests {
 
     #[test]
     fn thresholds_and_suppressions_are_read() {
-        let text = "version = 1\n[thresholds]\n\"K01.exposed_percent\" = 15\n\
+        let text = "version = 1\n[thresholds]\n\"K01.exposed_percent\" = 15\n\"targets.mxu_green_percent\" = 75\n\
                     [[suppress]]\nhint = \"k25\"\nop = \"copy-done.*\"\nuntil = 2026-11-21\nreason = \"known\"\n";
         let (options, expired) = hints_of(text).unwrap();
         assert_eq!(options.thresholds.get("K01.exposed_percent"), Some(&15.0));

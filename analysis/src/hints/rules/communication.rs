@@ -332,6 +332,11 @@ fn exchange(facts: &Facts<'_>) -> Outcome {
 /// unique in a program and never assigned twice.
 type Sent<'a> = (&'a str, CollectiveKind, Vec<&'a str>, [&'a str; 3]);
 
+/// Patterns of which two with the same operand are one too many; who permutes or
+/// exchanges the same data twice may send it elsewhere.
+const REPEATABLE: [CollectiveKind; 3] =
+    [CollectiveKind::AllGather, CollectiveKind::AllReduce, CollectiveKind::ReduceScatter];
+
 fn sent<'a>(facts: &'a Facts<'_>, row: &'a OpRow) -> Option<Sent<'a>> {
     let model = facts.cx.model;
     let text = model.str(model.op(row.op?).hlo_text?);
@@ -341,11 +346,12 @@ fn sent<'a>(facts: &'a Facts<'_>, row: &'a OpRow) -> Option<Sent<'a>> {
     let is_whole = !operands.is_empty() && operands.iter().all(|name| !name.is_empty()) && !row.is_remat;
     let attribute = |name: &str| hlo.attribute(name).unwrap_or_default();
     let how = [hlo.shape, attribute("replica_groups"), attribute("to_apply")];
-    is_whole.then_some((row.program.as_str(), row.collective?, operands, how))
+    let kind = row.collective.filter(|kind| REPEATABLE.contains(kind))?;
+    is_whole.then_some((row.program.as_str(), kind, operands, how))
 }
 
 fn twice(facts: &Facts<'_>) -> Outcome {
-    let collectives = facts.select(|row| row.collective.is_some())?;
+    let collectives = facts.select(|row| row.collective.is_some_and(|kind| REPEATABLE.contains(&kind)))?;
     let mut same: BTreeMap<Sent<'_>, Vec<&OpRow>> = BTreeMap::new();
     for row in &collectives.rows {
         if let Some(key) = sent(facts, row) {

@@ -7,6 +7,7 @@ use trace_model::{OpId, Picos};
 use crate::bound::BoundBy;
 use crate::category::OpGroup;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::kernels::{Declared, Kernel, Kernels, KernelsReport};
 use crate::loops::{LoopRow, Loops};
 use crate::ops::OpRow;
 use crate::report::Unit;
@@ -293,7 +294,31 @@ fn kernels_without_costs(facts: &Facts<'_>) -> Outcome {
         row.group == OpGroup::CustomKernel && is_plain(row) && (none(row.flops) || none(row.bytes))
     };
     let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else { return Ok(None) };
-    Ok(Some(found.finding("kernels without declared costs", facts.limit(&KERNEL_SHARE), Saving::Unknown)))
+    let limit = facts.limit(&KERNEL_SHARE);
+    let mut finding = found.finding("kernels without declared costs", limit, Saving::Unknown);
+    // One kernel is often an op in each layer: people know it by its name.
+    if let Some(names) = facts.report::<Kernels>().ok().and_then(|report| kernel_names(&report)) {
+        finding.statement =
+            format!("kernels without declared costs take {:.1} % of device time: {names}", found.percent());
+    }
+    Ok(Some(finding))
+}
+
+/// Kernels that do not say what they cost, the longest first; `None` where none takes a percent.
+fn kernel_names(report: &KernelsReport) -> Option<String> {
+    const SHOWN: usize = 3;
+    let silent = |kernel: &&Kernel| kernel.declared != Declared::Yes && kernel.of_op_time_percent >= Some(1.0);
+    let names: Vec<String> = report
+        .kernels
+        .iter()
+        .filter(silent)
+        .map(|kernel| {
+            format!("{} ({:.1} %, {} ops)", kernel.kernel, kernel.of_op_time_percent.unwrap_or(0.0), kernel.ops)
+        })
+        .collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!names.is_empty()).then(|| format!("{}{more}", names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")))
 }
 
 fn megacore(facts: &Facts<'_>) -> Outcome {

@@ -34,6 +34,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q10", "The profiler slows down the host"),
     health!("Q11", "Ops are misplaced on the timeline"),
     health!("Q12", "Some events could not be read"),
+    health!("Q13", "Nothing here was measured"),
 ];
 
 fn found(facts: &Facts<'_>, id: &str) -> Outcome {

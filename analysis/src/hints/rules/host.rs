@@ -172,12 +172,21 @@ fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
     (sum, by)
 }
 
-/// The cause of most of the time between programs, with the host event that shows it.
+/// Where more than half of the idle time is: between programs with one cause, with
+/// the host event that shows it, or within programs. Nothing where no part is so large.
 fn main_cause(report: &GapsReport) -> Option<String> {
-    let parts = report.devices.iter().flat_map(|device| &device.between);
-    let most = parts.max_by_key(|part| part.time_ps)?;
-    let event = most.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
-    Some(format!("{}{event}", most.cause.title().to_lowercase()))
+    let within: i64 = report.devices.iter().filter_map(|device| Some(device.inside.as_ref()?.idle_ps)).sum();
+    let between: i64 = report.devices.iter().map(DeviceGaps::between_ps).sum();
+    let is_most = |time: i64| 2 * time > within + between;
+    if is_most(within) {
+        return Some("within programs".to_owned());
+    }
+    Cause::ALL.into_iter().filter(|cause| *cause != Cause::Unknown).find_map(|cause| {
+        let parts = || report.devices.iter().flat_map(|device| &device.between).filter(|part| part.cause == cause);
+        let longest = parts().max_by_key(|part| part.time_ps)?;
+        let event = longest.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+        is_most(parts().map(|part| part.time_ps).sum()).then(|| format!("{}{event}", cause.title()))
+    })
 }
 
 /// Idle time between programs with some causes, on the device that has most of it.

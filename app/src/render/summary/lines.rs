@@ -8,6 +8,7 @@ use analysis::ops::Ops;
 use analysis::overlap::{Overlap, OverlapReport};
 use analysis::peaks::Peaks;
 use analysis::steps::{Steps, StepsReport};
+use analysis::targets::{Light, Targets, TargetsReport};
 use analysis::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Scope, Unit};
 use trace_model::{Picos, Severity};
@@ -49,6 +50,9 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     if let Ok(compile) = session.report::<Compile>(document.scope) {
         text.push_str(&entry("Compile", &compile_line(&compile), style, width));
     }
+    if let Ok(report) = session.report::<Targets>(document.scope) {
+        text.push_str(&entry("Targets", &targets(&report), style, width));
+    }
     match session.report::<Utilization>(document.scope) {
         Ok(report) => {
             let shown = METRICS.iter().filter_map(|&(id, title)| Some((title, report.metric(id)?)));
@@ -59,6 +63,24 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
         Err(_) => {}
     }
     text
+}
+
+/// One clause for each target; those that nothing is known of share one.
+fn targets(report: &TargetsReport) -> String {
+    let judged = report.targets.iter().filter(|target| !matches!(target.light, Light::Unknown | Light::NotJudged));
+    let judged = judged.filter_map(|target| {
+        let value = number::value(target.value_percent?, Unit::Percent);
+        Some(format!("{} {value} {} ({})", target.short, target.light.title(), target.goal()))
+    });
+    let mut clauses: Vec<String> = judged.collect();
+    for light in [Light::NotJudged, Light::Unknown] {
+        let names: Vec<_> =
+            report.targets.iter().filter(|target| target.light == light).map(|target| target.short).collect();
+        if !names.is_empty() {
+            clauses.push(format!("{} {}", names.join(", "), light.title()));
+        }
+    }
+    clauses.join("; ")
 }
 
 /// How much, and the phases that took part.

@@ -3,7 +3,7 @@
 use super::{cannot_tell, ids, report, run, saving};
 
 /// Twenty steps of 10 ms on a host; in step 9 a compilation of so many columns of 1 ms.
-fn host_loop(columns: usize, function: &str) -> String {
+pub(super) fn host_loop(columns: usize, function: &str) -> String {
     let step = |number: usize| run(char::from(b'A' + number as u8), if number == 9 { 10 + columns } else { 10 });
     let steps: String = (0..20).map(step).collect();
     let legend: Vec<_> = (0..20).map(|n| format!("{} = train step={n}\n", char::from(b'A' + n as u8))).collect();
@@ -93,7 +93,7 @@ fn long_compilation_asks_for_a_cache() {
 }
 
 /// Graphs of lazy tensors, each so many columns, with or without a mark around each.
-fn lazy(marks: bool, columns: usize, extra: &str) -> String {
+pub(super) fn lazy(marks: bool, columns: usize, extra: &str) -> String {
     let one = format!("{}{extra}.", run('s', columns));
     let around = format!("{}{}.", run(if marks { 'm' } else { '.' }, columns), ".".repeat(extra.len()));
     format!(
@@ -130,7 +130,7 @@ fn values_asked_for_within_steps_are_counted() {
 }
 
 /// So many programs, each of one op of so many µs, with gaps of 20 µs.
-fn programs(count: usize, us: usize) -> String {
+pub(super) fn programs(count: usize, us: usize) -> String {
     let letter = |k: usize| char::from(if k < 26 { b'A' + k as u8 } else { b'a' + (k - 26) as u8 });
     let modules: Vec<_> = (0..count).map(|k| format!("{}{}", run(letter(k), us), run('.', 20))).collect();
     let legend: Vec<_> = (0..count).map(|k| format!("{} = jit_f{k}({k})\n", letter(k))).collect();

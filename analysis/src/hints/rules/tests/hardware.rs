@@ -5,16 +5,21 @@ use crate::hints::HintOptions;
 use sample_traces::text_builder;
 use trace_model::{SliceAttr, SliceKey, Timestamp, TrackKind};
 
+/// An op of 100 µs that stalls for so many ps.
+pub(super) fn stalled(stall: u64) -> String {
+    format!("@column 1us\nops: {}\nx = fusion.1 [loop fusion] stall={stall}", run('x', 100))
+}
+
 #[test]
 fn stalls_on_dma_have_a_limit() {
-    let picture = |stall: u64| format!("@column 1us\nops: {}\nx = fusion.1 [loop fusion] stall={stall}", run('x', 100));
+    let picture = stalled;
     assert_eq!(saving(&picture(10_000_000), "K28"), Some(10_000_000));
     assert_eq!(saving(&picture(9_900_000), "K28"), None);
     assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K28"));
 }
 
 /// A kernel of a hundred columns that waits for so many of them.
-fn kernel(wait: usize, rest: usize) -> String {
+pub(super) fn kernel(wait: usize, rest: usize) -> String {
     format!(
         "
         @column 1us

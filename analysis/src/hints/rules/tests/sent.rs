@@ -3,7 +3,7 @@
 use super::{cannot_tell, ids, report, run, saving};
 
 /// A hundred columns, of which two all-gathers take so many each.
-fn gathers(columns: usize, second: &str) -> String {
+pub(super) fn gathers(columns: usize, second: &str) -> String {
     let text = |name: &str, operand: &str| {
         format!(
             "%{name} = bf16[64,128]{{1,0}} all-gather(bf16[32,128]{{1,0}} %{operand}), replica_groups={{{{0,1}}}}, dimensions={{0}}"
@@ -37,7 +37,7 @@ fn the_same_operand_is_gathered_once_too_often() {
 
 /// A hundred columns, so many of them in the four ops of a transfer between slices
 /// that gives the network so many columns.
-fn slices(stall: usize, slack: usize, elements: u64) -> String {
+pub(super) fn slices(stall: usize, slack: usize, elements: u64) -> String {
     let begin = |name: &str, opcode: &str, channel: u32| {
         format!(
             "{name} [host {opcode}] :: %{name} = (f32[{elements}]{{0}}, u32[], token[]) {opcode}(%p, %t), channel_id={channel}, \
@@ -88,16 +88,18 @@ fn stalls_and_demands_between_slices() {
     assert!(!ids(&slices(20, 60, 8)).contains(&"K42"));
 }
 
+/// A hundred columns, so many of them waiting for a call to Python.
+pub(super) fn calls(columns: usize) -> String {
+    format!(
+        "@column 10us\nops: {}{}\nM = f [convolution fusion]\n\
+         r = recv-done.1 [host recv-done] tf=jit(f)/debug_callback :: %recv-done.1 = (f32[2]{{0}}, token[]) recv-done(%recv.1), is_host_transfer=true",
+        run('M', 100 - columns),
+        run('r', columns)
+    )
+}
+
 #[test]
 fn exchanges_with_the_host_are_calls() {
-    let picture = |columns: usize| {
-        format!(
-            "@column 10us\nops: {}{}\nM = f [convolution fusion]\n\
-             r = recv-done.1 [host recv-done] tf=jit(f)/debug_callback :: %recv-done.1 = (f32[2]{{0}}, token[]) recv-done(%recv.1), is_host_transfer=true",
-            run('M', 100 - columns),
-            run('r', columns)
-        )
-    };
-    assert_eq!(saving(&picture(5), "K42"), Some(50_000_000));
-    assert_eq!(saving(&picture(4), "K42"), None);
+    assert_eq!(saving(&calls(5), "K42"), Some(50_000_000));
+    assert_eq!(saving(&calls(4), "K42"), None);
 }

@@ -1,0 +1,422 @@
+//! Targets as traffic lights: how near a program comes to what a well-tuned one reaches.
+//!
+//! | target | green | red |
+//! |---|---|---|
+//! | speed of matrix ops, of peak FLOP/s | > 80 % | < 50 % |
+//! | HBM bandwidth while busy, of peak | > 70 % | < 40 % |
+//! | compiling, of the capture | < 5 % | > 15 % |
+//! | waiting for input, of the time of a device | < 10 % | ≥ 20 % |
+//! | links during collectives, of their published speed | > 85 % | < 50 % |
+//!
+//! Between green and red is amber. The first two are alternatives: a program that
+//! is near one of its roofs is as fast as the chip allows. So only that one is
+//! judged which the work asks more of, and where one is green the other is not
+//! judged. What is not recorded has no light, and says why.
+//!
+//! All limits are thresholds of the user's file (`"targets.mxu_green_percent" = 75`).
+
+use serde::Serialize;
+
+use crate::bound::BoundBy;
+use crate::collectives::Collectives;
+use crate::compile::Compile;
+use crate::expected::{Expected, Limit};
+use crate::hints::Threshold;
+use crate::input::Input;
+use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::utilization::Utilization;
+use crate::{Analysis, AnalysisError, Context};
+
+/// The analysis `targets`.
+pub struct Targets;
+
+/// How near a program comes to its targets.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetsReport {
+    /// Which are missed, in a sentence.
+    pub statement: String,
+    /// Every target.
+    pub targets: Vec<Target>,
+}
+
+/// One target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Target {
+    /// Stable name: `mxu`.
+    pub id: &'static str,
+    /// In a word or two.
+    pub short: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// What was reached; `None` where unknown.
+    pub value_percent: Option<f64>,
+    /// The denominator.
+    pub of: String,
+    /// Where the value comes from.
+    pub provenance: Provenance,
+    /// How it compares.
+    pub light: Light,
+    /// More is better.
+    pub is_at_least: bool,
+    /// Better than this is green.
+    pub green_percent: f64,
+    /// Worse than this is red.
+    pub red_percent: f64,
+    /// Why there is no light, or what to know.
+    pub note: Option<String>,
+}
+
+/// How a value compares with its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Light {
+    /// Reached.
+    Green,
+    /// Nearly.
+    Amber,
+    /// Far from it.
+    Red,
+    /// It does not matter here.
+    NotJudged,
+    /// The capture does not tell.
+    Unknown,
+}
+
+impl Light {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Amber => "amber",
+            Self::Red => "red",
+            Self::NotJudged => "not judged",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a target is, apart from any capture.
+struct Goal {
+    id: &'static str,
+    short: &'static str,
+    title: &'static str,
+    is_at_least: bool,
+    green: Threshold,
+    red: Threshold,
+}
+
+const fn limit(id: &'static str, value: f64, why: &'static str) -> Threshold {
+    Threshold { id, value, unit: Unit::Percent, why }
+}
+
+static MXU: Goal = Goal {
+    id: "mxu",
+    short: "MXU",
+    title: "Speed of matrix ops",
+    is_at_least: true,
+    green: limit("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
+    red: limit("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
+};
+static HBM: Goal = Goal {
+    id: "hbm",
+    short: "HBM",
+    title: "HBM bandwidth while busy",
+    is_at_least: true,
+    green: limit("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
+    red: limit("targets.hbm_red_percent", 40.0, "below this neither roof is near"),
+};
+static COMPILE: Goal = Goal {
+    id: "compile",
+    short: "compile",
+    title: "Compiling",
+    is_at_least: false,
+    green: limit("targets.compile_green_percent", 5.0, "a warm loop compiles nothing; a capture may begin cold"),
+    red: limit("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
+};
+static INPUT: Goal = Goal {
+    id: "input",
+    short: "input",
+    title: "Waiting for input",
+    is_at_least: false,
+    green: limit("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
+    red: limit("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
+};
+static ICI: Goal = Goal {
+    id: "ici",
+    short: "ICI",
+    title: "Links during collectives",
+    is_at_least: true,
+    green: limit("targets.ici_green_percent", 85.0, "large collectives reach 70 to 95 % of their links"),
+    red: limit("targets.ici_red_percent", 50.0, "below half, messages are too small or wait for others"),
+};
+
+/// Every limit that users can change.
+pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
+    [&MXU, &HBM, &COMPILE, &INPUT, &ICI].into_iter().flat_map(|goal| [&goal.green, &goal.red])
+}
+
+/// A value with its denominator, or why there is none.
+type Found = Result<(f64, String, Provenance), String>;
+
+impl Goal {
+    fn target(&self, cx: &Context<'_>, found: Found) -> Target {
+        let (green, red) = (self.green.of(cx), self.red.of(cx));
+        let mut target = Target {
+            id: self.id,
+            short: self.short,
+            title: self.title,
+            value_percent: None,
+            of: String::new(),
+            provenance: Provenance::Derived,
+            light: Light::Unknown,
+            is_at_least: self.is_at_least,
+            green_percent: green,
+            red_percent: red,
+            note: None,
+        };
+        match found {
+            Err(why) => target.note = Some(why),
+            Ok((value, of, provenance)) => {
+                (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
+                target.light = match (value, self.is_at_least) {
+                    (value, true) if value > green => Light::Green,
+                    (value, true) if value < red => Light::Red,
+                    (value, false) if value < green => Light::Green,
+                    (value, false) if value >= red => Light::Red,
+                    _ => Light::Amber,
+                };
+            }
+        }
+        target
+    }
+}
+
+impl Analysis for Targets {
+    type Report = TargetsReport;
+    const ID: &'static str = "targets";
+    const TITLE: &'static str = "Targets";
+
+    fn run(cx: &Context<'_>) -> Result<TargetsReport, AnalysisError> {
+        let mut targets = vec![
+            MXU.target(cx, metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])),
+            HBM.target(cx, metric(cx, &["hbm_util_busy_percent", "hbm_hw_percent"])),
+            COMPILE.target(cx, compiling(cx)),
+            INPUT.target(cx, input(cx)),
+            ICI.target(cx, links(cx)),
+        ];
+        one_roof(cx, &mut targets);
+        if targets.iter().all(|target| target.light == Light::Unknown) {
+            let why = "nothing that has a target was recorded: neither devices nor host threads";
+            return Err(AnalysisError::NotApplicable(why.to_owned()));
+        }
+        Ok(TargetsReport { statement: statement(&targets), targets })
+    }
+}
+
+/// The first of these metrics that is known: a rate during the work before one over
+/// the whole capture, which counts idling.
+fn metric(cx: &Context<'_>, ids: &[&str]) -> Found {
+    let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
+    let mut found = ids.iter().filter_map(|id| report.metric(id));
+    let first = found.clone().next().and_then(|metric| metric.note.clone());
+    let known = found.find_map(|metric| Some((metric.value?, metric.of.clone(), metric.provenance)));
+    known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
+}
+
+/// Of the two roofs only one has to be near.
+fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
+    let light = |targets: &[Target], id: &str| targets.iter().find(|target| target.id == id).map(|target| target.light);
+    let skip = |targets: &mut [Target], id: &str, why: &str| {
+        let known = targets.iter_mut().find(|target| target.id == id && target.light != Light::Unknown);
+        if let Some(target) = known {
+            (target.light, target.note) = (Light::NotJudged, Some(why.to_owned()));
+        }
+    };
+    for (one, other, near) in [("mxu", "hbm", "matrix ops are near their peak"), ("hbm", "mxu", "HBM is near its peak")]
+    {
+        if light(targets, one) == Some(Light::Green) && light(targets, other) != Some(Light::Green) {
+            return skip(targets, other, &format!("{near}: that is enough"));
+        }
+    }
+    let Ok(expected) = cx.report::<Expected>() else { return };
+    let least =
+        |bound| expected.limits.iter().find(|row| row.limit == Limit::Device(bound)).map_or(0.0, |row| row.least_ps);
+    let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
+    if compute > hbm {
+        skip(targets, "hbm", "the work asks more of compute than of HBM");
+    } else if hbm > compute {
+        skip(targets, "mxu", "the work asks more of HBM than of compute");
+    }
+}
+
+fn compiling(cx: &Context<'_>) -> Found {
+    let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
+    // Nothing compiled on threads that were recorded is none.
+    Ok((report.share_percent.unwrap_or(0.0), "capture".to_owned(), Provenance::Measured))
+}
+
+fn input(cx: &Context<'_>) -> Found {
+    let report = cx.report::<Input>().map_err(|why| why.to_string())?;
+    let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
+    let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a length")?;
+    Ok((percent, format!("{name} from its first program to its last"), Provenance::Inferred))
+}
+
+fn links(cx: &Context<'_>) -> Found {
+    let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
+    let all = report.kinds.last().and_then(|kind| kind.share);
+    let share = all.ok_or("the speed of the links, or the size of the messages, is not known")?;
+    // As if they had the fewest links of all layouts that are possible.
+    Ok((share.high_percent, "published speed of the fewest links possible".to_owned(), Provenance::AssumedPeak))
+}
+
+fn statement(targets: &[Target]) -> String {
+    let count = |light| targets.iter().filter(|target| target.light == light).count();
+    let missed: Vec<String> = targets
+        .iter()
+        .filter(|target| matches!(target.light, Light::Red | Light::Amber))
+        .filter_map(|target| Some(format!("{} {:.1} % ({})", target.short, target.value_percent?, target.goal())))
+        .collect();
+    let judged = count(Light::Green) + missed.len();
+    let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
+    format!("{} of {judged} targets are met{what}", count(Light::Green))
+}
+
+impl Target {
+    /// What is green: `> 80 %`.
+    pub fn goal(&self) -> String {
+        format!("{} {} %", if self.is_at_least { '>' } else { '<' }, self.green_percent)
+    }
+
+    fn red(&self) -> String {
+        format!("{} {} %", if self.is_at_least { "<" } else { "≥" }, self.red_percent)
+    }
+}
+
+impl Tabular for TargetsReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+        let row = |target: &Target| {
+            vec![
+                Cell::text(target.title),
+                Cell::text(target.light.title()),
+                Cell::maybe(target.value_percent),
+                Cell::text(target.goal()),
+                Cell::text(target.red()),
+                if target.of.is_empty() { Cell::Missing } else { Cell::text(&target.of) },
+                Cell::text(target.provenance.title()),
+                target.note.clone().map_or(Cell::Missing, Cell::Text),
+            ]
+        };
+        vec![Table {
+            id: "targets",
+            title: "Targets".to_owned(),
+            columns: vec![
+                column("target", "Target", Unit::None),
+                column("light", "Light", Unit::None),
+                column("value_percent", "Reached", Unit::Percent),
+                column("green", "Green", Unit::None),
+                column("red", "Red", Unit::None),
+                column("of", "Of", Unit::None),
+                column("provenance", "From", Unit::None),
+                column("note", "Note", Unit::None),
+            ],
+            rows: self.targets.iter().map(row).collect(),
+            notes: vec![
+                format!("{}.", self.statement),
+                "Either matrix ops or HBM near its peak is enough. Limits can be changed in systole.toml: \
+                 \"targets.mxu_green_percent\" = 75."
+                    .to_owned(),
+            ],
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, ReportCache, Scope};
+    use sample_traces::text_trace;
+
+    fn report_with(picture: &str, options: &Options) -> TargetsReport {
+        let (model, reports) = (text_trace(picture), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options, reports: &reports };
+        cx.report::<Targets>().unwrap().as_ref().clone()
+    }
+
+    fn light(picture: &str, id: &str) -> Light {
+        report_with(picture, &Options::default()).targets.into_iter().find(|target| target.id == id).unwrap().light
+    }
+
+    /// A matmul of 100 µs on a chip of 1 TFLOP/s and 1 GB/s.
+    fn matmul(flops: u64, bytes: u64) -> String {
+        format!(
+            "@column 10us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: xxxxxxxxxx\n\
+             x = fusion.1 [convolution fusion] flops={flops} hbm_read={bytes} hbm_write=0"
+        )
+    }
+
+    #[test]
+    fn lights_change_at_their_limits() {
+        for (flops, is) in [
+            (81_000_000, Light::Green),
+            (79_000_000, Light::Amber),
+            (51_000_000, Light::Amber),
+            (49_000_000, Light::Red),
+        ] {
+            assert_eq!(light(&matmul(flops, 1), "mxu"), is, "{flops}");
+        }
+        for (bytes, is) in [(71_000, Light::Green), (69_000, Light::Amber), (39_000, Light::Red)] {
+            assert_eq!(light(&matmul(1, bytes), "hbm"), is, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn one_roof_is_enough() {
+        // At its memory roof, a slow matmul is no fault.
+        assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), Light::NotJudged);
+        assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), Light::NotJudged);
+        // Far from both only the nearer one is told.
+        let far = matmul(20_000_000, 30_000);
+        assert_eq!((light(&far, "mxu"), light(&far, "hbm")), (Light::NotJudged, Light::Red));
+    }
+
+    #[test]
+    fn compiling_and_input_have_upper_limits() {
+        let picture = |columns: usize| {
+            format!("host python: {}{}\nc = backend_compile", "c".repeat(columns), "x".repeat(100 - columns))
+        };
+        for (columns, is) in [(4, Light::Green), (5, Light::Amber), (14, Light::Amber), (15, Light::Red)] {
+            assert_eq!(light(&picture(columns), "compile"), is, "{columns}");
+        }
+        let loading = |gap: usize| {
+            let (program, idle) = ("A".repeat(50 - gap / 2), ".".repeat(gap));
+            format!(
+                "@column 1us\nmodules: {program}{idle}{program}\nhost main: {}{}\nA = jit_f(1)\ni = IteratorGetNext",
+                ".".repeat(50 - gap / 2),
+                "i".repeat(gap)
+            )
+        };
+        for (gap, is) in [(8, Light::Green), (12, Light::Amber), (20, Light::Red)] {
+            assert_eq!(light(&loading(gap), "input"), is, "{gap}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_recorded_says_why() {
+        let report = report_with("ops: xx\nx = fusion.1 [convolution fusion]\nhost python: x", &Options::default());
+        let unknown = report.targets.iter().filter(|target| target.light == Light::Unknown);
+        assert!(unknown.clone().all(|target| target.note.as_ref().is_some_and(|note| !note.is_empty())));
+        assert_eq!(unknown.map(|target| target.id).collect::<Vec<_>>(), ["mxu", "hbm", "input", "ici"]);
+        assert!(report.statement.starts_with("1 of 1"), "{}", report.statement);
+    }
+
+    #[test]
+    fn limits_are_the_users() {
+        let mut options = Options::default();
+        options.hints.thresholds.insert("targets.mxu_green_percent".to_owned(), 50.0);
+        let report = report_with(&matmul(60_000_000, 1), &options);
+        assert_eq!((report.targets[0].light, report.targets[0].goal().as_str()), (Light::Green, "> 50 %"));
+        assert!(thresholds().all(|limit| limit.id.starts_with("targets.") && !limit.why.is_empty()));
+    }
+}
