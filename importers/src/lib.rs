@@ -14,6 +14,7 @@ mod import;
 mod locate;
 mod looks_like;
 mod names;
+mod op_costs;
 mod progress;
 mod scale_sim;
 mod source;
@@ -74,5 +75,12 @@ pub trait Importer: Sync {
 }
 
 /// Every format, best guess first where two are equally sure.
-pub static IMPORTERS: &[&dyn Importer] =
-    &[&xplane::XPlane, &trace_event::TraceEventJson, &astra_sim::AstraSim, &chakra::Chakra, &scale_sim::ScaleSim];
+pub static IMPORTERS: &[&dyn Importer] = &[
+    &xplane::XPlane,
+    &trace_event::TraceEventJson,
+    &astra_sim::AstraSim,
+    &chakra::Chakra,
+    &scale_sim::ScaleSim,
+    &op_costs::NeuSim,
+    &op_costs::GenZ,
+];

@@ -68,3 +68,43 @@ fn a_sparse_run_whose_inputs_are_elsewhere_has_no_flops() {
     assert!(model.ops().iter().all(|op| op.flops.is_none()));
     assert_eq!(time(&model, "layer 0"), Picos::from_ps(384_000));
 }
+
+/// Time of the ops in nanoseconds, and their operations.
+fn totals(model: &TraceModel) -> (i64, u64) {
+    let ops = model.all_slices().filter(|slice| model.track(slice.track()).kind == TrackKind::Ops);
+    let flops = |slice: &trace_model::SliceRef<'_>| slice.op().and_then(|op| model.op(op).flops).unwrap_or(0);
+    let (ps, flops) = ops.fold((0, 0), |(time, sum), slice| (time + slice.self_dur().ps(), sum + flops(&slice)));
+    (ps / 1000, flops)
+}
+
+#[test]
+fn neusim_totals_are_those_of_its_rows() {
+    let Some(corpus) = corpus() else { return };
+    // Sums of rows × Count.
+    for (file, ns, flops) in EXPECTED {
+        let model = open(&corpus.join("simulators/neusim").join(format!("llama3-8b-tpu{file}.csv")), None);
+        assert_eq!(totals(&model), (ns, flops), "{file}");
+    }
+    let model = open(&corpus.join("simulators/neusim/llama3-8b-tpuv5p-tp4.csv"), None);
+    assert_eq!(model.import_log().count(IssueKind::Duplicate), 1);
+    let (prefill, decode) = (EXPECTED[0], EXPECTED[1]);
+    assert_eq!(totals(&model), (prefill.1 + decode.1, prefill.2 + decode.2));
+}
+
+#[test]
+fn genz_totals_are_those_of_its_summary() {
+    let Some(corpus) = corpus() else { return };
+    for (phase, ms) in [("prefill", 161.188_473_506_688_47), ("decode", 2.233_729_044_485_983)] {
+        let model = open(&corpus.join("simulators/genz").join(format!("{phase}_model_df.csv")), None);
+        let (ns, _) = totals(&model);
+        assert!((ns as f64 * 1e-6 / ms - 1.0).abs() < 1e-6, "{phase}: {ns}");
+    }
+}
+
+/// Table, nanoseconds, operations.
+const EXPECTED: [(&str, i64, u64); 4] = [
+    ("v5p-tp4_prefill", 106_004_128, 32_047_569_567_744),
+    ("v5p-tp4_decode", 54_489_088, 266_665_459_712),
+    ("v5e-tp4_prefill", 207_635_872, 32_047_569_567_744),
+    ("v6e-tp4_decode", 75_066_368, 266_665_459_712),
+];
