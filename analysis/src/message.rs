@@ -87,12 +87,13 @@ impl Message {
         }
     }
 
-    /// What this one does not know from another.
+    /// What this one does not know from another, which is believed first where only it
+    /// knows who takes part: sizes can follow from that.
     fn or(self, other: Self, kind: CollectiveKind) -> Self {
-        let bytes = self.bytes.or(other.bytes);
-        let mut out = if self.participants_estimated && !other.participants_estimated { other } else { self };
-        out.bytes = bytes;
-        out.sent_bytes = bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
+        let prefer_other = self.participants_estimated && !other.participants_estimated;
+        let (mut out, bytes) = if prefer_other { (other, self.bytes) } else { (self, other.bytes) };
+        out.bytes = out.bytes.or(bytes);
+        out.sent_bytes = out.bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
         out
     }
 
@@ -136,6 +137,9 @@ impl Message {
             GroupMode::Partitions => Some(devices.partitions),
             GroupMode::Devices | GroupMode::ReplicasAndPartitions => devices.replicas.checked_mul(devices.partitions),
         });
+        // Of a fusion or wrapper this is not known: its own attributes name no groups.
+        let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
+        let everybody = everybody.filter(|_| CollectiveKind::from_opcode(base).is_some());
         let size = who.groups.as_ref().and_then(ReplicaGroups::size).filter(|&size| size > 0);
         let known = match (mode, size) {
             (_, None) => everybody.filter(|&n| n > 0 && who.groups.as_ref().is_none_or(ReplicaGroups::is_everybody)),

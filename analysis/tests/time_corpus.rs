@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use analysis::busy::Devices;
 use analysis::clocks::Sync;
+use analysis::collectives::Collectives;
 use analysis::compile::{Change, ChangeSource, Compile, Place};
 use analysis::doctor::Doctor;
+use analysis::matmuls::{MatmulRow, Matmuls};
 use analysis::overlap::Overlap;
 use analysis::steps::{Rung, Steps};
 use analysis::{Analysis, AnalysisError, Context, OpGroup, Options, ReportCache, Scope};
@@ -295,4 +297,28 @@ fn other_captures_have_sensible_steps_and_no_invented_devices() {
     let big = open("big/jax_cpu_808k_events.xplane.pb.gz").unwrap();
     assert_eq!(big.report::<Steps>().steps.len(), 350);
     assert_eq!(big.report::<Compile>().compilations, 0);
+}
+
+/// Three layers compiled for v5p without one: what XLA expects, and what follows.
+#[test]
+fn a_predicted_timeline_is_analyzed_as_a_profile() {
+    let Some(capture) = open("simulators/xla_tpu_aot/lab11_v5p/scheduled_hlo.txt") else { return };
+    let us = |ps: i64| ps as f64 / 1e6;
+    let overlap = capture.report::<Overlap>();
+    let core = &overlap.cores[0];
+    assert!(near(us(core.window_ps), 71.778, 0.001) && near(us(core.compute_ps), 46.956, 0.001));
+    assert!(near(us(core.exposed_ps), 24.822, 0.001) && near(us(core.exposed_blocking_ps), 24.822, 0.001));
+    // All weights but those before the first all-gather come while the core computes.
+    assert!(
+        near(us(core.copy_in_flight_ps), 6.0 * 3.0339, 0.001) && near(us(core.copy_hidden_ps), 5.0 * 3.0339, 0.001)
+    );
+    assert!(capture.findings().contains(&"Q13") && !capture.findings().contains(&"Q08"));
+    // The inside of fusions is known from the text: both products of a layer, and who reduces.
+    let matmuls = capture.report::<Matmuls>();
+    let sizes = |row: &MatmulRow| row.sizes.map(|sizes| (sizes.m, sizes.k, sizes.n));
+    assert!(matmuls.rows.iter().all(|row| row.products == 2 && sizes(row) == Some((256, 4096, 1024))));
+    let collectives = capture.report::<Collectives>();
+    let kinds: Vec<_> = collectives.kinds.iter().map(|row| (row.kind.as_str(), row.sent_bytes)).collect();
+    let sent = Some(3.0 * 393_216.0);
+    assert!(kinds.contains(&("all-gather", sent)) && kinds.contains(&("reduce-scatter", sent)), "{kinds:?}");
 }

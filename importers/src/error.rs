@@ -25,6 +25,14 @@ pub enum ImportError {
         /// What is wrong, and the cure.
         what: String,
     },
+    /// The content is whole, but not enough to make a timeline of it.
+    #[error("cannot use this {format}: {what}")]
+    Unusable {
+        /// Title of the format.
+        format: &'static str,
+        /// What it lacks, and the cure.
+        what: String,
+    },
     /// Reading on would take more memory or time than allowed.
     #[error("too large: {what}")]
     TooLarge {

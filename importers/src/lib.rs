@@ -19,6 +19,7 @@ mod progress;
 mod scale_sim;
 mod source;
 mod trace_event;
+mod xla;
 mod xplane;
 
 use trace_model::TraceBuilder;
@@ -83,4 +84,6 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &scale_sim::ScaleSim,
     &op_costs::NeuSim,
     &op_costs::GenZ,
+    &xla::ScheduledHlo,
+    &xla::LatencyHidingSchedule,
 ];

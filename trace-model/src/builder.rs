@@ -229,7 +229,7 @@ impl TraceBuilder {
         })
     }
 
-    /// Keeps the serialized HLO of a program; the first one wins.
+    /// Keeps the HLO of a program, serialized or as text; the first one wins.
     pub fn set_program_hlo(&mut self, program: ProgramId, hlo: Blob) {
         self.programs[program.index()].hlo.get_or_insert(hlo);
     }

@@ -91,6 +91,16 @@ issue_kinds! {
     PaddedCounts = "padded-counts", Warning;
     /// A value cannot be right and was left out.
     ImplausibleValue = "implausible-value", Warning;
+    /// The file has no time for this; a model of latency and bandwidth stands in.
+    CostModelled = "cost-modelled", Info;
+    /// The compiler did not estimate this op; it takes no time on the timeline.
+    CostMissing = "cost-missing", Warning;
+    /// How often a loop runs is not known; its body is drawn once.
+    TripCountUnknown = "trip-count-unknown", Warning;
+    /// A loop has more iterations than are drawn; the rest is time of the loop itself.
+    LoopFolded = "loop-folded", Warning;
+    /// An instruction begins before the one scheduled before it has ended.
+    ScheduleOverlaps = "schedule-overlaps", Warning;
 }
 
 /// One thing noticed, with the place where.

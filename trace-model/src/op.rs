@@ -155,7 +155,7 @@ pub struct Program {
     pub name: StringId,
     /// The id in parentheses of `jit_matmul(123)`, any 64-bit value.
     pub id: Option<u64>,
-    /// Its `xla.HloProto`, serialized, to be parsed on demand.
+    /// Its `xla.HloProto`, serialized, or its HLO text, to be parsed on demand.
     pub hlo: Option<Blob>,
 }
 

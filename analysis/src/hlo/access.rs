@@ -77,7 +77,11 @@ impl Context<'_> {
         let title = || self.model.program_title(program);
         let blob = self.model.program(program).hlo.clone().filter(|blob| !blob.bytes().is_empty());
         let blob = blob.ok_or_else(|| HloError::NotRecorded(title()))?;
-        HloModule::from_proto(blob, &title())
+        if HloModule::is_text(&blob) {
+            HloModule::from_whole_text(&blob, &title())
+        } else {
+            HloModule::from_proto(blob, &title())
+        }
     }
 
     /// What the compiler wrote about an op: the instruction of the whole program where

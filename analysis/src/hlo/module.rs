@@ -36,7 +36,7 @@ impl InstructionId {
 /// Where the facts come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// The whole program, as serialized by the compiler.
+    /// The whole program, as serialized or printed by the compiler.
     #[default]
     Proto,
     /// One line of text: what is inside of fusions and loops is not known.

@@ -1,6 +1,7 @@
-//! A module of one instruction, from its line of text.
+//! A module from text: of one instruction from its line, or a whole one.
 
 mod convolution;
+mod whole;
 
 use std::sync::Arc;
 
@@ -19,44 +20,17 @@ impl HloModule {
         let hlo = HloText::parse(text)?;
         let mut module = Self { origin: Origin::Text, entry: Some(ComputationId(0)), ..Self::default() };
         module.computations.push(Computation::default());
-        let blank: Arc<str> = Arc::from("");
-        let instruction = |name: &str, opcode: Arc<str>| Instruction {
-            name: Arc::from(name),
-            opcode,
-            shape: None,
-            computation: ComputationId(0),
-            operands: Vec::new(),
-            called: Vec::new(),
-            parameter_number: None,
-            tuple_index: None,
-            dimensions: Vec::new(),
-            op_name: Arc::clone(&blank),
-            source_file: Arc::clone(&blank),
-            source_line: 0,
-            stack_frame: 0,
-            attributes: None,
-        };
         for operand in hlo.operand_list() {
             // `parameter(0)` and `constant(1)` have no operands: that is their value.
             if matches!(hlo.opcode, "parameter" | "constant" | "iota") {
                 break;
             }
             let shape = operand.shape.map(crate::hlo_text::Shape::into_static);
-            module.instructions.push(Instruction { shape, ..instruction(operand.name, Arc::clone(&blank)) });
+            module.instructions.push(Instruction { shape, ..blank(operand.name, "") });
         }
-        let mut main = instruction(hlo.name, Arc::from(hlo.opcode));
-        main.operands = (0..module.instructions.len() as u32).map(InstructionId).collect();
-        main.shape = hlo.result().map(crate::hlo_text::Shape::into_static);
-        main.called = module.add_called(&hlo);
-        main.dimensions = hlo.attribute("dimensions").and_then(list).unwrap_or_default();
-        let metadata = |key| inside(hlo.attribute("metadata")?, key);
-        main.op_name = Arc::from(metadata("op_name").unwrap_or_default());
-        main.source_file = Arc::from(metadata("source_file").unwrap_or_default());
-        main.source_line = metadata("source_line").and_then(|line| line.parse().ok()).unwrap_or(0);
-        main.parameter_number = (hlo.opcode == "parameter").then(|| hlo.operands.parse().ok()).flatten();
-        main.tuple_index = hlo.attribute("index").and_then(|index| index.parse().ok());
-        main.attributes = Some(attributes(&hlo)).filter(|it| *it != Attributes::default()).map(Box::new);
-        module.instructions.push(main);
+        let operands = (0..module.instructions.len() as u32).map(InstructionId).collect();
+        let called = module.add_called(&hlo);
+        module.instructions.push(Instruction { operands, called, ..instruction(&hlo) });
         for (index, instruction) in module.instructions.iter().enumerate() {
             let id = InstructionId(index as u32);
             if !instruction.name.is_empty() {
@@ -82,6 +56,45 @@ impl HloModule {
             self.computations.push(Computation { name, is_fusion, ..Computation::default() });
         }
         called
+    }
+}
+
+/// An instruction of which only name and operation are known.
+fn blank(name: &str, opcode: &str) -> Instruction {
+    let blank: Arc<str> = Arc::from("");
+    Instruction {
+        name: Arc::from(name),
+        opcode: Arc::from(opcode),
+        shape: None,
+        computation: ComputationId(0),
+        operands: Vec::new(),
+        called: Vec::new(),
+        parameter_number: None,
+        tuple_index: None,
+        dimensions: Vec::new(),
+        op_name: Arc::clone(&blank),
+        source_file: blank,
+        source_line: 0,
+        stack_frame: 0,
+        attributes: None,
+    }
+}
+
+/// Everything that a line tells but for what it refers to: operands and computations.
+fn instruction(hlo: &HloText<'_>) -> Instruction {
+    let metadata = |key| inside(hlo.attribute("metadata")?, key);
+    let number = |key| metadata(key).and_then(|number| number.parse().ok()).unwrap_or(0);
+    Instruction {
+        shape: hlo.result().map(crate::hlo_text::Shape::into_static),
+        dimensions: hlo.attribute("dimensions").and_then(list).unwrap_or_default(),
+        op_name: Arc::from(metadata("op_name").unwrap_or_default()),
+        source_file: Arc::from(metadata("source_file").unwrap_or_default()),
+        source_line: number("source_line"),
+        stack_frame: number("stack_frame_id"),
+        parameter_number: (hlo.opcode == "parameter").then(|| hlo.operands.parse().ok()).flatten(),
+        tuple_index: hlo.attribute("index").and_then(|index| index.parse().ok()),
+        attributes: Some(attributes(hlo)).filter(|it| *it != Attributes::default()).map(Box::new),
+        ..blank(hlo.name, hlo.opcode)
     }
 }
 

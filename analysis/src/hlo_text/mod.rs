@@ -159,9 +159,10 @@ pub struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Reads `f32[8]{0} %name`, `%name`, `name` or `f32[8]{0}`.
+    /// Reads `f32[8]{0} %name`, `%name`, `name` or `f32[8]{0}`, after `/*index=5*/` or not.
     fn parse(text: &'a str) -> Self {
         let text = text.trim();
+        let text = text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim());
         let (shape, name) = match find_outside(text, 0, |byte| byte == b' ') {
             Some(at) => (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default().trim()),
             None if text.contains('[') || text.starts_with('(') => (text, ""),

@@ -1,0 +1,224 @@
+//! A whole program from its text: `HloModule …`, tables of sources, computations.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use trace_model::Blob;
+
+use super::{inside, instruction};
+use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, InstructionId, Origin};
+use crate::hlo::stack::StackFrames;
+use crate::hlo::{HloError, Instruction};
+use crate::hlo_text::HloText;
+
+/// What every such text begins with.
+const BEGIN: &str = "HloModule ";
+
+/// A computation that is being read, and the instructions of it by name.
+struct Open<'a> {
+    computation: Computation,
+    is_entry: bool,
+    local: HashMap<&'a str, InstructionId>,
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    module: HloModule,
+    computations: HashMap<&'a str, ComputationId>,
+    open: Option<Open<'a>>,
+    /// Heading of the table that rows belong to.
+    table: &'a str,
+}
+
+impl HloModule {
+    /// Whether a program is kept as text.
+    pub(in crate::hlo) fn is_text(blob: &Blob) -> bool {
+        blob.bytes().starts_with(BEGIN.as_bytes())
+    }
+
+    /// Reads a whole text. `program` is its name for the error.
+    ///
+    /// An operand that comes after its user and a computation that comes after its
+    /// caller are left out: programs are acyclic, and so is what is returned.
+    pub(in crate::hlo) fn from_whole_text(blob: &Blob, program: &str) -> Result<Self, HloError> {
+        let text = String::from_utf8_lossy(blob.bytes());
+        let mut reader = Reader::default();
+        reader.module.origin = Origin::Proto;
+        let mut lines = text.lines();
+        reader.header(lines.next().unwrap_or_default());
+        for line in lines {
+            reader.line(line);
+        }
+        reader.close();
+        let mut module = reader.module;
+        // Texts count parents from 2, so that the outermost frame seems to be its own.
+        if module.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
+            module.frames.frames.iter_mut().for_each(|[_, parent]| *parent = parent.saturating_sub(1));
+        }
+        if module.entry.is_none() {
+            let (why, message, len) = ("there is no ENTRY computation", "HLO text", text.len());
+            return Err(HloError::Damaged { program: program.to_owned(), why, message, at: len, len });
+        }
+        Ok(module)
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn header(&mut self, line: &str) {
+        let rest = line.strip_prefix(BEGIN).unwrap_or_default();
+        let (name, attributes) = rest.split_once(',').unwrap_or((rest, ""));
+        name.trim().clone_into(&mut self.module.name);
+        let header = HloText { attributes, ..HloText::default() };
+        let count = |key| header.attribute(key).and_then(|count| count.parse().ok());
+        let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
+        if replicas.is_some() || partitions.is_some() {
+            let (replicas, partitions) = (replicas.unwrap_or(1), partitions.unwrap_or(1));
+            self.module.devices = Some(DeviceAssignment { replicas, partitions, devices: Vec::new() });
+        }
+    }
+
+    fn line(&mut self, line: &'a str) {
+        if line.starts_with('}') {
+            self.close();
+        } else if self.open.is_some() {
+            self.instruction(line.trim());
+        } else if line.ends_with('{') && line.contains("->") {
+            let is_entry = line.starts_with("ENTRY ");
+            let name = line.trim_start_matches("ENTRY ").trim_start_matches('%');
+            let name = name.split([' ', '(']).next().unwrap_or_default();
+            let id = ComputationId(self.module.computations.len() as u32);
+            let first = self.module.instructions.len();
+            let computation =
+                Computation { name: name.to_owned(), instructions: first..first, ..Computation::default() };
+            self.computations.insert(name, id);
+            self.module.computations.push(Computation::default());
+            self.open = Some(Open { computation, is_entry, local: HashMap::new() });
+        } else if line.starts_with(|c: char| c.is_ascii_digit()) {
+            row(&mut self.module.frames, self.table, line);
+        } else {
+            self.table = line.trim();
+        }
+    }
+
+    fn instruction(&mut self, line: &'a str) {
+        let (Some(hlo), Some(open)) = (HloText::parse(line), &mut self.open) else { return };
+        let parent = (self.module.computations.len() as u32).saturating_sub(1);
+        let id = InstructionId(self.module.instructions.len() as u32);
+        let is_value = matches!(hlo.opcode, "parameter" | "constant" | "iota");
+        let operands = if is_value { Vec::new() } else { hlo.operand_list() };
+        let operands = operands.iter().filter_map(|operand| open.local.get(operand.name).copied()).collect();
+        let keys = ["calls", "to_apply", "body", "condition"];
+        let names = keys.into_iter().filter_map(|key| hlo.attribute(key)).map(|name| name.trim_start_matches('%'));
+        let called: Vec<ComputationId> = names
+            .filter_map(|name| self.computations.get(name).copied())
+            .filter(|id| id.index() < parent as usize)
+            .collect();
+        for callee in called.iter().filter(|_| hlo.opcode == "fusion") {
+            if let Some(callee) = self.module.computations.get_mut(callee.index()) {
+                callee.is_fusion = true;
+            }
+        }
+        let read = Instruction { computation: ComputationId(parent), operands, called, ..instruction(&hlo) };
+        open.local.insert(hlo.name, id);
+        open.computation.schedule.push(id);
+        if line.starts_with("ROOT ") {
+            open.computation.root = Some(id);
+        }
+        self.module.by_name.entry(Arc::clone(&read.name)).or_insert(id);
+        self.module.instructions.push(read);
+    }
+
+    fn close(&mut self) {
+        let Some(Open { mut computation, is_entry, .. }) = self.open.take() else { return };
+        computation.instructions.end = self.module.instructions.len();
+        let index = self.module.computations.len().saturating_sub(1);
+        if is_entry {
+            self.module.entry = Some(ComputationId(index as u32));
+        }
+        if let Some(slot) = self.module.computations.get_mut(index) {
+            *slot = computation;
+        }
+    }
+}
+
+/// Adds a row like `3 "file.py"` or `3 {file_name_id=1 line=7}`; rows are numbered from 1.
+fn row(frames: &mut StackFrames, table: &str, line: &str) {
+    let Some((_, value)) = line.split_once(' ') else { return };
+    let number = |key| inside(value, key).and_then(|number| number.parse().ok()).unwrap_or(0);
+    match table {
+        "FileNames" => frames.files.push(value.trim_matches('"').to_owned()),
+        "FunctionNames" => frames.functions.push(value.trim_matches('"').to_owned()),
+        "FileLocations" => frames.locations.push([number("file_name_id"), number("function_name_id"), number("line")]),
+        "StackFrames" => frames.frames.push([number("file_location_id"), number("parent_frame_id")]),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"HloModule jit_f, is_scheduled=true, num_partitions=4
+
+FileNames
+1 "train.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3}
+2 {file_name_id=1 function_name_id=1 line=7 end_line=7}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+
+%fused (p.1: bf16[8,4], p.2: bf16[4,16]) -> f32[8,16] {
+  %p.1 = bf16[8,4]{1,0} parameter(0)
+  %p.2 = bf16[4,16]{1,0} parameter(1)
+  ROOT %conv = f32[8,16]{1,0} convolution(%p.1, %p.2), dim_labels=bf_io->bf
+}
+
+ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
+  %a = bf16[8,4]{1,0} parameter(0)
+  %b = bf16[4,16]{1,0} parameter(1)
+  ROOT %fusion.1 = f32[8,16]{1,0:T(8,128)S(1)} fusion(%a, /*index=1*/%b), kind=kOutput, calls=%fused, metadata={op_name="jit(f)/dot" stack_frame_id=2}
+}
+"#;
+
+    fn read(text: &str) -> Result<HloModule, HloError> {
+        let blob = Blob::new(Arc::new(text.to_owned()), 0..text.len());
+        assert!(HloModule::is_text(&blob));
+        HloModule::from_whole_text(&blob, "jit_f")
+    }
+
+    #[test]
+    fn fusions_show_what_they_multiply_and_where_it_comes_from() {
+        let module = read(TEXT).unwrap();
+        assert_eq!((module.name.as_str(), module.origin, module.computations.len()), ("jit_f", Origin::Proto, 2));
+        let fusion = module.instruction(module.find("fusion.1").unwrap()).unwrap();
+        let products = module.products(fusion).unwrap();
+        assert_eq!(products.iter().map(|it| (it.m, it.k, it.n)).collect::<Vec<_>>(), [(8, 4, 16)]);
+        assert_eq!(module.source(fusion).as_deref(), Some("train.py:7"));
+        let lines: Vec<u64> = module.stack(fusion).iter().map(|frame| frame.line).collect();
+        assert_eq!(lines, [7, 3]);
+        assert_eq!(module.devices.as_ref().unwrap().partitions, 4);
+        assert_eq!(module.root(module.entry.unwrap()).unwrap().name, fusion.name);
+        assert!(module.computations[0].is_fusion);
+        assert_eq!(module.parameters().len(), 2);
+    }
+
+    #[test]
+    fn rings_are_cut_and_a_text_that_ends_early_is_damaged() {
+        let ring = TEXT.replace("convolution(%p.1, %p.2)", "fusion(%conv, %p.2), calls=%fused");
+        let module = read(&ring).unwrap();
+        let inner = module.instruction(module.find("conv").unwrap()).unwrap();
+        assert_eq!((inner.called.len(), inner.operands.len()), (0, 1));
+        let error = read(&TEXT[..500]).unwrap_err().to_string();
+        assert!(error.contains("there is no ENTRY computation"), "{error}");
+        for cut in "HloModule ".len()..TEXT.len() {
+            let _ = read(&TEXT[..cut]);
+        }
+    }
+}

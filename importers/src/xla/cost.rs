@@ -1,0 +1,365 @@
+//! Operations and bytes of an instruction, counted from shapes.
+
+use hashbrown::{HashMap, HashSet};
+use trace_model::{Access, MemoryAccess, MemorySpace};
+
+use super::hlo::{Computation, Instruction, Program};
+use super::shape::{self, Array, HBM, VMEM, arrays};
+
+/// Deepest nesting of fusions that is followed.
+const MAX_DEPTH: usize = 32;
+
+/// Positions of a window that are looked at one by one; larger ones count as if
+/// every position were inside.
+const MAX_POSITIONS: u64 = 1 << 20;
+
+/// Counts for one program; each computation is counted once.
+pub(super) struct Costs<'p, 'a> {
+    program: &'p Program<'a>,
+    flops: HashMap<usize, Flops>,
+    reads: HashMap<usize, HashMap<usize, u64>>,
+}
+
+/// Operations of an instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Flops {
+    /// All: two a multiplication of matrices, one an element of other arithmetic; as
+    /// XLA's own cost analysis, without exponentials and their like.
+    pub all: u64,
+    /// Those of matrix multiplications.
+    pub products: u64,
+}
+
+impl Flops {
+    fn plus(self, other: Self) -> Self {
+        Self { all: self.all.saturating_add(other.all), products: self.products.saturating_add(other.products) }
+    }
+
+    fn elements(all: u64) -> Self {
+        Self { all, products: 0 }
+    }
+
+    fn product(all: u64) -> Self {
+        Self { all, products: all }
+    }
+}
+
+impl<'p, 'a> Costs<'p, 'a> {
+    pub fn new(program: &'p Program<'a>) -> Self {
+        Self { program, flops: HashMap::new(), reads: HashMap::new() }
+    }
+
+    /// Operations of one execution; those of a loop are in its body.
+    pub fn flops(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Flops {
+        self.flops_at(computation, instruction, 0)
+    }
+
+    fn flops_at(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, depth: usize) -> Flops {
+        match instruction.opcode {
+            "fusion" => instruction.called("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
+            "convolution" => Flops::product(convolution(computation, instruction)),
+            "dot" => Flops::product(dot(computation, instruction)),
+            "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
+                let operand = instruction.operands().next().and_then(|name| computation.find(name));
+                Flops::elements(operand.map_or(0, |operand| elements(operand.shape)))
+            }
+            // Scalars are the scalar unit's, and count nothing.
+            opcode if is_arithmetic(opcode) => {
+                Flops::elements(Some(elements(instruction.shape)).filter(|&all| all > 1).unwrap_or(0))
+            }
+            _ => Flops::default(),
+        }
+    }
+
+    fn flops_of(&mut self, name: &str, depth: usize) -> Flops {
+        let program = self.program;
+        let Some(index) = program.find(name).filter(|_| depth < MAX_DEPTH) else { return Flops::default() };
+        if let Some(&known) = self.flops.get(&index) {
+            return known;
+        }
+        let Some(computation) = program.computation(index) else { return Flops::default() };
+        let mut sum = Flops::default();
+        for instruction in &computation.instructions {
+            sum = sum.plus(self.flops_at(computation, instruction, depth));
+        }
+        self.flops.insert(index, sum);
+        sum
+    }
+
+    /// Bytes to and from memories in one execution: operands once, the result once,
+    /// of an operand that is only sliced the slices.
+    pub fn bytes(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Vec<MemoryAccess> {
+        let mut out = Vec::new();
+        let body = instruction.called("calls").filter(|_| instruction.opcode == "fusion");
+        let body = body.and_then(|name| self.program.find(name));
+        let reads = body.map(|body| self.reads_of(body, 0));
+        let mut seen = HashSet::new();
+        for (number, name) in instruction.operands().enumerate() {
+            let Some(operand) = computation.find(name).filter(|_| seen.insert(name)) else { continue };
+            let whole = shape::bytes(operand.shape);
+            let read = match &reads {
+                Some(reads) => reads.get(&number).copied().unwrap_or(whole).min(whole),
+                None => read_by(instruction, name, whole),
+            };
+            if let Some(array) = arrays(operand.shape).first() {
+                add(&mut out, array.space, Access::Read, read);
+            }
+        }
+        for array in arrays(instruction.shape) {
+            let written = self.written(body, instruction, computation, &array);
+            add(&mut out, array.space, Access::Write, written);
+        }
+        out
+    }
+
+    /// Bytes that a computation reads of each of its parameters, by number.
+    fn reads_of(&mut self, index: usize, depth: usize) -> HashMap<usize, u64> {
+        if let Some(known) = self.reads.get(&index) {
+            return known.clone();
+        }
+        let program = self.program;
+        let mut reads: HashMap<usize, u64> = HashMap::new();
+        let Some(computation) = program.computation(index).filter(|_| depth < MAX_DEPTH) else { return reads };
+        // Values that are a parameter, or one in another form: its number and size.
+        let mut values: HashMap<&str, (usize, u64)> = HashMap::new();
+        for user in &computation.instructions {
+            if let Some(number) = user.parameter_number() {
+                values.insert(user.name, (number, shape::bytes(user.shape)));
+                reads.insert(number, 0);
+                continue;
+            }
+            let body = user.called("calls").and_then(|name| program.find(name));
+            let body = body.filter(|_| user.opcode == "fusion");
+            let is_view = user.opcode == "bitcast" || body.is_some_and(|body| is_view(program, body));
+            for (at, operand) in user.operands().enumerate() {
+                let Some(&(number, whole)) = values.get(operand) else { continue };
+                let read = match body {
+                    _ if is_view => {
+                        values.insert(user.name, (number, whole));
+                        continue;
+                    }
+                    Some(body) => self.reads_of(body, depth + 1).get(&at).copied().unwrap_or(whole),
+                    None => read_by(user, operand, whole),
+                };
+                let sum = reads.entry(number).or_default();
+                // Two readers of the same bytes share them.
+                *sum = sum.saturating_add(read).min(whole);
+            }
+        }
+        self.reads.insert(index, reads.clone());
+        reads
+    }
+
+    /// Bytes of a result that are written: of one that is updated in place the update.
+    fn written(
+        &self,
+        body: Option<usize>,
+        instruction: &Instruction<'a>,
+        computation: &Computation<'a>,
+        array: &Array<'a>,
+    ) -> u64 {
+        let inner = body.and_then(|body| self.program.computation(body));
+        let (computation, root) = match inner {
+            Some(inner) => (inner, inner.root()),
+            None => (computation, Some(instruction)),
+        };
+        let update = root.filter(|root| root.opcode == "dynamic-update-slice").and_then(|root| root.operands().nth(1));
+        let update = update.and_then(|name| computation.find(name)).map(|update| shape::bytes(update.shape));
+        update.unwrap_or_else(|| array.bytes())
+    }
+}
+
+/// Whether a fusion only looks at its operand in another way.
+fn is_view(program: &Program<'_>, index: usize) -> bool {
+    let Some(computation) = program.computation(index) else { return false };
+    computation.instructions.iter().all(|it| matches!(it.opcode, "parameter" | "bitcast"))
+}
+
+/// Bytes of an operand that an instruction reads.
+fn read_by(user: &Instruction<'_>, operand: &str, whole: u64) -> u64 {
+    let is_first = user.operands().next() == Some(operand);
+    match user.opcode {
+        "slice" | "dynamic-slice" if is_first => shape::bytes(user.shape).min(whole),
+        "dynamic-update-slice" if is_first => 0,
+        "tuple" | "get-tuple-element" => 0,
+        _ => whole,
+    }
+}
+
+fn add(out: &mut Vec<MemoryAccess>, space: u32, access: Access, bytes: u64) {
+    let space = match space {
+        HBM => MemorySpace::Hbm,
+        VMEM => MemorySpace::Vmem,
+        // Flags and scalars.
+        _ => return,
+    };
+    match out.iter_mut().find(|known| known.space == space && known.access == access) {
+        Some(known) => known.bytes = known.bytes.saturating_add(bytes),
+        None if bytes > 0 => out.push(MemoryAccess { space, access, bytes }),
+        None => {}
+    }
+}
+
+fn elements(shape: &str) -> u64 {
+    arrays(shape).iter().fold(0, |sum, array| sum.saturating_add(array.elements()))
+}
+
+/// Elementwise opcodes that XLA's cost analysis counts as one operation an element.
+fn is_arithmetic(opcode: &str) -> bool {
+    matches!(
+        opcode,
+        "abs"
+            | "add"
+            | "and"
+            | "ceil"
+            | "clamp"
+            | "clz"
+            | "compare"
+            | "convert"
+            | "divide"
+            | "floor"
+            | "maximum"
+            | "minimum"
+            | "multiply"
+            | "negate"
+            | "not"
+            | "or"
+            | "popcnt"
+            | "remainder"
+            | "round-nearest-afz"
+            | "round-nearest-even"
+            | "select"
+            | "shift-left"
+            | "shift-right-arithmetic"
+            | "shift-right-logical"
+            | "sign"
+            | "subtract"
+            | "xor"
+    )
+}
+
+fn operand_dims<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>, number: usize) -> Vec<u64> {
+    let operand = instruction.operands().nth(number).and_then(|name| computation.find(name));
+    operand.and_then(|operand| arrays(operand.shape).into_iter().next()).map(|array| array.dims).unwrap_or_default()
+}
+
+/// Two for each element of the result and each number summed over.
+fn dot(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
+    let dims = operand_dims(computation, instruction, 0);
+    let contracting = instruction.attribute("lhs_contracting_dims").unwrap_or_default();
+    let numbers = contracting.trim_matches(['{', '}']).split(',').filter_map(|number| number.trim().parse().ok());
+    let summed = numbers.filter_map(|number: usize| dims.get(number)).fold(1_u64, |all, &dim| all.saturating_mul(dim));
+    elements(instruction.shape).saturating_mul(summed).saturating_mul(2)
+}
+
+/// The same, where a window slides: only positions inside of the operand count.
+fn convolution(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
+    let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
+    let output = arrays(instruction.shape).into_iter().next().map(|array| array.dims).unwrap_or_default();
+    let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
+    let Some(((from, of), to)) = labels.and_then(|(operands, to)| Some((operands.split_once('_')?, to))) else {
+        return 0;
+    };
+    let size = |labels: &str, dims: &[u64], label: char| labels.find(label).and_then(|at| dims.get(at)).copied();
+    let (Some(batch), Some(features), Some(summed)) =
+        (size(to, &output, 'b'), size(to, &output, 'f'), size(of, &kernel, 'i'))
+    else {
+        return 0;
+    };
+    let mut multiplications = batch.saturating_mul(features).saturating_mul(summed);
+    let window = instruction.attribute("window").unwrap_or_default();
+    for (number, digit) in ('0'..='9').enumerate() {
+        let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit)) else { break };
+        let window = Window::of(window, number, size(of, &kernel, digit).unwrap_or(1));
+        multiplications = multiplications.saturating_mul(window.positions(from, to));
+    }
+    multiplications.saturating_mul(2)
+}
+
+/// One dimension of `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=2x2}`.
+struct Window {
+    size: u64,
+    stride: u64,
+    pad: i64,
+    base_dilation: u64,
+    dilation: u64,
+}
+
+impl Window {
+    fn of(text: &str, number: usize, size: u64) -> Self {
+        let pairs = || text.trim_matches(['{', '}']).split(' ').filter_map(|pair| pair.split_once('='));
+        let value = |key| pairs().find(|(name, _)| *name == key).and_then(|(_, values)| values.split('x').nth(number));
+        let or_one = |key| value(key).and_then(|value| value.parse().ok()).filter(|&n: &u64| n > 0).unwrap_or(1);
+        let pad = value("pad").and_then(|pad| pad.split('_').next()?.parse().ok()).unwrap_or(0);
+        let (stride, base_dilation, dilation) = (or_one("stride"), or_one("lhs_dilate"), or_one("rhs_dilate"));
+        Self { size, stride, pad, base_dilation, dilation }
+    }
+
+    /// Pairs of a place in the output and one in the window that meet an element.
+    fn positions(&self, input: u64, output: u64) -> u64 {
+        let all = self.size.saturating_mul(output);
+        if all > MAX_POSITIONS {
+            return all;
+        }
+        let dilation = i128::from(self.base_dilation);
+        let reach = (i128::from(input) - 1) * dilation + 1;
+        let meets = |at: u64, tap: u64| {
+            let place = i128::from(at) * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
+                - i128::from(self.pad);
+            (0..reach).contains(&place) && place % dilation == 0
+        };
+        let taps = |at| (0..self.size).filter(move |&tap| meets(at, tap)).count() as u64;
+        (0..output).map(taps).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flops(line: &str, operands: [&str; 2]) -> Flops {
+        let text = format!(
+            "HloModule m\n\nENTRY %main (a: f32[1], b: f32[1]) -> f32[1] {{\n  %a = {} parameter(0)\n  %b = {} \
+             parameter(1)\n  ROOT %r = {line}\n}}\n",
+            operands[0], operands[1]
+        );
+        let program = Program::parse(&text).unwrap();
+        let main = program.computation(program.entry.unwrap()).unwrap();
+        Costs::new(&program).flops(main, main.root().unwrap())
+    }
+
+    #[test]
+    fn products_of_every_form() {
+        let two = |flops: u64| Flops::product(2 * flops);
+        let dot = "f32[8,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+        assert_eq!(flops(dot, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
+        let plain = "f32[8,16] convolution(%a, %b), dim_labels=bf_io->bf";
+        assert_eq!(flops(plain, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
+        // A batch that is written as a dilated window.
+        let batched = "f32[6,8,16] convolution(%a, %b), window={size=6 stride=5 lhs_dilate=6}, dim_labels=0bf_0io->0bf";
+        assert_eq!(flops(batched, ["bf16[6,8,4]", "bf16[6,4,16]"]), two(6 * 8 * 4 * 16));
+        let slides = "bf16[2,8,8,16] convolution(%a, %b), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f";
+        assert_eq!(flops(slides, ["bf16[2,8,8,4]", "bf16[3,3,4,16]"]), two(2 * 22 * 22 * 4 * 16));
+        let huge = "f32[9999999999,9999999999] convolution(%a, %b), dim_labels=bf_io->bf";
+        assert_eq!(flops(huge, ["bf16[9999999999,4]", "bf16[4,9999999999]"]), Flops::product(u64::MAX));
+        assert_eq!(flops("f32[8,4] add(%a, %b)", ["f32[8,4]", "f32[8,4]"]), Flops::elements(32));
+        assert_eq!(flops("f32[8,4] tanh(%a)", ["f32[8,4]", "f32[8,4]"]), Flops::default());
+        assert_eq!(flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]), Flops::default());
+    }
+
+    #[test]
+    fn of_an_operand_that_is_only_sliced_the_slice_is_read() {
+        let text = "HloModule m\n\n%view (v: bf16[64,64]) -> bf16[64,64] {\n  %v = bf16[64,64]{1,0} parameter(0)\n  \
+            ROOT %bc = bf16[64,64]{1,0} bitcast(%v)\n}\n\n%f (p: bf16[64,64], i: s32[]) -> bf16[8,64] {\n  \
+            %p = bf16[64,64]{1,0} parameter(0)\n  %w = bf16[64,64]{1,0} fusion(%p), kind=kLoop, calls=%view\n  \
+            %i = s32[] parameter(1)\n  ROOT %ds = bf16[8,64]{1,0} dynamic-slice(%w, %i, %i), \
+            dynamic_slice_sizes={8,64}\n}\n\nENTRY %main (w: bf16[64,64], i: s32[]) -> bf16[8,64] {\n  \
+            %w.1 = bf16[64,64]{1,0} parameter(0)\n  %i.1 = s32[]{:S(6)} parameter(1)\n  \
+            ROOT %fu = bf16[8,64]{1,0:S(1)} fusion(%w.1, %i.1), kind=kLoop, calls=%f\n}\n";
+        let program = Program::parse(text).unwrap();
+        let main = program.computation(program.entry.unwrap()).unwrap();
+        let access = |space, access| MemoryAccess { space, access, bytes: 1024 };
+        let expected = [access(MemorySpace::Hbm, Access::Read), access(MemorySpace::Vmem, Access::Write)];
+        assert_eq!(Costs::new(&program).bytes(main, main.root().unwrap()), expected);
+    }
+}

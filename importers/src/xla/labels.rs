@@ -1,0 +1,67 @@
+//! Instructions of a program as labels and ops of the model.
+
+use hashbrown::HashMap;
+use trace_model::{LabelId, Op, ProgramId, TraceBuilder};
+
+use super::cost::Costs;
+use super::hlo::{Computation, Instruction, Program};
+use super::simulate::Place;
+
+/// Labels made so far: one an instruction.
+pub(super) struct Labels<'p, 'a> {
+    program: &'p Program<'a>,
+    id: ProgramId,
+    costs: Costs<'p, 'a>,
+    known: HashMap<Place, LabelId>,
+}
+
+impl<'p, 'a> Labels<'p, 'a> {
+    pub fn new(program: &'p Program<'a>, id: ProgramId) -> Self {
+        Self { program, id, costs: Costs::new(program), known: HashMap::new() }
+    }
+
+    /// The label of an instruction; `None` for one that there is not.
+    pub fn of(&mut self, out: &mut TraceBuilder, place: Place) -> Option<LabelId> {
+        if let Some(&known) = self.known.get(&place) {
+            return Some(known);
+        }
+        let program = self.program;
+        let computation = program.computation(place.0)?;
+        let instruction = computation.instructions.get(place.1)?;
+        let op = self.op(out, computation, instruction);
+        let op = out.op(op);
+        let label = out.label(instruction.name, Some(op));
+        self.known.insert(place, label);
+        Some(label)
+    }
+
+    fn op(&mut self, out: &mut TraceBuilder, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Op {
+        let stack = self.program.stack(instruction);
+        let lines: Vec<String> = stack.iter().map(|(file, line, _)| format!("{file}:{line}")).collect();
+        // What these do is in what they call.
+        let is_opaque = matches!(instruction.opcode, "while" | "call" | "conditional" | "custom-call");
+        // The awaited op did the work.
+        let is_done = instruction.opcode.ends_with("-done");
+        let counts = !is_opaque && !is_done;
+        let flops = self.costs.flops(computation, instruction);
+        let memory = if counts { self.costs.bytes(computation, instruction) } else { Vec::new() };
+        let bytes = memory.iter().fold(0_u64, |sum, access| sum.saturating_add(access.bytes));
+        // The compiler names its own fusions of products so; for the others the text says it.
+        let is_product = instruction.opcode == "fusion" && flops.products > 0;
+        Op {
+            name: out.intern(instruction.name),
+            program: Some(self.id),
+            category: is_product.then(|| out.intern("convolution fusion")),
+            hlo_text: Some(out.intern(&instruction.text(computation))),
+            flops: counts.then_some(flops.all),
+            model_flops: counts.then_some(flops.all),
+            bytes_accessed: counts.then_some(bytes),
+            memory,
+            shape: Some(out.intern(instruction.shape)),
+            framework_name: instruction.metadata("op_name").map(|name| out.intern(name)),
+            source: lines.first().map(|line| out.intern(line)),
+            source_stack: (!lines.is_empty()).then(|| out.intern(&lines.join("\n"))),
+            ..Op::default()
+        }
+    }
+}

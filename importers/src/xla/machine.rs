@@ -1,0 +1,129 @@
+//! For which chip a program was compiled, and what its costs are modelled with.
+
+use std::path::Path;
+
+use super::hlo::Program;
+
+/// One generation: what a model of copies and collectives needs.
+#[derive(Debug, PartialEq)]
+pub(super) struct Chip {
+    /// As `--device-spec` names it; its device type is `TPU` and this.
+    pub id: &'static str,
+    aliases: &'static [&'static str],
+    /// Clock that the published peak implies, Hz.
+    clock_hz: f64,
+    /// HBM bandwidth, bytes/s.
+    pub hbm: f64,
+    /// One way of one link between chips as programs achieve it, bytes/s.
+    pub link: f64,
+    /// Both cores of a chip work on one program, which the compiler splits.
+    megacore: bool,
+}
+
+const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm: f64, link: f64) -> Chip {
+    Chip { id, aliases, clock_hz: ghz * 1e9, hbm: hbm * 1e9, link: link * 1e9, megacore: false }
+}
+
+/// HBM as the vendor publishes it, links as "How to Scale Your Model" gives them; those
+/// of v5p as a course at MIT measured them (92, not 90 GB/s).
+#[rustfmt::skip]
+static CHIPS: &[Chip] = &[
+    Chip { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },
+    chip("v5e", &["v5lite", "v5litepod"], 1.5, 819.0, 45.0),
+    Chip { megacore: true, ..chip("v5p", &[], 1.75, 2765.0, 92.0) },
+    chip("v6e", &["v6lite", "trillium"], 1.75, 1638.0, 90.0),
+];
+
+/// Seconds from a chip to its neighbour ("How to Scale Your Model").
+pub(super) const HOP_S: f64 = 1e-6;
+
+/// What a program runs on.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub chip: &'static Chip,
+    pub clock_hz: f64,
+    /// Where the clock is from, for people.
+    pub clock_from: &'static str,
+}
+
+impl Machine {
+    /// Finds the chip by the names of the file and the directories around it, else by
+    /// what the program and its clock leave open; the clock by what the user says, a
+    /// schedule says, or the chip. The error is a sentence with the cure.
+    pub fn find(
+        program: &Program<'_>,
+        path: Option<&Path>,
+        clock_mhz: Option<f64>,
+        schedule_mhz: Option<f64>,
+    ) -> Result<Self, String> {
+        let named = path.and_then(chip_in_path);
+        let told = clock_mhz.map(|mhz| (mhz, "as given")).or(schedule_mhz.map(|mhz| (mhz, "of the schedule beside")));
+        let told = told.map(|(mhz, from)| (mhz * 1e6, from)).filter(|(hz, _)| hz.is_finite() && *hz > 0.0);
+        let chip = named.or_else(|| told.and_then(|(hz, _)| chip_by_clock(hz, is_split(program))));
+        let Some(chip) = chip else {
+            return Err(format!(
+                "nothing says for which chip {} was compiled: put {} in the name of the file or its directory, or lay \
+                 the *.schedule.txt of the same dump beside it",
+                program.name,
+                CHIPS.iter().map(|chip| chip.id).collect::<Vec<_>>().join(", "),
+            ));
+        };
+        let (clock_hz, clock_from) = told.unwrap_or((chip.clock_hz, "of the chip"));
+        Ok(Self { chip, clock_hz, clock_from })
+    }
+}
+
+/// The chip that the file or one of the two directories around it is named after.
+pub(super) fn chip_in_path(path: &Path) -> Option<&'static Chip> {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    whole.iter().rev().take(3).find_map(|name| chip_in(&name.to_string_lossy().to_lowercase()))
+}
+
+fn chip_in(name: &str) -> Option<&'static Chip> {
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.find_map(|word| CHIPS.iter().find(|chip| chip.id == word || chip.aliases.contains(&word)))
+}
+
+/// The only chip of this clock that splits, or does not split, its work on two cores.
+fn chip_by_clock(hz: f64, is_split: bool) -> Option<&'static Chip> {
+    let mut fits = CHIPS.iter().filter(|chip| chip.megacore == is_split && (chip.clock_hz / hz - 1.0).abs() < 0.01);
+    fits.next().filter(|_| fits.next().is_none())
+}
+
+/// Whether the compiler split work on two cores.
+fn is_split(program: &Program<'_>) -> bool {
+    let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
+    all.any(|instruction| instruction.attributes.contains("\"megacore_split_dim\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chips_are_found_by_words_of_the_path_or_by_clock() {
+        let named = |path: &str| chip_in_path(Path::new(path)).map(|chip| chip.id);
+        assert_eq!(named("/a/ring_v5p/hlo.txt"), Some("v5p"));
+        assert_eq!(named("/dumps/v5litepod-4/x/hlo.txt"), Some("v5e"));
+        assert_eq!(named("/v6e/hlo.v5e.txt"), Some("v5e"));
+        assert_eq!(named("/a/rev5p/xv6e/hlo.txt"), None);
+        assert_eq!(chip_by_clock(1.75e9, true).map(|chip| chip.id), Some("v5p"));
+        assert_eq!(chip_by_clock(1.75e9, false).map(|chip| chip.id), Some("v6e"));
+        assert_eq!(chip_by_clock(1.3e9, false), None);
+    }
+
+    #[test]
+    fn what_the_user_says_of_the_clock_comes_first() {
+        let program = Program::parse("HloModule jit_f, is_scheduled=true\n").unwrap();
+        let path = Path::new("/v5e/hlo.txt");
+        let clock = |given, schedule| {
+            let machine = Machine::find(&program, Some(path), given, schedule).unwrap();
+            (machine.clock_hz / 1e6, machine.clock_from)
+        };
+        assert_eq!(clock(None, None), (1500.0, "of the chip"));
+        assert_eq!(clock(None, Some(1400.0)), (1400.0, "of the schedule beside"));
+        assert_eq!(clock(Some(700.0), Some(1400.0)), (700.0, "as given"));
+        let error = Machine::find(&program, None, None, None).unwrap_err();
+        assert!(error.contains("jit_f") && error.contains("v5p, v6e in the name"), "{error}");
+    }
+}

@@ -1,0 +1,126 @@
+//! A small schedule, whole and damaged.
+
+use trace_model::{TraceModel, TrackKind};
+
+use super::*;
+
+/// An all-gather that is in flight beside one product and exposed before another.
+const SCHEDULE: &str = r#"hlo_module {
+  name: "jit_f"
+  computations {
+    name: "main"
+    instructions { name: "p" opcode: "parameter" shape { element_type: BF16 dimensions: 8 dimensions: 8 } id: 0 }
+    instructions {
+      name: "ag-start" opcode: "all-gather-start"
+      shape { element_type: TUPLE tuple_shapes { element_type: BF16 dimensions: 8 dimensions: 8 } tuple_shapes { element_type: BF16 dimensions: 16 dimensions: 8 } }
+      id: 1 operand_ids: 0
+      collective_device_list { iota_replica_group_list { num_replica_groups: 1 num_devices_per_group: 2 iota_reshape_dims: 2 } }
+    }
+    instructions {
+      name: "dot.1" opcode: "dot" shape { element_type: F32 dimensions: 8 dimensions: 8 layout { minor_to_major: 1 minor_to_major: 0 memory_space: 1 } }
+      id: 2 operand_ids: 0 operand_ids: 0
+      dot_dimension_numbers { lhs_contracting_dimensions: 1 rhs_contracting_dimensions: 0 }
+      metadata { op_name: "jit(f)/dot \"x\"" stack_frame_id: 2 }
+    }
+    instructions { name: "ag-done" opcode: "all-gather-done" shape { element_type: BF16 dimensions: 16 dimensions: 8 } id: 3 operand_ids: 1 }
+    instructions { name: "dot.2" opcode: "dot" shape { element_type: F32 dimensions: 16 dimensions: 8 } id: 4 operand_ids: 3 operand_ids: 0 dot_dimension_numbers { lhs_contracting_dimensions: 1 } }
+    id: 0
+    root_id: 4
+  }
+  stack_frame_index {
+    file_names: "train.py"
+    function_names: "f"
+    file_locations { file_name_id: 1 function_name_id: 1 line: 7 }
+    stack_frames { file_location_id: 1 }
+    stack_frames { file_location_id: 1 parent_frame_id: 1 }
+  }
+}
+computation_schedules {
+  instructions { end_timestamp_cycles: 1 }
+  instructions { id: 1 start_timestamp_cycles: 1 end_timestamp_cycles: 2 memory_usage_after: 256 }
+  instructions { id: 2 start_timestamp_cycles: 2 end_timestamp_cycles: 1002 memory_usage_after: 512 }
+  instructions { id: 3 start_timestamp_cycles: 3001 end_timestamp_cycles: 3002 memory_usage_after: 512 }
+  instructions { id: 4 start_timestamp_cycles: 3002 end_timestamp_cycles: 7002 }
+  scheduler_statistics { total_cycles: 7002 memory_pressure_peak: 640 }
+  cycles_per_microsecond: 1000
+}
+"#;
+
+fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
+    let source = Source::from_bytes("jit_f.schedule.txt", text.as_bytes().to_vec()).unwrap();
+    let mut builder = TraceBuilder::new();
+    let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
+    LatencyHidingSchedule.import(&source, &options, &Progress::new(), &mut builder)?;
+    Ok(builder.finish())
+}
+
+/// Name, begin and length of the slices of a track, in cycles of 1 GHz.
+fn slices(model: &TraceModel, kind: TrackKind) -> Vec<(String, i64, i64)> {
+    let track = model.track_of_kind(model.tensor_cores()[0], kind).unwrap();
+    model.slices_on(track).map(|it| (it.name().to_owned(), it.start().ps() / 1000, it.dur().ps() / 1000)).collect()
+}
+
+#[test]
+fn gaps_are_waits_and_pairs_are_spans() {
+    let model = import(SCHEDULE, None).unwrap();
+    let owned = |rows: &[(&str, i64, i64)]| rows.iter().map(|&(n, s, d)| (n.to_owned(), s, d)).collect::<Vec<_>>();
+    assert_eq!(
+        slices(&model, TrackKind::Ops),
+        owned(&[("dot.1", 2, 1000), ("ag-done", 1002, 1999), ("dot.2", 3002, 4000)])
+    );
+    assert_eq!(slices(&model, TrackKind::AsyncOps), owned(&[("ag-start", 1, 3001)]));
+    assert_eq!(model.import_log().counts(), []);
+    let dot = model.all_slices().find(|slice| slice.name() == "dot.1").unwrap().op().unwrap();
+    let (text, op) = (|id: Option<trace_model::StringId>| id.map(|id| model.str(id)), model.op(dot));
+    assert_eq!(text(op.source), Some("train.py:7"));
+    assert_eq!(text(op.shape), Some("f32[8,8]{1,0:S(1)}"));
+    assert_eq!(text(op.framework_name), Some("jit(f)/dot  x "));
+    assert_eq!(op.flops, Some(2 * 8 * 8 * 8));
+    let memory = model.counters().iter().find(|it| it.len() == 5).unwrap();
+    assert_eq!(memory.value_at(Timestamp::from_ps(1_500_000)), Some(512.0));
+    assert!(model.sources()[0].facts.contains(&("scheduler.total_cycles".to_owned(), "7002".to_owned())));
+}
+
+#[test]
+fn the_clock_is_needed_and_can_be_named() {
+    let without = SCHEDULE.replace("cycles_per_microsecond", "other");
+    let error = import(&without, None).unwrap_err().to_string();
+    assert!(error.contains("line 31") && error.contains("main has no clock") && error.contains("--clock"), "{error}");
+    let slow = import(&without, Some(500.0)).unwrap();
+    assert_eq!(slow.extent().dur().ps(), 2 * 7_002_000);
+}
+
+#[test]
+fn damage_is_refused_with_its_line() {
+    let refused = |text: &str, parts: &[&str]| {
+        let error = import(text, None).map(|_| ()).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+    };
+    refused(&SCHEDULE.replace("end_timestamp_cycles: 1002", "end_timestamp_cycles: 1"), &["line 34", "cycle 2 to 1"]);
+    refused(&SCHEDULE.replace("end_timestamp_cycles: 1002", "end_timestamp_cycles: nan"), &["line 34"]);
+    refused(&SCHEDULE[..700], &["no schedule of a computation", "dump the schedule again"]);
+    refused(&SCHEDULE.replace("opcode: \"dot\"", "opcode \"dot\""), &["line 13", "after opcode"]);
+    let deep = SCHEDULE.replace("cycles_per", &"x {".repeat(1000));
+    refused(&deep, &["nesting"]);
+}
+
+#[test]
+fn cut_anywhere_it_is_refused_or_says_so() {
+    for cut in 0..SCHEDULE.len() - 2 {
+        if let Ok(model) = import(&SCHEDULE[..cut], Some(1000.0)) {
+            assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn overlaps_and_unknown_instructions_are_counted() {
+    let model =
+        import(&SCHEDULE.replace("start_timestamp_cycles: 3002", "start_timestamp_cycles: 2000"), None).unwrap();
+    assert_eq!(model.import_log().count(IssueKind::ScheduleOverlaps), 1);
+    let model = import(&SCHEDULE.replace("instructions { id: 3 start", "instructions { id: 77 start"), None).unwrap();
+    assert_eq!(model.import_log().count(IssueKind::UnknownMetadata), 1);
+    assert_eq!(model.import_log().count(IssueKind::AsyncUnterminated), 1);
+    let huge = import(&SCHEDULE.replace("7002", "1e300"), None).unwrap();
+    assert_eq!(huge.extent().end.ps(), 100_000_000_000_000_000);
+}
