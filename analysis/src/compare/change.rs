@@ -257,4 +257,27 @@ mod tests {
         assert!((change.p.unwrap() - 2.0 / 70.0).abs() < 1e-12);
         assert!(change.is_real());
     }
+
+    /// Twenty steps of 100 ms with half a percent of jitter.
+    fn jittered(state: &mut u64, slower: f64) -> Vec<Vec<f64>> {
+        let mut uniform = || (resample::random(state) >> 11) as f64 / (1_u64 << 53) as f64;
+        // The sum of twelve has a spread of 1.
+        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        vec![(0..20).map(|_| 100.0 * (1.0 + slower) * (1.0 + 0.005 * normal())).collect()]
+    }
+
+    #[test]
+    fn false_alarms_are_rare_and_two_percent_are_found() {
+        let mut state = 7;
+        let mut called_real = |slower: f64| {
+            let mut real = 0;
+            for _ in 0..100 {
+                let (base, cand) = (jittered(&mut state, 0.0), jittered(&mut state, slower));
+                real += u32::from(Change::of_runs(&base, &cand, 0.0, &TestOptions::default()).is_real());
+            }
+            real
+        };
+        assert!(called_real(0.0) <= 8);
+        assert!(called_real(0.02) >= 99);
+    }
 }

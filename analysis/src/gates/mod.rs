@@ -68,12 +68,8 @@ pub struct Gate {
 impl Gate {
     /// `step.time_ms (p90)`: unique enough to recognise it from run to run.
     pub fn name(&self) -> String {
-        let aggregate = match self.aggregate {
-            Aggregate::Median => String::new(),
-            other => format!(" ({})", other.title()),
-        };
         let op = self.op.as_ref().map(|op| format!(" of {op}")).unwrap_or_default();
-        format!("{}{op}{aggregate} {}", self.metric, self.limit)
+        format!("{}{op} {}", titled(&self.metric, self.aggregate), self.limit)
     }
 }
 
@@ -195,7 +191,7 @@ fn judge_budget(run: &Summary, budget: &Budget, level: Level, config: &GateConfi
     if measured.is_series && steps < config.defaults.min_steps {
         gate.message = format!(
             "{} is {}, {}, but {steps} steady steps are too few (min_steps = {})",
-            budget.metric,
+            titled(&budget.metric, aggregate),
             number(actual),
             gate.limit,
             config.defaults.min_steps
@@ -203,7 +199,7 @@ fn judge_budget(run: &Summary, budget: &Budget, level: Level, config: &GateConfi
         return gate;
     }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
-    gate.message = format!("{} is {}, allowed {}", budget.metric, number(actual), gate.limit);
+    gate.message = format!("{} is {}, allowed {}", titled(&budget.metric, aggregate), number(actual), gate.limit);
     gate
 }
 
@@ -278,7 +274,7 @@ fn compared(
     let shown = percent.map_or(String::new(), |percent| format!(" ({percent:+.2} %)"));
     let mut message = format!(
         "{} is {}, was {}{shown}, allowed {}",
-        regression.metric,
+        titled(&regression.metric, aggregate),
         number(after),
         number(before),
         regression.limit()
@@ -301,6 +297,11 @@ fn compared(
         }
     };
     Ok((status, after, before, message))
+}
+
+/// `step.time_ms (p90)`; the median goes without saying.
+fn titled(metric: &str, aggregate: Aggregate) -> String {
+    if aggregate == Aggregate::Median { metric.to_owned() } else { format!("{metric} ({})", aggregate.title()) }
 }
 
 /// Four digits.
