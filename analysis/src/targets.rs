@@ -11,7 +11,8 @@
 //! Between green and red is amber. The first two are alternatives: a program that
 //! is near one of its roofs is as fast as the chip allows. So only that one is
 //! judged which the work asks more of, and where one is green the other is not
-//! judged. What is not recorded has no light, and says why.
+//! judged; neither is where the link to the host limits the work. What is not
+//! recorded has no light, and says why.
 //!
 //! All limits are thresholds of the user's file (`"targets.mxu_green_percent" = 75`).
 
@@ -242,6 +243,12 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
     let least =
         |bound| expected.limits.iter().find(|row| row.limit == Limit::Device(bound)).map_or(0.0, |row| row.least_ps);
     let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
+    let of_host = expected.limits.iter().filter(|row| matches!(row.limit, Limit::HostRead | Limit::HostWrite));
+    if of_host.map(|row| row.least_ps).any(|link| link > compute.max(hbm)) {
+        let why = "the work asks most of the link to the host";
+        skip(targets, "mxu", why);
+        return skip(targets, "hbm", why);
+    }
     if compute > hbm {
         skip(targets, "hbm", "the work asks more of compute than of HBM");
     } else if hbm > compute {

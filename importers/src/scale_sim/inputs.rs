@@ -262,7 +262,7 @@ mod tests {
         let text = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n\
                     Conv1,224,224,7,7,3,64,2,\n";
         let conv = Topology::parse("t.csv", text).unwrap();
-        assert_eq!(conv.rows[0].multiplications, 113_836_800.0);
+        assert!((conv.rows[0].multiplications - 113_836_800.0).abs() < 0.5);
         for wrong in ["", "a,b\n", "Layer,M,N,K\nx,1,2\n", "Layer,M,N,K\nx,1,2,NaN\n", "Layer,M,N,K\nx,0,1,1\n"] {
             assert!(Topology::parse("t.csv", wrong).is_none_or(|topology| topology.rows.is_empty()), "{wrong}");
         }

@@ -125,7 +125,7 @@ fn padding_is_found_out_by_the_trace_or_by_the_sram() {
     assert_eq!(dram(&model, "layer 0 filter"), Some(40));
     assert_eq!(model.import_log().count(IssueKind::PaddedCounts), 1);
 
-    let trace: String = (-40..0).map(|cycle| format!("{cycle}.0,{}.0,-1.0\n", cycle + 40)).collect();
+    let trace = (-40..0).fold(String::new(), |text, cycle| text + &format!("{cycle}.0,{}.0,-1.0\n", cycle + 40));
     let path = "layer0/IFMAP_DRAM_TRACE.csv";
     let model = open(&run(&[&files[..], &[(path, &trace)]].concat()));
     assert_eq!((dram(&model, "layer 0 ifmap"), dram(&model, "layer 0 DRAM read")), (Some(40), Some(80)));

@@ -47,7 +47,10 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     {
         text.push_str(&entry("Comm", &line, style, width));
     }
-    if let Ok(compile) = session.report::<Compile>(document.scope) {
+    // That nothing was compiled stands with the targets.
+    if let Ok(compile) = session.report::<Compile>(document.scope)
+        && compile.wall_ps.is_some()
+    {
         text.push_str(&entry("Compile", &compile_line(&compile), style, width));
     }
     if let Ok(report) = session.report::<Targets>(document.scope) {
