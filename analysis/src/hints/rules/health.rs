@@ -35,6 +35,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q11", "Ops are misplaced on the timeline"),
     health!("Q12", "Some events could not be read"),
     health!("Q13", "Nothing here was measured"),
+    health!("Q14", "Times are cycles"),
 ];
 
 fn found(facts: &Facts<'_>, id: &str) -> Outcome {
