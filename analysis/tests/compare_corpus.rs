@@ -34,7 +34,8 @@ fn summary(name: &str) -> Option<Summary> {
 
 /// Ops, the rest and idle time of a summary are those of the step analysis.
 fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::step_parts::StepPartsReport) {
-    let class = &parts.classes[0];
+    // Captures of hosts alone have steps, but no parts of them.
+    let Some(class) = parts.classes.first() else { return };
     for part in &class.parts {
         let id = format!("step.{}", part.part.id());
         let median = summary.series(&id).map_or(Some(0.0), |series| analysis::stats::median(&series.values));
