@@ -12,7 +12,7 @@
 //!   sum test ([`rank_test`]); `~` where the change is not more than noise. Steps that
 //!   follow each other are alike, so tests and ranges allow for that ([`resample`]),
 //!   and a change must exceed what the same run shows between its own steps (A/A).
-//! - Ops matched by what they are ([`matching`]), with Holm's correction over all.
+//! - Ops matched by what they are (`matching.rs`), with Holm's correction over all.
 //! - The change of the step divided over ops and idle time, so that it adds up. That
 //!   is about the mean step of the middle half: unlike medians, means add up, and the
 //!   middle half has no outliers.

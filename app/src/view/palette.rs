@@ -27,7 +27,7 @@ impl fmt::Display for Rgb {
     }
 }
 
-/// Which colour a slice gets: an index into [`Theme`]'s palette.
+/// Which colour a slice gets: an index into the theme's palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColorKey(u8);
 

@@ -3,7 +3,7 @@
 //! A pyramid answers a bucket in some 100 ns, most of it waiting for memory: too
 //! slow for 100,000 buckets a frame, and the next frame asks nearly the same. So
 //! answers are kept by lane, resolution (a power of two) and tile of
-//! [`TILE_BUCKETS`] buckets. A frame computes only so many new tiles; until the
+//! `TILE_BUCKETS` buckets. A frame computes only so many new tiles; until the
 //! rest follows in the next frames, tiles of another resolution stand in.
 
 use std::collections::HashMap;
