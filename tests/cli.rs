@@ -470,3 +470,20 @@ fn the_first_sentence_says_what_dominates() {
         assert!(recompiles.contains("device metrics do not apply"), "{recompiles}");
     }
 }
+
+#[test]
+fn roles_make_devices_of_the_processes_of_a_simulator() {
+    let trace = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
+        {"ph":"X","pid":4,"tid":1,"name":"mm","ts":10,"dur":5}]"#;
+    let (dir, path) = file("sim.json", trace.as_bytes());
+    let roles = dir.path().join("roles.toml");
+    fs::write(&roles, "time_unit = \"ns\"\n[[track]]\nprocess = \"chip *\"\nrole = \"ops\"").unwrap();
+    let output = run(&["analyze", &path, "--roles", roles.to_str().unwrap(), "--only", "devices", "--format", "json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cores = json["reports"]["devices"]["report"]["cores"].as_array().unwrap();
+    assert_eq!((cores.len(), &cores[0]["window_ps"]), (1, &Value::from(5000)));
+    fs::write(&roles, "[[track]]\nrole = \"mxu\"").unwrap();
+    let output = run(&["analyze", &path, "--roles", roles.to_str().unwrap()]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("in-flight"), "{}", stderr(&output));
+}
