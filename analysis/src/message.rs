@@ -97,8 +97,10 @@ impl Message {
         out
     }
 
+    /// All devices captured; of one alone, nobody knows who the others are.
     fn estimated(captured: usize) -> Self {
-        Self { participants: Some(captured as u64).filter(|&n| n > 0), participants_estimated: true, ..Self::default() }
+        let participants = Some(captured as u64).filter(|&n| n > 1);
+        Self { participants, participants_estimated: participants.is_some(), ..Self::default() }
     }
 
     /// The same of an instruction.

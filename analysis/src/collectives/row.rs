@@ -94,6 +94,8 @@ pub enum Remark {
     OneChip,
     /// How many take part is not recorded.
     ParticipantsEstimated,
+    /// Nor can it be guessed: one device was captured.
+    ParticipantsUnknown,
     /// How much is moved depends on data.
     UpperBound,
     /// Hops take longer than bytes.
@@ -116,6 +118,7 @@ impl Remark {
             Self::Alone => "one participant: nothing is sent",
             Self::OneChip => "may stay on one chip",
             Self::ParticipantsEstimated => "participants assumed: the devices captured",
+            Self::ParticipantsUnknown => "participants unknown: one device was captured",
             Self::UpperBound => "size is an upper bound",
             Self::LatencyBound => "bound by latency of hops",
             Self::FasterThanLinks => "faster than these links can be: other grid, other size, or not over them",
@@ -202,6 +205,7 @@ impl CollectiveRow {
             (Remark::Alone, n == Some(1)),
             (Remark::OneChip, n.is_some_and(|n| links.may_be_one_chip(n)) && self.expected.is_none()),
             (Remark::ParticipantsEstimated, self.message.participants_estimated),
+            (Remark::ParticipantsUnknown, n.is_none()),
             (Remark::UpperBound, self.message.is_upper_bound),
             (Remark::LatencyBound, is_latency_bound),
             (Remark::FasterThanLinks, is_faster),

@@ -109,9 +109,9 @@ fn what_to_know_is_said() {
     assert_eq!(remarks(op, &reduce("{{0,1,2,3}}"), "v6e"), [Remark::LatencyBound]);
     assert_eq!(remarks(op, &reduce("{{0},{1}}"), "v6e"), [Remark::Alone]);
     assert_eq!(remarks(op, &reduce("{{0,1}}"), "v7x"), [Remark::OneChip]);
-    assert_eq!(remarks(op, &reduce("{}"), "v6e"), [Remark::Alone, Remark::ParticipantsEstimated]);
+    assert_eq!(remarks(op, &reduce("{}"), "v6e"), [Remark::ParticipantsUnknown]);
     let fused = remarks("fusion.9 [all-reduce fusion]", "fusion(f32[64]{0} %p), calls=%x", "v6e");
-    assert_eq!(fused, [Remark::Fused, Remark::Alone, Remark::ParticipantsEstimated]);
+    assert_eq!(fused, [Remark::Fused, Remark::ParticipantsUnknown]);
     let ragged = "ragged-all-to-all(f32[64]{0} %p), replica_groups={{0,1}}";
     assert_eq!(remarks("r [ragged-all-to-all]", ragged, "v6e"), [Remark::UpperBound]);
 }

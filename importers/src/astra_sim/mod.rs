@@ -84,7 +84,7 @@ impl Importer for AstraSim {
         let described = out.source_mut();
         described.simulator = Some("ASTRA-sim".to_owned());
         described.cannot_know = vec!["steps", "directions of memory accesses"];
-        write::write(runs.last, source, out);
+        write::write(runs.last, source, progress, out);
         Ok(())
     }
 }

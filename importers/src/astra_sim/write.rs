@@ -11,15 +11,15 @@ use super::line::Roofline;
 use super::nodes::{Node, Npu, Run};
 use crate::chakra::graph::{self, Graph};
 use crate::chakra::npu::{self, Costs, Ran};
-use crate::{Source, chakra};
+use crate::{Progress, Source, chakra};
 
 /// Makes a device of every NPU.
-pub(super) fn write(run: Run, source: &Source, out: &mut TraceBuilder) {
+pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut TraceBuilder) {
     if !run.is_finished() {
         let unfinished = "the log ends before the run does: nodes without an end reach to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
     }
-    let graphs = graphs_beside(source, out);
+    let graphs = graphs_beside(source, progress, out);
     if graphs.is_empty() {
         out.source_mut().cannot_know.extend(["sizes of messages", "dependencies of nodes"]);
     }
@@ -72,18 +72,19 @@ fn device(npu: &Npu) -> DeviceInfo {
 
 /// Graphs by rank, in the directory of the log or the one around it. Nothing where
 /// there are graphs of several workloads.
-fn graphs_beside(source: &Source, out: &mut TraceBuilder) -> BTreeMap<u32, Graph> {
+fn graphs_beside(source: &Source, progress: &Progress, out: &mut TraceBuilder) -> BTreeMap<u32, Graph> {
     let log_in = source.path().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
     let mut graphs = BTreeMap::new();
     let count = paths.len();
     for path in paths {
-        let Ok(file) = Source::open(&path) else { continue };
-        let mut bytes = Vec::new();
-        if std::io::Read::read_to_end(&mut file.reader(), &mut bytes).is_ok() {
-            graphs.insert(chakra::rank(file.name()), graph::read(&bytes));
-        }
+        // Its limits on what a gzip may unpack to hold for files beside, too.
+        let Ok((file, content)) = Source::open(&path).and_then(|file| Ok((file.clone(), file.content(progress)?)))
+        else {
+            continue;
+        };
+        graphs.insert(chakra::rank(file.name()), graph::read((*content.bytes).as_ref()));
     }
     if graphs.len() < count {
         out.log(IssueKind::SourceSkipped, || format!("{count} graphs beside the log belong to several workloads"));

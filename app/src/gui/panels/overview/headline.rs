@@ -1,6 +1,7 @@
 //! The verdict, and the utilizations that everybody asks for.
 
 use analysis::Metric;
+use analysis::targets::{Light, Target, Targets};
 use analysis::utilization::Utilization;
 use analysis::verdict::Verdict;
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
@@ -11,27 +12,14 @@ use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::view::tree::group_digits;
 
-/// What is good of a number.
-#[derive(Clone, Copy)]
-enum Target {
-    /// At least this.
-    AtLeast(f64),
-    /// At most this.
-    AtMost(f64),
-    /// Neither much nor little is good by itself.
-    None,
-}
-
-/// Metrics shown as gauges, by id, in this order, with what a well-tuned training
-/// run reaches: 40 % model FLOP utilization is what published runs of large models
-/// report as good, and waiting or idling above a tenth of the time is worth a look.
-const HEADLINES: [(&str, Target); 6] = [
-    ("mfu_window_percent", Target::AtLeast(40.0)),
-    ("hbm_util_window_percent", Target::None),
-    ("mxu_util_on_mxu_ops_percent", Target::AtLeast(60.0)),
-    ("wait_percent", Target::AtMost(10.0)),
-    ("duty_cycle_percent", Target::AtLeast(90.0)),
-    ("device_idle_percent", Target::AtMost(10.0)),
+/// Metrics shown as gauges, by id, in this order, with the target that judges them.
+const HEADLINES: [(&str, Option<&str>); 6] = [
+    ("mfu_window_percent", None),
+    ("hbm_util_busy_percent", Some("hbm")),
+    ("mxu_util_on_mxu_ops_percent", Some("mxu")),
+    ("wait_percent", None),
+    ("duty_cycle_percent", None),
+    ("device_idle_percent", None),
 ];
 
 /// The sentence to read first, and what it is about.
@@ -66,8 +54,10 @@ pub fn metrics_ui(ui: &mut Ui, sight: Sight<'_>) {
         Ok(None) => return computing_ui(ui),
         Err(reason) => return drop(ui.weak(reason)),
     };
-    let metrics: Vec<(&Metric, Target)> =
-        HEADLINES.iter().filter_map(|&(id, target)| Some((report.metric(id)?, target))).collect();
+    let targets = sight.reports.get::<Targets>().ok().flatten();
+    let target = |id: &str| targets.as_ref()?.targets.iter().find(|target| target.id == id);
+    let metrics: Vec<(&Metric, Option<&Target>)> =
+        HEADLINES.iter().filter_map(|&(id, judge)| Some((report.metric(id)?, judge.and_then(target)))).collect();
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
@@ -81,7 +71,7 @@ pub fn metrics_ui(ui: &mut Ui, sight: Sight<'_>) {
     }
 }
 
-fn card_ui(ui: &mut Ui, metric: &Metric, target: Target, width: f32) {
+fn card_ui(ui: &mut Ui, metric: &Metric, target: Option<&Target>, width: f32) {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::hover());
     let value = metric.value.map_or_else(|| "–".to_owned(), |value| number(value, metric.unit));
@@ -110,10 +100,8 @@ fn card_ui(ui: &mut Ui, metric: &Metric, target: Target, width: f32) {
         ui.label(RichText::new(metric.title).strong());
         ui.label(format!("of {}", metric.of));
         ui.weak(metric.provenance.title());
-        match target {
-            Target::AtLeast(percent) => drop(ui.weak(format!("good: {percent:.0} % and more (the mark)"))),
-            Target::AtMost(percent) => drop(ui.weak(format!("good: {percent:.0} % and less (the mark)"))),
-            Target::None => {}
+        if let Some(target) = target {
+            ui.weak(format!("target: {} (the mark), {}", target.goal(), target.light.title()));
         }
         if let Some(note) = &metric.note {
             ui.label(note);
@@ -122,19 +110,15 @@ fn card_ui(ui: &mut Ui, metric: &Metric, target: Target, width: f32) {
 }
 
 /// The share as a line along the lower edge, and a mark at what is good.
-fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Target, theme: &Theme) {
+fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Option<&Target>, theme: &Theme) {
     let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
-    let (good, mark) = match target {
-        Target::AtLeast(percent) => (value >= percent, Some(percent)),
-        Target::AtMost(percent) => (value <= percent, Some(percent)),
-        Target::None => (true, None),
-    };
-    let color = if good { theme.accent } else { theme.warning };
+    let missed = target.is_some_and(|target| matches!(target.light, Light::Amber | Light::Red));
+    let color = if missed { theme.warning } else { theme.accent };
     let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
     painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));
     painter.rect_filled(track.with_max_x(rect.left() + rect.width() * share(value)), 0.0, color);
-    if let Some(percent) = mark {
-        let x = rect.left() + rect.width() * share(percent);
+    if let Some(target) = target {
+        let x = rect.left() + rect.width() * share(target.green_percent);
         painter.vline(x, track.top() - 3.0..=track.bottom(), egui::Stroke::new(2.0, theme.text_strong));
     }
 }
