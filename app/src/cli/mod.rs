@@ -145,6 +145,9 @@ impl Talk {
 
     #[expect(clippy::print_stderr, reason = "the one place that talks")]
     fn say(&self, kind: &str, color: &str, text: &str) {
+        // What a file calls things must neither steer a terminal nor give orders to a CI
+        // runner, which takes them from the begin of a line.
+        let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace("\n::", "\n ::");
         if self.color { eprintln!("\x1b[{color}m{kind}\x1b[0m{text}") } else { eprintln!("{kind}{text}") }
     }
 }
