@@ -252,8 +252,13 @@ pub enum SummaryError {
     Broken(&'static str),
 }
 
-/// A time longer than this is no time of a step: a thousand days.
-const MOST_PS: f64 = 1e20;
+/// A time longer than this is no time of a step: more than a hundred days.
+const MOST_PS: f64 = 9e18;
+
+/// More values of a step, programs or ops than any summary that was saved has.
+const MOST_VALUES: usize = 4096;
+const MOST_PROGRAMS: usize = 10_000;
+const MOST_OPS: usize = 1_000_000;
 
 impl Summary {
     /// Whether a file that begins like this is meant to be a summary.
@@ -274,6 +279,17 @@ impl Summary {
         let series = || summary.series.iter().flat_map(|series| &series.values);
         if summary.ops.iter().any(|op| op.program.is_some_and(|program| program >= programs)) {
             return Err(SummaryError::Broken("an op belongs to a program that is not listed"));
+        }
+        let steps = summary.ops.first().map_or(0, |op| op.values.len());
+        let counts = [summary.steps.counted, summary.ops_not_listed];
+        if steps > MOST_VALUES
+            || summary.ops.iter().any(|op| op.values.len() != steps)
+            || summary.series.iter().any(|series| series.values.len() > MOST_VALUES)
+            || programs > MOST_PROGRAMS
+            || summary.ops.len() > MOST_OPS
+            || counts.into_iter().any(|count| u32::try_from(count).is_err())
+        {
+            return Err(SummaryError::Broken("a list or a count is out of all bounds"));
         }
         if !times().chain(series()).chain([&summary.steps.middle_ps]).all(finite) {
             return Err(SummaryError::Broken("a number is out of all bounds"));

@@ -64,7 +64,7 @@ impl Aggregate {
 
     /// The rank sum test is about it.
     pub(super) fn is_middle(self) -> bool {
-        matches!(self, Self::Median | Self::Mean | Self::WorstDevice)
+        matches!(self, Self::Median | Self::WorstDevice)
     }
 }
 
@@ -126,8 +126,8 @@ pub struct Regression {
     pub max_decrease_pct: Option<f64>,
     /// Allowed decrease, in the unit of the metric.
     pub max_decrease_abs: Option<f64>,
-    /// Whether the change must also be more than noise; by default for medians and
-    /// means of steps.
+    /// Whether the change must also be more than noise; by default for medians
+    /// of steps: a test of ranks says nothing about means or extremes.
     pub require_significance: Option<bool>,
     /// Chance of calling noise a change.
     pub alpha: Option<f64>,

@@ -61,19 +61,23 @@ fn config_of(run: &Summary) -> String {
     );
     let _ = writeln!(text, "\n# Limits. What this run has, and ten percent more.");
     if let Some(series) = run.series("step.time_ps") {
-        let median = quantile(&series.values, 0.5).unwrap_or(0.0) / 1e9;
-        let slow = quantile(&series.values, 0.9).unwrap_or(0.0) / 1e9;
-        budget(&mut text, "step.time_ms", median, "", run.steps.counted >= 6);
-        budget(&mut text, "step.time_ms", slow, "\naggregate = \"p90\"", run.steps.counted >= 10);
+        let mut limit = |share: f64, aggregate: &str, is_sure: bool| {
+            if let Some(ps) = quantile(&series.values, share) {
+                budget(&mut text, "step.time_ms", ps / 1e9, aggregate, is_sure);
+            }
+        };
+        limit(0.5, "", run.steps.counted >= 6);
+        limit(0.9, "\naggregate = \"p90\"", run.steps.counted >= 10);
     }
     if let Some(peak) = run.value("memory.peak_bytes").and_then(|value| value.value) {
         budget(&mut text, "memory.peak_gib", peak / 1_073_741_824.0, "", true);
     }
-    let compilations = run.value("compile.count").and_then(|value| value.value).unwrap_or(0.0);
-    let _ = write!(
-        text,
-        "\n[[budget]]                # compilations within the capture\nmetric = \"compile.count\"\nmax = {compilations:.0}\nlevel = \"warn\"\n"
-    );
+    if let Some(compilations) = run.value("compile.count").and_then(|value| value.value) {
+        let _ = write!(
+            text,
+            "\n[[budget]]                # compilations within the capture\nmetric = \"compile.count\"\nmax = {compilations:.0}\nlevel = \"warn\"\n"
+        );
+    }
     text.push_str(
         "\n# Against a baseline: more than noise, and more than this.\n\
          [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\nalpha = 0.05             # chance of calling noise a regression\n\
@@ -82,7 +86,7 @@ fn config_of(run: &Summary) -> String {
          \n[[regression]]\nmetric = \"step.idle_pct\"\nmax_increase_abs = 5\n",
     );
     if let Some(op) = run.ops.iter().find(|op| op.is_collective) {
-        let kind = analysis::compare::stem(&op.name).replace(['"', '\\'], "?");
+        let kind = analysis::compare::stem(&op.name).replace(|c: char| c.is_control() || matches!(c, '"' | '\\'), "?");
         let _ = write!(
             text,
             "\n[[regression]]             # ops of a name, added up in each step; re:REGEX works, too\n\

@@ -60,7 +60,7 @@ pub fn steps(run: &Summary) -> String {
         return String::new();
     };
     let values: Vec<f64> = series.values.iter().copied().take(MOST).collect();
-    let (most, middle) = (values.iter().copied().fold(0.0, f64::max), median(&series.values).unwrap_or(0.0));
+    let (most, middle) = (series.values.iter().copied().fold(0.0, f64::max), median(&series.values).unwrap_or(0.0));
     if most <= 0.0 {
         return String::new();
     }
