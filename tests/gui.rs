@@ -203,6 +203,7 @@ fn keys_walk_from_slice_to_slice() {
     assert!(selected(&window).is_some(), "the first one in sight");
     let first = state(&window).place.selection;
     press(&mut window, Modifiers::NONE, Key::ArrowRight);
+    assert_ne!(state(&window).place.selection, first);
     press(&mut window, Modifiers::NONE, Key::Comma);
     assert_eq!(state(&window).place.selection, first);
     press(&mut window, Modifiers::NONE, Key::F);

@@ -1,8 +1,8 @@
 //! Systole: from a profile on disk to answers, on the command line or in a window.
 //!
 //! [`session`] holds an open trace and its reports; both front ends, [`cli`] and
-//! `gui`, work on it. [`render`] turns reports into text, JSON, CSV and Markdown
-//! and knows no particular analysis. Without the feature `gui` nothing here
+//! `gui`, work on it. [`render`] turns reports into text, JSON, CSV, Markdown and
+//! pages. Without the feature `gui` nothing here
 //! depends on egui.
 
 pub mod cli;

@@ -302,8 +302,10 @@ impl App {
         }
     }
 
+    /// Loads the trace of a session; what it names is no session again, or two could
+    /// name each other.
     fn open_saved(&mut self, saved: sessions::Saved) {
-        self.open(&saved.trace);
+        self.load(&saved.trace);
         self.restore = Some(Box::new(saved.view));
     }
 
@@ -320,6 +322,10 @@ impl App {
         if let Some(saved) = self.sessions.find(path) {
             return self.open_saved(saved);
         }
+        self.load(path);
+    }
+
+    fn load(&mut self, path: &Path) {
         self.error = None;
         self.restore = None;
         self.loading.clear();

@@ -84,13 +84,14 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<String, String> {
         svg.text(LEFT + width - 6.0, y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
     }
     for (op, (x, y)) in dots.iter().rev() {
-        let share = op.self_of_op_time_percent.unwrap_or(1.0).clamp(0.0, 40.0);
-        let radius = 2.0 + (share.sqrt() * 1.8) as f32;
+        let share = op.self_of_op_time_percent;
+        // Drawn no larger than this, so that one op does not cover the others.
+        let radius = 2.0 + (share.unwrap_or(1.0).clamp(0.0, 40.0).sqrt() * 1.8) as f32;
         let title = format!(
             "{}: {}, {} of op time",
             op.name,
             value(op.flops_per_second.unwrap_or(f64::NAN), Unit::FlopPerSecond),
-            value(share, Unit::Percent)
+            share.map_or_else(|| "an unknown share".to_owned(), |share| value(share, Unit::Percent))
         );
         svg.circle(x_of(*x), y_of(*y), radius, palette.group(op.group), palette.canvas, &title);
     }

@@ -19,7 +19,7 @@ const fn tab(id: &'static str, title: &'static str, reports: &'static [&'static 
 
 /// All tabs but the one for what none of them has.
 pub const TABS: [Tab; 11] = [
-    tab("overview", "Overview", &["verdict", "utilization", "devices"]),
+    tab("overview", "Overview", &["verdict", "targets", "utilization", "devices"]),
     tab("hints", "Hints", &["hints"]),
     tab("ops", "Ops", &["ops", "expected", "matmuls", "loops"]),
     tab("roofline", "Roofline", &["roofline"]),

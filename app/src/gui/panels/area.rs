@@ -9,7 +9,6 @@ use crate::gui::{Command, Save};
 use crate::render::csv::csv;
 use crate::view::area::{Pivot, Summary};
 use crate::view::state::{Spotlight, ViewCommand, ViewState};
-use crate::view::target::longest;
 use crate::view::trace::OpenTrace;
 use crate::view::tree::group_digits;
 
@@ -61,7 +60,7 @@ pub fn area_ui(
         Memo::Failed { error, .. } => drop(ui.label(error)),
         memo => match memo.latest() {
             None => computing_ui(ui),
-            Some(summary) => rows_ui(ui, trace, summary, choice, out),
+            Some(summary) => rows_ui(ui, summary, choice, out),
         },
     }
 }
@@ -88,7 +87,7 @@ fn buttons_ui(ui: &mut Ui, summary: &Memo<Summary>, out: &mut Vec<Command>) {
     });
 }
 
-fn rows_ui(ui: &mut Ui, trace: &OpenTrace, summary: &Summary, choice: &mut Choice, out: &mut Vec<Command>) {
+fn rows_ui(ui: &mut Ui, summary: &Summary, choice: &mut Choice, out: &mut Vec<Command>) {
     if choice.shown.as_ref() != Some(&summary.area) {
         // Other rows: what was made for those before is of no use.
         choice.shown = Some(summary.area.clone());
@@ -100,8 +99,5 @@ fn rows_ui(ui: &mut Ui, trace: &OpenTrace, summary: &Summary, choice: &mut Choic
     {
         let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();
         out.push(ViewCommand::LightUp(Some(Spotlight { title, labels: labels.clone() })).into());
-        if summary.area.pivot == Pivot::Name {
-            out.extend(longest(&trace.model, labels).map(|slice| ViewCommand::Select(slice).into()));
-        }
     }
 }

@@ -80,7 +80,10 @@ fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec
                 out.push(ViewCommand::Focus);
             }
             if ui.button("Longest of this name").clicked()
-                && let Some(longest) = crate::view::state::longest_of_label(&trace.model, slice.label_id())
+                && let Some(longest) = crate::view::target::longest(
+                    &trace.model,
+                    &trace.labels_named(slice.name()).iter().copied().collect(),
+                )
             {
                 out.push(ViewCommand::GoTo(longest));
             }

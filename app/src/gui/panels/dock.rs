@@ -35,7 +35,9 @@ pub struct Sight<'a> {
 /// Ids of the reports that the open tab needs.
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
-        "overview" => vec!["verdict", "utilization", "devices", "doctor", "hints", "steps", "step_parts", "ops"],
+        "overview" => {
+            vec!["verdict", "utilization", "targets", "devices", "doctor", "hints", "steps", "step_parts", "ops"]
+        }
         tab => reports_of(tab),
     }
 }

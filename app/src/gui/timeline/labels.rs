@@ -30,6 +30,7 @@ pub fn names_ui(
     ui: &mut Ui,
     rect: Rect,
     list: &DrawList,
+    scroll: f32,
     trace: &OpenTrace,
     state: &ViewState,
     out: &mut Vec<ViewCommand>,
@@ -52,7 +53,7 @@ pub fn names_ui(
     }
     let wheel = ui.input(|i| i.smooth_scroll_delta().y);
     if wheel != 0.0 && ui.rect_contains_pointer(rect) {
-        out.push(ViewCommand::ScrollTo((state.place.scroll - wheel).max(0.0)));
+        out.push(ViewCommand::ScrollTo((scroll - wheel).max(0.0)));
     }
     painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, theme.edge));
 }

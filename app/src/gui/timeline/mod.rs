@@ -114,7 +114,7 @@ impl Timeline {
         let steps = if state.draws(Layer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
         self.paint_canvas(ui, trace, state, time, &areas, &colors, steps);
         self.canvas_input(ui, trace, state, &window, &areas, known, out);
-        labels::names_ui(ui, areas.names, &self.list, trace, state, out);
+        labels::names_ui(ui, areas.names, &self.list, scroll, trace, state, out);
         labels::splitter_ui(ui, areas.names, state, out);
         if state.draws(Layer::Minimap) {
             minimap::minimap_ui(ui, areas.minimap, trace, state, out);

@@ -10,7 +10,7 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &Window<'_>, out: &m
     let Some(slice) = state.reveal else { return };
     let slice = trace.model.slice(slice);
     let (track, depth) = (slice.track(), slice.depth());
-    let scroll = state.place.scroll;
+    let scroll = window.scroll;
     let Some((row, stays)) = trace.tree.row_of(window.rows, track, scroll) else {
         let before = out.len();
         let hiding = trace.tree.hidden_by(&trace.model, track, state);

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 
 pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
-pub use navigate::longest_of_label;
 
 use super::history::History;
 use super::tree::Item;

@@ -1,6 +1,6 @@
 //! Where keys and rows lead.
 
-use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
+use trace_model::{Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
 use super::Neighbour;
 use crate::view::viewport::Viewport;
@@ -35,14 +35,5 @@ pub(super) fn first_visible(model: &TraceModel, time: &Viewport) -> Option<Slice
         .iter()
         .filter_map(|lane| model.slices_in(lane, time.range()).find(|slice| slice.start() >= from))
         .min_by_key(|slice| (slice.start(), slice.id()))
-        .map(SliceRef::id)
-}
-
-/// The longest execution of a label; what a table row leads to.
-pub fn longest_of_label(model: &TraceModel, label: LabelId) -> Option<SliceId> {
-    model
-        .all_slices()
-        .filter(|slice| slice.label_id() == label)
-        .max_by_key(|slice| (slice.dur(), std::cmp::Reverse(slice.id())))
         .map(SliceRef::id)
 }
