@@ -1,5 +1,7 @@
 //! CSV tables of simulators: columns by name, values with the place that they stand at.
 
+use std::sync::Arc;
+
 use csv::{ByteRecord, ReaderBuilder, StringRecord, Trim};
 use trace_model::{Arg, ArgSource, ArgValue, IssueKind, TraceBuilder};
 
@@ -15,8 +17,8 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 pub(crate) struct CsvTable {
     format: &'static str,
     file: String,
-    columns: Vec<String>,
-    rows: Vec<StringRecord>,
+    columns: Arc<[String]>,
+    rows: Vec<Arc<StringRecord>>,
 }
 
 impl CsvTable {
@@ -35,7 +37,7 @@ impl CsvTable {
             out.log(IssueKind::TruncatedFile, || format!("{}: {damage}", source.name()));
         }
         let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(bytes);
-        let mut table = Self { format, file: source.name().to_owned(), columns: Vec::new(), rows: Vec::new() };
+        let mut table = Self { format, file: source.name().to_owned(), columns: Arc::default(), rows: Vec::new() };
         let mut short = Vec::new();
         let mut record = ByteRecord::new();
         while reader.read_byte_record(&mut record).map_err(|error| table.malformed(error.to_string()))? {
@@ -51,14 +53,14 @@ impl CsvTable {
             if table.rows.len().is_multiple_of(4096) {
                 progress.check()?;
             }
-            if row.len() < table.columns.len() { short.push(line(&row)) } else { table.rows.push(row) }
+            if row.len() < table.columns.len() { short.push(line(&row)) } else { table.rows.push(Arc::new(row)) }
         }
         table.log_short(&short, ends_in_a_line, out);
         Ok(table)
     }
 
     fn log_short(&self, short: &[u64], ends_in_a_line: bool, out: &mut TraceBuilder) {
-        let last = self.rows.last().map_or(0, line);
+        let last = self.rows.last().map_or(0, |row| line(row));
         for &line in short {
             let cut = !ends_in_a_line && line > last && Some(&line) == short.last();
             let kind = if cut { IssueKind::TruncatedFile } else { IssueKind::MalformedEvent };
@@ -107,7 +109,7 @@ fn line(record: &StringRecord) -> u64 {
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     table: &'a CsvTable,
-    record: &'a StringRecord,
+    record: &'a Arc<StringRecord>,
 }
 
 impl<'a> Row<'a> {
@@ -155,10 +157,33 @@ impl<'a> Row<'a> {
         })
     }
 
+    /// Its values for whoever asks for them later.
+    pub(crate) fn args(self) -> RowArgs {
+        RowArgs { columns: Arc::clone(&self.table.columns), record: Arc::clone(self.record), without: None }
+    }
+}
+
+/// The values of one row as arguments. They are made when somebody asks: names of columns
+/// with every value would be many times the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RowArgs {
+    columns: Arc<[String]>,
+    record: Arc<StringRecord>,
+    /// A column that is left out.
+    without: Option<usize>,
+}
+
+impl RowArgs {
+    /// All but a column that another row says, too.
+    pub(crate) fn without(self, column: usize) -> Self {
+        Self { without: Some(column), ..self }
+    }
+
     /// Every value under the name of its column, zeros and empty ones left out.
-    pub(crate) fn args(self) -> Vec<Arg> {
-        let pairs = self.table.columns.iter().zip(self.record).filter(|(_, text)| !matches!(*text, "" | "0" | "0.0"));
-        pairs.map(|(name, text)| Arg { name: name.clone(), value: value_of(text) }).collect()
+    pub(crate) fn args(&self) -> impl Iterator<Item = Arg> {
+        let pairs = self.columns.iter().zip(&*self.record).enumerate();
+        let shown = pairs.filter(|(at, (_, text))| Some(*at) != self.without && !matches!(*text, "" | "0" | "0.0"));
+        shown.map(|(_, (name, text))| Arg { name: name.clone(), value: value_of(text) })
     }
 }
 
@@ -169,13 +194,23 @@ fn value_of(text: &str) -> ArgValue {
     text.parse().map_or_else(|_| ArgValue::Text(text.to_owned()), ArgValue::Float)
 }
 
-/// Arguments that are few enough to be kept; handles count from 0.
+/// Rows of tables that describe one slice each, with what else is known of it; handles
+/// count from 0.
 #[derive(Debug, Default)]
-pub(crate) struct KeptArgs(pub(crate) Vec<Vec<Arg>>);
+pub(crate) struct KeptArgs(Vec<(Vec<RowArgs>, Vec<Arg>)>);
+
+impl KeptArgs {
+    /// Keeps rows and more, and returns their handle.
+    pub(crate) fn keep(&mut self, rows: Vec<RowArgs>, more: Vec<Arg>) -> u64 {
+        self.0.push((rows, more));
+        self.0.len() as u64 - 1
+    }
+}
 
 impl ArgSource for KeptArgs {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
-        Ok(usize::try_from(handle).ok().and_then(|at| self.0.get(at)).cloned().unwrap_or_default())
+        let kept = usize::try_from(handle).ok().and_then(|at| self.0.get(at));
+        Ok(kept.into_iter().flat_map(|(rows, more)| rows.iter().flat_map(RowArgs::args).chain(more.clone())).collect())
     }
 }
 
@@ -198,6 +233,18 @@ mod tests {
         assert_eq!(rows[1].whole(a), Err("t.csv line 3: \"a\" is \"2.5\", which is not a whole number".to_owned()));
         let error = table.columns(["a", "c", "d"]).unwrap_err().to_string();
         assert!(error.contains("t.csv line 1: no column \"c\", \"d\""), "{error}");
+    }
+
+    /// A long header and many short rows: the names are there once, however many rows.
+    #[test]
+    fn rows_share_the_names_of_their_columns() {
+        let (table, _) = read(&format!("{},b\n1,2\n0,4\n", "a".repeat(100_000)));
+        let rows: Vec<RowArgs> = table.rows().map(Row::args).collect();
+        assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
+        let mut kept = KeptArgs::default();
+        let handle = kept.keep(vec![rows[1].clone(), rows[0].clone().without(0)], Vec::new());
+        let values: Vec<ArgValue> = kept.args(handle).unwrap().into_iter().map(|arg| arg.value).collect();
+        assert_eq!(values, [ArgValue::Int(4), ArgValue::Int(2)]);
     }
 
     #[test]

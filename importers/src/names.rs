@@ -1,6 +1,7 @@
 //! What XProf's planes and lines are, by their names: neither of its formats has
 //! any other mark.
 
+use hashbrown::HashSet;
 use trace_model::{GroupKind, TrackKind};
 
 /// Ids of lines that post-processing adds, seen as unsigned 32 bits.
@@ -204,6 +205,66 @@ pub(crate) fn op_name(text: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains(' ')).then_some(name)
 }
 
+/// A text that grows up to a limit and then ends in `…`.
+pub(crate) struct Bounded {
+    text: String,
+    most: usize,
+    is_cut: bool,
+}
+
+impl Bounded {
+    /// Nothing yet, and never more than about `most` bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { text: String::new(), most, is_cut: false }
+    }
+
+    /// Adds texts, as far as there is room for them.
+    pub(crate) fn push_all(&mut self, texts: &[&str]) {
+        for text in texts {
+            let room = self.most.saturating_sub(self.text.len());
+            if self.is_cut || text.len() > room {
+                let end = if self.is_cut { 0 } else { text.floor_char_boundary(room) };
+                self.text.push_str(&text[..end]);
+                self.is_cut = true;
+                return;
+            }
+            self.text.push_str(text);
+        }
+    }
+
+    /// Whether something did not fit.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The text.
+    pub(crate) fn finish(mut self) -> String {
+        if self.is_cut {
+            self.text.push('…');
+        }
+        self.text
+    }
+}
+
+/// Names that are taken, to tell rows of one name apart: analyses know ops by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(HashSet<String>);
+
+impl Taken {
+    /// The name, with what tells it apart from the others where it is taken.
+    pub(crate) fn distinct(&mut self, name: String, what: &str, number: u64) -> String {
+        if self.0.insert(name.clone()) {
+            return name;
+        }
+        let mut distinct = format!("{name} ({what} {number})");
+        // Somebody's name can look like that, too.
+        while !self.0.insert(distinct.clone()) {
+            distinct.push('\'');
+        }
+        distinct
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,6 +301,29 @@ mod tests {
         assert_eq!(track_kind(PlaneKind::Host, -9_218_331_974_486_972_635, "python"), TrackKind::HostThread);
         assert_eq!(track_kind(core, i64::MAX, "_counters_"), TrackKind::Counter);
         assert_eq!(track_kind(core, 1, "TensorCore Sync Flags"), TrackKind::LowLevel);
+    }
+
+    #[test]
+    fn texts_end_where_their_room_does() {
+        let text = |most: usize, parts: &[&str]| {
+            let mut text = Bounded::new(most);
+            text.push_all(parts);
+            text.push_all(&["z"]);
+            text.finish()
+        };
+        assert_eq!(text(9, &["ab", "cd"]), "abcdz");
+        assert_eq!(text(4, &["ab", "cd"]), "abcd…");
+        assert_eq!(text(3, &["aé", "é"]), "aé…");
+        assert_eq!(text(2, &["aé", "b"]), "a…");
+    }
+
+    #[test]
+    fn rows_of_one_name_are_told_apart() {
+        let mut taken = Taken::default();
+        let names = ["a", "a", "a (row 5)", "a"].map(str::to_owned);
+        let told: Vec<String> =
+            names.into_iter().zip([1, 5, 6, 5]).map(|(it, n)| taken.distinct(it, "row", n)).collect();
+        assert_eq!(told, ["a", "a (row 5)", "a (row 5) (row 6)", "a (row 5)'"]);
     }
 
     #[test]

@@ -97,8 +97,10 @@ issue_kinds! {
     CostMissing = "cost-missing", Warning;
     /// How often a loop runs is not known; its body is drawn once.
     TripCountUnknown = "trip-count-unknown", Warning;
-    /// A loop has more iterations than are drawn; the rest is time of the loop itself.
+    /// A loop or call has more executions than are drawn; the rest is time of itself.
     LoopFolded = "loop-folded", Warning;
+    /// A loop or call could not be played, and nothing says how long it takes; its time is missing.
+    NotPlayed = "not-played", Loss;
     /// An instruction begins before the one scheduled before it has ended.
     ScheduleOverlaps = "schedule-overlaps", Warning;
 }

@@ -66,14 +66,14 @@ impl Importer for AstraSim {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut runs = Runs::default();
-        let parts = older_parts(source);
-        for part in parts.iter().rev().chain([source]) {
-            let content = part.content(progress)?;
-            if let Some(damage) = content.damage {
-                out.log(IssueKind::TruncatedFile, || format!("{}: {damage}", part.name()));
+        for name in older_parts(source) {
+            // One at a time: together they may not fit into memory.
+            match source.beside(&name) {
+                Some(part) => read_part(&part, &mut runs, progress, out)?,
+                None => out.log(IssueKind::SourceSkipped, || format!("{name}: an older part that cannot be opened")),
             }
-            read_part(part.name(), (*content.bytes).as_ref(), &mut runs, progress, out)?;
         }
+        read_part(source, &mut runs, progress, out)?;
         if runs.earlier > 0 {
             let earlier = runs.earlier;
             out.log(IssueKind::Duplicate, || format!("{earlier} earlier runs in the same log; the last one is shown"));
@@ -84,24 +84,25 @@ impl Importer for AstraSim {
         let described = out.source_mut();
         described.simulator = Some("ASTRA-sim".to_owned());
         described.cannot_know = vec!["steps", "directions of memory accesses"];
-        write::write(runs.last, source, progress, out);
-        Ok(())
+        write::write(runs.last, source, progress, out)
     }
 }
 
-/// The parts that a rotating logger has set aside, newest first.
-fn older_parts(source: &Source) -> Vec<Source> {
+/// The parts that a rotating logger has set aside, oldest first.
+fn older_parts(source: &Source) -> Vec<String> {
     let Some(stem) = source.name().strip_suffix(".log") else { return Vec::new() };
-    (1..MAX_PARTS).map_while(|number| source.beside(&format!("{stem}.{number}.log"))).collect()
+    let names = (1..MAX_PARTS).map(|number| format!("{stem}.{number}.log"));
+    let mut parts: Vec<String> = names.take_while(|name| source.has_beside(name)).collect();
+    parts.reverse();
+    parts
 }
 
-fn read_part(
-    name: &str,
-    bytes: &[u8],
-    runs: &mut Runs,
-    progress: &Progress,
-    out: &mut TraceBuilder,
-) -> Result<(), ImportError> {
+fn read_part(part: &Source, runs: &mut Runs, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    let content = part.content(progress)?;
+    let (name, bytes) = (part.name(), (*content.bytes).as_ref());
+    if let Some(damage) = content.damage {
+        out.log(IssueKind::TruncatedFile, || format!("{name}: {damage}"));
+    }
     let mut begin = 0;
     for (number, end) in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
         if number % 4096 == 0 {

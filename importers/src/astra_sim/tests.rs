@@ -172,3 +172,19 @@ fn graphs_beside_the_log_add_messages_and_arrows() {
     std::fs::write(dir.path().join("more.0.et"), graph("b")).unwrap();
     assert_eq!(open().import_log().count(IssueKind::SourceSkipped), 1);
 }
+
+#[test]
+fn graphs_of_others_are_left_alone_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = ["+ 0 0 1 gather 7", "- 0 4 1 gather 7", FINISHED];
+    std::fs::write(dir.path().join("log.log"), log(&lines)).unwrap();
+    std::fs::write(dir.path().join("work.0.et"), b"\x07\x0a\x050.0.4\x09\x08").unwrap();
+    std::fs::write(dir.path().join("work.5.et"), b"not a graph").unwrap();
+    std::fs::create_dir(dir.path().join("work.1.et")).unwrap();
+    let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let log = model.import_log().counts();
+    let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
+    assert_eq!(skipped.count, 2, "{log:?}");
+    assert_eq!(skipped.examples[0], "work.5.et: 1 NPUs ran, and none of them is rank 5");
+    assert!(skipped.examples[1].starts_with("work.0.et: a length that reaches past"), "{log:?}");
+}

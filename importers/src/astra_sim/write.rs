@@ -11,28 +11,30 @@ use super::line::Roofline;
 use super::nodes::{Node, Npu, Run};
 use crate::chakra::graph::{self, Graph};
 use crate::chakra::npu::{self, Costs, Ran};
-use crate::{Progress, Source, chakra};
+use crate::{ImportError, Progress, Source, chakra};
 
 /// Makes a device of every NPU.
-pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut TraceBuilder) {
+pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
     if !run.is_finished() {
         let unfinished = "the log ends before the run does: nodes without an end reach to its last line";
         out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
     }
-    let graphs = graphs_beside(source, progress, out);
-    if graphs.is_empty() {
-        out.source_mut().cannot_know.extend(["sizes of messages", "dependencies of nodes"]);
-    }
+    let graphs = graphs_beside(source, &run, out);
     let of = Some(run.npus.len());
+    let mut has_graphs = false;
     for (rank, npu) in run.npus {
-        let graph = graphs.get(&rank).filter(|graph| fits(graph, &npu));
-        if graph.is_none() && graphs.contains_key(&rank) {
-            out.log(IssueKind::SourceSkipped, || format!("the graph of rank {rank} has other nodes than the run"));
-        }
+        // Read one at a time: a run can have thousands.
+        let graph = graphs.get(&rank).map(|path| graph_of(path, rank, &npu, progress)).transpose()?;
+        let graph = graph.and_then(|graph| graph.map_err(|why| out.log(IssueKind::SourceSkipped, || why)).ok());
+        has_graphs |= graph.is_some();
         let device = device(&npu);
-        let nodes = nodes(&npu, graph);
+        let nodes = nodes(&npu, graph.as_ref());
         npu::write(&npu::Npu { rank, nodes, device, facts: npu.statistics, of }, out);
     }
+    if !has_graphs {
+        out.source_mut().cannot_know.extend(["sizes of messages", "dependencies of nodes"]);
+    }
+    Ok(())
 }
 
 /// Nodes with their times, and what the graph says of them.
@@ -70,27 +72,49 @@ fn device(npu: &Npu) -> DeviceInfo {
     }
 }
 
-/// Graphs by rank, in the directory of the log or the one around it. Nothing where
-/// there are graphs of several workloads.
-fn graphs_beside(source: &Source, progress: &Progress, out: &mut TraceBuilder) -> BTreeMap<u32, Graph> {
+/// Files of graphs by rank, in the directory of the log or the one around it, those of
+/// ranks that did not run left out. Nothing where a rank has several.
+fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
     let log_in = source.path().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
     let mut graphs = BTreeMap::new();
-    let count = paths.len();
     for path in paths {
-        // Its limits on what a gzip may unpack to hold for files beside, too.
-        let Ok((file, content)) = Source::open(&path).and_then(|file| Ok((file.clone(), file.content(progress)?)))
-        else {
-            continue;
-        };
-        graphs.insert(chakra::rank(file.name()), graph::read((*content.bytes).as_ref()));
-    }
-    if graphs.len() < count {
-        out.log(IssueKind::SourceSkipped, || format!("{count} graphs beside the log belong to several workloads"));
-        return BTreeMap::new();
+        let rank = chakra::rank(&name_of(&path));
+        if !run.npus.contains_key(&rank) {
+            let ran = run.npus.len();
+            let why = || format!("{}: {ran} NPUs ran, and none of them is rank {rank}", name_of(&path));
+            out.log(IssueKind::SourceSkipped, why);
+        } else if let Some(other) = graphs.insert(rank, path.clone()) {
+            let why =
+                || format!("{} and {} are both of rank {rank}: no graph was read", name_of(&other), name_of(&path));
+            out.log(IssueKind::SourceSkipped, why);
+            return BTreeMap::new();
+        }
     }
     graphs
+}
+
+/// The graph of an NPU, or why there is none. The only outer error is that somebody cancelled.
+fn graph_of(path: &Path, rank: u32, npu: &Npu, progress: &Progress) -> Result<Result<Graph, String>, ImportError> {
+    // Its limits on what a gzip may unpack to hold for files beside, too.
+    let graph = match Source::open(path).and_then(|file| file.content(progress)) {
+        Ok(content) => graph::read((*content.bytes).as_ref()),
+        Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
+        Err(error) => return Ok(Err(format!("{}: {error}", name_of(path)))),
+    };
+    if let (false, Some(broken)) = (fits(&graph, npu), graph.broken) {
+        return Ok(Err(format!("{}: {} at byte {}", name_of(path), broken.why, broken.at)));
+    }
+    if fits(&graph, npu) {
+        Ok(Ok(graph))
+    } else {
+        Ok(Err(format!("the graph of rank {rank} has other nodes than the run")))
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn graphs_in(folder: &Path) -> Vec<PathBuf> {
@@ -99,7 +123,7 @@ fn graphs_in(folder: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(is_graph)
+        .filter(|path| is_graph(path) && path.is_file())
         .collect();
     paths.sort();
     paths

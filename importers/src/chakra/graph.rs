@@ -6,7 +6,7 @@ use std::ops::Range;
 use trace_model::wire::{Broken, Cursor, Value};
 
 /// What a node does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NodeKind {
     Metadata,
     RemoteLoad,
@@ -54,6 +54,9 @@ pub(crate) struct Node {
     pub message_bytes: Option<u64>,
 }
 
+/// A node takes up to a hundred times the bytes that it has in the file.
+const MAX_NODES: usize = 1 << 22;
+
 /// All that could be read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
@@ -72,6 +75,10 @@ pub(crate) fn read(file: &[u8]) -> Graph {
         let read = messages.length_delimited().and_then(|range| {
             if std::mem::take(&mut is_first) {
                 graph.version = metadata(file, range)?;
+            } else if range.is_empty() {
+                return Err(Broken { at: range.start, why: "a node of no bytes" });
+            } else if graph.nodes.len() == MAX_NODES {
+                return Err(Broken { at: range.start, why: "more nodes than a graph can have" });
             } else {
                 graph.nodes.push(node(file, range)?);
             }
@@ -150,6 +157,9 @@ fn node(file: &[u8], range: Range<usize>) -> Result<Node, Broken> {
             _ => {}
         }
     }
+    // An arrow for each: many times the bytes of a need that is only repeated.
+    node.needs.sort_unstable();
+    node.needs.dedup();
     Ok(node)
 }
 

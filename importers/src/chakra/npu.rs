@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use hashbrown::HashMap;
 use trace_model::{
     Access, ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, SliceAttr,
-    SliceKey, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+    SliceKey, SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::graph::NodeKind;
@@ -30,14 +30,14 @@ pub(crate) struct Ran {
 }
 
 /// What a compute node costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Costs {
     pub flops: u64,
     pub bytes: u64,
 }
 
 /// What a collective moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Message {
     pub pattern: Pattern,
     /// Of an all-gather one part, of all else the whole input.
@@ -45,7 +45,7 @@ pub(crate) struct Message {
 }
 
 /// Patterns that HLO knows too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Pattern {
     AllReduce,
     AllGather,
@@ -117,10 +117,11 @@ pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
     let mut busy = Vec::new();
     let mut in_flight = Vec::new();
     let mut slices: HashMap<u64, SliceKey> = HashMap::new();
+    let mut labels = Labels { npu, known: HashMap::new() };
     for node in npu.nodes.iter().filter(|node| node.kind != NodeKind::Metadata) {
         let Some(range) = range(node, out) else { continue };
         let track = tracks.of(node);
-        let label = label(node, npu.of, out);
+        let label = labels.of(node, out);
         let slice = out.add_slice(track, SliceSpec::new(range, label));
         slices.insert(node.id, slice);
         if node.is_open {
@@ -128,7 +129,6 @@ pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
         }
         if track == tracks.compute {
             busy.push(range);
-            add_costs(node.costs, label, slice, out);
         } else if track != tracks.host {
             let wait = wait_label(node, out);
             let done = out.label_ref(wait).name;
@@ -167,7 +167,44 @@ fn range(node: &Ran, out: &mut TraceBuilder) -> Option<TimeRange> {
     both.map(|(begin, end)| TimeRange::new(begin, end))
 }
 
-fn label(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> LabelId {
+/// Labels of one NPU. Nodes of one name are one op where they do the same work.
+struct Labels<'a> {
+    npu: &'a Npu,
+    known: HashMap<Work, LabelId>,
+}
+
+/// What a node does; an op does one such thing.
+type Work = (StringId, NodeKind, Option<Costs>, Option<Message>);
+
+impl Labels<'_> {
+    fn of(&mut self, node: &Ran, out: &mut TraceBuilder) -> LabelId {
+        let work = (out.intern(&node.name), node.kind, node.costs, node.message);
+        *self.known.entry(work).or_insert_with(|| label(node, self.npu, out))
+    }
+}
+
+fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
+    let wanted = op_of(node, npu.of, out);
+    let (id, rank) = (node.id, npu.rank);
+    // Nodes of one name with other work, here or on another NPU, are another op.
+    let same = |op: &Op| {
+        let work = |op: &Op| (op.category, op.hlo_text, op.flops, op.bytes_accessed);
+        work(op) == work(&wanted)
+    };
+    for name in [node.name.clone(), format!("{} (node {id})", node.name)] {
+        let text = out.intern(&name);
+        let op = out.op(Op { name: text, ..wanted.clone() });
+        if same(out.op_ref(op)) {
+            return out.label(&name, Some(op));
+        }
+    }
+    let name = format!("{} (NPU {rank}, node {id})", node.name);
+    let text = out.intern(&name);
+    let op = out.op(Op { name: text, ..wanted });
+    out.label(&name, Some(op))
+}
+
+fn op_of(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Op {
     let category = match node.kind {
         NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
         NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
@@ -180,7 +217,7 @@ fn label(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Lab
     let text = node.message.zip(participants).and_then(|(message, of)| hlo(&node.name, message, of as u64));
     let (name, category) = (out.intern(&node.name), category.map(|category| out.intern(&category)));
     let hlo_text = text.map(|text| out.intern(&text));
-    let op = out.op(Op {
+    Op {
         name,
         category,
         hlo_text,
@@ -189,8 +226,7 @@ fn label(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Lab
         bytes_accessed: node.costs.map(|costs| costs.bytes),
         memory: node.costs.map(hbm).into_iter().collect(),
         ..Op::default()
-    });
-    out.label(&node.name, Some(op))
+    }
 }
 
 fn hbm(costs: Costs) -> MemoryAccess {
@@ -211,18 +247,6 @@ fn hlo(name: &str, message: Message, of: u64) -> Option<String> {
     Some(format!(
         "%{name} = (u8[{input}]{{0}}, u8[{output}]{{0}}) {op}-start(u8[{input}]{{0}} %input), replica_groups=[1,{of}]<=[{of}]"
     ))
-}
-
-/// Costs of this execution, where another node of that name costs something else.
-fn add_costs(costs: Option<Costs>, label: LabelId, slice: SliceKey, out: &mut TraceBuilder) {
-    let known = out.label_ref(label).op.and_then(|op| out.op_ref(op).flops);
-    if let Some(costs) = costs.filter(|costs| known != Some(costs.flops)) {
-        for (attr, value) in
-            [(SliceAttr::Flops, costs.flops), (SliceAttr::ModelFlops, costs.flops), (SliceAttr::Bytes, costs.bytes)]
-        {
-            out.set_attr(slice, attr, i64::try_from(value).unwrap_or(i64::MAX));
-        }
-    }
 }
 
 /// The op on which the device waits for a node.

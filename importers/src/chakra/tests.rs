@@ -94,3 +94,32 @@ fn other_protobufs_are_not_graphs() {
     assert_eq!(Chakra.detect(b"\x0a\x0c\x12\x0a/host:CPU0"), Confidence::No);
     assert_eq!(Chakra.detect(b""), Confidence::No);
 }
+
+#[test]
+fn messages_of_no_bytes_are_damage() {
+    let mut bytes = file(&[node(1, "a", 4, &[], 1)]);
+    bytes.extend(vec![0; 100_000]);
+    let model = open(bytes).unwrap();
+    assert_eq!((model.slice_count(), model.import_log().count(IssueKind::TruncatedFile)), (1, 1));
+}
+
+/// A node with operations and bytes.
+fn costly(id: u8, name: &str, flops: u8, bytes: u8) -> Vec<u8> {
+    let attribute = |name: &str, value: u8| {
+        let text =
+            [vec![0x0a, u8::try_from(name.len()).unwrap()], name.as_bytes().to_vec(), vec![0x48, value]].concat();
+        [vec![0x52], framed(&text)].concat()
+    };
+    let whole = node(id, name, 4, &[], 1);
+    framed(&[whole[1..].to_vec(), attribute("num_ops", flops), attribute("tensor_size", bytes)].concat())
+}
+
+#[test]
+fn nodes_of_one_name_that_do_other_work_are_other_ops() {
+    let nodes = [costly(1, "mm", 8, 4), costly(2, "mm", 8, 6), costly(3, "mm", 8, 4), costly(4, "mm", 8, 6)];
+    let model = open(file(&nodes)).unwrap();
+    assert_eq!(slices(&model), ["mm (node 2) 1-2", "mm (node 2) 3-4", "mm 0-1", "mm 2-3"]);
+    let bytes: Vec<_> = model.ops().iter().map(|op| (model.str(op.name), op.flops, op.bytes_accessed)).collect();
+    let known: Vec<_> = bytes.into_iter().filter(|(_, flops, _)| flops.is_some()).collect();
+    assert_eq!(known, [("mm", Some(8), Some(4)), ("mm (node 2)", Some(8), Some(6))]);
+}

@@ -69,8 +69,12 @@ pub(super) fn read(
         return Err(table.malformed(format!("{}: no row of an operator can be read", table.file())));
     }
     let peak = |work: fn(&Cost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
-        let rates = blocks.iter().flat_map(|block| &block.costs).filter_map(|cost| {
-            let seconds = *cost.parts_ps.get(part)? as f64 * 1e-12;
+        let costs = || blocks.iter().flat_map(|block| &block.costs);
+        let time = |cost: &Cost| cost.parts_ps.get(part).copied().unwrap_or(0);
+        // Of a short time, its last digit is a large share.
+        let longest = costs().filter(|cost| work(cost).is_some()).map(time).max().unwrap_or(0);
+        let rates = costs().filter(|cost| time(cost) >= longest / 100).filter_map(|cost| {
+            let seconds = time(cost) as f64 * 1e-12;
             Some(work(cost)? as f64 / seconds).filter(|rate| rate.is_finite() && *rate > 0.0)
         });
         rates.reduce(choose)

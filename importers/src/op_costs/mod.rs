@@ -21,8 +21,9 @@ mod genz;
 mod neusim;
 mod timeline;
 
-use trace_model::{Arg, DeviceInfo, TraceBuilder};
+use trace_model::{DeviceInfo, TraceBuilder};
 
+use crate::csv_table::RowArgs;
 use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 
 /// Tables of `NeuSim`.
@@ -70,7 +71,7 @@ struct Cost {
     hbm_bytes: Option<u64>,
     /// Its operands and result in the notation of HLO, where the sizes are known.
     hlo_text: Option<String>,
-    args: Vec<Arg>,
+    args: RowArgs,
 }
 
 /// Rows that repeat together.

@@ -11,6 +11,8 @@
 //!
 //! Written from the output of `NeuSim` for llama3-8b on TPU v5e, v5p and v6e.
 
+use std::io::Read as _;
+
 use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
@@ -200,10 +202,13 @@ fn product(row: Row<'_>, columns: [usize; 4], inputs: usize, flops: Option<u64>)
 /// The chip of the JSON beside the table.
 fn device(chip: Option<&Source>, out: &mut TraceBuilder) -> Device {
     let read = |source: &Source| {
-        if source.packed_len() > MAX_JSON {
+        // Unpacked: a small gzip can hold anything.
+        let mut text = Vec::new();
+        source.reader().take(MAX_JSON + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+        if text.len() as u64 > MAX_JSON {
             return Err("larger than any chip".to_owned());
         }
-        serde_json::from_reader::<_, Value>(source.reader()).map_err(|error| error.to_string())
+        serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string())
     };
     let chip = chip.map(|source| read(source).map_err(|error| format!("{}: {error}", source.name()))).transpose();
     let chip = chip.unwrap_or_else(|what| {

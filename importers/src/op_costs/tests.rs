@@ -195,3 +195,24 @@ fn genz_refuses_times_that_are_none() {
     let endless = import(&GENZ.replace("Repeat,3", "Repeat,1e15")).unwrap();
     assert!(endless.import_log().count(IssueKind::TimeOutOfRange) > 0);
 }
+
+#[test]
+fn a_chip_that_unpacks_to_more_than_a_chip_is_not_read() {
+    let dir = dir(&[("t.csv", &table(&ROWS))]);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, &[CHIP.as_bytes(), &vec![b' '; 2 << 20]].concat()).unwrap();
+    fs::write(dir.path().join("t.json"), encoder.finish().unwrap()).unwrap();
+    let model = open(&dir, "t.csv");
+    let log = model.import_log().counts();
+    let example = &log.iter().find(|entry| entry.kind == IssueKind::UnknownMetadata).unwrap().examples[0];
+    assert_eq!(example, "t.json: larger than any chip");
+}
+
+/// Of a short time the last digit is a large share: no rate follows from it.
+#[test]
+fn genz_peaks_are_of_rows_that_take_long() {
+    let short = "tiny,GEMM,x,Memory,0.001,0.001,0.000001,0.0001,0.001,0.0\n    head,GEMM";
+    let model = import(&GENZ.replace("head,GEMM", short)).unwrap();
+    let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
+    assert!((device.peak_hbm_bytes.unwrap() / 4_194_304_000.0 - 1.0).abs() < 1e-9, "{device:?}");
+}

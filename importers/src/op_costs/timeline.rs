@@ -1,6 +1,6 @@
 //! From blocks of costs to tracks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trace_model::{
@@ -10,6 +10,7 @@ use trace_model::{
 
 use super::{Block, Cost, Device, Program};
 use crate::csv_table::KeptArgs;
+use crate::names::Taken;
 
 /// Executions of ops that are drawn one by one.
 const MAX_DRAWN: u64 = 20_000;
@@ -71,17 +72,14 @@ fn tell_apart(program: &mut Program) {
     for cost in costs() {
         *described.entry(readable(cost)).or_default() += 1;
     }
-    let mut taken = BTreeSet::new();
+    let mut taken = Taken::default();
     for (number, cost) in program.blocks.iter_mut().flat_map(|block| &mut block.costs).enumerate() {
         let text = readable(cost);
         if !text.is_empty() && described.get(&text) == Some(&1) {
             std::mem::swap(&mut cost.name, &mut cost.description);
             cost.name = text;
         }
-        if !taken.insert(cost.name.clone()) {
-            cost.name = format!("{} (row {})", cost.name, number + 1);
-            taken.insert(cost.name.clone());
-        }
+        cost.name = taken.distinct(std::mem::take(&mut cost.name), "row", number as u64 + 1);
     }
 }
 
@@ -180,8 +178,8 @@ impl Writer<'_> {
         };
         let op = self.out.op(op);
         let label = self.out.label(&name, Some(op));
-        self.args.0.push(cost.args.clone());
-        Drawn { label, cost, args: self.args.0.len() as u64 - 1 }
+        let args = self.args.keep(vec![cost.args.clone()], Vec::new());
+        Drawn { label, cost, args }
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn count(
         for (access, stream) in layer.access.iter_mut().flatten().zip(STREAMS) {
             let name = format!("{}_DRAM_TRACE.csv", stream.name);
             let path = folder.join(&name);
-            let Ok(file) = File::open(&path) else { continue };
+            let Some(file) = path.is_file().then(|| File::open(&path).ok()).flatten() else { continue };
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             progress.add_total(length);
             let mut counter = Counter::new(access.dram);

@@ -1,13 +1,12 @@
 //! Layers as the reports describe them.
 
-use std::collections::BTreeSet;
-
 use trace_model::{Arg, ArgValue, IssueKind, TraceBuilder};
 
 use super::dram_trace::Counted;
 use super::inputs::Topology;
 use crate::ImportError;
-use crate::csv_table::{CsvTable, Row};
+use crate::csv_table::{CsvTable, Row, RowArgs};
+use crate::names::Taken;
 
 /// The column that tells v3 from v2.
 pub(super) const WITH_PREFETCH: &str = "Total Cycles (incl. prefetch)";
@@ -75,8 +74,10 @@ pub(super) struct Layer {
     pub(super) mapping: Option<f64>,
     /// In the order of [`STREAMS`].
     pub(super) access: Option<[Access; 3]>,
-    /// What the report says.
-    pub(super) args: Vec<Arg>,
+    /// What the reports say.
+    pub(super) rows: Vec<RowArgs>,
+    /// What it computes, for people.
+    pub(super) sizes: Option<Arg>,
 }
 
 impl Layer {
@@ -123,6 +124,16 @@ pub(super) fn read(
         let what = "no row of a layer can be read; did the simulation finish?";
         return Err(compute.malformed(format!("{}: {what}", compute.file())));
     }
+    // Layers are found by their ids.
+    layers.sort_by_key(|layer: &Layer| layer.id);
+    let all = layers.len();
+    layers.dedup_by_key(|layer| layer.id);
+    let twice = all - layers.len();
+    if twice > 0 {
+        out.log(IssueKind::Duplicate, || {
+            format!("{}: {twice} more rows of layers that have one; the first counts", compute.file())
+        });
+    }
     for (at, layer) in layers.iter().enumerate().filter(|(at, layer)| layer.id != *at as u64).take(1) {
         let id = layer.id;
         out.log(IssueKind::MalformedEvent, || format!("{}: layer {at} is missing, {id} follows", compute.file()));
@@ -160,11 +171,11 @@ fn layer(row: Row<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result<La
     };
     let (overall, mapping) = (percent(overall), percent(mapping));
     let name = format!("layer {id}");
-    Ok(Layer { id, name, cycles, stalls, overall, mapping, access: None, args: row.args() })
+    Ok(Layer { id, name, cycles, stalls, overall, mapping, access: None, rows: vec![row.args()], sizes: None })
 }
 
 fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -> Result<(), ImportError> {
-    let [id] = table.columns(["LayerID"])?;
+    let [id_column] = table.columns(["LayerID"])?;
     let mut columns = Vec::new();
     for stream in STREAMS {
         let verb = if stream.is_written { "Writes" } else { "Reads" };
@@ -184,13 +195,13 @@ fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -
         for (access, columns) in access.iter_mut().zip(columns.chunks_exact(2)) {
             (access.sram, access.dram) = (traffic(row, columns[0])?, traffic(row, columns[1])?);
         }
-        Ok((row.count(id)?, access))
+        Ok((row.count(id_column)?, access))
     };
     for row in table.rows() {
         match read(row) {
             Ok((id, access)) => {
                 if let Ok(at) = layers.binary_search_by_key(&id, |layer| layer.id) {
-                    layers[at].args.extend(row.args().into_iter().filter(|arg| arg.name != "LayerID"));
+                    layers[at].rows.push(row.args().without(id_column));
                     layers[at].access = Some(access);
                 }
             }
@@ -206,17 +217,14 @@ fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -
 
 /// Names layers as the topology does, and tells layers of one name apart.
 pub(super) fn name(layers: &mut [Layer], topology: Option<&Topology>) {
-    let mut taken = BTreeSet::new();
+    let mut taken = Taken::default();
     for layer in layers {
         let row = topology.and_then(|topology| topology.layer(layer.id));
         if let Some(row) = row {
             row.name.clone_into(&mut layer.name);
-            layer.args.push(Arg { name: "sizes".to_owned(), value: ArgValue::Text(row.sizes.clone()) });
+            layer.sizes = Some(Arg { name: "sizes".to_owned(), value: ArgValue::Text(row.sizes.clone()) });
         }
-        if !taken.insert(layer.name.clone()) {
-            layer.name = format!("{} (layer {})", layer.name, layer.id);
-            taken.insert(layer.name.clone());
-        }
+        layer.name = taken.distinct(std::mem::take(&mut layer.name), "layer", layer.id);
     }
 }
 

@@ -210,3 +210,14 @@ fn a_report_cut_anywhere_never_panics() {
         let _ = open_at(&dir.path().join("run"), None);
     }
 }
+
+#[test]
+fn layers_in_any_order_and_said_twice_find_their_traffic() {
+    let header = COMPUTE.lines().next().unwrap();
+    let rows: Vec<&str> = COMPUTE.lines().skip(1).collect();
+    let shuffled = format!("{header}\n{}\n{}\n{}\n", rows[1], rows[0], rows[1]);
+    let files = |compute| open(&run(&[(REPORT, compute), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]));
+    let model = files(&shuffled);
+    assert_eq!(spans(&model, TrackKind::Ops), spans(&files(COMPUTE), TrackKind::Ops));
+    assert_eq!(model.import_log().count(IssueKind::Duplicate), 1);
+}

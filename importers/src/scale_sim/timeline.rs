@@ -59,8 +59,8 @@ pub(super) fn write(layers: &[Layer], inputs: &Inputs, clock_mhz: Option<f64>, o
             writer.out.log(IssueKind::TimeOutOfRange, || format!("layer {id} and those after it begin too late"));
             break;
         }
-        writer.layer(layer, begin, end, args.0.len() as u64);
-        args.0.push(layer.args.clone());
+        let args = args.keep(layer.rows.clone(), layer.sizes.iter().cloned().collect());
+        writer.layer(layer, begin, end, args);
         begin = end;
     }
     writer.finish(begin, args);

@@ -103,7 +103,14 @@ impl Source {
 
     /// Another file of the same directory, where it can be read.
     pub(crate) fn beside(&self, name: &str) -> Option<Self> {
-        Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()
+        self.has_beside(name).then(|| Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()).flatten()
+    }
+
+    /// Whether there is another file of the same directory. A pipe or a device is none:
+    /// nobody named it, and reading it might never end.
+    pub(crate) fn has_beside(&self, name: &str) -> bool {
+        let folder = self.path.as_ref().and_then(|path| path.parent());
+        folder.is_some_and(|folder| folder.join(name).is_file())
     }
 
     /// The file again, for reading arguments long after the import. The error is a

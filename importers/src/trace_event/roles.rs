@@ -22,10 +22,12 @@
 //! The first that matches counts. Each process with an op line is a device. Where its
 //! op line shows no waiting, it waits while nothing computes and something is in flight.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use hashbrown::HashMap;
 use serde::Deserialize;
-use trace_model::{GroupId, Label, LabelId, Op, TimeRange, TraceBuilder, TrackId, TrackKind};
+use trace_model::{GroupId, Label, LabelId, Op, TraceBuilder, TrackId, TrackKind};
 
 use crate::chakra::npu::add_waits;
 use crate::glob;
@@ -182,28 +184,47 @@ impl Roles {
 
 /// Adds the waiting that a device's op line does not show.
 pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, TrackKind)]) {
-    let group_of = |builder: &TraceBuilder, wanted: TrackId| -> Option<GroupId> {
-        builder.tracks().find(|(track, _)| *track == wanted).map(|(_, track)| track.group)
-    };
-    for &(ops, _) in lines.iter().filter(|(_, kind)| *kind == TrackKind::Ops) {
-        let batch = builder.batch(ops);
-        let waits = |index: u32| is_wait(builder, batch.label(index));
-        if (0..batch.len() as u32).any(waits) {
+    let group_of: HashMap<TrackId, GroupId> = builder.tracks().map(|(track, about)| (track, about.group)).collect();
+    let mut devices: BTreeMap<GroupId, Lines> = BTreeMap::new();
+    for (track, kind) in lines {
+        let Some(&group) = group_of.get(track) else { continue };
+        let device = devices.entry(group).or_default();
+        match kind {
+            TrackKind::Ops => device.ops.push(*track),
+            TrackKind::AsyncOps => device.in_flight.push(*track),
+            _ => {}
+        }
+    }
+    for Lines { ops, in_flight } in devices.into_values() {
+        // A device with several op lines waits while none of them has anything to do.
+        let Some(&first) = ops.first() else { continue };
+        let waits = |track: &TrackId| {
+            let batch = builder.batch(*track);
+            (0..batch.len() as u32).any(|index| is_wait(builder, batch.label(index)))
+        };
+        if ops.iter().any(waits) {
             continue;
         }
-        let mut busy: Vec<TimeRange> = (0..batch.len() as u32).map(|index| batch.range(index)).collect();
-        let group = group_of(builder, ops);
-        let flights = lines.iter().filter(|(_, kind)| *kind == TrackKind::AsyncOps).map(|&(track, _)| track);
-        let flights: Vec<TrackId> = flights.filter(|&track| group_of(builder, track) == group).collect();
-        let mut in_flight = Vec::new();
-        for track in flights {
+        let mut busy = Vec::new();
+        for batch in ops.iter().map(|track| builder.batch(*track)) {
+            busy.extend((0..batch.len() as u32).map(|index| batch.range(index)));
+        }
+        let mut flights = Vec::new();
+        for track in in_flight {
             for index in 0..builder.batch(track).len() as u32 {
                 let (range, label) = (builder.batch(track).range(index), builder.batch(track).label(index));
-                in_flight.extend(wait_for(builder, label).map(|wait| (range, wait)));
+                flights.extend(wait_for(builder, label).map(|wait| (range, wait)));
             }
         }
-        add_waits(&mut busy, in_flight, ops, builder);
+        add_waits(&mut busy, flights, first, builder);
     }
+}
+
+/// Tracks of one device.
+#[derive(Default)]
+struct Lines {
+    ops: Vec<TrackId>,
+    in_flight: Vec<TrackId>,
 }
 
 fn is_wait(builder: &TraceBuilder, label: LabelId) -> bool {

@@ -57,6 +57,25 @@ fn compute_waiting_and_links_have_categories() {
     assert_eq!(model.sources()[0].simulator.as_deref(), Some("a model of the device"));
 }
 
+/// Two op lines and a transfer: the device waits where neither has anything to do.
+#[test]
+fn a_device_with_two_op_lines_waits_once() {
+    let text = r#"[{"ph":"M","name":"process_name","pid":4,"args":{"name":"chip 0"}},
+        {"ph":"M","name":"thread_name","pid":4,"tid":1,"args":{"name":"MXU"}},
+        {"ph":"M","name":"thread_name","pid":4,"tid":2,"args":{"name":"VPU"}},
+        {"ph":"M","name":"thread_name","pid":4,"tid":3,"args":{"name":"link"}},
+        {"ph":"X","pid":4,"tid":1,"name":"mm","ts":0,"dur":3},
+        {"ph":"X","pid":4,"tid":2,"name":"add","ts":5,"dur":1},
+        {"ph":"X","pid":4,"tid":3,"name":"shard","ts":1,"dur":7}]"#;
+    let roles = "time_unit = \"ns\"\n[[track]]\nthread = \"?PU\"\nrole = \"ops\"\n[[track]]\nthread = \"MXU\"\nrole = \
+                 \"ops\"\n[[track]]\nthread = \"link\"\nrole = \"in-flight\"\n[[op]]\nrole = \"in-flight\"\ncategory = \
+                 \"all-gather-start\"";
+    let mut found = ops(&open(text, Some(roles)));
+    found.sort();
+    let waits = ["all-gather-done wait shard 3-5", "all-gather-done wait shard 6-8"];
+    assert_eq!(found, [waits[0], waits[1], "– add 5-6", "– mm 0-3"]);
+}
+
 #[test]
 fn milliseconds_of_the_chakra_visualizer_are_milliseconds() {
     let text = r#"{"meta_user": "aras", "traceEvents": [

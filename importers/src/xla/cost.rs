@@ -1,5 +1,7 @@
 //! Operations and bytes of an instruction, counted from shapes.
 
+use std::rc::Rc;
+
 use hashbrown::{HashMap, HashSet};
 use trace_model::{Access, MemoryAccess, MemorySpace};
 
@@ -13,12 +15,21 @@ const MAX_DEPTH: usize = 32;
 /// every position were inside.
 const MAX_POSITIONS: u64 = 1 << 20;
 
+/// The same of all windows of a program together: real ones have a few thousand.
+const MAX_POSITIONS_IN_ALL: u64 = 1 << 27;
+
 /// Counts for one program; each computation is counted once.
 pub(super) struct Costs<'p, 'a> {
     program: &'p Program<'a>,
     flops: HashMap<usize, Flops>,
-    reads: HashMap<usize, HashMap<usize, u64>>,
+    reads: HashMap<usize, Reads>,
+    views: HashMap<usize, bool>,
+    /// Positions of windows that may still be looked at.
+    positions: u64,
 }
+
+/// Bytes that a computation reads of each of its parameters, by number.
+type Reads = Rc<HashMap<usize, u64>>;
 
 /// Operations of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +57,8 @@ impl Flops {
 
 impl<'p, 'a> Costs<'p, 'a> {
     pub fn new(program: &'p Program<'a>) -> Self {
-        Self { program, flops: HashMap::new(), reads: HashMap::new() }
+        let (flops, reads, views) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { program, flops, reads, views, positions: MAX_POSITIONS_IN_ALL }
     }
 
     /// Operations of one execution; those of a loop are in its body.
@@ -57,7 +69,7 @@ impl<'p, 'a> Costs<'p, 'a> {
     fn flops_at(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, depth: usize) -> Flops {
         match instruction.opcode {
             "fusion" => instruction.called("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
-            "convolution" => Flops::product(convolution(computation, instruction)),
+            "convolution" => Flops::product(convolution(computation, instruction, &mut self.positions)),
             "dot" => Flops::product(dot(computation, instruction)),
             "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
                 let operand = instruction.operands().next().and_then(|name| computation.find(name));
@@ -113,13 +125,13 @@ impl<'p, 'a> Costs<'p, 'a> {
     }
 
     /// Bytes that a computation reads of each of its parameters, by number.
-    fn reads_of(&mut self, index: usize, depth: usize) -> HashMap<usize, u64> {
+    fn reads_of(&mut self, index: usize, depth: usize) -> Reads {
         if let Some(known) = self.reads.get(&index) {
-            return known.clone();
+            return Rc::clone(known);
         }
         let program = self.program;
         let mut reads: HashMap<usize, u64> = HashMap::new();
-        let Some(computation) = program.computation(index).filter(|_| depth < MAX_DEPTH) else { return reads };
+        let Some(computation) = program.computation(index).filter(|_| depth < MAX_DEPTH) else { return Rc::default() };
         // Values that are a parameter, or one in another form: its number and size.
         let mut values: HashMap<&str, (usize, u64)> = HashMap::new();
         for user in &computation.instructions {
@@ -130,7 +142,7 @@ impl<'p, 'a> Costs<'p, 'a> {
             }
             let body = user.called("calls").and_then(|name| program.find(name));
             let body = body.filter(|_| user.opcode == "fusion");
-            let is_view = user.opcode == "bitcast" || body.is_some_and(|body| is_view(program, body));
+            let is_view = user.opcode == "bitcast" || body.is_some_and(|body| self.is_view(body));
             for (at, operand) in user.operands().enumerate() {
                 let Some(&(number, whole)) = values.get(operand) else { continue };
                 let read = match body {
@@ -146,8 +158,18 @@ impl<'p, 'a> Costs<'p, 'a> {
                 *sum = sum.saturating_add(read).min(whole);
             }
         }
-        self.reads.insert(index, reads.clone());
+        let reads = Rc::new(reads);
+        self.reads.insert(index, Rc::clone(&reads));
         reads
+    }
+
+    /// Whether a fusion only looks at its operand in another way.
+    fn is_view(&mut self, index: usize) -> bool {
+        let program = self.program;
+        *self.views.entry(index).or_insert_with(|| {
+            let is_view = |it: &Instruction<'_>| matches!(it.opcode, "parameter" | "bitcast");
+            program.computation(index).is_some_and(|it| it.instructions.iter().all(is_view))
+        })
     }
 
     /// Bytes of a result that are written: of one that is updated in place the update.
@@ -167,12 +189,6 @@ impl<'p, 'a> Costs<'p, 'a> {
         let update = update.and_then(|name| computation.find(name)).map(|update| shape::bytes(update.shape));
         update.unwrap_or_else(|| array.bytes())
     }
-}
-
-/// Whether a fusion only looks at its operand in another way.
-fn is_view(program: &Program<'_>, index: usize) -> bool {
-    let Some(computation) = program.computation(index) else { return false };
-    computation.instructions.iter().all(|it| matches!(it.opcode, "parameter" | "bitcast"))
 }
 
 /// Bytes of an operand that an instruction reads.
@@ -253,7 +269,7 @@ fn dot(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
 }
 
 /// The same, where a window slides: only positions inside of the operand count.
-fn convolution(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
+fn convolution(computation: &Computation<'_>, instruction: &Instruction<'_>, budget: &mut u64) -> u64 {
     let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
     let output = arrays(instruction.shape).into_iter().next().map(|array| array.dims).unwrap_or_default();
     let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
@@ -271,7 +287,7 @@ fn convolution(computation: &Computation<'_>, instruction: &Instruction<'_>) -> 
     for (number, digit) in ('0'..='9').enumerate() {
         let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit)) else { break };
         let window = Window::of(window, number, size(of, &kernel, digit).unwrap_or(1));
-        multiplications = multiplications.saturating_mul(window.positions(from, to));
+        multiplications = multiplications.saturating_mul(window.positions(from, to, budget));
     }
     multiplications.saturating_mul(2)
 }
@@ -295,17 +311,21 @@ impl Window {
         Self { size, stride, pad, base_dilation, dilation }
     }
 
-    /// Pairs of a place in the output and one in the window that meet an element.
-    fn positions(&self, input: u64, output: u64) -> u64 {
+    /// Pairs of a place in the output and one in the window that meet an element; all
+    /// pairs where they are too many, or where looking at them is beyond the budget.
+    fn positions(&self, input: u64, output: u64, budget: &mut u64) -> u64 {
         let all = self.size.saturating_mul(output);
-        if all > MAX_POSITIONS {
+        // A window without size has a place for every output to look at, too.
+        if self.size == 0 || all > MAX_POSITIONS.min(*budget) {
             return all;
         }
+        *budget -= all;
         let dilation = i128::from(self.base_dilation);
-        let reach = (i128::from(input) - 1) * dilation + 1;
+        let reach = (i128::from(input) - 1).saturating_mul(dilation).saturating_add(1);
         let meets = |at: u64, tap: u64| {
-            let place = i128::from(at) * i128::from(self.stride) + i128::from(tap) * i128::from(self.dilation)
-                - i128::from(self.pad);
+            let moved = i128::from(at).saturating_mul(i128::from(self.stride));
+            let tapped = i128::from(tap).saturating_mul(i128::from(self.dilation));
+            let place = moved.saturating_add(tapped).saturating_sub(i128::from(self.pad));
             (0..reach).contains(&place) && place % dilation == 0
         };
         let taps = |at| (0..self.size).filter(move |&tap| meets(at, tap)).count() as u64;
@@ -340,11 +360,26 @@ mod tests {
         assert_eq!(flops(batched, ["bf16[6,8,4]", "bf16[6,4,16]"]), two(6 * 8 * 4 * 16));
         let slides = "bf16[2,8,8,16] convolution(%a, %b), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f";
         assert_eq!(flops(slides, ["bf16[2,8,8,4]", "bf16[3,3,4,16]"]), two(2 * 22 * 22 * 4 * 16));
+        // A window without size, and one as wide as numbers go: no endless loop, no overflow.
+        let empty = "f32[1,18446744073709551615,1] convolution(%a, %b), window={size=0}, dim_labels=b0f_i0o->b0f";
+        assert_eq!(flops(empty, ["f32[1,1,1]", "f32[1,0,1]"]), two(0));
+        let wide = "f32[1,4,1] convolution(%a, %b), window={size=1 stride=18446744073709551615 \
+                    lhs_dilate=18446744073709551615 pad=-9223372036854775808_0}, dim_labels=b0f_i0o->b0f";
+        assert_eq!(flops(wide, ["f32[1,18446744073709551615,1]", "f32[1,1,1]"]), two(0));
         let huge = "f32[9999999999,9999999999] convolution(%a, %b), dim_labels=bf_io->bf";
         assert_eq!(flops(huge, ["bf16[9999999999,4]", "bf16[4,9999999999]"]), Flops::product(u64::MAX));
         assert_eq!(flops("f32[8,4] add(%a, %b)", ["f32[8,4]", "f32[8,4]"]), Flops::elements(32));
         assert_eq!(flops("f32[8,4] tanh(%a)", ["f32[8,4]", "f32[8,4]"]), Flops::default());
         assert_eq!(flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]), Flops::default());
+    }
+
+    /// Beyond a sum of positions, windows count as if all of them were inside.
+    #[test]
+    fn windows_share_a_budget() {
+        let window = Window { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };
+        let mut budget = 40;
+        assert_eq!([8, 8].map(|output| window.positions(8, output, &mut budget)), [22, 24]);
+        assert_eq!(budget, 16);
     }
 
     #[test]

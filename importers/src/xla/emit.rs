@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use trace_model::{
-    Arg, ArgSource, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceSpec, TimeRange, Timestamp,
-    TraceBuilder, TrackId, TrackKind,
+    Arg, ArgSource, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceKey, SliceSpec, TimeRange,
+    Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::collective::Links;
@@ -51,10 +51,10 @@ pub(super) fn track(out: &mut TraceBuilder, group: GroupId, kind: TrackKind, id:
 }
 
 /// Adds the execution of a program.
-pub(super) fn module(out: &mut TraceBuilder, group: GroupId, name: &str, end: i64) {
+pub(super) fn module(out: &mut TraceBuilder, group: GroupId, name: &str, end: i64) -> SliceKey {
     let track = track(out, group, TrackKind::Modules, 1, "XLA Modules");
     let label = out.label(name, None);
-    out.add_slice(track, SliceSpec::new(range(0, end), label));
+    out.add_slice(track, SliceSpec::new(range(0, end), label))
 }
 
 pub(super) fn range(start: i64, end: i64) -> TimeRange {
@@ -97,9 +97,7 @@ pub(super) fn emit(out: &mut TraceBuilder, program: &Program<'_>, machine: &Mach
         }
     }
     counters(out, group, program, run);
-    for (kind, what) in &run.issues {
-        out.log(*kind, || what.clone());
-    }
+    out.log_mut().merge(run.issues.clone());
 }
 
 fn args(event: &Event) -> Vec<Arg> {

@@ -1,8 +1,11 @@
 //! A program as HLO text: computations of instructions, and where they come from.
 
+use std::cell::OnceCell;
+
 use hashbrown::HashMap;
 
-use super::scan::{after_brackets, attribute, split_commas};
+use super::scan::{after_brackets, attribute, json_number, split_commas};
+use crate::names::Bounded;
 
 /// One instruction; every part still as written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,20 +83,27 @@ impl<'a> Instruction<'a> {
     }
 
     /// The line of text as profiles have it: operands with their shapes, and without the
-    /// compiler's configuration but for loops, whose trip count stands there.
-    pub fn text(&self, computation: &Computation<'_>) -> String {
-        let operand = |name: &str| {
+    /// compiler's configuration but for loops, whose trip count stands there. Ends in …
+    /// where it would be longer than `most`: many ops can share an operand of a huge shape.
+    pub fn text(&self, computation: &Computation<'_>, most: usize) -> String {
+        let mut out = Bounded::new(most);
+        out.push_all(&["%", self.name, " = ", self.shape, " ", self.opcode, "("]);
+        let mut separator = "";
+        for name in self.operands() {
             let shape = computation.find(name).map_or("", |operand| operand.shape);
-            if shape.is_empty() { format!("%{name}") } else { format!("{shape} %{name}") }
-        };
-        let mut operands = self.operands().map(operand).collect::<Vec<_>>().join(", ");
-        if operands.is_empty() {
-            self.operands.clone_into(&mut operands);
+            let space = if shape.is_empty() { "" } else { " " };
+            out.push_all(&[separator, shape, space, "%", name]);
+            separator = ", ";
         }
+        if separator.is_empty() {
+            out.push_all(&[self.operands]);
+        }
+        out.push_all(&[")"]);
         let keep = |part: &&str| self.opcode == "while" || !part.starts_with("backend_config=");
-        let attributes: Vec<&str> = split_commas(self.attributes).filter(keep).collect();
-        let comma = if attributes.is_empty() { "" } else { ", " };
-        format!("%{} = {} {}({operands}){comma}{}", self.name, self.shape, self.opcode, attributes.join(", "))
+        for attribute in split_commas(self.attributes).filter(keep) {
+            out.push_all(&[", ", attribute]);
+        }
+        out.finish()
     }
 }
 
@@ -105,6 +115,8 @@ pub(super) struct Computation<'a> {
     by_name: HashMap<&'a str, usize>,
     /// Position of the instruction that awaits each start.
     dones: HashMap<&'a str, usize>,
+    root: Option<usize>,
+    estimated_cycles: OnceCell<u64>,
 }
 
 impl<'a> Computation<'a> {
@@ -113,6 +125,7 @@ impl<'a> Computation<'a> {
         self.by_name.insert(instruction.name, index);
         let awaits = instruction.operands().next().filter(|_| instruction.opcode.ends_with("-done"));
         self.dones.extend(awaits.map(|start| (start, index)));
+        self.root = self.root.or(instruction.is_root.then_some(index));
         self.instructions.push(instruction);
     }
 
@@ -131,9 +144,17 @@ impl<'a> Computation<'a> {
         self.by_name.get(name).copied()
     }
 
+    /// What the compiler estimates for its own instructions together.
+    pub fn estimated_cycles(&self) -> u64 {
+        *self.estimated_cycles.get_or_init(|| {
+            let own = |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
+            self.instructions.iter().map(own).fold(0, u64::saturating_add)
+        })
+    }
+
     /// The instruction that makes its result.
     pub fn root(&self) -> Option<&Instruction<'a>> {
-        self.instructions.iter().find(|it| it.is_root).or_else(|| self.instructions.last())
+        self.root.map_or_else(|| self.instructions.last(), |root| self.instructions.get(root))
     }
 }
 
@@ -141,6 +162,8 @@ impl<'a> Computation<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Program<'a> {
     pub name: &'a str,
+    /// Bytes of its text.
+    pub len: usize,
     /// What the first line says besides.
     header: &'a str,
     pub computations: Vec<Computation<'a>>,
@@ -171,7 +194,7 @@ impl<'a> Program<'a> {
     pub fn parse(text: &'a str) -> Option<Self> {
         let header = text.lines().next()?.strip_prefix("HloModule ")?;
         let name = split_commas(header).next()?;
-        let mut program = Self { name, header, ..Self::default() };
+        let mut program = Self { name, header, len: text.len(), ..Self::default() };
         let mut table = "";
         let mut open: Option<(Computation<'a>, bool)> = None;
         let whole = text.ends_with('\n');

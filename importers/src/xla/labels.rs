@@ -6,6 +6,7 @@ use trace_model::{LabelId, Op, ProgramId, TraceBuilder};
 use super::cost::Costs;
 use super::hlo::{Computation, Instruction, Program};
 use super::simulate::Place;
+use crate::names::Bounded;
 
 /// Labels made so far: one an instruction.
 pub(super) struct Labels<'p, 'a> {
@@ -13,11 +14,22 @@ pub(super) struct Labels<'p, 'a> {
     id: ProgramId,
     costs: Costs<'p, 'a>,
     known: HashMap<Place, LabelId>,
+    /// Bytes that texts may still take.
+    room: usize,
 }
+
+/// Longest text of an op, and of the lines of code that it comes from.
+const MAX_TEXT: usize = 1 << 16;
+/// Every op has at least so much.
+const MIN_TEXT: usize = 256;
+/// Texts repeat shapes of operands and files of frames: together they are a few times as
+/// long as the program.
+const TEXTS_OF_PROGRAM: usize = 8;
 
 impl<'p, 'a> Labels<'p, 'a> {
     pub fn new(program: &'p Program<'a>, id: ProgramId) -> Self {
-        Self { program, id, costs: Costs::new(program), known: HashMap::new() }
+        let room = program.len.saturating_mul(TEXTS_OF_PROGRAM).saturating_add(MAX_TEXT);
+        Self { program, id, costs: Costs::new(program), known: HashMap::new(), room }
     }
 
     /// The label of an instruction; `None` for one that there is not.
@@ -35,9 +47,21 @@ impl<'p, 'a> Labels<'p, 'a> {
         Some(label)
     }
 
+    /// The longest text that the next op may have.
+    fn most(&self) -> usize {
+        self.room.clamp(MIN_TEXT, MAX_TEXT)
+    }
+
     fn op(&mut self, out: &mut TraceBuilder, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Op {
         let stack = self.program.stack(instruction);
-        let lines: Vec<String> = stack.iter().map(|(file, line, _)| format!("{file}:{line}")).collect();
+        let mut lines = Bounded::new(self.most());
+        for (at, (file, line, _)) in stack.iter().enumerate() {
+            lines.push_all(&[if at > 0 { "\n" } else { "" }, file, ":", &line.to_string()]);
+        }
+        let lines = lines.finish();
+        self.room = self.room.saturating_sub(lines.len());
+        let text = instruction.text(computation, self.most());
+        self.room = self.room.saturating_sub(text.len());
         // What these do is in what they call.
         let is_opaque = matches!(instruction.opcode, "while" | "call" | "conditional" | "custom-call");
         // The awaited op did the work.
@@ -52,15 +76,15 @@ impl<'p, 'a> Labels<'p, 'a> {
             name: out.intern(instruction.name),
             program: Some(self.id),
             category: is_product.then(|| out.intern("convolution fusion")),
-            hlo_text: Some(out.intern(&instruction.text(computation))),
+            hlo_text: Some(out.intern(&text)),
             flops: counts.then_some(flops.all),
             model_flops: counts.then_some(flops.all),
             bytes_accessed: counts.then_some(bytes),
             memory,
             shape: Some(out.intern(instruction.shape)),
             framework_name: instruction.metadata("op_name").map(|name| out.intern(name)),
-            source: lines.first().map(|line| out.intern(line)),
-            source_stack: (!lines.is_empty()).then(|| out.intern(&lines.join("\n"))),
+            source: lines.lines().next().map(|line| out.intern(line)),
+            source_stack: (!lines.is_empty()).then(|| out.intern(&lines)),
             ..Op::default()
         }
     }

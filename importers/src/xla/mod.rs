@@ -26,9 +26,11 @@ mod scan;
 mod schedule;
 mod shape;
 mod simulate;
+mod step;
 #[cfg(test)]
 mod tests;
 
+use std::io::Read;
 use std::sync::Arc;
 
 use trace_model::{Blob, IssueKind, TraceBuilder};
@@ -78,9 +80,9 @@ impl Importer for ScheduledHlo {
         let program = Program::parse(&text).ok_or_else(|| malformed(0, "line 1: no module".to_owned()))?;
         progress.check()?;
         check(&program, &text)?;
-        let machine = Machine::find(&program, source.path(), options.clock_mhz, schedule_mhz(source, &program))
-            .map_err(unusable)?;
-        let run = simulate::play(&program, &machine);
+        let beside = schedule_mhz(source, &program, progress)?;
+        let machine = Machine::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
+        let run = simulate::play(&program, &machine, progress)?;
         progress.check()?;
         describe(&program, &machine, out);
         emit::emit(out, &program, &machine, &run);
@@ -136,20 +138,50 @@ fn check(program: &Program<'_>, text: &str) -> Result<(), ImportError> {
 
 /// What stands before the clock in a schedule.
 const CLOCK: &[u8] = b"cycles_per_microsecond:";
+/// Much longer than any schedule.
+const MAX_SCHEDULE: u64 = 1 << 30;
+/// Bytes of it that are looked at together.
+const PIECE: u64 = 1 << 16;
 
 /// The clock of a schedule that was dumped beside the program: `a.b.schedule.txt`
 /// beside `a.b.c.txt`, or one named after the module.
-fn schedule_mhz(source: &Source, program: &Program<'_>) -> Option<f64> {
+fn schedule_mhz(source: &Source, program: &Program<'_>, progress: &Progress) -> Result<Option<f64>, ImportError> {
     let name = source.name();
     let stems = name.match_indices('.').rev().map(|(at, _)| &name[..at]).chain([program.name]);
     let beside = stems
         .filter(|stem| !stem.contains(['/', '\\']))
         .find_map(|stem| source.beside(&format!("{stem}.schedule.txt")));
-    let bytes = beside?.bytes(&Progress::new()).ok()?;
-    let bytes = (*bytes).as_ref();
-    let at = memchr::memmem::rfind(bytes, CLOCK)?;
-    let line = bytes.get(at + CLOCK.len()..)?.split(|&byte| byte == b'\n').next()?;
-    std::str::from_utf8(line).ok()?.trim().parse().ok().filter(|mhz: &f64| *mhz > 0.0)
+    let Some(beside) = beside else { return Ok(None) };
+    last_clock(beside.reader().take(MAX_SCHEDULE), progress)
+}
+
+/// The last clock in a text, which is read in pieces and not kept. What follows damage
+/// is not read.
+fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, ImportError> {
+    let mut clock = None;
+    let mut buffer = Vec::new();
+    loop {
+        progress.check()?;
+        let kept = buffer.len();
+        let read = text.by_ref().take(PIECE).read_to_end(&mut buffer);
+        let is_last = read.is_err() || buffer.len() == kept;
+        // A line that goes on in the next piece is looked at there; one that the text ends in
+        // may have lost digits.
+        let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |at| at + 1);
+        let lines = &buffer[..whole];
+        if let Some(at) = memchr::memmem::rfind(lines, CLOCK) {
+            let line = lines[at + CLOCK.len()..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let number = std::str::from_utf8(line).ok().and_then(|line| line.trim().parse().ok());
+            clock = number.filter(|mhz: &f64| *mhz > 0.0);
+        }
+        if is_last {
+            return Ok(clock);
+        }
+        buffer.drain(..whole);
+        // No line of a schedule is so long; what matters is short.
+        let excess = buffer.len().saturating_sub(PIECE as usize);
+        buffer.drain(..excess);
+    }
 }
 
 /// Says what was assumed, and what was lost.

@@ -10,14 +10,13 @@
 //! ```
 
 use hashbrown::HashMap;
-use trace_model::IssueKind;
+use trace_model::{ImportLog, IssueKind};
 
-use super::collective::{Links, transfer};
+use super::collective::{Links, Transfer};
 use super::hlo::{Computation, Instruction, Program};
-use super::loops::trip_count;
 use super::machine::Machine;
-use super::scan::json_number;
-use super::shape;
+use super::step::Step;
+use crate::{ImportError, Progress};
 
 /// An instruction of a program: its computation and its place in that.
 pub(super) type Place = (usize, usize);
@@ -55,7 +54,7 @@ pub(super) struct Run {
     /// When each instruction of the entry computation began and ended.
     pub entry: Vec<(i64, i64)>,
     /// Things to be logged.
-    pub issues: Vec<(IssueKind, String)>,
+    pub issues: ImportLog,
 }
 
 /// Nothing happens later than this: 27 hours.
@@ -71,123 +70,134 @@ const MAX_DEPTH: usize = 32;
 struct Player<'p, 'a> {
     program: &'p Program<'a>,
     machine: &'p Machine,
+    progress: &'p Progress,
     now: i64,
     hbm_free: i64,
     next_free: i64,
     previous_free: i64,
     /// Event of each transfer in flight, by the name of its start.
     flights: HashMap<&'a str, usize>,
-    /// Estimated cycles of computations that are branches.
-    cycles: HashMap<usize, u64>,
+    /// What instructions do, once they ran.
+    known: HashMap<Place, Step<'a>>,
+    /// How long each computation took when it last ran.
+    durations: HashMap<usize, i64>,
     steps: u64,
     run: Run,
 }
 
-/// Plays the entry computation.
-pub(super) fn play(program: &Program<'_>, machine: &Machine) -> Run {
+/// Plays the entry computation. The only error is that somebody cancelled.
+pub(super) fn play(program: &Program<'_>, machine: &Machine, progress: &Progress) -> Result<Run, ImportError> {
     let mut player = Player {
         program,
         machine,
+        progress,
         now: 0,
         hbm_free: 0,
         next_free: 0,
         previous_free: 0,
         flights: HashMap::new(),
-        cycles: HashMap::new(),
+        known: HashMap::new(),
+        durations: HashMap::new(),
         steps: 0,
         run: Run::default(),
     };
     if let Some(entry) = program.entry {
-        player.computation(entry, 0);
+        player.computation(entry, 0)?;
     }
-    player.run
+    Ok(player.run)
 }
 
 impl<'a> Player<'_, 'a> {
-    fn computation(&mut self, index: usize, depth: usize) {
+    fn computation(&mut self, index: usize, depth: usize) -> Result<(), ImportError> {
         let program = self.program;
-        let Some(computation) = program.computation(index) else { return };
+        let Some(computation) = program.computation(index) else { return Ok(()) };
+        let begin = self.now;
         for (place, instruction) in computation.instructions.iter().enumerate() {
+            if self.steps.is_multiple_of(1024) {
+                self.progress.check()?;
+            }
             let before = self.now;
             self.steps += 1;
-            self.instruction(computation, instruction, (index, place), depth);
+            self.instruction(computation, instruction, (index, place), depth)?;
             if depth == 0 {
                 self.run.entry.push((before, self.now));
             }
         }
+        self.durations.insert(index, self.now - begin);
+        Ok(())
     }
 
-    fn instruction(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, at: Place, depth: usize) {
-        let opcode = instruction.opcode;
-        match opcode {
-            "while" => return self.repeat(computation, instruction, at, depth),
-            "call" => return self.branch(instruction.called("to_apply"), depth),
-            "conditional" => return self.choose(instruction, at, depth),
-            _ => {}
-        }
-        if opcode.ends_with("-done") {
-            return self.wait(instruction, at);
-        }
-        if opcode.ends_with("-update") {
-            let flight = instruction.operands().next().and_then(|start| self.flights.get(start).copied());
-            self.flights.extend(flight.map(|flight| (instruction.name, flight)));
-            return;
-        }
-        let is_start = opcode.ends_with("-start");
-        let config = instruction.attribute("backend_config").unwrap_or_default();
-        let cycles = json_number(config, "estimated_cycles").filter(|&cycles| cycles > 0 && !is_start);
-        if let Some(cycles) = cycles {
-            let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
-            self.push(Event { cycles: Some(cycles), modelled: false, ..event(Lane::Core, self.now, end, at) });
-            self.now = end;
-        } else if let Some(transfer) = transfer(self.program, computation, instruction, self.machine.chip) {
-            let free = match transfer.links {
-                Links::Next => self.next_free,
-                Links::Previous => self.previous_free,
-                Links::Both => self.next_free.max(self.previous_free),
-            };
-            let begin = self.now.max(free);
-            let end = self.after(transfer.seconds, begin);
-            self.book(transfer.links, end);
-            let lane = if is_start { Lane::Ici(transfer.links) } else { Lane::Core };
-            // Who waits for the link waits on the core.
-            let begin = if is_start { begin } else { self.now };
-            self.push(Event { bytes: Some(transfer.bytes), ..event(lane, begin, end, at) });
-            if is_start {
-                self.flights.insert(instruction.name, self.run.events.len() - 1);
-            } else {
+    fn instruction(
+        &mut self,
+        computation: &Computation<'a>,
+        instruction: &Instruction<'a>,
+        at: Place,
+        depth: usize,
+    ) -> Result<(), ImportError> {
+        let (program, chip) = (self.program, self.machine.chip);
+        let step = self.known.entry(at).or_insert_with(|| Step::of(program, computation, instruction, chip));
+        match step.clone() {
+            Step::Nothing => {}
+            Step::While { trips, body } => return self.repeat(instruction, (trips, body), at, depth),
+            Step::Call(callee) => return self.branch(instruction, callee, depth),
+            Step::Choose(branch) => {
+                let (begin, index) = (self.now, self.run.events.len());
+                self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
+                self.branch(instruction, branch, depth)?;
+                self.lasts_until_now(index);
+            }
+            Step::Done(start) => self.wait(instruction, start, at),
+            Step::Update(start) => {
+                let flight = start.and_then(|start| self.flights.get(start).copied());
+                self.flights.extend(flight.map(|flight| (instruction.name, flight)));
+            }
+            Step::Compute(cycles) => {
+                let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
+                self.push(Event { cycles: Some(cycles), modelled: false, ..event(Lane::Core, self.now, end, at) });
                 self.now = end;
             }
-        } else if is_start {
-            self.copy(computation, instruction, at);
-        } else if is_work(instruction) {
-            self.issue(IssueKind::CostMissing, instruction, "no estimated_cycles");
+            Step::Send(transfer) => {
+                let (begin, end) = self.transfer(transfer);
+                let lane = Lane::Ici(transfer.links);
+                self.push(Event { bytes: Some(transfer.bytes), ..event(lane, begin, end, at) });
+                self.flights.insert(instruction.name, self.run.events.len() - 1);
+            }
+            Step::Communicate(transfer) => {
+                // Who waits for the link waits on the core.
+                let (_, end) = self.transfer(transfer);
+                self.push(Event { bytes: Some(transfer.bytes), ..event(Lane::Core, self.now, end, at) });
+                self.now = end;
+            }
+            Step::Copy(bytes) => {
+                let begin = self.now.max(self.hbm_free);
+                let end = self.after(bytes as f64 / self.machine.chip.hbm, begin);
+                self.hbm_free = end;
+                self.push(Event { bytes: Some(bytes), ..event(Lane::Hbm, begin, end, at) });
+                self.flights.insert(instruction.name, self.run.events.len() - 1);
+            }
+            Step::Unknown(why) => self.issue(IssueKind::CostMissing, instruction, || why.to_owned()),
         }
+        Ok(())
     }
 
-    /// Starts a copy between HBM and VMEM.
-    fn copy(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, at: Place) {
-        // The result of the done is what is copied.
-        let done = computation.done(instruction.name);
-        let parts = shape::arrays(instruction.shape);
-        if parts.iter().any(|part| !matches!(part.space, 0..=4 | 6)) {
-            return self.issue(IssueKind::CostMissing, instruction, "transfers to the host are not modelled");
-        }
-        let first = || parts.first().map_or(0, shape::Array::bytes);
-        let bytes = done.map_or_else(first, |(_, done)| shape::bytes(done.shape));
-        let begin = self.now.max(self.hbm_free);
-        let end = self.after(bytes as f64 / self.machine.chip.hbm, begin);
-        self.hbm_free = end;
-        self.push(Event { bytes: Some(bytes), ..event(Lane::Hbm, begin, end, at) });
-        self.flights.insert(instruction.name, self.run.events.len() - 1);
+    /// Begin and end of something that chips send each other.
+    fn transfer(&mut self, transfer: Transfer) -> (i64, i64) {
+        let free = match transfer.links {
+            Links::Next => self.next_free,
+            Links::Previous => self.previous_free,
+            Links::Both => self.next_free.max(self.previous_free),
+        };
+        let begin = self.now.max(free);
+        let end = self.after(transfer.seconds, begin);
+        self.book(transfer.links, end);
+        (begin, end)
     }
 
-    fn wait(&mut self, instruction: &Instruction<'a>, at: Place) {
-        let start = instruction.operands().next();
+    fn wait(&mut self, instruction: &Instruction<'a>, start: Option<&'a str>, at: Place) {
         let Some(flight) = start.and_then(|start| self.flights.remove(start)) else {
             if !matches!(instruction.opcode, "send-done" | "recv-done") {
-                let what = format!("{} awaits {}", instruction.name, start.unwrap_or("nothing"));
-                self.run.issues.push((IssueKind::AsyncWithoutStart, what));
+                let what = || format!("{} awaits {}", instruction.name, start.unwrap_or("nothing"));
+                self.run.issues.add(IssueKind::AsyncWithoutStart, what);
             }
             return;
         };
@@ -201,68 +211,77 @@ impl<'a> Player<'_, 'a> {
     }
 
     /// A loop: its body as often as it runs, drawn while there is room.
-    fn repeat(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, at: Place, depth: usize) {
-        let known = trip_count(self.program, computation, instruction);
+    fn repeat(
+        &mut self,
+        instruction: &Instruction<'a>,
+        (known, body): (Option<u64>, Option<usize>),
+        at: Place,
+        depth: usize,
+    ) -> Result<(), ImportError> {
         if known.is_none() {
-            self.issue(IssueKind::TripCountUnknown, instruction, "no known_trip_count, and it does not count");
+            let why = || "no known_trip_count, and it does not count".to_owned();
+            self.issue(IssueKind::TripCountUnknown, instruction, why);
         }
-        let body = instruction.called("body").and_then(|name| self.program.find(name)).filter(|_| depth < MAX_DEPTH);
         let (trips, begin, index) = (known.unwrap_or(1), self.now, self.run.events.len());
         self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
-        let mut last = 0;
+        let Some(body) = body else {
+            self.issue(IssueKind::NotPlayed, instruction, || "the file has no body of it".to_owned());
+            return Ok(());
+        };
         for trip in 0..trips {
-            let Some(body) = body else { break };
-            let is_full = self.run.events.len() > MAX_EVENTS || self.steps > MAX_STEPS;
-            if is_full || trip > 0 && last == 0 {
-                let left = trips - trip;
-                self.now = self.after(last as f64 * 1e-12 * left as f64, self.now);
-                if is_full {
-                    self.issue(IssueKind::LoopFolded, instruction, &format!("{left} of {trips} iterations"));
-                }
+            let takes_nothing = trip > 0 && self.durations.get(&body) == Some(&0);
+            if takes_nothing {
                 break;
             }
-            let before = self.now;
-            self.computation(body, depth + 1);
-            last = self.now - before;
+            if self.is_full(depth) {
+                self.fold(instruction, body, trips - trip, trips);
+                break;
+            }
+            self.computation(body, depth + 1)?;
         }
-        let end = self.now;
-        if let Some(event) = self.run.events.get_mut(index) {
-            event.end = end;
-        }
+        self.lasts_until_now(index);
+        Ok(())
     }
 
-    /// A conditional: the branch with the most estimated cycles.
-    fn choose(&mut self, instruction: &Instruction<'a>, at: Place, depth: usize) {
-        let listed = instruction.attribute("branch_computations").unwrap_or_default().trim_matches(['{', '}']);
-        let listed = listed.split(',').map(|name| name.trim().trim_start_matches('%'));
-        let two = ["true_computation", "false_computation"].into_iter().filter_map(|key| instruction.called(key));
-        let names: Vec<&str> = listed.chain(two).filter(|name| !name.is_empty()).collect();
-        let longest = names.into_iter().max_by_key(|name| self.cycles_of(name));
-        let (begin, index) = (self.now, self.run.events.len());
-        self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
-        self.branch(longest, depth);
-        let end = self.now;
-        if let Some(event) = self.run.events.get_mut(index) {
-            event.end = end;
-        }
-    }
-
-    /// Estimated cycles of a computation itself.
-    fn cycles_of(&mut self, name: &str) -> u64 {
-        let Some(index) = self.program.find(name) else { return 0 };
-        let program = self.program;
-        *self.cycles.entry(index).or_insert_with(|| {
-            let instructions = program.computation(index).map(|it| it.instructions.as_slice()).unwrap_or_default();
-            let own = |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
-            instructions.iter().map(own).fold(0, u64::saturating_add)
-        })
-    }
-
-    fn branch(&mut self, name: Option<&str>, depth: usize) {
-        let index = name.and_then(|name| self.program.find(name)).filter(|_| depth < MAX_DEPTH);
+    /// Runs what an instruction calls.
+    fn branch(
+        &mut self,
+        instruction: &Instruction<'a>,
+        callee: Option<usize>,
+        depth: usize,
+    ) -> Result<(), ImportError> {
+        let Some(callee) = callee else {
+            self.issue(IssueKind::NotPlayed, instruction, || "the file has not what it calls".to_owned());
+            return Ok(());
+        };
         // A call inside of calls can multiply without a loop.
-        if let Some(index) = index.filter(|_| self.steps <= MAX_STEPS) {
-            self.computation(index, depth + 1);
+        if self.is_full(depth) {
+            self.fold(instruction, callee, 1, 1);
+            return Ok(());
+        }
+        self.computation(callee, depth + 1)
+    }
+
+    /// Whether nothing more is run inside of other computations.
+    fn is_full(&self, depth: usize) -> bool {
+        depth >= MAX_DEPTH || self.run.events.len() > MAX_EVENTS || self.steps > MAX_STEPS
+    }
+
+    /// Lets the time of `left` executions pass, by how long the last one took.
+    fn fold(&mut self, instruction: &Instruction<'a>, callee: usize, left: u64, of: u64) {
+        let Some(&last) = self.durations.get(&callee) else {
+            let why = || format!("{left} of {of} executions, and none before says how long they take");
+            return self.issue(IssueKind::NotPlayed, instruction, why);
+        };
+        self.now = self.after(last as f64 * 1e-12 * left as f64, self.now);
+        self.issue(IssueKind::LoopFolded, instruction, || format!("{left} of {of} executions"));
+    }
+
+    /// Ends an event that others are inside of.
+    fn lasts_until_now(&mut self, index: usize) {
+        let end = self.now;
+        if let Some(event) = self.run.events.get_mut(index) {
+            event.end = end;
         }
     }
 
@@ -270,7 +289,7 @@ impl<'a> Player<'_, 'a> {
     fn after(&mut self, seconds: f64, begin: i64) -> i64 {
         let end = begin.saturating_add((seconds * 1e12).round() as i64);
         if end > LAST {
-            self.run.issues.push((IssueKind::TimeOutOfRange, format!("{seconds:e} s after {begin} ps")));
+            self.run.issues.add(IssueKind::TimeOutOfRange, || format!("{seconds:e} s after {begin} ps"));
         }
         end.min(LAST)
     }
@@ -288,34 +307,11 @@ impl<'a> Player<'_, 'a> {
         self.run.events.push(event);
     }
 
-    fn issue(&mut self, kind: IssueKind, instruction: &Instruction<'_>, why: &str) {
-        self.run.issues.push((kind, format!("{} ({}): {why}", instruction.name, instruction.opcode)));
+    fn issue(&mut self, kind: IssueKind, instruction: &Instruction<'_>, why: impl FnOnce() -> String) {
+        self.run.issues.add(kind, || format!("{} ({}): {}", instruction.name, instruction.opcode, why()));
     }
 }
 
 fn event(lane: Lane, start: i64, end: i64, at: Place) -> Event {
     Event { lane, start, end, at, done: None, bytes: None, cycles: None, modelled: true }
-}
-
-/// Whether an instruction without an estimate does something that takes time: results
-/// of one element are the scalar unit's, and some instructions only name things.
-fn is_work(instruction: &Instruction<'_>) -> bool {
-    let names_only = matches!(
-        instruction.opcode,
-        "parameter"
-            | "constant"
-            | "bitcast"
-            | "tuple"
-            | "get-tuple-element"
-            | "after-all"
-            | "partition-id"
-            | "replica-id"
-            | "iota"
-            | "opt-barrier"
-            | "add-dependency"
-            | "domain"
-    );
-    let is_bitcast = instruction.attribute("custom_call_target").is_some_and(|target| target.contains("Bitcast"));
-    let large = |array: &shape::Array<'_>| array.elements() > 1;
-    !names_only && !is_bitcast && shape::arrays(instruction.shape).iter().any(large)
 }

@@ -156,3 +156,66 @@ fn loops_in_loops_in_loops_end() {
     assert!(model.slice_count() < 200_000);
     assert!(model.import_log().count(IssueKind::LoopFolded) > 0);
 }
+
+/// Names that are said once, and how many bytes all texts of ops together have.
+#[test]
+fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
+    let shape = format!("({})", vec!["f32[8,8]{1,0}"; 10_000].join(", "));
+    let op = |n: usize| {
+        format!("  %dot.x{n} = f32[8,8]{{1,0}} dot(%big, %p), backend_config={{\"estimated_cycles\":\"5\"}}\n")
+    };
+    let ops: String = (0..400).map(op).collect();
+    let text = LOOP.replace("  ROOT %while.1", &format!("  %big = {shape} parameter(1)\n{ops}  ROOT %while.1"));
+    let model = import("v5e.txt", &text).unwrap();
+    let texts: Vec<&str> = model.ops().iter().filter_map(|op| op.hlo_text).map(|text| model.str(text)).collect();
+    assert!(texts.len() > 400);
+    let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    assert!(bytes < 10 * text.len() + (1 << 18), "{bytes} bytes of a program of {}", text.len());
+    assert!(texts.iter().any(|text| text.starts_with("%dot.x399 = f32[8,8]{1,0} dot(") && text.ends_with('…')));
+}
+
+#[test]
+fn what_is_not_played_is_counted() {
+    let count = |text: &str, kind| import("v5e.txt", text).unwrap().import_log().count(kind);
+    // A loop whose body is not in the file, and calls that never come back.
+    assert_eq!(count(&LOOP.replace("body=%body", "body=%lost"), IssueKind::NotPlayed), 1);
+    let ring = LOOP.replace("  ROOT %tuple", "  %again = s32[] call(%t), to_apply=%body\n  ROOT %tuple");
+    assert!(count(&ring, IssueKind::NotPlayed) > 0);
+    assert_eq!(count(LOOP, IssueKind::NotPlayed), 0);
+}
+
+/// Beyond the limits a computation that ran before takes as long as it took then.
+#[test]
+fn a_folded_loop_in_a_loop_keeps_its_time() {
+    let inner = "%outer (t: (s32[], f32[8,8])) -> (s32[], f32[8,8]) {\n  %u = (s32[]{:S(6)}, f32[8,8]{1,0}) \
+                 parameter(0)\n  ROOT %inner = (s32[]{:S(6)}, f32[8,8]{1,0}) while(%u), condition=%cond, body=%body, \
+                 backend_config={\"known_trip_count\":{\"n\":\"1000\"}}\n}\n\nENTRY";
+    let text = LOOP.replace(
+        "body=%body, backend_config={\"known_trip_count\":{\"n\":\"3\"}}",
+        "body=%outer, \
+        backend_config={\"known_trip_count\":{\"n\":\"200\"}}",
+    );
+    let model = import("v5e.txt", &text.replace("ENTRY", inner)).unwrap();
+    assert_eq!(names(&model)[0], ("while.1".to_owned(), 200 * 1000 * 3));
+    assert_eq!(model.import_log().count(IssueKind::NotPlayed), 0);
+}
+
+#[test]
+fn playing_can_be_cancelled() {
+    let endless = LOOP.replace("\"3\"", "\"1000000000\"");
+    let program = Program::parse(&endless).unwrap();
+    let machine = Machine::find(&program, Some(std::path::Path::new("v5e/a")), None, None).unwrap();
+    let progress = Progress::new();
+    progress.cancel();
+    assert!(matches!(simulate::play(&program, &machine, &progress), Err(ImportError::Cancelled)));
+}
+
+#[test]
+fn the_last_clock_of_a_text_is_found_in_pieces() {
+    let clock = |text: &str| last_clock(text.as_bytes(), &Progress::new()).unwrap();
+    let long = "x".repeat(PIECE as usize - 10);
+    assert_eq!(clock(&format!("{long}\n cycles_per_microsecond: 1500\n{long}{long}{long}")), Some(1500.0));
+    assert_eq!(clock("cycles_per_microsecond: 1500\ncycles_per_microsecond: 1750\n"), Some(1750.0));
+    assert_eq!(clock("cycles_per_microsecond: 17"), None);
+    assert_eq!(clock("cycles_per_microsecond: 0\n"), None);
+}

@@ -14,6 +14,7 @@ mod render;
 #[cfg(test)]
 mod tests;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -49,6 +50,9 @@ static FORMAT: Format = Format {
 const CANNOT_KNOW: [&str; 3] =
     ["anything measured", "how long ops really take (the scheduler's costs are for their order)", "what the host does"];
 
+/// The text of a module is shorter than the same as text-format protobuf.
+const MAX_GROWTH: usize = 4;
+
 /// Later than this nothing is: 27 hours, in picoseconds.
 const LAST: f64 = 1e17;
 
@@ -81,17 +85,53 @@ impl Importer for LatencyHidingSchedule {
             out.log(IssueKind::TruncatedFile, || format!("the file ends inside of {}", parsed.cut_in.join(" / ")));
         }
         let names = Names::of(module);
-        let hlo = render::text(module, &names);
+        let most = text.len().saturating_mul(MAX_GROWTH).saturating_add(1 << 20);
+        let Some(hlo) = render::text(module, &names, most) else {
+            let what = "the module repeats names until its text is many times the size of the file";
+            return Err(ImportError::TooLarge { what: what.to_owned() });
+        };
         let Some(program) = Program::parse(&hlo) else { return Err(malformed(0, 1, "the module has no name")) };
         progress.check()?;
-        let schedules: Vec<Schedule> =
-            schedules.into_iter().map(|it| Schedule::read(it, &names, options)).collect::<Result<_, _>>()?;
-        describe(&program, &schedules, out);
-        convert(&program, &names, &schedules, out);
+        let cut = Cut::of(&parsed.cut_in);
+        let last = schedules.len() - 1;
+        let schedules: Vec<Schedule> = schedules
+            .into_iter()
+            .enumerate()
+            .map(|(at, it)| Schedule::read(it, &names, options, cut.filter(|_| at == last)))
+            .collect::<Result<_, _>>()?;
+        let main = main_of(&program, &schedules);
+        if main.is_none() && parsed.cut_in.is_empty() {
+            let entry = program.entry.and_then(|entry| program.computation(entry)).map_or("the entry", |it| it.name);
+            out.log(IssueKind::TruncatedFile, || {
+                format!("no schedule of {entry}, the computation that runs the others")
+            });
+        }
+        describe(&program, &schedules, main, out);
+        convert(&program, &names, &schedules, main, out);
         let id = out.program(program.name, None);
         let len = hlo.len();
         out.set_program_hlo(id, Blob::new(Arc::new(hlo.clone()), 0..len));
         Ok(())
+    }
+}
+
+/// Where in a schedule the file ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// After a row.
+    Schedule,
+    /// Inside of a row.
+    Row,
+}
+
+impl Cut {
+    /// By the names of what is not closed.
+    fn of(open: &[&str]) -> Option<Self> {
+        match open {
+            ["computation_schedules", "instructions", ..] => Some(Self::Row),
+            ["computation_schedules", ..] => Some(Self::Schedule),
+            _ => None,
+        }
     }
 }
 
@@ -111,7 +151,9 @@ struct Row {
 
 /// The schedule of one computation.
 struct Schedule {
-    computation: String,
+    computation: Rc<str>,
+    /// The file ends in it.
+    is_cut: bool,
     mhz: f64,
     rows: Vec<Row>,
     memory_peak: Option<u64>,
@@ -119,9 +161,14 @@ struct Schedule {
 }
 
 impl Schedule {
-    fn read(message: &Message<'_>, names: &Names, options: &ImportOptions) -> Result<Self, ImportError> {
+    fn read(
+        message: &Message<'_>,
+        names: &Names,
+        options: &ImportOptions,
+        cut: Option<Cut>,
+    ) -> Result<Self, ImportError> {
         let computation = names.computations.get(&message.number("computation_id").unwrap_or(0));
-        let computation = computation.cloned().unwrap_or_else(|| "(unknown computation)".to_owned());
+        let computation = computation.cloned().unwrap_or_else(|| "(unknown computation)".into());
         let recorded = message.number::<f64>("cycles_per_microsecond");
         let clock = options.clock_mhz.or(recorded).filter(|mhz| mhz.is_finite() && *mhz > 0.0);
         let Some(mhz) = clock else {
@@ -131,8 +178,13 @@ impl Schedule {
             );
             return Err(ImportError::Unusable { format: FORMAT.title, what });
         };
+        let mut written: Vec<&Message<'_>> = message.all("instructions").collect();
+        if cut == Some(Cut::Row) {
+            // Numbers that are missing would read as 0.
+            written.pop();
+        }
         let mut rows = Vec::new();
-        for row in message.all("instructions") {
+        for row in written {
             let cycles = |key| row.number::<f64>(key).unwrap_or(0.0);
             let (start, end) = (cycles("start_timestamp_cycles"), cycles("end_timestamp_cycles"));
             let backwards = end < start || start < 0.0 || !start.is_finite() || !end.is_finite();
@@ -152,6 +204,7 @@ impl Schedule {
         let statistics = message.message("scheduler_statistics");
         Ok(Self {
             computation,
+            is_cut: cut.is_some(),
             mhz,
             rows,
             memory_peak: statistics.and_then(|it| it.number("memory_pressure_peak")),
@@ -168,14 +221,15 @@ impl Schedule {
     }
 }
 
-/// The schedule that stands for the program: that of its entry computation.
-fn main_of(program: &Program<'_>, schedules: &[Schedule]) -> usize {
+/// The schedule that stands for the program: that of its entry computation. `None` where
+/// the file has none, and only shows what runs inside of it.
+fn main_of(program: &Program<'_>, schedules: &[Schedule]) -> Option<usize> {
     let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
-    schedules.iter().position(|it| Some(it.computation.as_str()) == entry).unwrap_or(0)
+    schedules.iter().position(|it| Some(&*it.computation) == entry)
 }
 
-fn describe(program: &Program<'_>, schedules: &[Schedule], out: &mut TraceBuilder) {
-    let Some(main) = schedules.get(main_of(program, schedules)) else { return };
+fn describe(program: &Program<'_>, schedules: &[Schedule], main: Option<usize>, out: &mut TraceBuilder) {
+    let Some(main) = schedules.get(main.unwrap_or(0)) else { return };
     let about = out.source_mut();
     about.simulator = Some("XLA's latency-hiding scheduler".to_owned());
     about.cannot_know = CANNOT_KNOW.to_vec();
@@ -184,20 +238,22 @@ fn describe(program: &Program<'_>, schedules: &[Schedule], out: &mut TraceBuilde
     about.facts.extend(main.statistics.iter().map(|(key, value)| (format!("scheduler.{key}"), value.clone())));
 }
 
-fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], out: &mut TraceBuilder) {
+fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: Option<usize>, out: &mut TraceBuilder) {
     let id = out.program(program.name, None);
     let mut labels = Labels::new(program, id);
-    let main = main_of(program, schedules);
     let facts = |schedule: &Schedule| {
         let cycles = |row: &Row| vec![Arg { name: "cycles".to_owned(), value: ArgValue::Float(row.cycles) }];
         Arc::new(Facts { rows: schedule.rows.iter().map(cycles).collect() })
     };
     for (index, schedule) in schedules.iter().enumerate() {
-        let is_main = index == main;
+        let is_main = Some(index) == main;
         let group = if is_main {
             // No chip: peaks would be compared with costs that are not times.
             let group = emit::device(out, None);
-            emit::module(out, group, program.name, schedule.end());
+            let module = emit::module(out, group, program.name, schedule.end());
+            if schedule.is_cut {
+                out.set_attr(module, SliceAttr::Unterminated, 1);
+            }
             group
         } else {
             // A loop's body: once, with a clock of its own that begins at 0.
@@ -225,7 +281,7 @@ struct Writer<'p, 'a> {
 impl<'a> Writer<'_, 'a> {
     fn place(&self, row: &Row) -> Option<Place> {
         let (computation, instruction) = self.names.instructions.get(&row.id)?;
-        let index = self.program.find(computation)?;
+        let index = self.program.find(&**computation)?;
         Some((index, self.program.computation(index)?.position(instruction)?))
     }
 

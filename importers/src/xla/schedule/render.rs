@@ -2,33 +2,55 @@
 //! other parts of this importer and the analyses read that.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use hashbrown::HashMap;
 
 use super::proto::{Message, unquoted};
+use crate::names::Bounded;
+
+/// Longest name of a computation or an instruction.
+const MAX_NAME: usize = 1024;
+/// Longest list of names. Names are written once and referred to by number, so that the
+/// text could be far longer than the file.
+const MAX_LIST: usize = 1 << 20;
 
 /// Instructions and computations by the compiler's id.
 #[derive(Default)]
 pub(super) struct Names {
     /// Name of the computation, and of the instruction.
-    pub instructions: HashMap<u64, (String, String)>,
-    pub computations: HashMap<u64, String>,
+    pub instructions: HashMap<u64, (Rc<str>, String)>,
+    pub computations: HashMap<u64, Rc<str>>,
 }
 
 /// A name as it can stand in text.
 fn name_of(message: &Message<'_>) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    message.text("name").chars().map(|c| if is_part(c) { c } else { '_' }).collect()
+    message.text("name").chars().take(MAX_NAME).map(|c| if is_part(c) { c } else { '_' }).collect()
+}
+
+/// `%a, %b`.
+fn references<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut out = Bounded::new(MAX_LIST);
+    let mut separator = "";
+    for name in names {
+        out.push_all(&[separator, "%", name]);
+        separator = ", ";
+        if out.is_full() {
+            break;
+        }
+    }
+    out.finish()
 }
 
 impl Names {
     pub fn of(module: &Message<'_>) -> Self {
         let mut names = Self::default();
         for computation in module.all("computations") {
-            let name = name_of(computation);
+            let name: Rc<str> = name_of(computation).into();
             for instruction in computation.all("instructions") {
                 let id = instruction.number("id").unwrap_or(0);
-                names.instructions.insert(id, (name.clone(), name_of(instruction)));
+                names.instructions.insert(id, (Rc::clone(&name), name_of(instruction)));
             }
             names.computations.insert(computation.number("id").unwrap_or(0), name);
         }
@@ -37,13 +59,12 @@ impl Names {
 
     fn operands(&self, instruction: &Message<'_>) -> String {
         let ids = instruction.numbers("operand_ids");
-        let names = ids.iter().filter_map(|id| self.instructions.get(id)).map(|(_, name)| format!("%{name}"));
-        names.collect::<Vec<_>>().join(", ")
+        references(ids.iter().filter_map(|id| self.instructions.get(id)).map(|(_, name)| name.as_str()))
     }
 }
 
-/// The text of a module.
-pub(super) fn text(module: &Message<'_>, names: &Names) -> String {
+/// The text of a module; `None` where it would be longer than `most`.
+pub(super) fn text(module: &Message<'_>, names: &Names, most: usize) -> Option<String> {
     let mut out = format!("HloModule {}, is_scheduled=true", name_of(module));
     if let Some(devices) = module.message("device_assignment") {
         let (replicas, partitions) = (devices.number("replica_count"), devices.number("computation_count"));
@@ -61,10 +82,13 @@ pub(super) fn text(module: &Message<'_>, names: &Names) -> String {
         for instruction in computation.all("instructions") {
             let is_root = instruction.number("id").unwrap_or(0) == root;
             let _ = writeln!(out, "  {}{}", if is_root { "ROOT " } else { "" }, line(instruction, names));
+            if out.len() > most {
+                return None;
+            }
         }
         out.push_str("}\n\n");
     }
-    out
+    Some(out)
 }
 
 /// Where instructions come from, as four tables.
@@ -146,8 +170,8 @@ fn called(instruction: &Message<'_>, opcode: &str, names: &Names, add: &mut impl
             add("body", body);
         }
         "conditional" => {
-            let branches: Vec<String> = called.collect();
-            add("branch_computations", format!("{{{}}}", branches.join(", ")));
+            let branches = ids.iter().filter_map(|id| names.computations.get(id)).map(|name| &**name);
+            add("branch_computations", format!("{{{}}}", references(branches)));
         }
         _ if opcode.starts_with("async-") => add("calls", called.next().unwrap_or_default()),
         _ => add("to_apply", called.next().unwrap_or_default()),

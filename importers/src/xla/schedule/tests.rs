@@ -124,3 +124,40 @@ fn overlaps_and_unknown_instructions_are_counted() {
     let huge = import(&SCHEDULE.replace("7002", "1e300"), None).unwrap();
     assert_eq!(huge.extent().end.ps(), 100_000_000_000_000_000);
 }
+
+#[test]
+fn a_row_that_the_file_ends_in_is_not_read() {
+    // Of the last row the end is missing: as a number it would be 0.
+    let cut = SCHEDULE.split("end_timestamp_cycles: 7002").next().unwrap();
+    let model = import(cut, Some(1000.0)).unwrap();
+    let ops: Vec<String> = slices(&model, TrackKind::Ops).into_iter().map(|(name, _, _)| name).collect();
+    assert_eq!(ops, ["dot.1", "ag-done"]);
+    let module = model.all_slices().find(|slice| slice.name() == "jit_f").unwrap();
+    assert_eq!(module.attr(SliceAttr::Unterminated), Some(1));
+    let whole = import(SCHEDULE, None).unwrap();
+    assert!(whole.all_slices().all(|slice| slice.attr(SliceAttr::Unterminated).is_none()));
+}
+
+/// A file that ends after the schedule of a loop's body is no schedule of the program.
+#[test]
+fn a_schedule_without_the_entry_is_no_program() {
+    let other = "computations { name: \"body\" id: 7 }\n  stack_frame_index";
+    let text = SCHEDULE
+        .replace("stack_frame_index", other)
+        .replace("computation_schedules {", "computation_schedules {\n  computation_id: 7");
+    let model = import(&text, None).unwrap();
+    assert!(model.tensor_cores().is_empty());
+    assert!(model.all_slices().all(|slice| slice.name() != "jit_f"));
+    assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1);
+}
+
+#[test]
+fn names_that_are_said_again_and_again_are_refused() {
+    let operands = "operand_ids: 0 ".repeat(2000);
+    let instruction = format!("instructions {{ name: \"x\" opcode: \"tuple\" id: 9 {operands} }}\n");
+    let text = SCHEDULE
+        .replace("name: \"p\"", &format!("name: \"{}\"", "p".repeat(100_000)))
+        .replace("    id: 0\n    root_id", &format!("{}    id: 0\n    root_id", instruction.repeat(20)));
+    let error = import(&text, None).map(|_| ()).unwrap_err();
+    assert!(matches!(error, ImportError::TooLarge { .. }), "{error}");
+}

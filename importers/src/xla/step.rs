@@ -1,0 +1,119 @@
+//! What an instruction does when it runs, found out once: loops run theirs again and again.
+
+use super::collective::{Transfer, transfer};
+use super::hlo::{Computation, Instruction, Program};
+use super::loops::trip_count;
+use super::machine::Chip;
+use super::scan::json_number;
+use super::shape;
+
+/// What an instruction does; computations by their position in the program.
+#[derive(Clone, Debug)]
+pub(super) enum Step<'a> {
+    /// Takes no time.
+    Nothing,
+    /// Runs its body as often as is known.
+    While { trips: Option<u64>, body: Option<usize> },
+    /// Runs another computation.
+    Call(Option<usize>),
+    /// Runs the branch with the most estimated cycles.
+    Choose(Option<usize>),
+    /// Waits for what a start began.
+    Done(Option<&'a str>),
+    /// Is a start under another name.
+    Update(Option<&'a str>),
+    /// Keeps the core busy for as many cycles as the compiler estimates.
+    Compute(u64),
+    /// Begins to send something to other chips.
+    Send(Transfer),
+    /// The same, and waits for it.
+    Communicate(Transfer),
+    /// Begins a copy of so many bytes between HBM and VMEM.
+    Copy(u64),
+    /// Takes time that nothing says, and why.
+    Unknown(&'static str),
+}
+
+impl<'a> Step<'a> {
+    /// What `instruction` of `computation` does.
+    pub fn of(
+        program: &Program<'a>,
+        computation: &Computation<'a>,
+        instruction: &Instruction<'a>,
+        chip: &Chip,
+    ) -> Self {
+        let opcode = instruction.opcode;
+        let called = |key| program.find(instruction.called(key)?);
+        match opcode {
+            "while" => {
+                return Self::While { trips: trip_count(program, computation, instruction), body: called("body") };
+            }
+            "call" => return Self::Call(called("to_apply")),
+            "conditional" => return Self::Choose(longest_branch(program, instruction)),
+            _ => {}
+        }
+        if opcode.ends_with("-done") {
+            return Self::Done(instruction.operands().next());
+        }
+        if opcode.ends_with("-update") {
+            return Self::Update(instruction.operands().next());
+        }
+        let is_start = opcode.ends_with("-start");
+        let config = instruction.attribute("backend_config").unwrap_or_default();
+        let cycles = json_number(config, "estimated_cycles").filter(|&cycles| cycles > 0 && !is_start);
+        if let Some(cycles) = cycles {
+            Self::Compute(cycles)
+        } else if let Some(transfer) = transfer(program, computation, instruction, chip) {
+            if is_start { Self::Send(transfer) } else { Self::Communicate(transfer) }
+        } else if is_start {
+            copy(computation, instruction)
+        } else if is_work(instruction) {
+            Self::Unknown("no estimated_cycles")
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// A copy between HBM and VMEM.
+fn copy<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>) -> Step<'a> {
+    let parts = shape::arrays(instruction.shape);
+    if parts.iter().any(|part| !matches!(part.space, 0..=4 | 6)) {
+        return Step::Unknown("transfers to the host are not modelled");
+    }
+    // The result of the done is what is copied.
+    let done = computation.done(instruction.name);
+    let first = || parts.first().map_or(0, shape::Array::bytes);
+    Step::Copy(done.map_or_else(first, |(_, done)| shape::bytes(done.shape)))
+}
+
+fn longest_branch<'a>(program: &Program<'a>, instruction: &Instruction<'a>) -> Option<usize> {
+    let listed = instruction.attribute("branch_computations").unwrap_or_default().trim_matches(['{', '}']);
+    let listed = listed.split(',').map(|name| name.trim().trim_start_matches('%'));
+    let two = ["true_computation", "false_computation"].into_iter().filter_map(|key| instruction.called(key));
+    let branches = listed.chain(two).filter_map(|name| program.find(name));
+    branches.max_by_key(|&branch| program.computation(branch).map_or(0, Computation::estimated_cycles))
+}
+
+/// Whether an instruction without an estimate does something that takes time: results
+/// of one element are the scalar unit's, and some instructions only name things.
+fn is_work(instruction: &Instruction<'_>) -> bool {
+    let names_only = matches!(
+        instruction.opcode,
+        "parameter"
+            | "constant"
+            | "bitcast"
+            | "tuple"
+            | "get-tuple-element"
+            | "after-all"
+            | "partition-id"
+            | "replica-id"
+            | "iota"
+            | "opt-barrier"
+            | "add-dependency"
+            | "domain"
+    );
+    let is_bitcast = instruction.attribute("custom_call_target").is_some_and(|target| target.contains("Bitcast"));
+    let large = |array: &shape::Array<'_>| array.elements() > 1;
+    !names_only && !is_bitcast && shape::arrays(instruction.shape).iter().any(large)
+}
