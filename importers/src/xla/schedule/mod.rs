@@ -281,7 +281,7 @@ struct Writer<'p, 'a> {
 impl<'a> Writer<'_, 'a> {
     fn place(&self, row: &Row) -> Option<Place> {
         let (computation, instruction) = self.names.instructions.get(&row.id)?;
-        let index = self.program.find(&**computation)?;
+        let index = self.program.find(computation)?;
         Some((index, self.program.computation(index)?.position(instruction)?))
     }
 
