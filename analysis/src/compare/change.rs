@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::rank_test::{inflation, rank_test, rank_test_inflated};
+use super::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
 use super::resample::{self, Runs};
 use crate::stats::{Stats, median};
 
@@ -34,7 +34,7 @@ pub enum Finding {
     Changed,
     /// Not more than chance shows.
     Noise,
-    /// Too few steps to tell.
+    /// Too few steps or runs to tell: for so many questions no change could be found.
     TooFew,
     /// One number on each side: nothing says how steady it is.
     Untested,
@@ -48,6 +48,7 @@ pub struct Estimate {
     /// Median over all steps of all runs.
     pub median: f64,
     /// With 95 % confidence the median is not below; `None` for fewer than six steps.
+    /// Of four runs or more it is about runs, and `None` for fewer than six of them.
     pub low: Option<f64>,
     /// And not above.
     pub high: Option<f64>,
@@ -93,10 +94,13 @@ impl Change {
         let mut change = Self::tested(base, cand, options);
         widen(&mut change.base, base);
         widen(&mut change.cand, cand);
-        change.range = resample::change_range(base, cand);
+        change.range = change_range(base, cand);
+        if Self::least_p(base, cand).is_some_and(|least| least > options.alpha) {
+            change.give_up();
+        }
         change.conclude(base, cand, effect, options);
         if change.noise.is_none() && matches!(change.finding, Finding::Noise) {
-            change.noise = Some(noise_of(base).max(noise_of(cand)));
+            change.noise = Some(noise(base, cand));
         }
         change
     }
@@ -105,8 +109,8 @@ impl Change {
     pub(super) fn tested(base: &Runs, cand: &Runs, options: &TestOptions) -> Self {
         let mut change = Self::between(estimate(base), estimate(cand), Finding::OneSided);
         let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
-        change.p = p_value(base, cand);
-        let by_runs = medians(base).len().min(medians(cand).len()) >= ENOUGH_RUNS;
+        change.p = with_sets(base, cand, |a, b, loss| rank_test_inflated(a, b, loss).map(|test| test.p));
+        let by_runs = is_by_runs(base, cand);
         change.finding = match first.count.min(second.count) {
             _ if by_runs => Finding::Noise,
             1 => Finding::Untested,
@@ -125,10 +129,22 @@ impl Change {
         if change.abs() < effect {
             return;
         }
-        let noise = noise_of(base).max(noise_of(cand));
+        let noise = noise(base, cand);
         self.noise = Some(noise);
         if change.abs() > noise {
             self.finding = Finding::Changed;
+        }
+    }
+
+    /// The smallest p that any change could have, with so many steps or runs.
+    pub(super) fn least_p(base: &Runs, cand: &Runs) -> Option<f64> {
+        with_sets(base, cand, least_p)
+    }
+
+    /// No change could be found, so that none was found says nothing.
+    pub(super) fn give_up(&mut self) {
+        if self.finding == Finding::Noise {
+            self.finding = Finding::TooFew;
         }
     }
 
@@ -158,13 +174,37 @@ fn medians(runs: &Runs) -> Vec<f64> {
 
 fn estimate(runs: &Runs) -> Option<Estimate> {
     let stats = Stats::of(&pooled(runs))?;
-    let range = stats.median_range;
-    Some(Estimate { median: stats.median, low: range.map(|r| r.0), high: range.map(|r| r.1), count: stats.count })
+    let medians = medians(runs);
+    // Steps of one run say nothing of how the next one turns out; runs do.
+    let range = if medians.len() >= ENOUGH_RUNS { Stats::of(&medians)?.median_range } else { stats.median_range };
+    let (low, high) = (range.map(|r| r.0.min(stats.median)), range.map(|r| r.1.max(stats.median)));
+    Some(Estimate { median: stats.median, low, high, count: stats.count })
+}
+
+/// Whether runs are compared instead of steps.
+fn is_by_runs(base: &Runs, cand: &Runs) -> bool {
+    medians(base).len().min(medians(cand).len()) >= ENOUGH_RUNS
+}
+
+/// Where the change lies with 95 % confidence. With few runs of a side nobody knows
+/// how much runs differ, except by at least as much as these do.
+fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
+    const ALPHA: f64 = 0.05;
+    let (first, second) = (medians(base), medians(cand));
+    if is_by_runs(base, cand) {
+        return shift_range(&first, &second, ALPHA);
+    }
+    let drawn = resample::change_range(base, cand)?;
+    if first.len().max(second.len()) < 2 {
+        return Some(drawn);
+    }
+    let shifts = first.iter().flat_map(|a| second.iter().map(move |b| b - a));
+    Some(shifts.fold(drawn, |(low, high), shift| (low.min(shift), high.max(shift))))
 }
 
 /// Ranks take steps for independent; drawn blocks of neighbours do not. The wider of the two.
 fn widen(estimate: &mut Option<Estimate>, runs: &Runs) {
-    let Some(estimate) = estimate else { return };
+    let Some(estimate) = estimate.as_mut().filter(|_| medians(runs).len() < ENOUGH_RUNS) else { return };
     if !runs.iter().any(|run| inflation(run) > 1.0) {
         return;
     }
@@ -174,17 +214,18 @@ fn widen(estimate: &mut Option<Estimate>, runs: &Runs) {
     }
 }
 
-fn p_value(base: &Runs, cand: &Runs) -> Option<f64> {
-    let (first, second) = (medians(base), medians(cand));
-    if first.len() >= ENOUGH_RUNS && second.len() >= ENOUGH_RUNS {
-        return rank_test(&first, &second).map(|test| test.p);
+/// What is tested: medians of runs where there are enough of them, else all steps with
+/// what their dependence costs.
+fn with_sets<T>(base: &Runs, cand: &Runs, test: impl Fn(&[f64], &[f64], f64) -> Option<T>) -> Option<T> {
+    if is_by_runs(base, cand) {
+        return test(&medians(base), &medians(cand), 1.0);
     }
     let (a, b) = (pooled(base), pooled(cand));
     // Each side loses by its own dependence; the smaller side weighs more.
     let (loss_a, loss_b) = (mean_inflation(base), mean_inflation(cand));
     let (m, n) = (a.len() as f64, b.len() as f64);
     let loss = (loss_a * n + loss_b * m) / (m + n);
-    rank_test_inflated(&a, &b, loss).map(|test| test.p)
+    test(&a, &b, loss)
 }
 
 fn mean_inflation(runs: &Runs) -> f64 {
@@ -193,13 +234,18 @@ fn mean_inflation(runs: &Runs) -> f64 {
     if steps > 0 { sum / steps as f64 } else { 1.0 }
 }
 
-/// What equal runs differ by: within a run, and between the runs of a side.
-fn noise_of(runs: &Runs) -> f64 {
-    let medians = medians(runs);
-    let spread = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-        - medians.iter().copied().fold(f64::INFINITY, f64::min);
-    let between = if medians.len() > 1 && medians.len() < ENOUGH_RUNS { spread } else { 0.0 };
-    resample::noise(runs).unwrap_or(0.0).max(between)
+/// What equal runs differ by: within a run, and, unless runs are what is tested,
+/// between the runs of a side.
+fn noise(base: &Runs, cand: &Runs) -> f64 {
+    let by_runs = is_by_runs(base, cand);
+    let of = |runs: &Runs| {
+        let medians = medians(runs);
+        let spread = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            - medians.iter().copied().fold(f64::INFINITY, f64::min);
+        let between = if medians.len() > 1 && !by_runs { spread } else { 0.0 };
+        resample::noise(runs).unwrap_or(0.0).max(between)
+    };
+    of(base).max(of(cand))
 }
 
 #[cfg(test)]
@@ -256,6 +302,38 @@ mod tests {
         let change = Change::of_runs(&runs(100.0), &runs(104.0), 0.0, &TestOptions::default());
         assert!((change.p.unwrap() - 2.0 / 70.0).abs() < 1e-12);
         assert!(change.is_real());
+    }
+
+    #[test]
+    fn ranges_over_runs_know_how_much_runs_differ() {
+        // Steps of a run hardly differ, runs by 1 from each other.
+        let runs = |from: f64, n: u32| (0..n).flat_map(|i| run(from + f64::from(i), 0.001, 50)).collect::<Vec<_>>();
+        let change = Change::of_runs(&runs(100.0, 4), &runs(104.0, 4), 0.0, &TestOptions::default());
+        let (low, high) = change.range.unwrap();
+        assert!(low <= 1.01 && high >= 6.99, "{low} {high}");
+        // Four runs have no range of 95 %, six have the least and the most of them.
+        assert_eq!(change.base.unwrap().low, None);
+        let six = Change::of_runs(&runs(100.0, 6), &runs(110.0, 6), 0.0, &TestOptions::default()).base.unwrap();
+        assert!(six.low.unwrap() < 100.1 && six.high.unwrap() > 104.9, "{six:?}");
+        // Two runs of a side: no less than these differ by.
+        let (low, high) =
+            Change::of_runs(&runs(100.0, 2), &runs(104.0, 1), 0.0, &TestOptions::default()).range.unwrap();
+        assert!(low <= 3.01 && high >= 3.99, "{low} {high}");
+    }
+
+    #[test]
+    fn many_runs_of_one_side_only_are_noise_too() {
+        let five: Vec<Vec<f64>> = (0..5).flat_map(|i| run(100.0 + f64::from(i), 0.01, 20)).collect();
+        assert_eq!(finding(&five, &run(104.5, 0.01, 20)), Finding::Noise);
+        assert_eq!(finding(&five, &run(110.0, 0.01, 20)), Finding::Changed);
+    }
+
+    #[test]
+    fn where_no_change_could_be_found_none_is_denied() {
+        let options = TestOptions { alpha: 0.001, ..TestOptions::default() };
+        // Six against six: 2 of 924 orders.
+        assert_eq!(Change::of_runs(&run(1.0, 0.1, 6), &run(9.0, 0.1, 6), 0.0, &options).finding, Finding::TooFew);
+        assert_eq!(finding(&run(1.0, 0.1, 6), &run(9.0, 0.1, 6)), Finding::Changed);
     }
 
     /// Twenty steps of 100 ms with half a percent of jitter.

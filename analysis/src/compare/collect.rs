@@ -29,6 +29,7 @@ impl Summary {
         let steps = cx.report::<Steps>()?;
         let chosen = main_class(&steps);
         let divided = times::collect(cx, &steps, &chosen)?;
+        let chosen = divided.as_ref().map_or(chosen, |divided| divided.chosen.clone());
         let facts = facts(cx);
         let mut summary = Self {
             schema: SCHEMA.to_owned(),
@@ -90,7 +91,7 @@ fn facts(cx: &Context<'_>) -> Facts {
     }
 }
 
-fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes>) -> StepFacts {
+fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> StepFacts {
     let class = chosen.first().and_then(|step| steps.class_of(step));
     let rung = serde_json::to_value(steps.rung).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
@@ -110,8 +111,8 @@ fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes>
 }
 
 /// Mean over the steps of the middle half.
-fn mean_of(divided: &StepTimes, of: impl Fn(&(i64, crate::step_parts::Parts)) -> f64) -> f64 {
-    let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step)?.as_ref());
+fn mean_of(divided: &StepTimes<'_>, of: impl Fn(&(i64, crate::step_parts::Parts)) -> f64) -> f64 {
+    let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step));
     values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
 }
 
@@ -123,7 +124,7 @@ fn middle_mean(times: &[f64]) -> f64 {
     middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
-fn series(chosen: &[&Step], divided: Option<&StepTimes>) -> Vec<Series> {
+fn series(chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> Vec<Series> {
     let mut out = Vec::new();
     let mut push = |id: &str, title: &str, unit: Unit, better: Better, values: Vec<f64>| {
         if !values.is_empty() {
@@ -137,7 +138,7 @@ fn series(chosen: &[&Step], divided: Option<&StepTimes>) -> Vec<Series> {
         push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
         return out;
     };
-    let steps: Vec<_> = divided.steps.iter().flatten().collect();
+    let steps = &divided.steps;
     push("step.time_ps", "Step time", ps, Better::Lower, steps.iter().map(|(time, _)| *time as f64).collect());
     push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
     for part in Part::ALL {
@@ -150,7 +151,7 @@ fn series(chosen: &[&Step], divided: Option<&StepTimes>) -> Vec<Series> {
         ("step.exposed_comm_percent", "Exposed comm of the step", Part::ExposedComm),
         ("step.idle_percent", "Idle of the step", Part::Idle),
     ] {
-        let share = |(time, parts): &&(i64, crate::step_parts::Parts)| {
+        let share = |(time, parts): &(i64, crate::step_parts::Parts)| {
             if *time > 0 { 100.0 * parts.get(part) as f64 / *time as f64 } else { 0.0 }
         };
         push(id, title, Unit::Percent, Better::Lower, steps.iter().map(share).collect());
@@ -230,7 +231,7 @@ fn better(id: &str) -> Better {
     }
 }
 
-fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &StepTimes, summary: &mut Summary) {
+fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &StepTimes<'_>, summary: &mut Summary) {
     let steps = divided.middle.len().max(1) as f64;
     let mut programs: Vec<ProgramFacts> = Vec::new();
     let mut index = vec![None; model.programs().len()];

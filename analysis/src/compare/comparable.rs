@@ -160,7 +160,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     let theirs: std::collections::BTreeSet<&str> = other.ops.iter().filter_map(|op| op.shape.as_deref()).collect();
     // A shortened summary lists no smaller ones.
-    let least = other.ops.last().filter(|_| other.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps);
+    let least = other.listed_from_ps();
     let listed = run.ops.iter().filter(|op| op.middle_ps > least);
     let known = listed.filter_map(|op| Some((op.shape.as_deref()?, op.middle_ps)));
     let (mut all, mut alien) = (0.0, 0.0);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::change::{Change, Finding, TestOptions};
 use super::matching::{How, match_ops, stem};
 use super::pool::{Pool, PooledOp, effect_ps};
-use super::rank_test::holm;
+use super::rank_test::{StepDown, holm};
 use super::summary::OpTimes;
 use crate::step_parts::Part;
 
@@ -209,13 +209,26 @@ fn tested(row: &Row<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions
     change
 }
 
-/// Holm's correction over all that can be tested, and what follows.
+/// Holm's correction over all that is asked, and what follows. Not asked is what takes
+/// less than `effect` in every step of both sides: it cannot change by as much, and
+/// every question costs the others certainty.
 fn correct(changes: &mut [Change], sides: &[Sides], effect: f64, options: &TestOptions) {
-    let asked: Vec<usize> = (0..changes.len()).filter(|&i| changes[i].finding == Finding::Noise).collect();
+    let matters = |(base, cand): &Sides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
+    let is_asked = |&i: &usize| changes[i].finding == Finding::Noise && matters(&sides[i]);
+    let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
     let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
+    for change in changes.iter_mut() {
+        change.p = None;
+    }
+    let steps = StepDown::of(&p);
     for (&i, p) in asked.iter().zip(holm(&p)) {
-        changes[i].p = Some(p);
-        changes[i].conclude(&sides[i].0, &sides[i].1, effect, options);
+        let (change, (base, cand)) = (&mut changes[i], &sides[i]);
+        change.p = Some(p);
+        let least = || Change::least_p(base, cand).map(|least| steps.corrected(least));
+        if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
+            change.give_up();
+        }
+        change.conclude(base, cand, effect, options);
     }
 }
 

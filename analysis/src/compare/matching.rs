@@ -14,11 +14,11 @@
 //! Where several ops are alike (the layers of a model), they keep their order; where
 //! their numbers differ, each goes to the one whose neighbours and place fit best.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 
-use super::summary::{OpTimes, Summary};
+use super::summary::{OpTimes, ProgramFacts, Summary};
 
 /// Why two ops are taken for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -217,22 +217,24 @@ struct Programs {
 /// Programs with the same fingerprint, then those of the same name, then the largest
 /// with the largest. 0 is for ops of no program.
 fn pair_programs(base: &Summary, cand: &Summary) -> Programs {
+    type Rule = for<'a> fn(&'a ProgramFacts) -> Option<(&'a str, &'a str)>;
+    const RULES: [Rule; 3] = [|p| Some((p.id.as_deref()?, &p.name)), |p| Some(("", &p.name)), |_| Some(("", ""))];
     let (first, second) = (&base.facts.programs, &cand.facts.programs);
     let mut paired = (vec![None::<(usize, bool)>; first.len()], vec![None::<(usize, bool)>; second.len()]);
     let mut number = 1;
-    for rule in 0..3 {
-        for (i, program) in first.iter().enumerate() {
-            let is_like = |j: usize| match rule {
-                0 => program.id.is_some() && program.id == second[j].id && program.name == second[j].name,
-                1 => program.name == second[j].name,
-                _ => true,
-            };
-            let free = (0..second.len()).find(|&j| paired.1[j].is_none() && is_like(j));
-            if let (None, Some(j)) = (paired.0[i], free) {
-                paired.0[i] = Some((number, rule == 0));
-                paired.1[j] = Some((number, rule == 0));
-                number += 1;
+    for (at, key) in RULES.into_iter().enumerate() {
+        let mut free: BTreeMap<(&str, &str), VecDeque<usize>> = BTreeMap::new();
+        for (j, program) in second.iter().enumerate().filter(|(j, _)| paired.1[*j].is_none()) {
+            if let Some(key) = key(program) {
+                free.entry(key).or_default().push_back(j);
             }
+        }
+        for (i, program) in first.iter().enumerate() {
+            let alike = key(program).filter(|_| paired.0[i].is_none()).and_then(|key| free.get_mut(&key));
+            let Some(j) = alike.and_then(VecDeque::pop_front) else { continue };
+            let pair = Some((number, at == 0));
+            (paired.0[i], paired.1[j]) = (pair, pair);
+            number += 1;
         }
     }
     let mut own = |slot: Option<(usize, bool)>| {

@@ -43,7 +43,7 @@ pub use divide::{Attribution, FamilyChange, OpChange};
 pub use matching::{How, Matching, Pair, match_ops, stem};
 pub use summary::{
     Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
-    SummaryError, Value,
+    SummaryError, Value, thinned,
 };
 pub use table::{sentence, signed};
 
@@ -222,19 +222,7 @@ fn series_changes(base: &Pool<'_>, cand: &Pool<'_>, options: &CompareOptions) ->
     let names = base.runs.iter().chain(cand.runs).flat_map(|run| &run.series).map(|series| series.id.as_str());
     let change = |id: &str| {
         let facts = base.series_facts(id).or_else(|| cand.series_facts(id))?;
-        let mut sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
-        // A part of the step that one side does not have takes no time there.
-        let is_part = facts.unit == Unit::Picoseconds && id != "step.interval_ps";
-        if is_part {
-            let zeros =
-                |pool: &Pool<'_>| pool.series("step.time_ps", usize::MAX).iter().map(|s| vec![0.0; s.len()]).collect();
-            if sides.0.is_empty() {
-                sides.0 = zeros(base);
-            }
-            if sides.1.is_empty() {
-                sides.1 = zeros(cand);
-            }
-        }
+        let sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
         let effect = if facts.unit == Unit::Picoseconds { effect } else { options.test.min_effect_percent };
         let change = Change::of_runs(&sides.0, &sides.1, effect, &options.test);
         let (id, title) = (id.to_owned(), facts.title.clone());
@@ -295,6 +283,14 @@ fn notes(out: &Comparison, base: &Pool<'_>, cand: &Pool<'_>) -> Vec<String> {
              with --base and --cand"
                 .to_owned(),
         );
+    }
+    let too_few = out.ops.iter().filter(|op| op.change.finding == Finding::TooFew).count();
+    if fewest >= needed && too_few > 0 {
+        notes.push(format!(
+            "{too_few} ops are asked about with too few {}: no change of them, however large, could be told from what \
+             chance shows among so many ops (?)",
+            if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" }
+        ));
     }
     let unlisted = base.not_listed() + cand.not_listed();
     if unlisted > 0 {

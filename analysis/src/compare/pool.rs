@@ -1,5 +1,7 @@
 //! Several runs of one side as one.
 
+use std::collections::BTreeMap;
+
 use super::change::TestOptions;
 use super::matching::match_ops;
 use super::summary::{OpTimes, ProgramFacts, Series, Summary};
@@ -29,8 +31,10 @@ impl<'a> Pool<'a> {
         let share = 1.0 / runs.len().max(1) as f64;
         let mut merged = Summary::default();
         let mut ops: Vec<PooledOp<'a>> = Vec::new();
+        let mut known = BTreeMap::new();
         for (k, run) in runs.iter().enumerate() {
-            let programs: Vec<usize> = run.facts.programs.iter().map(|p| program_in(&mut merged, p)).collect();
+            let programs: Vec<usize> =
+                run.facts.programs.iter().map(|p| program_in(&mut merged, &mut known, p)).collect();
             let matching = match_ops(&merged, run);
             let mut place: Vec<Option<usize>> = vec![None; run.ops.len()];
             for pair in &matching.pairs {
@@ -56,7 +60,7 @@ impl<'a> Pool<'a> {
 
     /// A number of each step of each run.
     pub fn series(&self, id: &str, steps: usize) -> Vec<Vec<f64>> {
-        let values = |run: &Summary| Some(super::summary::thinned(&run.series(id)?.values, steps));
+        let values = |run: &Summary| Some(super::summary::thinned(&run.step_values(id)?, steps));
         self.runs.iter().filter_map(values).filter(|values| !values.is_empty()).collect()
     }
 
@@ -77,9 +81,7 @@ impl<'a> Pool<'a> {
 
     /// Ops below this time may be among those; 0 where all are listed.
     pub fn listed_from_ps(&self) -> f64 {
-        let shortened = self.runs.iter().filter(|run| run.ops_not_listed > 0);
-        let least = shortened.filter_map(|run| run.ops.last()).map(|op| op.middle_ps);
-        least.fold(0.0, f64::max)
+        self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
     }
 
     /// Time of a part that no listed op has.
@@ -107,10 +109,12 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-fn program_in(merged: &mut Summary, program: &ProgramFacts) -> usize {
+/// Programs by name and fingerprint.
+type Known<'a> = BTreeMap<(&'a str, Option<&'a str>), usize>;
+
+fn program_in<'a>(merged: &mut Summary, known: &mut Known<'a>, program: &'a ProgramFacts) -> usize {
     let programs = &mut merged.facts.programs;
-    let known = programs.iter().position(|known| known.name == program.name && known.id == program.id);
-    known.unwrap_or_else(|| {
+    *known.entry((&program.name, program.id.as_deref())).or_insert_with(|| {
         programs.push(program.clone());
         programs.len() - 1
     })

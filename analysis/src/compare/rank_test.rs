@@ -65,9 +65,51 @@ fn exact_p(u: f64, m: usize, n: usize) -> f64 {
         }
     }
     let below = u.floor() as usize;
+    if below == 0 {
+        return (2.0 / binomial(m + n, m)).min(1.0);
+    }
     let all: i128 = orders.iter().sum();
     let tail: i128 = orders.iter().take(below + 1).sum();
     (2.0 * tail as f64 / all as f64).min(1.0)
+}
+
+/// In how many ways `k` of `n` can be chosen.
+fn binomial(n: usize, k: usize) -> f64 {
+    (1..=k).fold(1.0, |ways, i| ways * (n - k + i) as f64 / i as f64)
+}
+
+/// The p that such sets would have if all of one were above all of the other: however
+/// much they differ, they cannot have a smaller one.
+pub fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
+    let most = first.iter().copied().reduce(f64::max)?;
+    let least = second.iter().copied().reduce(f64::min)?;
+    let distance = (most - least).max(0.0) + most.abs().max(least.abs()).max(1.0);
+    let apart: Vec<f64> = second.iter().map(|value| value + distance).collect();
+    rank_test_inflated(first, &apart, inflation).map(|test| test.p)
+}
+
+/// Between these two lies what the second set is higher by, with a confidence of
+/// 1 − `alpha`: what a rank sum test would not refuse (Hodges and Lehmann, "Estimates
+/// of Location Based on Rank Tests", 1963). `None` where the sets are too small for it.
+pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    let mut shifts: Vec<f64> = first.iter().flat_map(|a| second.iter().map(move |b| b - a)).collect();
+    shifts.sort_by(f64::total_cmp);
+    let (m, n) = (first.len(), second.len());
+    let p_below = |u: usize| {
+        if m + n <= EXACT_UP_TO {
+            return exact_p(u as f64, m, n);
+        }
+        let (m, n) = (m as f64, n as f64);
+        two_sided((m * n / 2.0 - u as f64 - 0.5).max(0.0) / (m * n / 12.0 * (m + n + 1.0)).sqrt())
+    };
+    // The outermost ones with which a test finds a difference are outside.
+    let (mut low, mut high) = (0, shifts.len() / 2);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if p_below(middle) <= alpha { low = middle + 1 } else { high = middle }
+    }
+    let outside = low.checked_sub(1)?;
+    Some((*shifts.get(outside)?, *shifts.get(shifts.len().checked_sub(outside + 1)?)?))
 }
 
 /// Probability that a normal variable lies at least `z` standard deviations from its mean.
@@ -106,6 +148,34 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
         out[index] = least;
     }
     out
+}
+
+/// What Holm's correction would make of another p in place of one of these.
+pub struct StepDown {
+    sorted: Vec<f64>,
+    /// Of the smallest 0, 1, 2 … of them, the largest after correction.
+    before: Vec<f64>,
+}
+
+impl StepDown {
+    /// Among `p`.
+    pub fn of(p: &[f64]) -> Self {
+        let mut sorted = p.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let mut before = vec![0.0_f64];
+        for (done, p) in sorted.iter().enumerate() {
+            let largest = before.last().copied().unwrap_or(0.0).max(p * (sorted.len() - done) as f64);
+            before.push(largest);
+        }
+        Self { sorted, before }
+    }
+
+    /// Of a `p` that takes the place of a larger one.
+    pub fn corrected(&self, p: f64) -> f64 {
+        let smaller = self.sorted.partition_point(|&other| other < p);
+        let before = self.before.get(smaller).copied().unwrap_or(0.0);
+        before.max(p * (self.sorted.len() - smaller) as f64).min(1.0)
+    }
 }
 
 /// How much neighbours correlate by rank, 0 to 0.9; 0 where too few numbers tell.
@@ -182,6 +252,35 @@ mod tests {
     }
 
     #[test]
+    fn no_difference_has_a_smaller_p_than_the_least() {
+        let few = [1.0, 2.0, 3.0, 4.0];
+        assert!(close(least_p(&few, &few, 1.0).unwrap(), 2.0 / 70.0, 1e-12));
+        // Ties and dependence count as they do in the test.
+        let (tied, apart) = ([5.0; 8], [6.0; 8]);
+        assert_eq!(least_p(&tied, &tied, 2.0), rank_test_inflated(&tied, &apart, 2.0).map(|test| test.p));
+        assert_eq!(least_p(&[], &few, 1.0), None);
+    }
+
+    #[test]
+    fn a_shift_lies_where_the_test_would_not_refuse_it() {
+        // Four against four: all sixteen differences, as 2 of 70 is below 5 % and 4 of 70 is not.
+        let (few, higher) = ([1.0, 2.0, 3.0, 4.0], [11.0, 12.0, 13.0, 14.5]);
+        assert_eq!(shift_range(&few, &higher, 0.05), Some((7.0, 13.5)));
+        assert_eq!(shift_range(&few[..3], &higher[..3], 0.05), None);
+        // The permeability of membranes in the manual of R, wilcox.test(conf.int = TRUE): -0.76 to 0.15 at 95 %.
+        let x = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
+        let y = [1.15, 0.88, 0.90, 0.74, 1.21];
+        let (low, high) = shift_range(&x, &y, 0.05).unwrap();
+        assert!(close(low, -0.76, 1e-9) && close(high, 0.15, 1e-9), "{low} {high}");
+        // Exact and normal take over smoothly.
+        let many = |n: i32, from: f64| (0..n).map(|i| f64::from(i * 11 % n) + from).collect::<Vec<_>>();
+        let (exact, normal) =
+            (shift_range(&many(20, 0.0), &many(20, 5.0), 0.05), shift_range(&many(21, 0.0), &many(21, 5.0), 0.05));
+        let (from, to) = (exact.unwrap(), normal.unwrap());
+        assert!((from.0 - to.0).abs() <= 1.0 && (from.1 - to.1).abs() <= 1.0, "{exact:?} {normal:?}");
+    }
+
+    #[test]
     fn the_normal_distribution_takes_over_smoothly() {
         let a: Vec<f64> = (0..20).map(|i| f64::from(i) * 1.3).collect();
         let b: Vec<f64> = (0..20).map(|i| f64::from(i) * 1.3 + 6.1).collect();
@@ -215,6 +314,11 @@ mod tests {
             assert!(close(*found, expected, 1e-12), "{adjusted:?}");
         }
         assert!(holm(&[]).is_empty());
+        // The largest might have been 0.001, 0.02 or itself.
+        let steps = StepDown::of(&[0.01, 0.04, 0.03, 0.005]);
+        for (p, expected) in [(0.001, 0.004), (0.02, 0.04), (0.04, 0.06)] {
+            assert!(close(steps.corrected(p), expected, 1e-12), "{p}: {}", steps.corrected(p));
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! **critical core** of each step, the one that takes longest, by the clock of its
 //! ops: there everything adds up to the step.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::report::{Provenance, Unit};
@@ -310,6 +312,40 @@ impl Summary {
         self.series.iter().find(|series| series.id == id)
     }
 
+    /// The values of a series. A part of the step that the run has no time of is
+    /// zero in every step, if its steps were divided into parts at all.
+    pub fn step_values(&self, id: &str) -> Option<Cow<'_, [f64]>> {
+        if let Some(series) = self.series(id) {
+            return Some(Cow::Borrowed(&series.values));
+        }
+        let is_part = id.strip_prefix("step.").is_some_and(|id| Part::ALL.iter().any(|part| part.id() == id));
+        if !is_part || !self.is_divided() {
+            return None;
+        }
+        Some(Cow::Owned(vec![0.0; self.series("step.time_ps")?.values.len()]))
+    }
+
+    /// Whether the ops of its steps are known, so that a part that is not there is zero.
+    pub fn is_divided(&self) -> bool {
+        self.series("step.idle_percent").is_some()
+    }
+
+    /// The mean step of the middle half by part; the parts add up to it. Empty where
+    /// the steps were not divided.
+    pub fn parts(&self) -> Vec<(Part, f64)> {
+        let of = |part: Part| {
+            let ops = self.ops.iter().filter(|op| op.part == part).map(|op| op.middle_ps);
+            let rest = self.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps);
+            (part, ops.chain(rest).sum::<f64>())
+        };
+        Part::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
+    }
+
+    /// Ops of this time and less may be missing; 0 where all are listed.
+    pub fn listed_from_ps(&self) -> f64 {
+        self.ops.last().filter(|_| self.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps)
+    }
+
     /// A number of the run.
     pub fn value(&self, id: &str) -> Option<&Value> {
         self.values.iter().find(|value| value.id == id)
@@ -360,7 +396,7 @@ fn twelve_digits(number: f64) -> f64 {
 }
 
 /// At most `most` of `values`, evenly spread, in their order.
-pub(super) fn thinned(values: &[f64], most: usize) -> Vec<f64> {
+pub fn thinned(values: &[f64], most: usize) -> Vec<f64> {
     let (n, most) = (values.len(), most.max(1));
     if n <= most {
         return values.to_vec();

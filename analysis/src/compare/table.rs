@@ -114,7 +114,7 @@ fn verdict(change: &Change, unit: Unit, better: Better) -> String {
     match change.finding {
         Finding::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
         Finding::Noise => "~".to_owned(),
-        Finding::TooFew => "? too few steps".to_owned(),
+        Finding::TooFew => "? too few".to_owned(),
         Finding::Untested => "?".to_owned(),
         Finding::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
         Finding::Changed => {

@@ -274,3 +274,95 @@ fn nothing_compares_with_nothing() {
     assert!(compared.attribution.is_none());
     assert!(!compared.tables().is_empty());
 }
+
+fn series(id: &str, unit: Unit, values: Vec<f64>) -> Series {
+    Series { id: id.to_owned(), title: id.to_owned(), unit, better: Better::Lower, values }
+}
+
+#[test]
+fn what_a_side_could_not_divide_is_not_zero() {
+    let plain = made(100.0, 0.2, 20, 0);
+    let mut divided = made(100.0, 0.2, 20, 1);
+    divided.series.push(series("step.idle_percent", Unit::Percent, vec![10.0; 20]));
+    let mut exposed = divided.clone();
+    exposed.series.push(series("step.exposed_comm_ps", Unit::Picoseconds, vec![5e9; 20]));
+    let change = |base: &Summary| {
+        let compared = compare(std::slice::from_ref(base), &[exposed.clone()], &CompareOptions::default());
+        let row = compared.steps.iter().find(|row| row.id == "step.exposed_comm_ps").unwrap();
+        (row.change.base.map(|base| base.median), row.change.finding)
+    };
+    assert_eq!(change(&plain), (None, Finding::OneSided));
+    assert_eq!(change(&divided), (Some(0.0), Finding::Changed));
+    // Of several runs, one has no time of it: zero, not left out.
+    let both = compare(&[exposed.clone(), divided], &[exposed.clone()], &CompareOptions::default());
+    let row = both.steps.iter().find(|row| row.id == "step.exposed_comm_ps").unwrap();
+    assert_eq!(row.change.base.unwrap().count, 40);
+}
+
+#[test]
+fn steps_of_no_core_do_not_shift_the_others() {
+    // The device takes part in the last two of three steps.
+    let run = summary(&format!(
+        "
+        host python steps: 000000000000111111111111222222222222
+        modules: ............MMMMMMMMMMM.MMMMMMMMMMM.
+        ops  : ............mmmmsvv...d.mmmmmvv...d.
+        {LEGEND}
+        "
+    ));
+    if let Some(series) = run.series("step.time_ps") {
+        assert_eq!(series.values.len(), run.steps.numbers.len(), "{run:?}");
+    }
+    assert!(run.ops.iter().all(|op| op.values.len() == run.steps.counted), "{:?}", run.ops);
+}
+
+/// `count` ops of 1 ms each beside one of `ms`, over six steps that hardly differ.
+fn many_ops(ms: f64, count: u32, us: f64) -> Summary {
+    let mut run = made(100.0, 0.01, 6, 0);
+    run.ops[0].values.iter_mut().for_each(|value| *value *= ms / 50.0);
+    run.ops[0].middle_ps *= ms / 50.0;
+    for number in 0..count {
+        let mut op = run.ops[0].clone();
+        (op.name, op.framework) = (format!("copy.{number}"), Some(format!("copy {number}")));
+        op.values = (0..6).map(|step| us * 1e6 * (1.0 + 0.001 * f64::from((step * 7 + number) % 10))).collect();
+        op.middle_ps = us * 1e6;
+        run.ops.push(op);
+    }
+    run
+}
+
+#[test]
+fn among_many_ops_few_steps_tell_nothing_and_small_ops_cost_nothing() {
+    // 2 of 924 orders times 101 questions: no change of any size could be found.
+    let asked = |us: f64| {
+        let (base, cand) = (many_ops(20.0, 100, us), many_ops(30.0, 100, us));
+        let compared = compare(&[base], &[cand], &CompareOptions::default());
+        let small = compared.ops.iter().filter(|op| op.base_name.as_deref() != Some("fusion.1"));
+        let small: Vec<Finding> = small.map(|op| op.change.finding).collect();
+        assert!(small.windows(2).all(|two| two[0] == two[1]), "{small:?}");
+        (compared.ops[0].change.finding, small[0], compared.notes.len())
+    };
+    assert_eq!(asked(500.0), (Finding::TooFew, Finding::TooFew, 2));
+    // Ops below a thousandth of the step cannot change by as much: they are not asked about.
+    assert_eq!(asked(50.0), (Finding::Changed, Finding::Noise, 1));
+}
+
+#[test]
+fn programs_are_paired_by_fingerprint_then_by_name_then_by_size() {
+    let programs = |list: &[(&str, Option<&str>)]| {
+        let program = |&(name, id): &(&str, Option<&str>)| ProgramFacts {
+            name: name.to_owned(),
+            id: id.map(str::to_owned),
+            ..ProgramFacts::default()
+        };
+        let programs: Vec<ProgramFacts> = list.iter().map(program).collect();
+        let op = |place: usize| OpTimes { program: Some(place), ..ops_of(&["x loop f32[8] -"], None).ops[0].clone() };
+        let ops = (0..programs.len()).map(op).collect();
+        Summary { facts: Facts { programs, ..Facts::default() }, ops, ..Summary::default() }
+    };
+    let base = programs(&[("step", Some("1")), ("step", Some("2")), ("eval", None), ("a", Some("7"))]);
+    let cand = programs(&[("step", Some("9")), ("b", Some("7")), ("eval", None), ("step", Some("1"))]);
+    let pairs: Vec<_> = match_ops(&base, &cand).pairs.iter().map(|pair| (pair.base, pair.cand, pair.how)).collect();
+    let expected = [(0, 3, How::SameProgram), (1, 0, How::SameName), (2, 2, How::SameName), (3, 1, How::SameName)];
+    assert_eq!(pairs, expected);
+}

@@ -47,9 +47,11 @@ pub(super) struct OpSum {
 }
 
 /// The steps of a run, divided.
-pub(super) struct StepTimes {
-    /// Of each step, on its critical core: its time and its parts.
-    pub steps: Vec<Option<(i64, Parts)>>,
+pub(super) struct StepTimes<'a> {
+    /// Those that a core with ops took part in.
+    pub chosen: Vec<&'a Step>,
+    /// Of each of them, on its critical core: its time and its parts.
+    pub steps: Vec<(i64, Parts)>,
     /// By subject.
     pub ops: Vec<OpSum>,
     /// Which steps are in the middle half.
@@ -62,42 +64,46 @@ const MOST_VALUES: usize = 2_000_000;
 const STEPS: std::ops::RangeInclusive<usize> = 16..=256;
 
 /// Divides `chosen` steps. `None` where no device recorded ops in them.
-pub(super) fn collect(
+pub(super) fn collect<'a>(
     cx: &Context<'_>,
     steps: &StepsReport,
-    chosen: &[&Step],
-) -> Result<Option<StepTimes>, AnalysisError> {
+    chosen: &[&'a Step],
+) -> Result<Option<StepTimes<'a>>, AnalysisError> {
     let model = cx.model;
-    let critical = critical_cores(cx, steps, chosen);
-    let times: Vec<Option<i64>> = critical.iter().map(|on| on.map(|(_, range)| range.dur().ps())).collect();
-    if times.iter().all(Option::is_none) {
+    let (chosen, critical) = critical_cores(cx, steps, chosen);
+    let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
+    if times.is_empty() {
         return Ok(None);
     }
     let middle = middle_half(&times);
     let most = (MOST_VALUES / (model.ops().len() + 1)).clamp(*STEPS.start(), *STEPS.end());
     let mut sums = Sums::new(model, chosen.len(), most, &middle);
-    let mut out: Vec<Option<(i64, Parts)>> = vec![None; chosen.len()];
-    let mut cores: Vec<GroupId> = critical.iter().flatten().map(|(core, _)| *core).collect();
+    let mut out: Vec<(i64, Parts)> = times.iter().map(|&time| (time, Parts::default())).collect();
+    let mut cores: Vec<GroupId> = critical.iter().map(|(core, _)| *core).collect();
     cores.sort_unstable();
     cores.dedup();
     let classes = cx.classes();
     for core in cores {
         let whole = cx.scoped(Scope::WholeTrace);
-        let Some(traffic) = Traffic::of(&whole, classes, core)? else { continue };
-        let pieces = pieces(model, &traffic);
-        for (index, on) in critical.iter().enumerate() {
-            let Some((_, range)) = on.filter(|(on, _)| *on == core) else { continue };
-            let parts = sums.add(index, range, &pieces);
+        // Without ops, all of it is idle.
+        let pieces = Traffic::of(&whole, classes, core)?.map(|traffic| pieces(model, &traffic)).unwrap_or_default();
+        for (index, (_, range)) in critical.iter().enumerate().filter(|(_, (on, _))| *on == core) {
+            let parts = sums.add(index, *range, &pieces);
             if let Some(slot) = out.get_mut(index) {
-                *slot = Some((range.dur().ps(), parts));
+                slot.1 = parts;
             }
         }
     }
-    Ok(Some(StepTimes { steps: out, ops: sums.finish(), middle }))
+    Ok(Some(StepTimes { chosen, steps: out, ops: sums.finish(), middle }))
 }
 
-/// Where each step took longest, and when that was by the clock of its ops.
-fn critical_cores(cx: &Context<'_>, steps: &StepsReport, chosen: &[&Step]) -> Vec<Option<(GroupId, TimeRange)>> {
+/// Where each step took longest, and when that was by the clock of its ops. Steps of no
+/// core with ops are left out.
+fn critical_cores<'a>(
+    cx: &Context<'_>,
+    steps: &StepsReport,
+    chosen: &[&'a Step],
+) -> (Vec<&'a Step>, Vec<(GroupId, TimeRange)>) {
     let mut critical: BTreeMap<u32, (GroupId, TimeRange)> = BTreeMap::new();
     let has_ops = |core: GroupId| {
         let tracks = cx.model.tracks_of(core).into_iter();
@@ -114,13 +120,12 @@ fn critical_cores(cx: &Context<'_>, steps: &StepsReport, chosen: &[&Step]) -> Ve
             }
         }
     }
-    chosen.iter().map(|step| critical.get(&step.number).copied()).collect()
+    chosen.iter().filter_map(|&step| Some((step, *critical.get(&step.number)?))).unzip()
 }
 
 /// The steps whose time is neither in the lowest nor in the highest quarter.
-fn middle_half(times: &[Option<i64>]) -> Vec<usize> {
-    let mut order: Vec<(i64, usize)> =
-        times.iter().enumerate().filter_map(|(index, time)| Some(((*time)?, index))).collect();
+fn middle_half(times: &[i64]) -> Vec<usize> {
+    let mut order: Vec<(i64, usize)> = times.iter().enumerate().map(|(index, &time)| (time, index)).collect();
     order.sort_unstable();
     let quarter = order.len() / 4;
     let middle = order.get(quarter..order.len() - quarter).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::check_metric;
+use super::measure::{check_metric, is_time};
 use crate::compare::comparable;
 
 /// What failing means.
@@ -59,6 +59,17 @@ impl Aggregate {
             Self::P95 => "p95",
             Self::Max => "max",
             Self::WorstDevice => "worst-device",
+        }
+    }
+
+    /// Steps that it takes: at least as many as the gates ask for, and so many that one
+    /// lies beyond the quantile. With fewer, it is nothing but the slowest step, drawn
+    /// towards the next.
+    pub fn steps_needed(self, min_steps: usize) -> usize {
+        match self {
+            Self::P90 => min_steps.max(10),
+            Self::P95 => min_steps.max(20),
+            Self::Median | Self::Mean | Self::Max | Self::WorstDevice => min_steps,
         }
     }
 
@@ -126,8 +137,9 @@ pub struct Regression {
     pub max_decrease_pct: Option<f64>,
     /// Allowed decrease, in the unit of the metric.
     pub max_decrease_abs: Option<f64>,
-    /// Whether the change must also be more than noise; by default for medians
-    /// of steps: a test of ranks says nothing about means or extremes.
+    /// Whether the change must also be more than noise. True for medians of steps,
+    /// false for all else, and cannot be asked of it: a test of ranks says nothing about
+    /// means or extremes.
     pub require_significance: Option<bool>,
     /// Chance of calling noise a change.
     pub alpha: Option<f64>,
@@ -223,8 +235,13 @@ impl GateConfig {
         let wrong = |why: String| Err(GateConfigError(why));
         for budget in &self.budget {
             check_metric(&budget.metric, budget.op.as_deref()).map_err(GateConfigError)?;
+            let metric = &budget.metric;
             if budget.max.is_none() && budget.min.is_none() {
-                return wrong(format!("the budget of {:?} needs max or min", budget.metric));
+                return wrong(format!("the budget of {metric:?} needs max or min"));
+            }
+            finite(metric, [("max", budget.max), ("min", budget.min)])?;
+            if budget.max.zip(budget.min).is_some_and(|(max, min)| min > max) {
+                return wrong(format!("the budget of {metric:?}: nothing is at least min and at most max"));
             }
         }
         for regression in &self.regression {
@@ -232,9 +249,7 @@ impl GateConfig {
             if regression.limit().is_empty() {
                 return wrong(format!("the regression of {:?} needs max_increase_pct or a like", regression.metric));
             }
-            if regression.alpha.is_some_and(|alpha| !(alpha > 0.0 && alpha < 1.0)) {
-                return wrong(format!("alpha of {:?} lies between 0 and 1", regression.metric));
-            }
+            self.check_regression(regression)?;
         }
         if let Some(id) = self.comparable.require.iter().find(|id| !comparable::IDS.contains(&id.as_str())) {
             return wrong(format!("[comparable] knows no {id:?}; there are {}", comparable::IDS.join(", ")));
@@ -243,5 +258,47 @@ impl GateConfig {
             return wrong("min_steps is at least 1".to_owned());
         }
         Ok(())
+    }
+
+    fn check_regression(&self, regression: &Regression) -> Result<(), GateConfigError> {
+        let metric = &regression.metric;
+        let wrong = |why: String| Err(GateConfigError(format!("the regression of {metric:?}: {why}")));
+        let limits = [
+            ("max_increase_pct", regression.max_increase_pct),
+            ("max_increase_abs", regression.max_increase_abs),
+            ("max_decrease_pct", regression.max_decrease_pct),
+            ("max_decrease_abs", regression.max_decrease_abs),
+        ];
+        let effects = [("min_effect", regression.min_effect), ("min_effect_ms", regression.min_effect_ms)];
+        finite(metric, limits)?;
+        finite(metric, effects)?;
+        if let Some((name, _)) = effects.iter().find(|(_, effect)| effect.is_some_and(|effect| effect < 0.0)) {
+            return wrong(format!("{name} is at least 0"));
+        }
+        if regression.min_effect_ms.is_some() && !is_time(metric) {
+            return wrong("min_effect_ms is for times; write min_effect in the unit of the metric".to_owned());
+        }
+        if regression.min_effect_ms.is_some() && regression.min_effect.is_some() {
+            return wrong("write min_effect or min_effect_ms, not both".to_owned());
+        }
+        if regression.alpha.is_some_and(|alpha| !(alpha > 0.0 && alpha < 1.0)) {
+            return wrong("alpha lies between 0 and 1".to_owned());
+        }
+        let aggregate = regression.aggregate.unwrap_or(self.defaults.aggregate);
+        if regression.require_significance == Some(true) && !aggregate.is_middle() {
+            return wrong(format!(
+                "require_significance is for medians: a test of ranks says nothing about {}",
+                aggregate.title()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses limits that nothing keeps or breaks.
+fn finite<const N: usize>(metric: &str, limits: [(&str, Option<f64>); N]) -> Result<(), GateConfigError> {
+    match limits.into_iter().find(|(_, limit)| limit.is_some_and(|limit| !limit.is_finite())) {
+        Some((name, _)) => Err(GateConfigError(format!("{name} of {metric:?} must be a number"))),
+        None => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 //! others.
 
 use regex_lite::Regex;
+use trace_model::Picos;
 
 use super::Aggregate;
 use crate::compare::{Change, OpTimes, Summary, TestOptions};
@@ -81,6 +82,12 @@ pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether the unit of a name is one of time.
+pub(super) fn is_time(name: &str) -> bool {
+    let full = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, full)| full);
+    op_metric(name).is_some() || split_unit(full).1.is_some_and(|(unit, _)| unit == Unit::Picoseconds)
+}
+
 /// The numbers of a metric, in the unit of its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -90,13 +97,52 @@ pub struct Measured {
     pub is_series: bool,
     /// Picoseconds that one is, for times.
     ps: Option<f64>,
+    /// Ops that match, in the run that has most of them.
+    ops: usize,
+}
+
+/// A metric on both sides of a comparison.
+pub(super) struct Both {
+    /// Of the baseline.
+    pub base: Measured,
+    /// Of the run.
+    pub cand: Measured,
+    /// So much more may be on either side, in small ops that it does not list.
+    pub unlisted: (f64, f64),
+}
+
+impl Both {
+    /// An op that is below what a shortened summary lists counts on neither side: the
+    /// other side would seem to have more. One that only one side has above that may
+    /// still take as much on the other.
+    pub fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+        let Some((stem, scale)) = op_metric(name) else {
+            return Ok(Self {
+                base: Measured::of(base, name, op)?,
+                cand: Measured::of(cand, name, op)?,
+                unlisted: (0.0, 0.0),
+            });
+        };
+        let pattern = op.unwrap_or("*");
+        let floor = listed_from(base).max(listed_from(cand));
+        let [base, cand] = [base, cand].map(|runs| of_ops(runs, stem, scale, pattern, floor));
+        let (base, cand) = (base?, cand?);
+        if base.ops + cand.ops == 0 {
+            return Err(no_op(pattern, floor));
+        }
+        let more = |here: &Measured, there: &Measured| floor / scale * there.ops.saturating_sub(here.ops) as f64;
+        let unlisted = (more(&base, &cand), more(&cand, &base));
+        Ok(Self { base, cand, unlisted })
+    }
 }
 
 impl Measured {
     /// In `runs`; an error says what is missing.
     pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         if let Some((stem, scale)) = op_metric(name) {
-            return of_ops(runs, stem, scale, op.unwrap_or("*"));
+            let pattern = op.unwrap_or("*");
+            let found = of_ops(runs, stem, scale, pattern, 0.0)?;
+            return if found.ops > 0 { Ok(found) } else { Err(no_op(pattern, listed_from(runs))) };
         }
         let full = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, full)| full);
         let (stem, unit) = split_unit(full);
@@ -108,9 +154,14 @@ impl Measured {
         let ps = unit.filter(|(unit, _)| *unit == Unit::Picoseconds).map(|_| scale);
         let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
         for run in runs {
-            if let Some(series) = run.series.iter().find(|series| fits(&series.id, series.unit)) {
+            let series = run.series.iter().find(|series| fits(&series.id, series.unit));
+            // A part that this run has no time of has no series either.
+            let part = format!("{stem}_ps");
+            let id =
+                series.map(|series| series.id.as_str()).or(fits(&part, Unit::Picoseconds).then_some(part.as_str()));
+            if let Some(values) = id.and_then(|id| run.step_values(id)) {
                 is_series = true;
-                found.push(series.values.iter().map(|value| value / scale).collect());
+                found.push(values.iter().map(|value| value / scale).collect());
             } else if let Some(value) = run.values.iter().find(|value| fits(&value.id, value.unit)) {
                 match value.value {
                     Some(number) => found.push(vec![number / scale]),
@@ -119,7 +170,7 @@ impl Measured {
             }
         }
         match (found.is_empty(), why) {
-            (false, _) => Ok(Self { runs: found, is_series, ps }),
+            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0 }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
             (true, None) => Err(format!("this run has no {name:?}: {METRIC_HELP}")),
         }
@@ -153,31 +204,40 @@ impl Measured {
     }
 }
 
-/// Ops that match, added up in each step.
-fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str) -> Result<Measured, String> {
+/// Ops that match and take at least `floor` in a step, added up in each step.
+fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
     let is_wanted = matcher(pattern)?;
-    let counts = |op: &&OpTimes| is_wanted(&op.name) && (stem == "op.time" || op.part == Part::ExposedComm);
-    let mut found = Vec::new();
-    for run in runs {
+    let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == Part::ExposedComm;
+    let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0 };
+    for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
         let mut ops = 0;
+        let counts = |op: &&OpTimes| op.middle_ps >= floor && is_metric(op) && is_wanted(&op.name);
         for op in run.ops.iter().filter(counts) {
             ops += 1;
             for (sum, value) in sums.iter_mut().zip(&op.values) {
                 *sum += value / scale;
             }
         }
-        if ops > 0 {
-            found.push(sums);
-        }
+        found.ops = found.ops.max(ops);
+        found.runs.push(sums);
     }
-    if found.is_empty() {
-        let more = runs.iter().map(|run| run.ops_not_listed).sum::<usize>();
-        let more = if more > 0 { format!(" ({more} small ops are not listed in its summary)") } else { String::new() };
-        return Err(format!("no op of this run is called {pattern:?}{more}"));
-    }
-    Ok(Measured { runs: found, is_series: true, ps: Some(scale) })
+    if found.runs.is_empty() { Err("the ops of a step are not known".to_owned()) } else { Ok(found) }
+}
+
+fn listed_from(runs: &[Summary]) -> f64 {
+    runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
+}
+
+fn no_op(pattern: &str, floor: f64) -> String {
+    let floor = Picos::from_ps(floor.round() as i64);
+    let above = if floor > Picos::ZERO {
+        format!(" among those above {floor} a step; a saved summary lists no others (systole summarize --ops N)")
+    } else {
+        String::new()
+    };
+    format!("no op is called {pattern:?}{above}")
 }
 
 /// `re:REGEX`, or a name in which `*` stands for anything.

@@ -9,9 +9,12 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 pub use config::{Aggregate, Budget, Comparable, Defaults, GateConfig, GateConfigError, Level, OnMismatch, Regression};
+use measure::Both;
 pub use measure::{METRIC_HELP, Measured};
 
 use crate::compare::{CompareOptions, Comparison, Finding, Summary, TestOptions, compare};
@@ -188,19 +191,28 @@ fn judge_budget(run: &Summary, budget: &Budget, level: Level, config: &GateConfi
     let Some(actual) = actual else { return gate };
     let exceeds = budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
     let steps = measured.steps();
-    if measured.is_series && steps < config.defaults.min_steps {
-        gate.message = format!(
-            "{} is {}, {}, but {steps} steady steps are too few (min_steps = {})",
-            titled(&budget.metric, aggregate),
-            number(actual),
-            gate.limit,
-            config.defaults.min_steps
-        );
+    if measured.is_series
+        && let Some(few) = too_few(steps, aggregate, config)
+    {
+        let metric = titled(&budget.metric, aggregate);
+        gate.message = format!("{metric} is {}, allowed {}, but {few}", number(actual), gate.limit);
         return gate;
     }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
     gate.message = format!("{} is {}, allowed {}", titled(&budget.metric, aggregate), number(actual), gate.limit);
     gate
+}
+
+/// Why so many steps do not make a number.
+fn too_few(steps: usize, aggregate: Aggregate, config: &GateConfig) -> Option<String> {
+    let needed = aggregate.steps_needed(config.defaults.min_steps);
+    let steady = if steps == 1 { "1 steady step is".to_owned() } else { format!("{steps} steady steps are") };
+    let why = if needed > config.defaults.min_steps {
+        format!("{} needs {needed}, one of them beyond it", aggregate.title())
+    } else {
+        format!("min_steps = {needed}")
+    };
+    (steps < needed).then(|| format!("{steady} too few ({why})"))
 }
 
 /// Why a gate about one program says nothing of this run.
@@ -255,15 +267,17 @@ fn compared(
     if let Some(why) = other_module(run, regression.module.as_deref()) {
         return Err(why);
     }
-    let op = regression.op.as_deref();
-    let first = Measured::of(base, &regression.metric, op)?;
-    let second = Measured::of(std::slice::from_ref(run), &regression.metric, op)?;
+    let run = std::slice::from_ref(run);
+    let Both { base: first, cand: second, unlisted } =
+        Both::of(base, run, &regression.metric, regression.op.as_deref())?;
     let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate)) else {
         return Err(format!("{} is not known on both sides", regression.metric));
     };
+    let of_base = |change: f64, base: f64| if base.abs() > 0.0 { Some(100.0 * change / base.abs()) } else { None };
+    let is_exceeded = |base: f64, actual: f64| regression.is_exceeded(actual - base, of_base(actual - base, base));
     let change = after - before;
-    let percent = if before.abs() > 0.0 { Some(100.0 * change / before.abs()) } else { None };
-    let exceeds = regression.is_exceeded(change, percent);
+    let percent = of_base(change, before);
+    let exceeds = is_exceeded(before, after);
     let test = TestOptions {
         alpha: regression.alpha.unwrap_or(0.05),
         min_steps: config.defaults.min_steps,
@@ -280,6 +294,20 @@ fn compared(
         regression.limit()
     );
     let needs_proof = regression.require_significance.unwrap_or(aggregate.is_middle() && first.is_series);
+    if first.is_series
+        && !aggregate.is_middle()
+        && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config)
+    {
+        let _ = write!(message, ", but {few}");
+        return Ok((Status::Inconclusive, after, before, message));
+    }
+    if is_exceeded(before + unlisted.0, after + unlisted.1) != exceeds
+        && change.abs() + unlisted.0.max(unlisted.1) >= effect
+    {
+        let unlisted = unlisted.0.max(unlisted.1);
+        let _ = write!(message, ", but a side lists its largest ops only and may have {} more", number(unlisted));
+        return Ok((Status::Inconclusive, after, before, message));
+    }
     let status = match (exceeds && change.abs() >= effect, needs_proof, finding) {
         (false, _, Finding::TooFew | Finding::Untested) if first.is_series => {
             message.push_str("; too few steps to be sure");

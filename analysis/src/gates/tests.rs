@@ -156,3 +156,134 @@ fn mistakes_are_refused() {
     let require = Comparable { require: vec!["colour".to_owned()], ..Comparable::default() };
     assert!(GateConfig { comparable: require, ..GateConfig::default() }.check().is_err());
 }
+
+/// The same run with `count` more ops of one name, small beside the others.
+fn with_small_ops(mut run: Summary, count: usize, share: f64) -> Summary {
+    let model = run.ops[1].clone();
+    for number in 0..count {
+        let values = run.series[0].values.iter().map(|time| time * share).collect();
+        let (name, middle_ps) = (format!("all-gather.{}", 100 + number), run.steps.middle_ps * share);
+        run.ops.push(OpTimes { name, middle_ps, values, ..model.clone() });
+    }
+    run
+}
+
+fn of_op(op: &str) -> GateConfig {
+    let regression = Regression {
+        metric: "op.exposed_ms_per_step".to_owned(),
+        op: Some(op.to_owned()),
+        max_increase_pct: Some(10.0),
+        ..Regression::default()
+    };
+    GateConfig { regression: vec![regression], ..GateConfig::default() }
+}
+
+#[test]
+fn small_ops_that_a_saved_baseline_does_not_list_count_on_neither_side() {
+    // A quarter of the exposed time is in ops that the baseline adds up.
+    let whole = with_small_ops(run(100.0), 30, 0.001);
+    let saved = whole.clone().shortened(2, 10);
+    assert_eq!(status(&of_op("all-gather*"), &whole, std::slice::from_ref(&saved)), [Status::Pass]);
+    assert_eq!(status(&of_op("all-gather*"), &saved, std::slice::from_ref(&whole)), [Status::Pass]);
+    // What the baseline lists nothing of cannot be judged, and the message says why.
+    let (report, _) = against(&whole, std::slice::from_ref(&saved), &of_op("all-gather.1??"));
+    assert_eq!(report.gates[0].status, Status::Inconclusive);
+    let small = with_small_ops(run(100.0), 30, 0.02).shortened(2, 10);
+    let (report, _) = against(&whole, &[small], &of_op("all-gather.10*"));
+    assert_eq!(report.gates[0].status, Status::Inconclusive);
+    assert!(report.gates[0].message.contains("--ops"), "{}", report.gates[0].message);
+    // Ops that grew beyond what the baseline lists may have been nearly as large before.
+    let grown = with_small_ops(run(100.0), 5, 0.105);
+    let before = with_small_ops(run(100.0), 5, 0.095).shortened(2, 10);
+    let (report, _) = against(&grown, &[before], &of_op("all-gather*"));
+    assert_eq!(report.gates[0].status, Status::Inconclusive, "{}", report.gates[0].message);
+}
+
+#[test]
+fn an_op_that_the_baseline_does_not_have_is_an_increase() {
+    let mut before = run(100.0);
+    before.ops.truncate(1);
+    assert_eq!(status(&of_op("all-gather*"), &run(100.0), &[before.clone()]), [Status::Fail]);
+    assert_eq!(status(&of_op("all-gather*"), &before, &[run(100.0)]), [Status::Pass]);
+    assert_eq!(status(&of_op("all-gahter*"), &run(100.0), &[before]), [Status::Inconclusive]);
+}
+
+/// With only the first `steps` steps.
+fn cut(mut run: Summary, steps: usize) -> Summary {
+    run.steps.counted = steps;
+    run.series.iter_mut().for_each(|series| series.values.truncate(steps));
+    run
+}
+
+#[test]
+fn a_quantile_needs_a_step_beyond_it() {
+    use Aggregate::{Max, Mean, Median, P90, P95};
+
+    let regression = |aggregate| Regression {
+        metric: "step.time_ms".to_owned(),
+        max_increase_pct: Some(5.0),
+        aggregate: Some(aggregate),
+        ..Regression::default()
+    };
+    for (aggregate, few, enough) in [(Median, 5, 6), (Mean, 5, 6), (Max, 5, 6), (P90, 9, 10), (P95, 19, 20)] {
+        let budget = Budget { aggregate: Some(aggregate), ..budget("step.time_ms", 101.0) };
+        let (budget, regression) = (vec![budget], vec![regression(aggregate)]);
+        let config = GateConfig { budget, regression, ..GateConfig::default() };
+        for (steps, expected) in [(1, Status::Inconclusive), (few, Status::Inconclusive), (enough, Status::Fail)] {
+            let found = status(&config, &cut(run(120.0), steps), &[run(100.0)]);
+            assert_eq!(found, [expected; 2], "{aggregate:?} of {steps}");
+            let found = status(&config, &run(120.0), &[cut(run(100.0), steps)]);
+            assert!(found.contains(&expected) && found.contains(&Status::Fail), "{aggregate:?} beside {steps}");
+        }
+    }
+    let (report, _) = against(&cut(run(120.0), 2), &[run(100.0)], &GateConfig::default());
+    assert_eq!(report.failed().count(), 0);
+    assert!(report.gates.iter().any(|gate| gate.message.contains("p90 needs 10")), "{report:?}");
+}
+
+#[test]
+fn a_part_that_a_divided_run_has_no_time_of_is_zero() {
+    let part = |mut run: Summary, id: &str, unit, value: f64| {
+        let values = vec![value; run.series[0].values.len()];
+        run.series.push(Series { id: id.to_owned(), title: String::new(), unit, better: Better::Lower, values });
+        run
+    };
+    let gate =
+        Regression { metric: "step.exposed_comm_ms".to_owned(), max_increase_abs: Some(1.0), ..Regression::default() };
+    let config = GateConfig { regression: vec![gate], ..GateConfig::default() };
+    let exposed = part(run(100.0), "step.exposed_comm_ps", Unit::Picoseconds, 5e9);
+    // Nobody knows what the baseline had.
+    assert_eq!(status(&config, &exposed, &[run(100.0)]), [Status::Inconclusive]);
+    let divided = part(run(100.0), "step.idle_percent", Unit::Percent, 1.0);
+    assert_eq!(status(&config, &exposed, std::slice::from_ref(&divided)), [Status::Fail]);
+    assert_eq!(status(&config, &divided, &[exposed]), [Status::Pass]);
+}
+
+#[test]
+fn limits_are_numbers_and_fit_their_metric() {
+    let of = |change: fn(&mut Regression)| {
+        let mut gate =
+            Regression { metric: "step.time_ms".to_owned(), max_increase_pct: Some(5.0), ..Regression::default() };
+        change(&mut gate);
+        GateConfig { regression: vec![gate], ..GateConfig::default() }.check()
+    };
+    assert_eq!(of(|gate| gate.min_effect_ms = Some(0.2)), Ok(()));
+    assert_eq!(of(|gate| gate.require_significance = Some(true)), Ok(()));
+    assert!(of(|gate| gate.max_increase_pct = Some(f64::NAN)).is_err());
+    assert!(of(|gate| gate.max_decrease_abs = Some(f64::INFINITY)).is_err());
+    assert!(of(|gate| gate.min_effect = Some(-1.0)).is_err());
+    assert!(of(|gate| gate.min_effect_ms = Some(f64::NAN)).is_err());
+    for metric in ["step.idle_pct", "compile.count", "memory.peak_gib", "time.communication_share"] {
+        let gate = Regression { metric: metric.to_owned(), min_effect_ms: Some(1.0), ..Regression::default() };
+        let gate = Regression { max_increase_abs: Some(5.0), ..gate };
+        assert!(GateConfig { regression: vec![gate], ..GateConfig::default() }.check().is_err(), "{metric}");
+    }
+    for aggregate in [Aggregate::P90, Aggregate::Mean, Aggregate::Max] {
+        let gate = Regression { require_significance: Some(true), aggregate: Some(aggregate), ..Regression::default() };
+        let gate = Regression { metric: "step.time_ms".to_owned(), max_increase_pct: Some(5.0), ..gate };
+        assert!(GateConfig { regression: vec![gate], ..GateConfig::default() }.check().is_err(), "{aggregate:?}");
+    }
+    let of = |budget: Budget| GateConfig { budget: vec![budget], ..GateConfig::default() }.check();
+    assert!(of(budget("step.time_ms", f64::NAN)).is_err());
+    assert!(of(Budget { min: Some(2.0), ..budget("step.time_ms", 1.0) }).is_err());
+}

@@ -81,7 +81,7 @@ pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
     gates_of(&read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
 }
 
-fn gates_of(text: &str) -> Result<GateConfig, String> {
+pub(super) fn gates_of(text: &str) -> Result<GateConfig, String> {
     let Config { defaults, budget, regression, comparable, .. } = config_of(text)?;
     let gates = GateConfig { defaults, budget, regression, comparable };
     gates.check().map_err(|error| error.to_string())?;
@@ -220,6 +220,9 @@ mod tests {
             ("[[budget]]\nmetrics = \"x\"", "metrics"),
             ("[comparable]\nrequire = [\"colour\"]", "colour"),
             ("[defaults]\nlevel = \"fatal\"", "fatal"),
+            ("[[budget]]\nmetric = \"step.time_ms\"\nmax = nan", "max"),
+            ("[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2", "at most max"),
+            ("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = inf", "max_increase_pct"),
         ] {
             let error = gates_of(text).unwrap_err();
             assert!(error.contains(word), "{text}: {error}");

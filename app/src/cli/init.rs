@@ -57,7 +57,8 @@ fn config_of(run: &Summary) -> String {
          level = \"error\"        # off, warn or error (fails the run)\n\
          aggregate = \"median\"   # of the steps: median, mean, p90, p95, max\n\
          min_steps = 6          # with fewer steady steps a gate is inconclusive\n\
-         # warmup_steps = 5     # leave out the first steps\n",
+         # warmup_steps = 5     # leave out the first steps\n\
+         # p90 needs 10 steady steps, p95 20: with fewer, no step lies beyond them and they are inconclusive\n",
     );
     let _ = writeln!(text, "\n# Limits. What this run has, and ten percent more.");
     if let Some(series) = run.series("step.time_ps") {
@@ -67,7 +68,9 @@ fn config_of(run: &Summary) -> String {
             }
         };
         limit(0.5, "", run.steps.counted >= 6);
-        limit(0.9, "\naggregate = \"p90\"", run.steps.counted >= 10);
+        if run.steps.counted >= analysis::gates::Aggregate::P90.steps_needed(1) {
+            limit(0.9, "\naggregate = \"p90\"", true);
+        }
     }
     if let Some(peak) = run.value("memory.peak_bytes").and_then(|value| value.value) {
         budget(&mut text, "memory.peak_gib", peak / 1_073_741_824.0, "", true);
@@ -79,14 +82,17 @@ fn config_of(run: &Summary) -> String {
         );
     }
     text.push_str(
-        "\n# Against a baseline: more than noise, and more than this.\n\
+        "\n# Against a baseline: more than this. A median must also differ by more than noise\n\
+         # (require_significance = false judges the number alone; means and slow steps always are).\n\
          [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\nalpha = 0.05             # chance of calling noise a regression\n\
          \n[[regression]]\nmetric = \"step.time_ms\"\naggregate = \"p90\"\nmax_increase_pct = 10\n\
          \n[[regression]]             # percentage points of the step\nmetric = \"step.exposed_comm_pct\"\nmax_increase_abs = 5\n\
          \n[[regression]]\nmetric = \"step.idle_pct\"\nmax_increase_abs = 5\n",
     );
-    if let Some(op) = run.ops.iter().find(|op| op.is_collective) {
-        let kind = analysis::compare::stem(&op.name).replace(|c: char| c.is_control() || matches!(c, '"' | '\\'), "?");
+    // A name that would mean something else in this file, as `re:…`, is none that a compiler gives.
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let collectives = run.ops.iter().filter(|op| op.is_collective).map(|op| analysis::compare::stem(&op.name));
+    if let Some(kind) = collectives.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
         let _ = write!(
             text,
             "\n[[regression]]             # ops of a name, added up in each step; re:REGEX works, too\n\
@@ -125,6 +131,34 @@ fn round_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::config;
+
+    /// A run of `steps` steps with one collective.
+    fn run(collective: &str, steps: usize) -> Summary {
+        let text = format!(
+            r#"{{"schema": "systole.summary/1", "facts": {{}}, "steps": {{"rung": "modules", "counted": {steps}}},
+            "series": [{{"id": "step.time_ps", "title": "", "unit": "picoseconds", "values": {:?}}}],
+            "ops": [{{"name": {collective:?}, "part": "exposed_comm", "is_collective": true, "place": 0, "runs": 1,
+            "middle_ps": 5, "values": [5]}}]}}"#,
+            vec![1e9; steps]
+        );
+        Summary::from_json(&text).unwrap()
+    }
+
+    #[test]
+    fn every_run_gives_a_file_that_can_be_read() {
+        for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
+            for steps in [0, 1, 6, 10] {
+                let text = config_of(&run(name, steps));
+                let gates = config::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
+                let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
+                let expected: &[&str] = if name == "all-gather.7" { &["all-gather*"] } else { &[] };
+                assert_eq!(ops, expected, "{text}");
+                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(analysis::gates::Aggregate::P90));
+                assert_eq!(p90, steps >= 10, "{text}");
+            }
+        }
+    }
 
     #[test]
     fn limits_read_well() {

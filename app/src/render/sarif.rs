@@ -1,11 +1,12 @@
 //! Hints and failed gates as SARIF 2.1.0, which code hosts show beside the source.
 //!
 //! A location is the line of source that the compiler recorded for the first op of a
-//! hint; below the working directory it is relative, as code hosts want it. Results
-//! without one are located at the trace.
+//! hint, where the working directory has such a file: paths are relative to it, as code
+//! hosts want them, and never absolute. Results without one are located at the trace.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
 
 use analysis::gates::{Gate, GatesReport, Level, Status};
 use analysis::hints::{Hint, Hints, HintsReport, Severity, rules};
@@ -22,7 +23,7 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
     let gates = document.gated.as_ref().filter(|gated| gated.are_set).map(|gated| &gated.report);
     let trace = document.session.path().and_then(Path::to_str).unwrap_or("trace");
     let below = std::env::current_dir().ok();
-    sarif(hints.as_deref(), gates, &relative(trace, below.as_deref()), below.as_deref())
+    sarif(hints.as_deref(), gates, &trace_in(trace, below.as_deref()), below.as_deref())
 }
 
 /// The JSON. `trace` is the file that results without a source are about.
@@ -92,7 +93,7 @@ fn gate_result(gate: &Gate, trace: &str) -> Value {
     json!({
         "ruleId": gate.kind,
         "level": level,
-        "message": { "text": gate.message },
+        "message": { "text": message(&gate.message) },
         "locations": [location(trace, None)],
         "partialFingerprints": { "gate/v1": gate.name() },
     })
@@ -104,15 +105,16 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
         Severity::Medium | Severity::Low | Severity::Health => "note",
     };
     let at = hint.ops.iter().find_map(|op| file_and_line(op.source.as_deref()?));
-    let place = match &at {
-        Some((file, line)) => location(&relative(file, below), Some(*line)),
+    let found = at.and_then(|(file, line)| Some((below?, file, line)));
+    let place = match found.and_then(|(root, file, line)| Some((source_in(file, root)?, line))) {
+        Some((file, line)) => location(&file, Some(line)),
         None => location(trace, None),
     };
     let ops: Vec<&str> = hint.ops.iter().take(5).map(|op| op.name.as_str()).collect();
     json!({
         "ruleId": hint.id,
         "level": level,
-        "message": { "text": format!("{}: {} {}", hint.title, hint.statement, hint.action) },
+        "message": { "text": message(&format!("{}: {} {}", hint.title, hint.statement, hint.action)) },
         "locations": [place],
         "properties": { "ops": ops, "savingPs": hint.saving_ps },
         "partialFingerprints": { "hint/v1": format!("{} {}", hint.id, ops.first().copied().unwrap_or_default()) },
@@ -137,16 +139,50 @@ fn file_and_line(source: &str) -> Option<(&str, u32)> {
     }
 }
 
-fn relative(file: &str, below: Option<&Path>) -> String {
-    let inside = below.and_then(|root| Path::new(file).strip_prefix(root).ok());
-    inside.and_then(Path::to_str).unwrap_or(file).to_owned()
+/// Text that stays text: braces would be placeholders and brackets links (SARIF 2.1.0,
+/// 3.11.5 and 3.11.6).
+pub(super) fn message(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '{' | '}' => out.extend([c, c]),
+            '[' | ']' | '\\' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
-/// A path as a URI reference: RFC 3986 allows few characters. A path that does not
-/// begin at the root is relative.
-fn uri_of(path: &str) -> String {
+/// The trace by its path below the working directory, else by its name alone.
+pub(super) fn trace_in(trace: &str, below: Option<&Path>) -> String {
+    let path = Path::new(trace);
+    let inside = below.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+    let is_below = inside.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let shown = if is_below { Some(inside) } else { inside.file_name().map(Path::new) };
+    shown.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or("trace").to_owned()
+}
+
+/// Where the file of source lies below `root`: the program ran elsewhere, perhaps, so the
+/// longest end of its path that is there counts. Other files are none of the project.
+pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
+    let mut parts: Vec<&OsStr> = Vec::new();
+    for part in Path::new(file).components() {
+        match part {
+            Component::Normal(name) => parts.push(name),
+            Component::ParentDir => return None,
+            _ => {}
+        }
+    }
+    (0..parts.len()).find_map(|from| {
+        let end: PathBuf = parts.get(from..)?.iter().collect();
+        root.join(&end).is_file().then(|| end.to_str().map(str::to_owned))?
+    })
+}
+
+/// A relative path as a URI reference: RFC 3986 allows few characters.
+pub(super) fn uri_of(path: &str) -> String {
     use std::fmt::Write as _;
-    let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    let mut uri = String::new();
     for byte in path.replace('\\', "/").bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'@' | b'+' => {
@@ -171,13 +207,37 @@ mod tests {
         for wrong in ["a/b.py", ":3", "a:0", "a:b", ""] {
             assert_eq!(file_and_line(wrong), None, "{wrong}");
         }
-        assert_eq!(relative("/w/src/a.py", Some(Path::new("/w"))), "src/a.py");
-        assert_eq!(relative("/x/a.py", Some(Path::new("/w"))), "/x/a.py");
+    }
+
+    #[test]
+    fn no_path_tells_where_it_was_run() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("src")).unwrap();
+        std::fs::write(dir.path().join("src/a.py"), "").unwrap();
+        let inside = dir.path().join("src/a.py");
+        for (file, expected) in [
+            (inside.to_str().unwrap(), Some("src/a.py")),
+            ("src/a.py", Some("src/a.py")),
+            // Where the profile was taken, the project lay elsewhere.
+            ("/home/me/project/src/a.py", Some("src/a.py")),
+            ("/usr/lib/python3/b.py", None),
+            ("../src/a.py", None),
+            ("/", None),
+        ] {
+            assert_eq!(source_in(file, dir.path()).as_deref(), expected, "{file}");
+        }
+        let trace = |path| trace_in(path, Some(Path::new("/w")));
+        assert_eq!(trace("/w/runs/t.pb"), "runs/t.pb");
+        assert_eq!([trace("/x/t.pb"), trace("../t.pb"), trace("t.pb"), trace("/")], ["t.pb", "t.pb", "t.pb", "trace"]);
+    }
+
+    #[test]
+    fn messages_hold_neither_placeholders_nor_links() {
+        assert_eq!(message(r"f32[8]{1,0} [x](http://y) \"), r"f32\[8\]{{1,0}} \[x\](http://y) \\");
     }
 
     #[test]
     fn uris_hold_any_path() {
         assert_eq!(uri_of("a b/ü\".py"), "a%20b/%C3%BC%22.py");
-        assert_eq!(uri_of("/a.py"), "file:///a.py");
     }
 }

@@ -144,10 +144,12 @@ pub fn shortened(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Lines of at most `width` characters, broken at spaces.
+/// Lines of at most `width` characters, broken at spaces and without control characters:
+/// names come from files, and must not steer a terminal.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    let is_between = |c: char| c.is_whitespace() || c.is_control();
+    for word in text.split(is_between).filter(|word| !word.is_empty()) {
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
@@ -228,5 +230,6 @@ Ops
     fn words_wrap() {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert!(wrapped("", 10).is_empty());
+        assert_eq!(wrapped("a\u{1b}[31mb\u{9b}2J\u{7}", 20), ["a [31mb 2J"]);
     }
 }

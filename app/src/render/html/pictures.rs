@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::compare::Summary;
+use analysis::compare::{Summary, thinned};
 use analysis::roofline::{Point, Roofline};
 use analysis::stats::median;
 use analysis::step_parts::Part;
@@ -20,13 +20,9 @@ fn color(part: Part) -> usize {
     Part::ALL.iter().position(|&one| one == part).unwrap_or(9)
 }
 
-/// The median of each part of the step as a bar, with its numbers below.
+/// The parts of the mean step, which add up to it, as a bar with its numbers below.
 pub fn breakdown(run: &Summary) -> String {
-    let of_part = |part: Part| {
-        let series = run.series(&format!("step.{}", part.id()))?;
-        Some((part, median(&series.values)?)).filter(|(_, time)| *time > 0.0)
-    };
-    let parts: Vec<(Part, f64)> = Part::ALL.into_iter().filter_map(of_part).collect();
+    let parts = run.parts();
     let whole: f64 = parts.iter().map(|(_, time)| time).sum();
     if whole <= 0.0 {
         return String::new();
@@ -47,7 +43,8 @@ pub fn breakdown(run: &Summary) -> String {
         x += width;
     }
     format!(
-        "{svg}</svg>\n{key}</ul>\n<p class=dim>Median of each part over the steady steps, on the slowest device of each.</p>\n"
+        "{svg}</svg>\n{key}</ul>\n<p class=dim>Of the mean step of the middle half ({}), on the slowest device of each step.</p>\n",
+        Picos::from_ps(whole.round() as i64)
     )
 }
 
@@ -59,7 +56,8 @@ pub fn steps(run: &Summary) -> String {
     let Some(series) = run.series("step.time_ps").filter(|series| series.values.len() > 1) else {
         return String::new();
     };
-    let values: Vec<f64> = series.values.iter().copied().take(MOST).collect();
+    let numbers: Vec<f64> = run.steps.numbers.iter().map(|&number| f64::from(number)).collect();
+    let (values, numbers) = (thinned(&series.values, MOST), thinned(&numbers, MOST));
     let (most, middle) = (series.values.iter().copied().fold(0.0, f64::max), median(&series.values).unwrap_or(0.0));
     if most <= 0.0 {
         return String::new();
@@ -68,7 +66,7 @@ pub fn steps(run: &Summary) -> String {
     let y = |value: f64| TOP + (HEIGHT - TOP) * (1.0 - value / most);
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Time of each step\">");
     for (at, value) in values.iter().enumerate() {
-        let number = run.steps.numbers.get(at).map_or(String::new(), |number| format!("step {number}: "));
+        let number = numbers.get(at).map_or(String::new(), |number| format!("step {number}: "));
         let _ = write!(
             svg,
             "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill=\"var(--p0)\"><title>{number}{}</title></rect>",
@@ -86,8 +84,9 @@ pub fn steps(run: &Summary) -> String {
         Picos::from_ps(middle.round() as i64),
         Picos::from_ps(most.round() as i64)
     );
-    if series.values.len() > MOST {
-        let _ = writeln!(svg, "<p class=dim>The first {MOST} of {} steps.</p>", series.values.len());
+    if values.len() < run.steps.counted {
+        let shown = values.len();
+        let _ = writeln!(svg, "<p class=dim>{shown} of {} steady steps, evenly spread.</p>", run.steps.counted);
     }
     svg
 }
