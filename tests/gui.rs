@@ -1,6 +1,8 @@
 //! The window, driven as users and screen readers do: by labels, mouse and keys.
 //! No renderer is needed.
 
+mod gui_pair;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -332,4 +334,12 @@ fn tracks_are_filtered_pinned_and_hidden() {
     let pinned = window.state().trace().unwrap().model.track_ids().next().unwrap();
     want(&mut window, ViewCommand::Pin(pinned, true));
     assert_eq!(state(&window).pinned, [pinned]);
+    window.get_by_label("Fold XLA Ops").click_secondary();
+    window.run_steps(3);
+    window.get_by_label("Hide").click();
+    window.run_steps(3);
+    assert!(window.query_by_label("Fold XLA Ops").is_none(), "it is left out");
+    window.get_by_label("Show all").click();
+    window.run_steps(3);
+    window.get_by_label("Fold XLA Ops");
 }

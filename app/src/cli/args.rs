@@ -219,6 +219,9 @@ pub struct FormatsArgs {
 pub struct OpenArgs {
     /// A profile, a session by its name, a run or log directory, or a pattern in quotes
     pub path: Option<PathBuf>,
+    /// A second one, to be shown below the first and compared with it
+    #[arg(value_name = "OTHER")]
+    pub second: Option<PathBuf>,
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,

@@ -15,7 +15,13 @@ pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
     if let Some(chip) = &args.device_spec {
         chip.assume(&mut options);
     }
-    let launch = crate::gui::Launch { path: args.path, import, options, screenshot: args.screenshot.into() };
+    let launch = crate::gui::Launch {
+        path: args.path,
+        second: args.second,
+        import,
+        options,
+        screenshot: args.screenshot.into(),
+    };
     crate::gui::launch(launch).map_err(|error| Failure::Internal(format!("{error:#}")))?;
     Ok(Outcome::Done)
 }

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use egui::{Event, InputState, Key, Modifiers};
 
 use super::Command;
+use super::pair::PairCommand;
 use super::settings::ThemeChoice;
+use crate::view::pair::{Lock, Side};
 use crate::view::state::{ColorBy, Layer, MouseMode, Neighbour, Panel, ViewCommand, ViewState};
-use crate::view::tabs::TABS;
+use crate::view::tabs::{self, TABS};
 
 /// Something that can be done.
 pub struct Action {
@@ -43,6 +45,9 @@ fn toggle(state: &ViewState, panel: Panel) -> Command {
 fn toggle_layer(state: &ViewState, layer: Layer) -> Command {
     ViewCommand::ShowLayer(layer, !state.draws(layer)).into()
 }
+
+/// Theme of the actions that mean nothing while only one trace is open.
+const COMPARE: &str = "Compare two runs";
 
 /// All actions by theme, in the order of the help.
 #[rustfmt::skip]
@@ -91,9 +96,22 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("grid", "Grid", &["G"], |state| toggle_layer(state, Layer::Grid)),
         action("help", "This help", &["Questionmark"], |state| toggle(state, Panel::Help)),
         action("open", "Open a file", &["Ctrl+O"], |_| Command::OpenDialog),
+        action("compare", "Compare with another file", &[], |_| Command::CompareDialog),
         action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| Command::SaveSession(String::new())),
         action("save-svg", "Save the timeline as SVG", &[], |_| Command::SaveSvg),
         action("save-png", "Save the window as PNG", &[], |_| Command::SavePng),
+    ]),
+    (COMPARE, &[
+        action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| PairCommand::SwapFocus.into()),
+        action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| PairCommand::ToggleLock.into()),
+        action("swap", "Compare: swap A and B", &["X"], |_| PairCommand::Swap.into()),
+        action("lock-steps", "Compare: lock by steps", &[], |_| PairCommand::Lock(Lock::Step).into()),
+        action("lock-ops", "Compare: lock by ops", &[], |_| PairCommand::Lock(Lock::Op).into()),
+        action("lock-offset", "Compare: lock by an offset", &[], |_| PairCommand::Lock(Lock::Offset).into()),
+        action("color-change", "Colour by change", &[], |_| ViewCommand::Color(ColorBy::Change).into()),
+        action("compare-tab", "Reports: Compare", &[], |_| ViewCommand::ShowTab(tabs::COMPARE.to_owned()).into()),
+        action("keep-a", "Compare: close B", &[], |_| PairCommand::Keep(Side::A).into()),
+        action("keep-b", "Compare: close A", &[], |_| PairCommand::Keep(Side::B).into()),
     ]),
     ("View", &[
         action("fold-all", "Fold all tracks", &[], |_| ViewCommand::FoldAll(true).into()),
@@ -131,9 +149,10 @@ fn leave(state: &ViewState) -> Command {
     ViewCommand::Deselect.into()
 }
 
-/// Everything for the command palette: title, keys, and what it does.
-pub fn palette(keys: &Keys, state: &ViewState) -> Vec<(String, String, Command)> {
-    let actions = ACTIONS.iter().flat_map(|(_, actions)| *actions);
+/// Everything for the command palette: title, keys, and what it does; of one open trace or two.
+pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, Command)> {
+    let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
+    let actions = themes.flat_map(|(_, actions)| *actions);
     let mut all: Vec<_> = actions
         .filter(|action| action.id != "palette" && action.id != "leave")
         .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))

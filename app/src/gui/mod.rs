@@ -5,8 +5,10 @@
 //! [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets see the
 //! trace and the state, and change neither.
 
+mod desk;
 mod jobs;
 mod keys;
+mod pair;
 mod panels;
 mod reports;
 mod samples;
@@ -24,15 +26,18 @@ use std::sync::Arc;
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
+pub use self::pair::PairCommand;
 pub use self::saving::Save;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 pub use self::sessions::Sessions;
 pub use self::settings::{Settings, ThemeChoice};
 
+use self::desk::Desk;
 use self::jobs::{Memo, Wake, Worker};
 use self::workspace::Workspace;
 use crate::picture;
 use crate::session::Session;
+use crate::view::pair::{Link, Side};
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::trace::{Loader, OpenTrace};
 
@@ -43,6 +48,12 @@ pub enum Command {
     Open(PathBuf),
     /// Ask for a file to open.
     OpenDialog,
+    /// Open this file beside the open one.
+    Compare(PathBuf),
+    /// Ask for a file to compare with.
+    CompareDialog,
+    /// These were dropped on the window; nothing any more where there are none.
+    Dropped(Vec<PathBuf>),
     /// Stop opening.
     CancelLoad,
     /// Do not show the error any more.
@@ -67,8 +78,18 @@ pub enum Command {
     WheelZooms(bool),
     /// Dark or light.
     Theme(ThemeChoice),
-    /// Change what is seen of the open trace.
+    /// Change what is seen of the open trace, of two the one in focus.
     View(ViewCommand),
+    /// Change what is seen of one of two traces.
+    On(Side, ViewCommand),
+    /// Change how two traces are linked.
+    Pair(PairCommand),
+}
+
+impl From<PairCommand> for Command {
+    fn from(command: PairCommand) -> Self {
+        Self::Pair(command)
+    }
 }
 
 impl From<ViewCommand> for Command {
@@ -82,6 +103,8 @@ impl From<ViewCommand> for Command {
 pub struct Launch {
     /// What to open at once.
     pub path: Option<PathBuf>,
+    /// What to compare it with.
+    pub second: Option<PathBuf>,
     /// How to find and read it.
     pub import: ImportOptions,
     /// Assumptions of the analyses.
@@ -129,6 +152,7 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
             if let Some(path) = launch.path {
                 app.push(Command::Open(path));
             }
+            app.next = launch.second;
             Ok(Box::new(app))
         }),
     )
@@ -148,20 +172,32 @@ fn file_loader(import: ImportOptions, options: Options) -> Loader {
 /// What a loader says when it was told to stop; not shown.
 const CANCELLED: &str = "cancelled";
 
+/// What is being opened.
+#[derive(Clone, PartialEq)]
+struct Wanted {
+    path: PathBuf,
+    /// To be compared with the open one, rather than to take its place.
+    beside: bool,
+}
+
 /// The application.
 pub struct App {
     commands: Vec<Command>,
     settings: Settings,
     loader: Loader,
-    loading: Worker<PathBuf, OpenTrace>,
-    dialog: Worker<u32, Option<PathBuf>>,
+    loading: Worker<Wanted, OpenTrace>,
+    /// To be compared with what is being opened.
+    next: Option<PathBuf>,
+    /// Dropped, and nobody has said yet what for.
+    dropped: Vec<PathBuf>,
+    dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
     saving: saving::Saving,
     sessions: Sessions,
     /// A view to take over when its trace is there.
     restore: Option<Box<ViewState>>,
     keys: keys::Keys,
-    workspace: Option<Workspace>,
+    desk: Option<Desk>,
     error: Option<String>,
     title: String,
     screenshot: Option<screenshot::Photographer>,
@@ -180,13 +216,15 @@ impl App {
             commands: vec![Command::Theme(settings.theme)],
             loader,
             loading: Worker::new("open trace", Arc::clone(&wake)),
+            next: None,
+            dropped: Vec::new(),
             dialog: Worker::new("file dialog", Arc::clone(&wake)),
             dialogs_opened: 0,
             saving: saving::Saving::new(Arc::clone(&wake)),
             sessions: Sessions::default(),
             restore: None,
             keys: keys::Keys::new(&settings.keys),
-            workspace: None,
+            desk: None,
             error: None,
             title: String::new(),
             screenshot: None,
@@ -208,38 +246,50 @@ impl App {
 
     /// What is seen of the open trace.
     pub fn state(&self) -> Option<&ViewState> {
-        self.workspace.as_ref().map(|workspace| &workspace.state)
+        self.desk.as_ref().map(|desk| &desk.focused().state)
     }
 
-    /// The open trace.
+    /// The open trace, of two the one in focus.
     pub fn trace(&self) -> Option<&OpenTrace> {
-        self.workspace.as_ref().map(|workspace| &workspace.trace)
+        self.desk.as_ref().map(|desk| &desk.focused().trace)
+    }
+
+    /// What is seen of one of two traces.
+    pub fn state_of(&self, side: Side) -> Option<&ViewState> {
+        self.desk.as_ref()?.side(side).map(|workspace| &workspace.state)
+    }
+
+    /// One of two traces.
+    pub fn trace_of(&self, side: Side) -> Option<&OpenTrace> {
+        self.desk.as_ref()?.side(side).map(|workspace| &workspace.trace)
+    }
+
+    /// How two traces are linked; `None` while only one is open.
+    pub fn link(&self) -> Option<&Link> {
+        self.desk.as_ref()?.pair().map(|pair| &pair.link)
     }
 
     /// Whether everything that was asked for in the background is there.
     pub fn is_settled(&self) -> bool {
-        !self.loading.memo().is_running() && self.workspace.as_ref().is_none_or(Workspace::is_settled)
+        !self.loading.memo().is_running() && self.next.is_none() && self.desk.as_ref().is_none_or(Desk::is_settled)
     }
 
     fn poll_jobs(&mut self) {
         if self.loading.poll() {
+            let beside = self.loading.key().is_some_and(|wanted| wanted.beside);
             match self.loading.take() {
-                Memo::Ready(trace) => {
-                    self.settings.remember(&trace.path);
-                    self.error = None;
-                    let mut workspace = Workspace::new(trace, &self.wake);
-                    if let Some(view) = self.restore.take() {
-                        workspace.apply(&ViewCommand::Restore(view));
-                    }
-                    self.workspace = Some(workspace);
+                Memo::Ready(trace) => self.opened(trace, beside),
+                Memo::Failed { error, .. } if error != CANCELLED => {
+                    self.error = Some(error);
+                    self.next = None;
                 }
-                Memo::Failed { error, .. } if error != CANCELLED => self.error = Some(error),
-                _ => {}
+                _ => self.next = None,
             }
         }
         if self.dialog.poll() {
+            let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
-                Memo::Ready(Some(path)) => self.commands.push(Command::Open(path)),
+                Memo::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
                 Memo::Failed { error, .. } => self.error = Some(error),
                 _ => {}
             }
@@ -247,9 +297,24 @@ impl App {
         if let Some(Err(error)) = self.saving.poll() {
             self.error = Some(error);
         }
-        if let Some(workspace) = &mut self.workspace {
-            workspace.poll_jobs();
+        if let Some(desk) = &mut self.desk {
+            desk.poll_jobs();
         }
+    }
+
+    fn opened(&mut self, trace: OpenTrace, beside: bool) {
+        self.settings.remember(&trace.path);
+        self.error = None;
+        let mut workspace = Workspace::new(trace, &self.wake);
+        if let Some(view) = self.restore.take() {
+            workspace.apply(&ViewCommand::Restore(view));
+            workspace.alone();
+        }
+        match &mut self.desk {
+            Some(desk) if beside => desk.compare_with(workspace),
+            _ => self.desk = Some(Desk::new(workspace, &self.wake)),
+        }
+        self.commands.extend(self.next.take().map(Command::Compare));
     }
 
     fn apply(&mut self, command: Command, ctx: &egui::Context) {
@@ -267,8 +332,8 @@ impl App {
             Command::SaveSession(name) => self.save_session(&name),
             Command::Save(save) => self.saving.text(save),
             Command::SaveSvg => {
-                if let Some(workspace) = &self.workspace {
-                    let (trace, state) = (&workspace.trace, &workspace.state);
+                if let Some(desk) = &self.desk {
+                    let (trace, state) = (&desk.focused().trace, &desk.focused().state);
                     let look =
                         picture::Look { width: 1600.0, height: 2000.0, dark: ctx.global_style().visuals.dark_mode };
                     let text = picture::timeline(trace, state, look);
@@ -276,17 +341,15 @@ impl App {
                 }
             }
             Command::SavePng => self.saving.window(),
-            Command::FilterTracks => ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id())),
-            Command::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
-            Command::OpenDialog => {
-                self.dialogs_opened += 1;
-                if cfg!(target_os = "macos") {
-                    // There, dialogs belong to the main thread.
-                    self.commands.extend(pick_file().map(Command::Open));
-                } else {
-                    self.dialog.ask(self.dialogs_opened, |_| Ok(pick_file()));
-                }
+            Command::FilterTracks => {
+                let name = self.link().map(|link| link.focus.name());
+                ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id(name)));
             }
+            Command::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
+            Command::OpenDialog => self.ask_for_file(false),
+            Command::Compare(path) => self.compare(path),
+            Command::CompareDialog => self.ask_for_file(true),
+            Command::Dropped(paths) => self.take_dropped(paths),
             Command::CancelLoad => self.loading.clear(),
             Command::DismissError => self.error = None,
             Command::ForgetRecent(path) => self.settings.forget(&path),
@@ -295,22 +358,62 @@ impl App {
                 self.settings.set_theme(choice);
             }
             Command::View(command) => {
-                if let Some(workspace) = &mut self.workspace {
-                    workspace.apply(&command);
+                if let Some(desk) = &mut self.desk {
+                    desk.apply(desk.focus(), &command);
                 }
             }
+            Command::On(side, command) => {
+                if let Some(desk) = &mut self.desk {
+                    desk.apply(side, &command);
+                }
+            }
+            Command::Pair(command) => {
+                if let Some(desk) = &mut self.desk {
+                    desk.link(&command);
+                }
+            }
+        }
+    }
+
+    fn ask_for_file(&mut self, beside: bool) {
+        self.dialogs_opened += 1;
+        if cfg!(target_os = "macos") {
+            // There, dialogs belong to the main thread.
+            self.commands.extend(pick_file().map(|path| chosen(path, beside)));
+        } else {
+            self.dialog.ask((self.dialogs_opened, beside), |_| Ok(pick_file()));
+        }
+    }
+
+    /// Opens a file beside the open one; alone where there is none.
+    fn compare(&mut self, path: PathBuf) {
+        self.dropped.clear();
+        let path = self.sessions.find(&path).map_or(path, |saved| saved.trace);
+        self.load(&path, self.desk.is_some());
+    }
+
+    /// Two files are opened side by side, one into an empty window; else it is asked
+    /// what it is for.
+    fn take_dropped(&mut self, paths: Vec<PathBuf>) {
+        match &paths[..] {
+            [first, second, ..] => {
+                self.open(first);
+                self.next = Some(second.clone());
+            }
+            [path] if self.desk.is_none() => self.open(path),
+            _ => self.dropped = paths,
         }
     }
 
     /// Loads the trace of a session; what it names is no session again, or two could
     /// name each other.
     fn open_saved(&mut self, saved: sessions::Saved) {
-        self.load(&saved.trace);
+        self.load(&saved.trace, false);
         self.restore = Some(Box::new(saved.view));
     }
 
     fn save_session(&mut self, name: &str) {
-        let Some(workspace) = &self.workspace else { return };
+        let Some(workspace) = self.desk.as_ref().map(Desk::focused) else { return };
         let own = workspace.trace.name();
         let name = if name.trim().is_empty() { own.as_str() } else { name };
         if let Err(error) = self.sessions.save(name, &workspace.trace.path, &workspace.state) {
@@ -319,24 +422,27 @@ impl App {
     }
 
     fn open(&mut self, path: &Path) {
+        self.dropped.clear();
         if let Some(saved) = self.sessions.find(path) {
             return self.open_saved(saved);
         }
-        self.load(path);
+        self.load(path, false);
     }
 
-    fn load(&mut self, path: &Path) {
+    fn load(&mut self, path: &Path, beside: bool) {
         self.error = None;
         self.restore = None;
         self.loading.clear();
         let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
-        self.loading.ask(path.clone(), move |progress| loader(&path, progress));
+        let wanted = Wanted { path: path.clone(), beside };
+        self.loading.ask(wanted, move |progress| loader(&path, progress));
     }
 
     fn read_global_input(&mut self, ctx: &egui::Context) {
-        let dropped = ctx.input(|i| i.raw.dropped_files.first().map(|file| file.path().to_owned()));
-        if let Some(path) = dropped {
-            self.push(Command::Open(path));
+        let dropped: Vec<PathBuf> =
+            ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+        if !dropped.is_empty() {
+            self.push(Command::Dropped(dropped));
         }
         // Escape leaves a text field; everything else belongs to it.
         if !ctx.egui_wants_keyboard_input() {
@@ -360,10 +466,13 @@ impl eframe::App for App {
         for command in std::mem::take(&mut self.commands) {
             self.apply(command, ctx);
         }
-        if let Some(workspace) = &mut self.workspace {
-            workspace.ask_jobs();
+        if let Some(desk) = &mut self.desk {
+            desk.ask_jobs();
         }
-        let title = self.trace().map_or_else(|| "Systole".to_owned(), |trace| format!("{} – Systole", trace.name()));
+        let names: Vec<String> =
+            Side::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::name).collect();
+        let title =
+            if names.is_empty() { "Systole".to_owned() } else { format!("{} – Systole", names.join(" ↔ ")) };
         if title != self.title {
             // Only when it changes: every command to the window is a new frame.
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
@@ -376,19 +485,20 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let mut out = Vec::new();
-        let loading = self.loading.key().zip(self.loading.progress());
+        let loading = self.loading.key().map(|wanted| &wanted.path).zip(self.loading.progress());
         panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
         if let Some(error) = &self.error {
             panels::welcome::error_ui(ui, error, &mut out);
         }
-        match &mut self.workspace {
-            Some(workspace) => workspace.ui(ui, &self.settings, &self.keys, loading, &mut out),
+        match &mut self.desk {
+            Some(desk) => desk.ui(ui, &self.settings, &self.keys, loading, &mut out),
             None => panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out),
         }
         self.saving.step(ui.ctx());
         panels::welcome::drop_hint_ui(ui);
+        desk::dropped_ui(ui, &self.dropped, &mut out);
         if let Some(mut photographer) = self.screenshot.take() {
-            let settled = self.is_settled() && (self.workspace.is_some() || self.error.is_some());
+            let settled = self.is_settled() && (self.desk.is_some() || self.error.is_some());
             out.extend(photographer.step(ui.ctx(), settled, self.trace()));
             self.screenshot = Some(photographer);
         }
@@ -397,6 +507,11 @@ impl eframe::App for App {
             ui.ctx().request_repaint();
         }
     }
+}
+
+/// What is wanted of a file that was chosen.
+fn chosen(path: PathBuf, beside: bool) -> Command {
+    if beside { Command::Compare(path) } else { Command::Open(path) }
 }
 
 /// Asks the user for a file; blocks until there is an answer.

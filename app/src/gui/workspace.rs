@@ -10,23 +10,33 @@ use analysis::steps::Steps;
 use analysis::{Analysis as _, OpGroup};
 use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
-use trace_model::{Arg, LabelId, SliceId};
+use trace_model::{Arg, LabelId, SliceId, Timestamp};
 
 use super::Command;
 use super::jobs::{Wake, Worker};
 use super::keys::Keys;
-use super::panels::dock::{self, Memory, Sight};
+use super::panels::dock::{self, DrawTab, Memory, Sight};
 use super::panels::{area as area_panel, details, help, legend, notes, palette, search as search_panel, welcome};
 use super::reports::Reports;
 use super::settings::Settings;
-use super::timeline::{Known, Timeline};
+use super::timeline::{Beside, Known, Timeline};
 use crate::view::area::{self, Area, Summary};
 use crate::view::bands::{Band, bands};
 use crate::view::histogram::{self, Histogram};
 use crate::view::palette::ColorKey;
 use crate::view::search::{self, Found, Wanted};
 use crate::view::state::{ColorBy, Panel, ViewCommand, ViewState};
+use crate::view::tabs::{COMPARE, TABS};
 use crate::view::trace::OpenTrace;
+use crate::view::viewport::Viewport;
+
+/// What the panels show of a comparison with another trace.
+pub struct Companion<'a> {
+    /// Draws its tab.
+    pub tab: DrawTab<'a>,
+    /// A sentence about the selected op.
+    pub about: Option<String>,
+}
 
 /// One open trace.
 pub struct Workspace {
@@ -156,6 +166,26 @@ impl Workspace {
         loading: Option<(&PathBuf, &Progress)>,
         out: &mut Vec<Command>,
     ) {
+        self.panels_ui(ui, settings, keys, None, loading, out);
+        let mut wanted: Vec<ViewCommand> = Vec::new();
+        CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
+            self.timeline_ui(ui, settings, keys, None, &mut wanted);
+        });
+        out.extend(wanted.into_iter().map(Command::from));
+    }
+
+    /// Draws everything around the timeline.
+    pub fn panels_ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        companion: Option<Companion<'_>>,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<Command>,
+    ) {
+        let comparing = companion.is_some();
+        let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
             EguiPanel::top("loading").show(ui, |ui| welcome::progress_ui(ui, path, progress, out));
@@ -166,10 +196,10 @@ impl Workspace {
             });
         }
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
-            legend::legend_ui(ui, &self.trace, &self.state, &mut wanted);
+            legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
         });
         if self.state.shows(Panel::Reports) {
-            self.dock_ui(ui, out);
+            self.dock_ui(ui, comparison, out);
         }
         if self.state.shows(Panel::Details) {
             EguiPanel::bottom("details").resizable(true).default_size(230.0).size_range(100.0..=600.0).show(ui, |ui| {
@@ -177,11 +207,35 @@ impl Workspace {
                     let (trace, state) = (&self.trace, &self.state);
                     area_panel::area_ui(ui, trace, state, self.area.memo(), &mut self.choice, out);
                 } else {
+                    if let Some(about) = about {
+                        ui.label(egui::RichText::new(about).strong());
+                    }
                     let (args, durations) = (self.args.memo(), self.durations.memo());
                     details::details_ui(ui, &self.trace, &self.state, args, durations, &mut wanted);
                 }
             });
         }
+        if self.state.shows(Panel::Notes) {
+            notes::notes_ui(ui.ctx(), &self.trace, &self.state, &mut wanted);
+        }
+        if self.state.shows(Panel::Help) {
+            help::help_ui(ui.ctx(), keys, settings, out);
+        }
+        if self.state.shows(Panel::Palette) {
+            palette::palette_ui(ui.ctx(), keys, &self.state, comparing, &mut self.palette, out);
+        }
+        out.extend(wanted.into_iter().map(Command::from));
+    }
+
+    /// Draws the timeline.
+    pub fn timeline_ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        beside: Option<Beside<'_>>,
+        out: &mut Vec<ViewCommand>,
+    ) {
         let searching = !self.state.search.is_empty() || self.state.spotlight.is_some();
         let lit = self.search.memo().latest().filter(|_| searching).map(|found| found.by_id.as_slice());
         let known = Known {
@@ -190,27 +244,41 @@ impl Workspace {
             efficiency: self.efficiency.as_deref(),
             wheel_zooms: settings.wheel_zooms,
             keys: Some(keys),
+            beside,
         };
-        CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
-            if self.trace.tree.nodes().is_empty() {
-                welcome::nothing_inside_ui(ui, &self.trace);
-            } else {
-                self.timeline.ui(ui, &self.trace, &self.state, &known, &mut wanted);
-            }
-        });
-        if self.state.shows(Panel::Notes) {
-            notes::notes_ui(ui.ctx(), &self.trace, &self.state, &mut wanted);
+        if self.trace.tree.nodes().is_empty() {
+            welcome::nothing_inside_ui(ui, &self.trace);
+        } else {
+            self.timeline.ui(ui, &self.trace, &self.state, &known, out);
         }
-        if self.state.shows(Panel::Help) {
-            help::help_ui(ui.ctx(), keys, settings, out);
-        }
-        if self.state.shows(Panel::Palette) {
-            palette::palette_ui(ui.ctx(), keys, &self.state, &mut self.palette, out);
-        }
-        out.extend(wanted.into_iter().map(Command::from));
     }
 
-    fn dock_ui(&mut self, ui: &mut Ui, out: &mut Vec<Command>) {
+    /// The time below the pointer.
+    pub fn hovered(&self) -> Option<Timestamp> {
+        self.timeline.hovered()
+    }
+
+    /// The times that were drawn last.
+    pub fn shown_time(&self) -> Viewport {
+        self.timeline.shown().unwrap_or(self.state.place.time)
+    }
+
+    /// Name of the selected slice.
+    pub fn selected_name(&self) -> Option<String> {
+        self.state.place.selection.map(|slice| self.trace.model.slice(slice).name().to_owned())
+    }
+
+    /// There is no trace to compare with any more.
+    pub fn alone(&mut self) {
+        if self.state.tab == COMPARE {
+            TABS[0].id.clone_into(&mut self.state.tab);
+        }
+        if self.state.color_by == ColorBy::Change {
+            self.state.color_by = ColorBy::default();
+        }
+    }
+
+    fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<Command>) {
         let sight = Sight { trace: &self.trace, state: &self.state, reports: &self.reports };
         let room = ui.available_width();
         // Two panels, so that each keeps the width that the user gave it.
@@ -219,7 +287,7 @@ impl Workspace {
         } else {
             EguiPanel::right("reports").default_size(440.0).size_range(300.0..=900.0)
         };
-        panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, out));
+        panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, comparison, out));
     }
 }
 

@@ -167,7 +167,7 @@ impl Frame<'_> {
         let keys = match self.state.color_by {
             ColorBy::Name => &self.trace.by_name,
             ColorBy::Module => &self.trace.by_module,
-            ColorBy::Category | ColorBy::Efficiency => &self.trace.by_category,
+            ColorBy::Category | ColorBy::Efficiency | ColorBy::Change => &self.trace.by_category,
         };
         let Some(&key) = keys.get(drawn.label.index()) else { return };
         let color = self.palette.slice(key);

@@ -9,6 +9,7 @@ pub mod histogram;
 mod history;
 pub mod layout;
 pub mod optree;
+pub mod pair;
 pub mod palette;
 pub mod search;
 pub mod state;

@@ -44,6 +44,13 @@ impl ColorKey {
         Self((OpGroup::ALL.len() + NAME_COLORS + step as usize) as u8)
     }
 
+    /// The colour of a time that is `ratio` of what it was: orange for twice as long and
+    /// more, blue for half and less, paler between.
+    pub fn of_change(ratio: f64) -> Self {
+        let doublings = if ratio > 0.0 { ratio.log2().clamp(-1.0, 1.0) } else { -1.0 };
+        Self::of_share(50.0 - 50.0 * doublings)
+    }
+
     /// The colour of what has none of the meaning that is shown.
     pub fn neutral() -> Self {
         Self::of_group(OpGroup::Control)

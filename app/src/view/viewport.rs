@@ -81,6 +81,12 @@ impl Viewport {
         self.moved_ps(fraction * self.span)
     }
 
+    /// The same span so much later.
+    #[must_use]
+    pub fn shifted(&self, by: Picos) -> Self {
+        Self { base: self.base + by, ..*self }
+    }
+
     /// The same time stays at `anchor` (a fraction of the width) while the
     /// visible span shrinks by `factor`.
     #[must_use]

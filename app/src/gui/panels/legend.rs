@@ -1,5 +1,6 @@
 //! What colours mean, at the bottom.
 
+use analysis::OpGroup;
 use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 
 use crate::gui::theme::Theme;
@@ -8,7 +9,7 @@ use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
 /// The kinds of work that occur in the trace, and the choices of how it is drawn.
-pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     ui.horizontal_centered(|ui| {
         match state.color_by {
@@ -21,6 +22,16 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, out: &mut Ve
                 }
                 ui.label(RichText::new("of the roofline; gray: not known").small());
             }
+            ColorBy::Change if comparing => {
+                for (ratio, title) in
+                    [(0.5, "half the time or less"), (0.8, "−20 %"), (1.25, "+25 %"), (2.0, "twice or more")]
+                {
+                    swatch_ui(ui, theme.slice(ColorKey::of_change(ratio)).fill, title);
+                }
+                swatch_ui(ui, theme.group(OpGroup::Other), "~ noise");
+                ui.label(RichText::new("hatched: the other run lacks the op").small());
+            }
+            ColorBy::Change => drop(ui.weak("Only one profile is open: compare it with another to see changes.")),
             ColorBy::Category if trace.groups.is_empty() => {
                 ui.weak("No device ops here: colours tell names apart.");
             }
@@ -32,7 +43,8 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, out: &mut Ve
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            for (by, label) in ColorBy::ALL.into_iter().rev() {
+            let choices = ColorBy::ALL.into_iter().filter(|(by, _)| comparing || *by != ColorBy::Change);
+            for (by, label) in choices.rev() {
                 if ui.selectable_label(state.color_by == by, RichText::new(label).small()).clicked() {
                     out.push(ViewCommand::Color(by));
                 }

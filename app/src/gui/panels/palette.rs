@@ -14,7 +14,14 @@ pub struct Typed {
 }
 
 /// A box to type into and what fits.
-pub fn palette_ui(ctx: &Context, keys: &Keys, state: &ViewState, typed: &mut Typed, out: &mut Vec<Command>) {
+pub fn palette_ui(
+    ctx: &Context,
+    keys: &Keys,
+    state: &ViewState,
+    comparing: bool,
+    typed: &mut Typed,
+    out: &mut Vec<Command>,
+) {
     let mut done = false;
     let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
     window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).fixed_size([460.0, 360.0]).show(ctx, |ui| {
@@ -26,7 +33,8 @@ pub fn palette_ui(ctx: &Context, keys: &Keys, state: &ViewState, typed: &mut Typ
         }
         let words: Vec<String> = typed.text.to_lowercase().split_whitespace().map(str::to_owned).collect();
         let fits = |title: &str| words.iter().all(|word| title.to_lowercase().contains(word));
-        let found: Vec<_> = keys::palette(keys, state).into_iter().filter(|(title, ..)| fits(title)).collect();
+        let found: Vec<_> =
+            keys::palette(keys, state, comparing).into_iter().filter(|(title, ..)| fits(title)).collect();
         let (enter, escape, down, up) = ui.input(|i| {
             let pressed = |key| i.key_pressed(key);
             (pressed(Key::Enter), pressed(Key::Escape), pressed(Key::ArrowDown), pressed(Key::ArrowUp))

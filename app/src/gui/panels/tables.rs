@@ -68,28 +68,41 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    head_ui(ui, table, sorted, out);
-    if table.rows.is_empty() {
-        ui.weak("Nothing to list.");
-    }
     let steps = sight.reports.get::<Steps>().ok().flatten();
     let own = sight.state.place.selection.map(|slice| sight.trace.model.slice(slice).name());
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
     };
-    let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
-    let height = (ui.available_height() - notes_room).max(120.0);
-    if let Some(row) = table_ui(ui, table, sorted, height, &is_marked)
+    if let Some(row) = one_table_ui(ui, table, sorted, &is_marked, out)
         && let Some(target) = table.rows.get(row).and_then(|row| Target::of_row(sight.trace, steps, table, row))
     {
         view.extend(target.commands(&sight.trace.model));
     }
+}
+
+/// A table with its filter, its notes and the ways to take it elsewhere; returns the
+/// row that was clicked.
+pub fn one_table_ui(
+    ui: &mut Ui,
+    table: &Table,
+    sorted: &mut Sorted,
+    is_marked: &dyn Fn(&[Cell]) -> bool,
+    out: &mut Vec<Command>,
+) -> Option<usize> {
+    head_ui(ui, table, sorted, out);
+    if table.rows.is_empty() {
+        ui.weak("Nothing to list.");
+    }
+    let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
+    let height = (ui.available_height() - notes_room).max(120.0);
+    let clicked = table_ui(ui, table, sorted, height, is_marked);
     let notes = table.notes.iter().map(String::as_str).chain(table.mark());
     let notes: Vec<&str> = notes.collect();
     if !notes.is_empty() {
         let text = notes.join("  ·  ");
         ui.add(egui::Label::new(RichText::new(&text).small().weak()).truncate()).on_hover_text(notes.join("\n"));
     }
+    clicked
 }
 
 fn chooser_ui(ui: &mut Ui, sight: Sight<'_>, id: &'static str, open: &mut (&'static str, usize)) {

@@ -24,6 +24,9 @@ pub fn toolbar_ui(
                 out.push(Command::OpenDialog);
             }
             recent_ui(ui, settings, out);
+            if state.is_some() {
+                compare_ui(ui, settings, out);
+            }
             if let Some(state) = state {
                 view_ui(ui, state, out);
                 keep_ui(ui, sessions, out);
@@ -52,6 +55,26 @@ pub fn toolbar_ui(
         });
         ui.add_space(2.0);
     });
+}
+
+/// A second file beside the open one.
+fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
+    let menu = ui.menu_button("Compare with…", |ui| {
+        if ui.button("Choose a file…").clicked() {
+            out.push(Command::CompareDialog);
+            ui.close();
+        }
+        if !settings.recent.is_empty() {
+            ui.separator();
+        }
+        for path in &settings.recent {
+            if ui.button(path.display().to_string()).clicked() {
+                out.push(Command::Compare(path.clone()));
+                ui.close();
+            }
+        }
+    });
+    menu.response.on_hover_text("Open a second profile beside this one");
 }
 
 fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {

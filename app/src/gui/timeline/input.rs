@@ -42,6 +42,8 @@ pub struct Touch<'a> {
     pub wheel_zooms: bool,
     /// Which keys do what.
     pub keys: &'a Keys,
+    /// Whether held keys are for this timeline.
+    pub hears_keys: bool,
 }
 
 /// What the hands are doing.
@@ -146,7 +148,7 @@ impl Hands {
 
     fn keys(&mut self, ui: &Ui, touch: &Touch<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
         let Touch { rect, scroll, .. } = *touch;
-        if ui.ctx().egui_wants_keyboard_input() || !ui.input(|i| i.focused) {
+        if ui.ctx().egui_wants_keyboard_input() || !touch.hears_keys || !ui.input(|i| i.focused) {
             self.held.clear();
             return;
         }

@@ -166,13 +166,13 @@ fn menu_ui(ui: &mut Ui, node: &Node, row: &Row, state: &ViewState, out: &mut Vec
     }
 }
 
-/// The field that narrows the list of tracks.
-pub fn filter_id() -> egui::Id {
-    egui::Id::unique("filter tracks")
+/// The field that narrows the list of tracks; of two timelines the one of that name.
+pub fn filter_id(name: Option<&'static str>) -> egui::Id {
+    egui::Id::unique(("filter tracks", name))
 }
 
 /// A field that narrows the list of tracks.
-pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'static str>, out: &mut Vec<ViewCommand>) {
     let theme = Theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
     let inner = rect.shrink2(vec2(6.0, 5.0));
@@ -181,8 +181,10 @@ pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, out: &mut Vec<ViewC
     let hidden = state.leaves_out() || !state.track_filter.is_empty();
     let room = if hidden { inner.width() - 64.0 } else { inner.width() };
     let mut text = state.track_filter.clone();
-    let field =
-        egui::TextEdit::singleline(&mut text).id(filter_id()).hint_text("Filter tracks").desired_width(room.max(40.0));
+    let field = egui::TextEdit::singleline(&mut text)
+        .id(filter_id(name))
+        .hint_text("Filter tracks")
+        .desired_width(room.max(40.0));
     let response = ui.add(field);
     response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter tracks"));
     if response.changed() {

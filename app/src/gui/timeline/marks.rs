@@ -1,7 +1,7 @@
 //! What lies over and under the tracks: steps, the marked area, notes, the ends of
 //! the trace.
 
-use egui::{Align2, Painter, Rect, Shape, Stroke, pos2, vec2};
+use egui::{Align2, Painter, Rect, Shape, Stroke, Ui, pos2, vec2};
 use trace_model::{TimeRange, Timestamp};
 
 use super::paint::elided;
@@ -11,6 +11,7 @@ use crate::view::layout::DrawList;
 use crate::view::state::ViewState;
 use crate::view::trace::OpenTrace;
 use crate::view::tree::Item;
+use crate::view::viewport::Viewport;
 
 /// A band narrower than this is not shaded: it would only be noise.
 const MIN_BAND: f32 = 6.0;
@@ -100,6 +101,14 @@ pub fn mark(
     let at = pos2(middle - galley.size().x / 2.0, canvas.top() + 6.0);
     painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);
     painter.galley(at, galley, theme.text_strong);
+}
+
+/// Where the pointer is in the other of two timelines.
+pub fn cursor(ui: &Ui, canvas: Rect, at: Timestamp, time: Viewport, theme: &Theme) {
+    let x = canvas.left() + (time.fraction(at) * f64::from(canvas.width())) as f32;
+    if canvas.x_range().contains(x) {
+        ui.painter_at(canvas).vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
+    }
 }
 
 /// Flags on the ruler, and what they say.

@@ -48,6 +48,8 @@ pub struct Timeline {
     tiles: Tiles,
     glide: motion::Glide,
     hands: input::Hands,
+    hovered: Option<Timestamp>,
+    shown: Option<Viewport>,
 }
 
 /// What analyses and searches know about the trace that is drawn.
@@ -63,6 +65,23 @@ pub struct Known<'a> {
     pub wheel_zooms: bool,
     /// Which keys do what; the usual where `None`.
     pub keys: Option<&'a Keys>,
+    /// What else is known where another trace is open beside it.
+    pub beside: Option<Beside<'a>>,
+}
+
+/// What a timeline shows of the trace that it is compared with.
+#[derive(Clone, Copy)]
+pub struct Beside<'a> {
+    /// Which of the two this is: `A` or `B`.
+    pub name: &'static str,
+    /// By label: the other trace lacks the op.
+    pub only: &'a [bool],
+    /// Colours of labels by how their op changed.
+    pub colors: Option<&'a [ColorKey]>,
+    /// Where the pointer is in the other timeline, as a time of this one.
+    pub cursor: Option<Timestamp>,
+    /// Whether held keys move this timeline.
+    pub hears_keys: bool,
 }
 
 impl Timeline {
@@ -87,6 +106,7 @@ impl Timeline {
         if moving {
             ui.ctx().request_repaint();
         }
+        self.shown = Some(time);
         let window = Window {
             time,
             rows: &rows,
@@ -105,23 +125,38 @@ impl Timeline {
         }
 
         let keys = match (state.color_by, known.efficiency) {
-            (ColorBy::Name, _) => &trace.by_name,
-            (ColorBy::Module, _) => &trace.by_module,
+            (ColorBy::Name, _) => &*trace.by_name,
+            (ColorBy::Module, _) => &*trace.by_module,
             (ColorBy::Efficiency, Some(keys)) => keys,
+            (ColorBy::Change, _) => known.beside.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
             (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
         };
-        let colors = Colors { theme, keys, isolate: state.isolate && known.lit.is_some() };
+        let hatched = known.beside.map_or(&[][..], |beside| beside.only);
+        let colors = Colors { theme, keys, hatched, isolate: state.isolate && known.lit.is_some() };
         let steps = if state.draws(Layer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
         self.paint_canvas(ui, trace, state, time, &areas, &colors, steps);
+        if let Some(cursor) = known.beside.and_then(|beside| beside.cursor) {
+            marks::cursor(ui, areas.canvas, cursor, time, theme);
+        }
         self.canvas_input(ui, trace, state, &window, &areas, known, out);
         labels::names_ui(ui, areas.names, &self.list, scroll, trace, state, out);
         labels::splitter_ui(ui, areas.names, state, out);
         if state.draws(Layer::Minimap) {
             minimap::minimap_ui(ui, areas.minimap, trace, state, out);
-            labels::filter_ui(ui, areas.filter, state, out);
+            labels::filter_ui(ui, areas.filter, state, known.beside.map(|beside| beside.name), out);
         }
         scroll_bar_ui(ui, areas.scroll_bar, scroll, content, theme, out);
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
+    }
+
+    /// The time below the pointer.
+    pub fn hovered(&self) -> Option<Timestamp> {
+        self.hovered
+    }
+
+    /// The times that were drawn last, which lag behind a jump.
+    pub fn shown(&self) -> Option<Viewport> {
+        self.shown
     }
 
     /// What is drawn, for pictures of it.
@@ -189,7 +224,8 @@ impl Timeline {
     ) {
         let id = ui.scope_id().with("canvas");
         let response = ui.interact(areas.canvas, id, Sense::click_and_drag());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Timeline"));
+        let name = known.beside.map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.name));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
         let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
         let touch = input::Touch {
@@ -202,13 +238,16 @@ impl Timeline {
             trace,
             wheel_zooms: known.wheel_zooms,
             keys: known.keys.unwrap_or(&USUAL_KEYS),
+            hears_keys: known.beside.is_none_or(|beside| beside.hears_keys),
         };
+        let share_of = |at: Pos2| f64::from((at.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
+        let pointer = response.hover_pos().or_else(|| ruler.hover_pos());
+        self.hovered = pointer.map(|at| window.time.time_at(share_of(at)));
         self.hands.read(ui, &touch, state, out);
         self.pin_by_key(ui, trace, state, areas, out);
 
         if let Some(at) = ruler.hover_pos()
-            && let share = f64::from((at.x - areas.canvas.left()) / areas.canvas.width())
-            && let Some(band) = marks::band_at(known.steps, window.time.time_at(share))
+            && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(at)))
         {
             tooltip::step_ui(ui, band);
         }
@@ -281,6 +320,11 @@ impl Timeline {
             }
         }
     }
+}
+
+/// Where the tracks of a timeline in `rect` lie, from left to right.
+pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
+    Areas::of(rect, label_width, false).canvas.x_range()
 }
 
 /// How much is in view, and what the ruler's texts are relative to.

@@ -19,6 +19,8 @@ pub struct Colors<'a> {
     pub theme: &'static Theme,
     /// By label.
     pub keys: &'a [ColorKey],
+    /// By label: to be hatched.
+    pub hatched: &'a [bool],
     /// Whether what is not lit is left out rather than dim.
     pub isolate: bool,
 }
@@ -60,11 +62,13 @@ pub fn canvas(painter: &Painter, canvas: Rect, list: &DrawList, model: &TraceMod
 fn part(painter: &Painter, origin: Pos2, part: &Part, is_dim: bool, model: &TraceModel, colors: &Colors<'_>) {
     if !(is_dim && colors.isolate) {
         painter.add(Shape::mesh(boxes_mesh(origin, &part.boxes, is_dim, colors)));
+        hatches(painter, origin, &part.boxes, is_dim, colors);
         texts(painter, origin, &part.boxes, is_dim, model, colors);
     }
     counters(painter, origin, part, colors.theme);
     if is_dim {
         painter.add(Shape::mesh(boxes_mesh(origin, &part.lit, false, colors)));
+        hatches(painter, origin, &part.lit, false, colors);
         texts(painter, origin, &part.lit, false, model, colors);
     }
 }
@@ -89,6 +93,36 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &Colors<'_
         }
     }
     mesh
+}
+
+/// Slanted lines over what is to be hatched, as one mesh.
+fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &Colors<'_>) {
+    const PITCH: f32 = 7.0;
+    const THICK: f32 = 2.0;
+    if colors.hatched.is_empty() || is_dim {
+        return;
+    }
+    let is_hatched = |drawn: &&SliceBox| colors.hatched.get(drawn.label.index()).is_some_and(|&only| only);
+    let mut mesh = Mesh::default();
+    for drawn in boxes.iter().filter(is_hatched).filter(|drawn| drawn.count == 1) {
+        let (left, right) = (origin.x + drawn.left, origin.x + drawn.right - 1.0);
+        let bottom = origin.y + drawn.top + LANE;
+        let color = colors.of(drawn, false).text.gamma_multiply(0.35);
+        let mut start = left - LANE;
+        while start < right {
+            let first = mesh.vertices.len() as u32;
+            for start in [start, start + THICK] {
+                // From the bottom to the top right, cut at the sides of the box.
+                for along in [(left - start).clamp(0.0, LANE), (right - start).clamp(0.0, LANE)] {
+                    mesh.colored_vertex(pos2((start + along).clamp(left, right), bottom - along), color);
+                }
+            }
+            mesh.add_triangle(first, first + 1, first + 2);
+            mesh.add_triangle(first + 1, first + 2, first + 3);
+            start += PITCH;
+        }
+    }
+    painter.add(Shape::mesh(mesh));
 }
 
 fn texts(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, model: &TraceModel, colors: &Colors<'_>) {

@@ -7,6 +7,7 @@ use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
 
 use super::ViewState;
 use crate::view::tree::Item;
+use crate::view::viewport::Viewport;
 
 /// What colours of slices mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,15 +21,18 @@ pub enum ColorBy {
     Module,
     /// How near the op comes to what the hardware could do.
     Efficiency,
+    /// How the op's time differs from that of the trace it is compared with.
+    Change,
 }
 
 impl ColorBy {
     /// All, with a word for each.
-    pub const ALL: [(Self, &'static str); 4] = [
+    pub const ALL: [(Self, &'static str); 5] = [
         (Self::Category, "kind of work"),
         (Self::Name, "name"),
         (Self::Module, "program"),
         (Self::Efficiency, "roofline"),
+        (Self::Change, "change"),
     ];
 }
 
@@ -135,6 +139,13 @@ pub enum ViewCommand {
     EndGesture,
     /// Show exactly this.
     Show(TimeRange),
+    /// Show this part, because the view of a linked trace moved there.
+    Look {
+        /// What to show.
+        time: Viewport,
+        /// Whether that view is being moved by hand.
+        in_gesture: bool,
+    },
     /// Show this with its surroundings.
     ShowAround(TimeRange),
     /// Show the whole trace.
@@ -150,6 +161,8 @@ pub enum ViewCommand {
     Select(SliceId),
     /// Select a slice and show it.
     GoTo(SliceId),
+    /// Select a slice and scroll to its row; the visible time stays.
+    Reveal(SliceId),
     /// Select a neighbour of the selected slice.
     Step(Neighbour),
     /// Select what the arrows of the selected slice lead to (or come from).

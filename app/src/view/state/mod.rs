@@ -182,12 +182,25 @@ impl ViewState {
         .unwrap_or(0)
     }
 
-    /// The only way to change anything.
+    /// Takes over what belongs to the window rather than to the trace.
+    pub fn share_window(&mut self, other: &Self) {
+        self.panels.clone_from(&other.panels);
+        self.tab.clone_from(&other.tab);
+        self.layers.clone_from(&other.layers);
+        (self.wide_reports, self.mouse, self.color_by) = (other.wide_reports, other.mouse, other.color_by);
+        self.label_width = other.label_width;
+    }
+
+    /// Changes anything else.
     pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
         use ViewCommand as C;
         match command {
-            C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) => self.history.gesture(self.place),
-            C::Show(_) | C::ShowAround(_) | C::Fit | C::Focus | C::GoTo(_) => self.history.jump(self.place),
+            C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
+                self.history.gesture(self.place);
+            }
+            C::Show(_) | C::ShowAround(_) | C::Look { .. } | C::Fit | C::Focus | C::GoTo(_) => {
+                self.history.jump(self.place);
+            }
             C::EndGesture => self.history.end_gesture(),
             _ => {}
         }
@@ -204,6 +217,7 @@ impl ViewState {
             C::Pan(share) => self.place.time = self.place.time.panned(*share).clamped(extent),
             C::Zoom { factor, anchor } => self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent),
             C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
+            C::Look { time, .. } => self.place.time = *time,
             C::ShowAround(range) => {
                 self.place.time = Viewport::of(*range).zoomed(1.0 / FOCUS_SPAN, 0.5).clamped(extent);
             }
@@ -222,6 +236,11 @@ impl ViewState {
                 self.select(*slice);
                 self.reveal = Some(*slice);
                 self.place.time = focused(model, *slice, FOCUS_SPAN).clamped(extent);
+            }
+            C::Reveal(slice) => {
+                self.select(*slice);
+                self.reveal = Some(*slice);
+                self.place.mark = None;
             }
             C::Step(neighbour) => self.step(*neighbour, model),
             C::FollowFlow(forth) => self.follow_flow(*forth, model),

@@ -1,0 +1,96 @@
+//! What was found, and how the two timelines are linked.
+
+use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, RichText, Role, Ui, WidgetInfo};
+use trace_model::Picos;
+
+use super::{Pair, PairCommand, second_later};
+use crate::gui::Command;
+use crate::gui::jobs::Memo;
+use crate::gui::theme::Theme;
+use crate::gui::workspace::Workspace;
+use crate::render::comparison::capitalised;
+use crate::view::pair::{Lock, Side};
+
+/// The bar below the toolbar.
+pub fn bar_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>) {
+    EguiPanel::top("pair").show(ui, |ui| {
+        ui.add_space(2.0);
+        ui.horizontal(|ui| {
+            locks_ui(ui, pair, first, out);
+            ui.separator();
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                ends_ui(ui, out);
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, pair));
+            });
+        });
+        ui.add_space(2.0);
+    });
+}
+
+fn locks_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>) {
+    ui.spacing_mut().item_spacing.x = 3.0;
+    ui.label(RichText::new("Locked by").small().weak());
+    let has_steps = !pair.alignment().is_empty();
+    for (lock, title, about) in Lock::ALL {
+        let is_on = pair.link.lock == lock;
+        let enabled = lock != Lock::Step || has_steps;
+        let button = ui.add_enabled(enabled, Button::selectable(is_on, title));
+        button.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}")));
+        let button = button.on_disabled_hover_text("No steps of the two correspond");
+        if button.on_hover_text(format!("{about} (Shift+C: lock, unlock)")).clicked() {
+            out.push(PairCommand::Lock(lock).into());
+        }
+    }
+    if pair.link.lock == Lock::Offset {
+        let zero = second_later(first, &pair.second);
+        let mut ps = (pair.link.offset - zero).ps() as f64;
+        let speed = first.state.place.time.span_ps() / 1000.0;
+        let field = DragValue::new(&mut ps)
+            .speed(speed)
+            .custom_formatter(|ps, _| Picos::from_ps(ps as i64).to_string())
+            .custom_parser(|text| text.parse::<Picos>().ok().map(|time| time.ps() as f64));
+        let response = ui.add(field);
+        response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, "Offset of B"));
+        if response.on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms").changed() {
+            out.push(PairCommand::Offset(Picos::from_ps(ps as i64)).into());
+        }
+    }
+}
+
+fn ends_ui(ui: &mut Ui, out: &mut Vec<Command>) {
+    ui.menu_button("Close", |ui| {
+        for side in Side::BOTH {
+            let label = format!("Close {}, go on with {}", side.other().name(), side.name());
+            if ui.button(label).clicked() {
+                out.push(PairCommand::Keep(side).into());
+                ui.close();
+            }
+        }
+    });
+    if ui.button("Swap A and B").on_hover_text("What is compared with what (X)").clicked() {
+        out.push(PairCommand::Swap.into());
+    }
+}
+
+fn statement_ui(ui: &mut Ui, pair: &Pair) {
+    let theme = Theme::current(ui);
+    match pair.compared() {
+        Memo::Ready(compared) => {
+            let text = capitalised(&compared.comparison.statement);
+            let strong = RichText::new(&text).color(theme.text_strong);
+            let text = compared.why_not.as_ref().map_or(text.clone(), |why| format!("{text}\n{}", capitalised(why)));
+            if let Some(why) = &compared.why_not {
+                ui.label(RichText::new(capitalised(why)).color(theme.warning));
+            }
+            ui.add(egui::Label::new(strong).truncate()).on_hover_text(text);
+        }
+        Memo::Failed { error, .. } => {
+            let text = format!("The two cannot be compared: {error}. The timelines move freely.");
+            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate()).on_hover_text(&text);
+        }
+        _ => {
+            ui.spinner();
+            ui.weak("Comparing: the reports of both are computed …");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Between the two timelines: by how much each step changed, and headings that say
+//! which timeline is which.
+
+use analysis::compare::Finding;
+use egui::{
+    Align2, Color32, CursorIcon, FontId, Painter, Rangef, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
+use trace_model::Picos;
+
+use super::{Command, PairCommand};
+use crate::gui::jobs::Memo;
+use crate::gui::theme::{Theme, readable_on, small_font};
+use crate::gui::timeline::{canvas_x, paint::elided};
+use crate::gui::workspace::Workspace;
+use crate::render::comparison::capitalised;
+use crate::view::pair::{Alignment, Compared, Delta, Side, Tone, change_text, deltas, tone_of};
+
+/// Height of the lane.
+const LANE: f32 = 34.0;
+/// Height of a heading.
+const HEAD: f32 = 22.0;
+
+/// Where everything lies.
+pub struct Areas {
+    /// Headings of A and B.
+    pub heads: [Rect; 2],
+    /// Timelines of A and B.
+    pub timelines: [Rect; 2],
+    /// Between them.
+    lane: Rect,
+    /// All of it.
+    whole: Rect,
+}
+
+impl Areas {
+    /// Of a rectangle of which A takes the share `split`.
+    pub fn of(rect: Rect, split: f32) -> Self {
+        let room = (rect.height() - LANE - 2.0 * HEAD).max(0.0);
+        let at = |y: f32, height: f32| Rect::from_x_y_ranges(rect.x_range(), y..=y + height);
+        let upper = room * split;
+        let lane = at(rect.top() + HEAD + upper, LANE);
+        let second = at(lane.bottom(), HEAD);
+        Self {
+            heads: [at(rect.top(), HEAD), second],
+            timelines: [at(rect.top() + HEAD, upper), second.with_min_y(second.bottom()).with_max_y(rect.bottom())],
+            lane,
+            whole: rect,
+        }
+    }
+}
+
+/// Which of the two a timeline is; a click makes keys and panels be about it.
+pub fn head_ui(
+    ui: &Ui,
+    rect: Rect,
+    own: &Workspace,
+    side: Side,
+    has_focus: bool,
+    compared: Option<&Compared>,
+    out: &mut Vec<Command>,
+) {
+    let theme = Theme::current(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, theme.heading);
+    let badge = Rect::from_min_size(rect.min + vec2(8.0, 3.0), vec2(18.0, HEAD - 6.0));
+    let fill = if has_focus { theme.accent } else { theme.edge };
+    painter.rect_filled(badge, 3.0, fill);
+    let font = FontId::proportional(12.5);
+    painter.text(badge.center(), Align2::CENTER_CENTER, side.name(), font.clone(), readable_on(fill));
+    let color = if has_focus { theme.text_strong } else { theme.text };
+    let name = own.trace.name();
+    let at = pos2(badge.right() + 8.0, rect.center().y);
+    let used = elided(&painter, at, Align2::LEFT_CENTER, &name, rect.width() * 0.6, &font, color);
+    if let Some(compared) = compared {
+        let steps = match side {
+            Side::A => &compared.comparison.base,
+            Side::B => &compared.comparison.cand,
+        };
+        let text = match steps.steps {
+            0 => "no steady steps".to_owned(),
+            1 => format!("1 steady step of {}", Picos::from_ps(steps.middle_ps as i64)),
+            n => format!("{n} steady steps of {}", Picos::from_ps(steps.middle_ps as i64)),
+        };
+        let at = at + vec2(used.x + 14.0, 0.0);
+        elided(
+            &painter,
+            at,
+            Align2::LEFT_CENTER,
+            &text,
+            (rect.right() - at.x).max(0.0),
+            &small_font(),
+            theme.text_weak,
+        );
+    }
+    let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, format!("{}: {name}", side.name())));
+    let hint = format!("{}\nKeys and panels are about this one after a click (C)", own.trace.path.display());
+    if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
+        out.push(PairCommand::Focus(side).into());
+    }
+}
+
+/// The lane: a click on a step shows it in both timelines, dragging moves the lane.
+pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compared>, out: &mut Vec<Command>) {
+    let theme = Theme::current(ui);
+    let rect = areas.lane;
+    let x = canvas_x(rect, sides[0].state.label_width);
+    ui.painter_at(rect).rect_filled(rect, 0.0, theme.labels);
+    let names = ui.painter_at(rect.with_max_x(x.min));
+    let canvas = Rect::from_x_y_ranges(x, rect.y_range());
+    let painter = ui.painter_at(canvas);
+    let response = ui.interact(rect, ui.scope_id().with("deltas"), Sense::click_and_drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Changes of steps"));
+    if response.dragged()
+        && let Some(pointer) = response.interact_pointer_pos()
+    {
+        let room = areas.whole.height() - LANE - 2.0 * HEAD;
+        let above = pointer.y - areas.whole.top() - HEAD - LANE / 2.0;
+        out.push(PairCommand::Split(above / room.max(1.0)).into());
+    }
+    if response.hovered() {
+        ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
+    }
+    let Some(compared) = memo.latest() else {
+        let text = if memo.is_running() { "Comparing …" } else { "The two cannot be compared." };
+        painter.text(canvas.center(), Align2::CENTER_CENTER, text, small_font(), theme.text_weak);
+        return;
+    };
+    names_ui(&names, rect.with_max_x(x.min), compared, theme);
+    if compared.alignment.is_empty() {
+        let why = compared.why_not.as_deref().unwrap_or("no steps of the two correspond");
+        painter.text(canvas.center(), Align2::CENTER_CENTER, capitalised(why), small_font(), theme.text_weak);
+        return;
+    }
+    let views = sides.map(Workspace::shown_time);
+    let found = deltas(&compared.alignment, [&views[0], &views[1]], canvas.width());
+    for delta in &found {
+        let tone = tone_of(delta.change_ps, Some(&compared.comparison));
+        delta_ui(&painter, canvas, delta, tone, theme);
+    }
+    selection_ui(&painter, canvas, sides, theme);
+    let pointed = response.hover_pos().and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
+    if let Some(delta) = pointed {
+        ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
+        if response.clicked() {
+            out.push(PairCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
+        }
+        response.on_hover_text(about(&compared.alignment, delta, tone_of(delta.change_ps, Some(&compared.comparison))));
+    }
+}
+
+/// The change of all steps, beside the lane.
+fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
+    let font = small_font();
+    let x = rect.left() + 10.0;
+    let room = rect.width() - 16.0;
+    let line = |y: f32, text: &str, color| {
+        elided(painter, pos2(x, y), Align2::LEFT_CENTER, text, room, &font, color);
+    };
+    line(rect.center().y - 7.5, "Step: B less A, median", theme.text_weak);
+    let steps = compared.comparison.steps.iter().find(|row| row.id == "step.time_ps");
+    let Some((steps, change)) = steps.and_then(|steps| Some((&steps.change, steps.change.change?))) else {
+        return line(rect.center().y + 7.5, "not known on both sides", theme.text_weak);
+    };
+    let mark = match steps.finding {
+        Finding::Noise => "~ ",
+        Finding::Changed => "",
+        _ => "? ",
+    };
+    let text = format!("{mark}{}", change_text(change, steps.change_percent));
+    line(rect.center().y + 7.5, &text, theme.text_strong);
+}
+
+fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Tone, theme: &Theme) {
+    let color = theme.slice(tone.color());
+    let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
+    let x = |x: f32| canvas.left() + x;
+    let gap = if delta.top.1 - delta.top.0 > 6.0 { 0.5 } else { 0.0 };
+    let corners = vec![
+        pos2(x(delta.top.0) + gap, top),
+        pos2(x(delta.top.1) - gap, top),
+        pos2(x(delta.bottom.1) - gap, bottom),
+        pos2(x(delta.bottom.0) + gap, bottom),
+    ];
+    painter.add(Shape::convex_polygon(corners, color.fill, Stroke::NONE));
+    let inside = |(left, right): (f32, f32)| Rangef::new(x(left).max(canvas.left()), x(right).min(canvas.right()));
+    let (above, below) = (inside(delta.top), inside(delta.bottom));
+    // Texts stand where both ends are in sight.
+    let (left, right) = (above.min.max(below.min), above.max.min(below.max));
+    let mark = if tone == Tone::Noise { 0.0 } else { 12.0 };
+    let room = right - left - 10.0 - mark;
+    let font = small_font();
+    let full = change_text(delta.change_ps as f64, delta.percent);
+    let full = if tone == Tone::Noise { format!("~ {full}") } else { full };
+    let short = delta.percent.map(|percent| format!("{percent:+.1} %")).unwrap_or_default();
+    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), color.text).size().x;
+    let Some(text) = [full, short].into_iter().find(|text| !text.is_empty() && width(text) <= room) else {
+        return;
+    };
+    let middle = pos2(f32::midpoint(left, right) + mark / 2.0, canvas.center().y);
+    let written = painter.text(middle, Align2::CENTER_CENTER, text, font.clone(), color.text);
+    if tone != Tone::Noise {
+        sign_mark(painter, pos2(written.left() - 8.0, middle.y), tone == Tone::Slower, color.text);
+    }
+}
+
+/// A triangle that points up for more, down for less.
+fn sign_mark(painter: &Painter, center: egui::Pos2, up: bool, color: Color32) {
+    let r = if up { -4.0 } else { 4.0 };
+    let points = vec![center + vec2(-4.0, -r * 0.7), center + vec2(4.0, -r * 0.7), center + vec2(0.0, r * 0.7)];
+    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+}
+
+/// From the selected slice above to the one below.
+fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: &Theme) {
+    let x_of = |own: &Workspace| {
+        let range = own.trace.model.slice(own.state.place.selection?).range();
+        let view = own.shown_time();
+        let middle = f64::midpoint(view.fraction(range.start), view.fraction(range.end));
+        Some(canvas.left() + (middle.clamp(-5.0, 5.0) * f64::from(canvas.width())) as f32)
+    };
+    if let (Some(above), Some(below)) = (x_of(sides[0]), x_of(sides[1])) {
+        let ends = [pos2(above, canvas.top()), pos2(below, canvas.bottom())];
+        painter.line_segment(ends, Stroke::new(3.0, theme.canvas));
+        painter.line_segment(ends, Stroke::new(1.5, theme.selection));
+    }
+}
+
+fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
+    let share = ((at.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
+    let x = at.x - canvas.left();
+    let edge = |above: f32, below: f32| above + (below - above) * share;
+    canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
+}
+
+fn about(alignment: &Alignment, delta: &Delta, tone: Tone) -> String {
+    let (from, count) = delta.steps;
+    let steps = alignment.steps().get(from..from + count).unwrap_or_default();
+    let sum = |i: usize| Picos::from_ps(steps.iter().map(|step| step.times_ps[i]).fold(0, i64::saturating_add));
+    let change = change_text(delta.change_ps as f64, delta.percent);
+    let verdict = match tone {
+        Tone::Slower => "longer in B",
+        Tone::Faster => "shorter in B",
+        Tone::Noise => "not more than noise",
+    };
+    match steps {
+        [step] => format!(
+            "Step {} of A, {} of B\n{} in A, {} in B\n{change}, {verdict}\nClick to show it in both",
+            step.titles[0],
+            step.titles[1],
+            sum(0),
+            sum(1)
+        ),
+        _ => {
+            format!("{count} steps\n{} in A, {} in B\n{change}, {verdict}\nClick to show them in both", sum(0), sum(1))
+        }
+    }
+}

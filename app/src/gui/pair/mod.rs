@@ -1,0 +1,405 @@
+//! Two open traces: A above, B below, and the comparison of both.
+
+mod bar;
+mod lane;
+mod tab;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::Ui;
+use importers::Progress;
+use trace_model::{Picos, SliceId, Timestamp};
+
+use super::Command;
+use super::jobs::{Memo, Wake, Worker};
+use super::keys::Keys;
+use super::settings::Settings;
+use super::timeline::Beside;
+use super::workspace::{Companion, Workspace};
+use crate::view::pair::{Alignment, Compared, Link, Lock, Places, Side, change_text};
+use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::tabs::COMPARE;
+use crate::view::target::longest;
+use crate::view::viewport::Viewport;
+
+/// A wish about two linked traces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PairCommand {
+    /// Keys and panels are about this side.
+    Focus(Side),
+    /// Keys and panels are about the other side.
+    SwapFocus,
+    /// A becomes B.
+    Swap,
+    /// How the views are linked.
+    Lock(Lock),
+    /// Free, or as before.
+    ToggleLock,
+    /// B is so much later, counted from the beginnings of the traces.
+    Offset(Picos),
+    /// The timeline of A takes this share of the height.
+    Split(f32),
+    /// Show steps from this on, so many.
+    ShowSteps(usize, usize),
+    /// Show ops of these rows of the comparison on both sides, and light them up.
+    ShowOps(Vec<usize>),
+    /// Close the other side.
+    Keep(Side),
+}
+
+/// The second trace, and how it is linked to the first.
+pub struct Pair {
+    /// Below.
+    pub second: Workspace,
+    /// How.
+    pub link: Link,
+    /// What is found out about both.
+    compared: Worker<(), Compared>,
+    places: Places,
+    tables: tab::Tables,
+    /// Share of the height that A takes.
+    split: f32,
+    /// Where the pointer was in the last frame.
+    pointer: Option<(Side, Timestamp)>,
+}
+
+impl Pair {
+    /// Links `second` to `first`.
+    pub fn new(first: &mut Workspace, mut second: Workspace, wake: &Wake) -> Self {
+        first.apply(&ViewCommand::ShowTab(COMPARE.to_owned()));
+        second.state.share_window(&first.state);
+        Self {
+            places: Places::new(&first.trace.model, &second.trace.model),
+            second,
+            link: Link::default(),
+            compared: Worker::new("comparison", Arc::clone(wake)),
+            tables: tab::Tables::default(),
+            split: 0.5,
+            pointer: None,
+        }
+    }
+
+    /// What is found out about both, so far.
+    pub fn compared(&self) -> &Memo<Compared> {
+        self.compared.memo()
+    }
+
+    /// Takes in what has been computed.
+    pub fn poll_jobs(&mut self, first: &mut Workspace) {
+        self.second.poll_jobs();
+        if self.compared.poll() {
+            if self.link.lock == Lock::Step && self.alignment().is_empty() {
+                self.link.set(Lock::Free);
+            }
+            self.meet(first);
+        }
+    }
+
+    /// Asks for what is needed.
+    pub fn ask_jobs(&mut self, first: &Workspace) {
+        self.second.ask_jobs();
+        let (a, b) = (first.trace.clone(), self.second.trace.clone());
+        self.compared.ask((), move |progress| Compared::new(&a, &b, progress));
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.second.is_settled() && !self.compared.memo().is_running()
+    }
+
+    /// A becomes B. The comparison is made anew: changes turn round, and so do the
+    /// steps that they are parts of.
+    pub fn swap(&mut self, first: &mut Workspace, wake: &Wake) {
+        std::mem::swap(first, &mut self.second);
+        self.places = Places::new(&first.trace.model, &self.second.trace.model);
+        self.link.focus = self.link.focus.other();
+        self.link.leader = self.link.leader.other();
+        self.link.offset = -self.link.offset;
+        self.compared = Worker::new("comparison", Arc::clone(wake));
+        self.tables.forget();
+        self.split = 1.0 - self.split;
+    }
+
+    /// Changes how the two are linked.
+    pub fn link(&mut self, first: &mut Workspace, command: &PairCommand) {
+        match command {
+            PairCommand::Focus(side) => self.link.focus = *side,
+            PairCommand::SwapFocus => self.link.focus = self.link.focus.other(),
+            PairCommand::Lock(lock) => self.lock(first, *lock),
+            PairCommand::ToggleLock => {
+                self.link.toggle();
+                self.lock(first, self.link.lock);
+            }
+            PairCommand::Offset(offset) => {
+                self.link.set(Lock::Offset);
+                self.link.offset = second_later(first, &self.second) + *offset;
+                self.follow(first, Side::A, false);
+            }
+            PairCommand::Split(share) => self.split = share.clamp(0.15, 0.85),
+            PairCommand::ShowSteps(from, count) => self.show_steps(first, *from, *count),
+            PairCommand::ShowOps(rows) => self.show_ops(first, rows),
+            PairCommand::Swap | PairCommand::Keep(_) => {}
+        }
+    }
+
+    /// Locking keeps what stands side by side, unless steps say what belongs there.
+    fn lock(&mut self, first: &mut Workspace, lock: Lock) {
+        // Without steps, what stands side by side is all that there is to lock.
+        let lock = if lock == Lock::Step && self.alignment().is_empty() { Lock::Offset } else { lock };
+        if lock != Lock::Step {
+            let (a, b) = (first.state.place.time, self.second.state.place.time);
+            self.link.offset = b.time_at(0.0) - a.time_at(0.0);
+        }
+        self.link.set(lock);
+        self.follow(first, self.link.focus, false);
+    }
+
+    /// Changes what is seen of one side, and what is linked to it of the other.
+    pub fn apply(&mut self, first: &mut Workspace, side: Side, command: &ViewCommand) {
+        if *command == ViewCommand::EndGesture && self.link.lock != Lock::Free && side != self.link.leader {
+            // It only follows: the hand is on the other one.
+            return;
+        }
+        let own = self.of(first, side);
+        let before = own.state.place;
+        own.apply(command);
+        let (after, state) = (own.state.place, own.state.clone());
+        let picks = matches!(
+            command,
+            ViewCommand::Select(_) | ViewCommand::GoTo(_) | ViewCommand::Mark(..) | ViewCommand::Deselect
+        );
+        if picks {
+            self.link.focus = side;
+        }
+        let linked = self.link.lock != Lock::Free;
+        let other = self.of(first, side.other());
+        other.state.share_window(&state);
+        let scrolls = matches!(command, ViewCommand::ScrollTo(_));
+        if let Some(mirrored) = self.places.mirrored(side, command).filter(|_| linked || !scrolls) {
+            self.of(first, side.other()).apply(&mirrored);
+        }
+        if *command == ViewCommand::EndGesture && linked {
+            self.of(first, side.other()).apply(command);
+        }
+        if let ViewCommand::Mark(range, tracks) = command {
+            let other = self.link.counterpart(side, &after.time, *range, &self.alignment());
+            if let Some(range) = other {
+                let tracks = self.places.tracks(side, tracks);
+                self.of(first, side.other()).apply(&ViewCommand::Mark(range, tracks));
+            }
+        }
+        let mut met = false;
+        if after.selection != before.selection
+            && let Some(slice) = after.selection
+        {
+            met = self.select_partner(first, side, slice);
+        }
+        if after.time != before.time || met {
+            self.follow(first, side, state.in_gesture());
+        }
+    }
+
+    /// Selects what corresponds to a slice; true where the views are to meet there.
+    fn select_partner(&mut self, first: &mut Workspace, side: Side, slice: SliceId) -> bool {
+        let Some(compared) = self.compared.memo().latest() else { return false };
+        let traces = [&first.trace, &self.second.trace];
+        let partner = compared.partners.partner(side, slice, traces, &compared.alignment, &self.places);
+        let starts = |own: SliceId, other: SliceId| {
+            let own = traces[side.index()].model.slice(own).start();
+            (own, traces[side.other().index()].model.slice(other).start())
+        };
+        let starts = partner.map(|partner| starts(slice, partner));
+        let other = self.of(first, side.other());
+        let Some(partner) = partner else {
+            other.state.place.selection = None;
+            return false;
+        };
+        other.apply(&ViewCommand::Reveal(partner));
+        let Some((own, other)) = starts.filter(|_| self.link.lock == Lock::Op) else { return false };
+        self.link.offset = if side == Side::A { other - own } else { own - other };
+        true
+    }
+
+    /// Moves the other side to where it belongs beside `leader`.
+    fn follow(&mut self, first: &mut Workspace, leader: Side, in_gesture: bool) {
+        self.link.leader = leader;
+        let view = self.of(first, leader).state.place.time;
+        if let Some(shift) = self.link.shift(leader, &view, &self.alignment()) {
+            let look = ViewCommand::Look { time: view.shifted(shift), in_gesture };
+            let other = self.of(first, leader.other());
+            if other.state.place.time != view.shifted(shift) {
+                other.apply(&look);
+            }
+        }
+    }
+
+    /// Shows all steps that correspond, as soon as they are known, unless the user looks
+    /// at something already.
+    fn meet(&mut self, first: &mut Workspace) {
+        let whole = |own: &Workspace| own.state.place.time == Viewport::fit(own.trace.model.extent());
+        if whole(first) && whole(&self.second) {
+            self.show_steps(first, 0, self.alignment().steps().len());
+        } else {
+            self.follow(first, self.link.leader, false);
+        }
+    }
+
+    fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
+        let alignment = self.alignment();
+        let steps = alignment.steps().get(from..from + count).unwrap_or_default();
+        let (Some(begin), Some(end)) = (steps.first(), steps.last()) else { return };
+        // The longer of the two decides how much is in sight.
+        let long = |i: usize| end.ranges[i].end - begin.ranges[i].start;
+        let range = trace_model::TimeRange::at(begin.ranges[0].start, long(0).max(long(1)));
+        let view = Viewport::fit(range);
+        for (side, i) in [(Side::A, 0), (Side::B, 1)] {
+            let time = view.shifted(begin.ranges[i].start - begin.ranges[0].start);
+            self.of(first, side).apply(&ViewCommand::Look { time, in_gesture: false });
+        }
+    }
+
+    fn show_ops(&mut self, first: &mut Workspace, rows: &[usize]) {
+        let Some(compared) = self.compared.memo().latest() else { return };
+        let Some(op) = rows.first().and_then(|&row| compared.comparison.ops.get(row)) else { return };
+        let title = op.cand_name.as_ref().or(op.base_name.as_ref()).cloned().unwrap_or_default();
+        let labels = Side::BOTH.map(|side| {
+            rows.iter().flat_map(|&row| compared.partners.labels(row, side)).collect::<std::collections::BTreeSet<_>>()
+        });
+        // The side in focus leads, unless it lacks the op.
+        let lead = if labels[self.link.focus.index()].is_empty() { self.link.focus.other() } else { self.link.focus };
+        let steps = self.alignment();
+        for side in Side::BOTH {
+            let spotlight = Spotlight { title: title.clone(), labels: labels[side.index()].clone() };
+            self.of(first, side).apply(&ViewCommand::LightUp(Some(spotlight)));
+        }
+        let own = self.of(first, lead);
+        let model = Arc::clone(&own.trace.model);
+        // Rather in a step that has a counterpart: the longest of all may be a warm-up.
+        let in_steps = steps.steps().iter().find_map(|step| {
+            let range = step.ranges[lead.index()];
+            let lanes = model.all_lanes().iter();
+            let slices = lanes.flat_map(|lane| model.slices_in(lane, range));
+            let own =
+                slices.filter(|slice| slice.start() >= range.start && labels[lead.index()].contains(&slice.label_id()));
+            own.max_by_key(|slice| slice.measured_dur()).map(trace_model::SliceRef::id)
+        });
+        if let Some(slice) = in_steps.or_else(|| longest(&model, &labels[lead.index()])) {
+            self.apply(first, lead, &ViewCommand::GoTo(slice));
+        }
+    }
+
+    fn alignment(&self) -> Arc<Alignment> {
+        self.compared.memo().latest().map(|compared| Arc::clone(&compared.alignment)).unwrap_or_default()
+    }
+
+    fn of<'a>(&'a mut self, first: &'a mut Workspace, side: Side) -> &'a mut Workspace {
+        match side {
+            Side::A => first,
+            Side::B => &mut self.second,
+        }
+    }
+
+    /// What there is to say about the selected op, in a sentence.
+    fn about(&self, focused: &Workspace) -> Option<String> {
+        let compared = self.compared.memo().latest()?;
+        let slice = focused.trace.model.slice(focused.state.place.selection?);
+        let row = compared.partners.row(self.link.focus, slice.label_id())?;
+        let op = compared.comparison.ops.get(row)?;
+        let time = |estimate: Option<analysis::compare::Estimate>| {
+            estimate.map(|estimate| Picos::from_ps(estimate.median.round() as i64).to_string())
+        };
+        Some(match (&op.base_name, &op.cand_name) {
+            (Some(_), None) => "Only in A: B has no op that corresponds.".to_owned(),
+            (None, Some(_)) => "Only in B: A has no op that corresponds.".to_owned(),
+            _ => {
+                let (a, b) = (time(op.change.base)?, time(op.change.cand)?);
+                let change = change_text(op.change.change?, op.change.change_percent);
+                let how = op.how.map_or("", |how| how.title());
+                let verdict = match op.change.finding {
+                    analysis::compare::Finding::Noise => ", ~ not more than noise",
+                    analysis::compare::Finding::TooFew => ", too few steps to tell this from noise",
+                    _ => "",
+                };
+                format!("In a step {a} in A, {b} in B: {change}{verdict}; matched: {how}")
+            }
+        })
+    }
+
+    /// Draws everything below the toolbar.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        first: &mut Workspace,
+        settings: &Settings,
+        keys: &Keys,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<Command>,
+    ) {
+        bar::bar_ui(ui, self, first, out);
+        let focus = self.link.focus;
+        let focused = if focus == Side::A { &*first } else { &self.second };
+        let (about, selected) = (self.about(focused), focused.selected_name());
+        let Self { second, compared, tables, .. } = self;
+        let mut tab = |ui: &mut Ui, out: &mut Vec<Command>| {
+            tables.ui(ui, compared.memo(), selected.as_deref(), out);
+        };
+        let companion = Companion { tab: &mut tab, about };
+        let focused = if focus == Side::A { &mut *first } else { second };
+        focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
+        egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
+            self.timelines_ui(ui, first, settings, keys, out);
+        });
+    }
+
+    fn timelines_ui(
+        &mut self,
+        ui: &mut Ui,
+        first: &mut Workspace,
+        settings: &Settings,
+        keys: &Keys,
+        out: &mut Vec<Command>,
+    ) {
+        let areas = lane::Areas::of(ui.available_rect_before_wrap(), self.split);
+        let pointer = ui.input(|i| i.pointer.hover_pos());
+        let over =
+            pointer.and_then(|at| Side::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at)));
+        let compared = self.compared.memo().latest();
+        let alignment = compared.map(|compared| &*compared.alignment);
+        let mut hovered = None;
+        for side in Side::BOTH {
+            let own = if side == Side::A { &*first } else { &self.second };
+            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
+            let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
+                let range = trace_model::TimeRange::new(at, at);
+                let view = if on == Side::A { first.state.place.time } else { self.second.state.place.time };
+                let there = self.link.counterpart(on, &view, range, alignment.unwrap_or(&Alignment::default()));
+                there.map(|range| range.start)
+            });
+            let beside = Beside {
+                name: side.name(),
+                only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
+                colors: compared.map(|compared| &*compared.partners.colors[side.index()]),
+                cursor,
+                hears_keys: over.unwrap_or(self.link.focus) == side,
+            };
+            let own = if side == Side::A { &mut *first } else { &mut self.second };
+            let mut wanted: Vec<ViewCommand> = Vec::new();
+            let builder = egui::UiBuilder::new().max_rect(areas.timelines[side.index()]).id_salt(side.name());
+            ui.scope_builder(builder, |ui| own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted));
+            out.extend(wanted.into_iter().map(|command| Command::On(side, command)));
+            hovered = hovered.or(own.hovered().map(|at| (side, at)));
+        }
+        if hovered != self.pointer {
+            // The line in the timeline that was drawn first is one frame late.
+            self.pointer = hovered;
+            ui.ctx().request_repaint();
+        }
+        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), out);
+    }
+}
+
+/// From a time of A to the time as long after the beginning of B.
+fn second_later(first: &Workspace, second: &Workspace) -> Picos {
+    second.trace.model.extent().start - first.trace.model.extent().start
+}

@@ -1,0 +1,95 @@
+//! Steps of two traces that correspond, and the times in them.
+//!
+//! ```text
+//! A   |   0   |   1   |   2   |        a time in a step of A corresponds to the time
+//! B     |    0    |    1    |          so long after the begin of the step of B
+//! ```
+
+use std::collections::BTreeMap;
+
+use analysis::steps::{Step, StepsReport};
+use trace_model::{Picos, TimeRange, Timestamp};
+
+use super::Side;
+use crate::view::viewport::Viewport;
+
+/// Two steps that correspond; of A and of B.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlignedStep {
+    /// As recorded.
+    pub titles: [String; 2],
+    /// When.
+    pub ranges: [TimeRange; 2],
+    /// How long on the slowest core, by the clock of its ops.
+    pub times_ps: [i64; 2],
+}
+
+/// All of them, in the order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alignment {
+    steps: Vec<AlignedStep>,
+}
+
+impl Alignment {
+    /// Of steps by their numbers; one that a report does not have is left out.
+    pub fn new(numbers: &[(u32, u32)], a: &StepsReport, b: &StepsReport) -> Self {
+        let by_number = |report: &'_ StepsReport| -> BTreeMap<u32, usize> {
+            report.steps.iter().enumerate().map(|(at, step)| (step.number, at)).collect()
+        };
+        let (of_a, of_b) = (by_number(a), by_number(b));
+        let pair = |&(first, second): &(u32, u32)| {
+            let a: &Step = a.steps.get(*of_a.get(&first)?)?;
+            let b: &Step = b.steps.get(*of_b.get(&second)?)?;
+            Some(AlignedStep {
+                titles: [a.label.clone(), b.label.clone()],
+                ranges: [a.range()?, b.range()?],
+                times_ps: [a.time_ps, b.time_ps],
+            })
+        };
+        Self { steps: numbers.iter().filter_map(pair).collect() }
+    }
+
+    /// The pairs.
+    pub fn steps(&self) -> &[AlignedStep] {
+        &self.steps
+    }
+
+    /// Whether nothing corresponds.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The step that a time lies in or after; the first where it lies before all.
+    pub fn step_at(&self, side: Side, at: Timestamp) -> Option<&AlignedStep> {
+        let after = self.steps.partition_point(|step| step.ranges[side.index()].start <= at);
+        self.steps.get(after.saturating_sub(1))
+    }
+
+    /// The time of the other side that corresponds: as long after the begin of the
+    /// step, or its end where that step is shorter.
+    pub fn map(&self, side: Side, at: Timestamp) -> Option<Timestamp> {
+        let step = self.step_at(side, at)?;
+        let (own, other) = (step.ranges[side.index()], step.ranges[side.other().index()]);
+        Some(if at >= own.end { other.end + (at - own.end) } else { (other.start + (at - own.start)).min(other.end) })
+    }
+
+    /// What to add to times of `side` in a view of it, so that steps begin at the same
+    /// place: the first one that begins in the left half of the view, else the one
+    /// that fills its middle.
+    pub fn shift(&self, side: Side, view: &Viewport) -> Option<Picos> {
+        let own = |step: &AlignedStep| step.ranges[side.index()].start;
+        let (left, middle) = (view.time_at(0.0), view.time_at(0.5));
+        let first = self.steps.get(self.steps.partition_point(|step| own(step) < left));
+        let step = match first.filter(|step| own(step) <= middle) {
+            Some(step) => step,
+            None => self.step_at(side, middle)?,
+        };
+        Some(step.ranges[side.other().index()].start - own(step))
+    }
+
+    /// Of these pairs.
+    #[cfg(test)]
+    pub(super) fn of(steps: Vec<AlignedStep>) -> Self {
+        Self { steps }
+    }
+}

@@ -1,0 +1,122 @@
+//! By how much steps that correspond differ, as shapes between two timelines: each
+//! reaches from the step of A above to the step of B below.
+//!
+//! ```text
+//! A   |   0   |   1   |
+//!     |+2 ms   \+1 ms  \
+//! B   |    0    |   1    |
+//! ```
+
+use analysis::compare::{Comparison, Finding, signed};
+
+use super::{Alignment, Side};
+use crate::view::palette::ColorKey;
+use crate::view::viewport::Viewport;
+
+/// Steps narrower than this share a shape.
+const NARROWEST: f64 = 5.0;
+
+/// What a change is, and so its colour and sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// B takes longer.
+    Slower,
+    /// B takes less.
+    Faster,
+    /// Not more than noise.
+    Noise,
+}
+
+impl Tone {
+    /// Its colour; that of noise has no hue.
+    pub fn color(self) -> ColorKey {
+        match self {
+            Self::Slower => ColorKey::of_change(2.0),
+            Self::Faster => ColorKey::of_change(0.5),
+            Self::Noise => ColorKey::of_group(analysis::OpGroup::Idle),
+        }
+    }
+}
+
+/// One step, or several too narrow to tell apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delta {
+    /// Left and right end above.
+    pub top: (f32, f32),
+    /// Left and right end below.
+    pub bottom: (f32, f32),
+    /// Index of the first step, and how many.
+    pub steps: (usize, usize),
+    /// Time of B less time of A, on their slowest cores.
+    pub change_ps: i64,
+    /// The same of the time of A.
+    pub percent: Option<f64>,
+}
+
+/// `+1.2 ms (+3.4 %)`.
+pub fn change_text(change_ps: f64, percent: Option<f64>) -> String {
+    match percent {
+        Some(percent) => format!("{} ({percent:+.1} %)", signed(change_ps)),
+        None => signed(change_ps),
+    }
+}
+
+/// What can be said of the change of a step: noise where the steps as a whole show no
+/// more, or where equal runs differ by as much.
+pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> Tone {
+    let steps = comparison.and_then(|comparison| comparison.steps.iter().find(|row| row.id == "step.time_ps"));
+    let is_noise = steps.is_some_and(|steps| {
+        steps.change.finding == Finding::Noise
+            || steps.change.noise.is_some_and(|noise| change_ps.unsigned_abs() as f64 <= noise)
+    });
+    match change_ps {
+        _ if is_noise => Tone::Noise,
+        1.. => Tone::Slower,
+        0 => Tone::Noise,
+        _ => Tone::Faster,
+    }
+}
+
+/// The shapes in sight of views of A and B that are `width` points wide.
+pub fn deltas(alignment: &Alignment, views: [&Viewport; 2], width: f32) -> Vec<Delta> {
+    let steps = alignment.steps();
+    let width = f64::from(width);
+    let visible = Side::BOTH.map(|side| {
+        let (range, i) = (views[side.index()].range(), side.index());
+        let first = steps.partition_point(|step| step.ranges[i].end <= range.start);
+        (first, steps.partition_point(|step| step.ranges[i].start < range.end))
+    });
+    let (first, end) = (visible[0].0.min(visible[1].0), visible[0].1.max(visible[1].1));
+    let mut out: Vec<Delta> = Vec::new();
+    let mut open: Option<(usize, usize)> = None;
+    for at in first..end.min(steps.len()) {
+        let from = open.map_or(at, |(from, _)| from);
+        open = Some((from, at + 1 - from));
+        let delta = delta(alignment, views, width, from, at + 1 - from);
+        let wide = |(left, right): (f32, f32)| f64::from(right - left) >= NARROWEST;
+        if wide(delta.top) || wide(delta.bottom) {
+            out.push(delta);
+            open = None;
+        }
+    }
+    out.extend(open.map(|(from, count)| delta(alignment, views, width, from, count)));
+    out
+}
+
+fn delta(alignment: &Alignment, views: [&Viewport; 2], width: f64, from: usize, count: usize) -> Delta {
+    let steps = &alignment.steps()[from..from + count];
+    let ends = |side: Side| {
+        let (i, view) = (side.index(), views[side.index()]);
+        // Far outside is as good as just outside, and keeps slopes true enough.
+        let x = |at| (view.fraction(at) * width).clamp(-4.0 * width, 5.0 * width) as f32;
+        match (steps.first(), steps.last()) {
+            (Some(first), Some(last)) => (x(first.ranges[i].start), x(last.ranges[i].end)),
+            _ => (0.0, 0.0),
+        }
+    };
+    let sum = |side: Side| steps.iter().map(|step| step.times_ps[side.index()]).fold(0_i64, i64::saturating_add);
+    let (a, b) = (sum(Side::A), sum(Side::B));
+    let change_ps = b.saturating_sub(a);
+    let percent = (a > 0).then(|| 100.0 * change_ps as f64 / a as f64);
+    Delta { top: ends(Side::A), bottom: ends(Side::B), steps: (from, count), change_ps, percent }
+}

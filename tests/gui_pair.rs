@@ -1,0 +1,281 @@
+//! Two profiles side by side.
+
+use systole::view::pair::{Lock, Side};
+use systole::view::state::ColorBy;
+
+use super::*;
+
+/// Ten steps of a program. In the second run, `fusion.2` takes twice as long, and a
+/// copy has become a reduction.
+fn run(is_second: bool) -> String {
+    let (ops, program) = if is_second { ("PPPPQQQQE.", 8) } else { ("PPPPQQD.", 7) };
+    let mut rows = [String::new(), String::new(), String::new()];
+    for step in 0..10 {
+        rows[0].push_str(&step.to_string().repeat(ops.len()));
+        rows[1].push_str(&"M".repeat(ops.len() - 1));
+        rows[1].push('.');
+        rows[2].push_str(ops);
+    }
+    let [steps, modules, ops] = rows;
+    format!(
+        "@column 1us
+        steps: {steps}
+        modules: {modules}
+        ops: {ops}
+        M = jit_step({program})
+        P = fusion.1 [convolution fusion]
+        Q = fusion.2 [loop fusion]
+        D = copy.3 [copy]
+        E = reduce.9 [reduce]"
+    )
+}
+
+fn loader() -> Loader {
+    Arc::new(|path, _progress| {
+        let picture = match path.to_str() {
+            Some("a") => run(false),
+            Some("b") => run(true),
+            Some("bare") => "@column 1us\nhost python: PPPP.PPP\n".to_owned(),
+            _ => return Err(format!("not a profile that this program reads: {}", path.display())),
+        };
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(&picture), Options::default())))
+    })
+}
+
+fn compared(first: &str, second: &str) -> Harness<'static, App> {
+    let mut window = Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(|cc| {
+        let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        app
+    });
+    open(&mut window, first);
+    want(&mut window, Command::Compare(PathBuf::from(second)));
+    settle(&mut window);
+    window
+}
+
+fn lock(window: &Harness<'_, App>) -> Lock {
+    window.state().link().expect("two are open").lock
+}
+
+/// Names of the selected slices of A and B.
+fn both_selected(window: &Harness<'_, App>) -> [Option<String>; 2] {
+    Side::BOTH.map(|side| {
+        let slice = window.state().state_of(side)?.place.selection?;
+        Some(window.state().trace_of(side)?.model.slice(slice).name().to_owned())
+    })
+}
+
+fn views(window: &Harness<'_, App>) -> [systole::view::viewport::Viewport; 2] {
+    Side::BOTH.map(|side| window.state().state_of(side).expect("two are open").place.time)
+}
+
+/// The n-th execution of an op.
+fn execution(window: &Harness<'_, App>, side: Side, name: &str, n: usize) -> trace_model::SliceId {
+    let model = &window.state().trace_of(side).expect("it is open").model;
+    let id = model.all_slices().filter(|slice| slice.name() == name).nth(n).map(trace_model::SliceRef::id);
+    id.unwrap_or_else(|| panic!("no {name} number {n}"))
+}
+
+#[test]
+fn two_runs_stand_one_above_the_other_locked_by_steps() {
+    let mut window = compared("a", "b");
+    for label in ["Timeline A", "Timeline B", "A: a", "B: b", "Changes of steps", "Compare"] {
+        window.get_by_label(label);
+    }
+    assert!(window.get_all_by_label_contains("Steps are slower: +2.000 µs").count() >= 1);
+    assert_eq!(lock(&window), Lock::Step);
+    let [a, b] = views(&window);
+    assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "both have one scale");
+
+    // Around the sixth step: 5 × 8 µs after the beginning of A, 5 × 10 µs after that of B.
+    let range = |start: i64| {
+        let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
+        trace_model::TimeRange::new(at(start), at(start + 6))
+    };
+    want(&mut window, Command::On(Side::A, ViewCommand::Show(range(39))));
+    let [a, b] = views(&window);
+    assert_eq!((b.time_at(0.0) - a.time_at(0.0)).ps(), 10_000_000);
+    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.1)));
+    let [a_after, b_after] = views(&window);
+    assert!(a_after.start_after(a.start()) > 0.0 && b_after.start_after(b.start()) > 0.0, "A follows B");
+    want(&mut window, Command::On(Side::A, ViewCommand::Mark(range(41), std::collections::BTreeSet::new())));
+    let mark = window.state().state_of(Side::B).unwrap().place.mark.expect("the mark is linked");
+    assert_eq!(mark.start.ps(), 51_000_000);
+    press(&mut window, Modifiers::NONE, Key::Backspace);
+    assert_eq!(views(&window)[0], Side::BOTH.map(|_| a)[0], "undo takes A back");
+}
+
+#[test]
+fn shift_c_frees_the_timelines_and_locks_them_again() {
+    let mut window = compared("a", "b");
+    press(&mut window, Modifiers::SHIFT, Key::C);
+    assert_eq!(lock(&window), Lock::Free);
+    let before = views(&window);
+    want(&mut window, Command::On(Side::A, ViewCommand::Zoom { factor: 2.0, anchor: 0.5 }));
+    assert_ne!(views(&window)[0], before[0]);
+    assert_eq!(views(&window)[1], before[1], "B stays");
+    press(&mut window, Modifiers::SHIFT, Key::C);
+    assert_eq!(lock(&window), Lock::Step);
+    let [a, b] = views(&window);
+    assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "B has caught up");
+    window.get_by_label("Lock: Offset").click();
+    window.run_steps(3);
+    assert_eq!(lock(&window), Lock::Offset);
+    window.get_by_label("Offset of B");
+}
+
+#[test]
+fn an_op_leads_to_the_op_that_it_was_matched_with() {
+    let mut window = compared("a", "b");
+    let slice = execution(&window, Side::A, "fusion.2", 4);
+    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
+    let partner = window.state().state_of(Side::B).unwrap().place.selection;
+    assert_eq!(partner, Some(execution(&window, Side::B, "fusion.2", 4)), "the one of the same step");
+    assert!(window.get_all_by_label_contains("2.000 µs in A, 4.000 µs in B: +2.000 µs (+100.0 %)").count() >= 1);
+
+    window.get_by_label("Lock: Ops").click();
+    window.run_steps(3);
+    let slice = execution(&window, Side::B, "fusion.2", 7);
+    want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
+    let x = Side::BOTH.map(|side| {
+        let state = window.state().state_of(side).unwrap();
+        let start = window.state().trace_of(side).unwrap().model.slice(state.place.selection.unwrap()).start();
+        state.place.time.fraction(start)
+    });
+    assert!((x[0] - x[1]).abs() < 1e-6, "it stands above it: {x:?}");
+    assert_eq!(window.state().link().unwrap().focus, Side::B);
+
+    let lone = execution(&window, Side::B, "reduce.9", 3);
+    want(&mut window, Command::On(Side::B, ViewCommand::Select(lone)));
+    assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "A has no such op");
+    window.get_by_label("Only in B: A has no op that corresponds.");
+}
+
+#[test]
+fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
+    let mut window = compared("a", "b");
+    window.get_by_label_contains("Ops that changed").click();
+    window.run_steps(3);
+    window.get_by_label("Row fusion.2").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
+    for side in Side::BOTH {
+        let lit = window.state().state_of(side).unwrap().spotlight.as_ref();
+        assert_eq!(lit.map(|lit| lit.title.as_str()), Some("fusion.2"), "{side:?}");
+    }
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert_eq!(both_selected(&window), [None, None]);
+    window.get_by_label("Row reduce.9").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "the side that has it leads");
+}
+
+#[test]
+fn a_step_between_the_timelines_is_shown_in_both() {
+    let mut window = compared("a", "b");
+    let lane = window.get_by_label("Changes of steps").rect();
+    let canvas = window.get_by_label("Timeline A").rect();
+    // Both views show all steps: the middle of A's is that of the fifth or sixth.
+    click_at(&mut window, Pos2::new(canvas.left() + canvas.width() * 0.3, lane.center().y));
+    let [a, b] = views(&window);
+    assert!(a.span_ps() < 12e6 && b.span_ps() < 12e6, "one step is in view: {}", a.span_ps());
+}
+
+#[test]
+fn x_swaps_the_runs_and_c_the_focus() {
+    let mut window = compared("a", "b");
+    assert_eq!(window.state().trace().unwrap().name(), "a");
+    press(&mut window, Modifiers::NONE, Key::C);
+    assert_eq!(window.state().trace().unwrap().name(), "b", "keys and panels are about B now");
+    press(&mut window, Modifiers::NONE, Key::X);
+    settle(&mut window);
+    let names = Side::BOTH.map(|side| window.state().trace_of(side).unwrap().name());
+    assert_eq!(names, ["b", "a"]);
+    assert_eq!(window.state().trace().unwrap().name(), "b", "the focus stays on the run");
+    assert!(window.get_all_by_label_contains("Steps are faster").count() >= 1);
+}
+
+#[test]
+fn colours_by_change_are_offered_while_two_are_open() {
+    let mut window = compared("a", "b");
+    window.get_by_label("change").click();
+    window.run_steps(3);
+    assert_eq!(state(&window).color_by, ColorBy::Change);
+    window.get_by_label("twice or more");
+    window.get_by_label("Close").click();
+    window.run_steps(3);
+    window.get_by_label("Close A, go on with B").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert!(window.state().link().is_none());
+    assert_eq!(window.state().trace().unwrap().name(), "b");
+    assert_eq!((state(&window).color_by, state(&window).tab.as_str()), (ColorBy::Category, "overview"));
+    assert!(window.query_by_label("change").is_none() && window.query_by_label("Compare").is_none());
+    window.get_by_label("Timeline");
+}
+
+#[test]
+fn a_second_file_that_cannot_be_opened_leaves_the_first() {
+    let window = compared("a", "/tmp/notes.txt");
+    window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
+    assert!(window.state().link().is_none());
+    assert_eq!(window.state().trace().unwrap().name(), "a");
+}
+
+#[test]
+fn without_steps_the_timelines_are_free_and_say_why() {
+    for (first, second, who) in [("a", "bare", "B has no steps"), ("bare", "a", "A has no steps")] {
+        let mut window = compared(first, second);
+        assert_eq!(lock(&window), Lock::Free);
+        assert!(window.get_all_by_label_contains(who).count() >= 1);
+        // Nothing of this has anything to meet.
+        for command in
+            [ViewCommand::Fit, ViewCommand::MarkAll, ViewCommand::Step(systole::view::state::Neighbour::Next)]
+        {
+            want(&mut window, Command::View(command));
+        }
+        for key in [Key::C, Key::X] {
+            press(&mut window, Modifiers::NONE, key);
+            settle(&mut window);
+        }
+        press(&mut window, Modifiers::SHIFT, Key::C);
+        assert_eq!(lock(&window), Lock::Offset, "what stands side by side can be locked");
+    }
+}
+
+#[test]
+fn a_dropped_file_is_opened_or_compared() {
+    let mut window = compared("a", "/tmp/notes.txt");
+    want(&mut window, Command::Dropped(vec![PathBuf::from("b")]));
+    window.get_by_label("Open instead");
+    window.get_by_label("Compare with the open one").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert!(window.state().link().is_some());
+    assert!(window.query_by_label("Open instead").is_none());
+    want(&mut window, Command::Dropped(vec![PathBuf::from("a")]));
+    window.get_by_label("Open instead").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert!(window.state().link().is_none());
+}
+
+#[test]
+fn what_can_be_done_with_two_is_listed_while_there_are_two() {
+    let mut window = compared("a", "b");
+    for (two, shown) in [(true, true), (false, false)] {
+        if !two {
+            want(&mut window, systole::gui::PairCommand::Keep(Side::A));
+        }
+        press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+        window.event(Event::Text("swap".to_owned()));
+        window.run_steps(2);
+        assert_eq!(window.query_by_label("Compare: swap A and B").is_some(), shown);
+        press(&mut window, Modifiers::NONE, Key::Escape);
+        window.run_steps(2);
+    }
+}
