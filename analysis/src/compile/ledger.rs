@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{LabelId, ProgramId, SliceRef, TimeRange, Timestamp};
+use trace_model::{LabelId, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::annotations;
 use super::drafts::Draft;
@@ -95,6 +95,9 @@ pub struct Compilation {
     pub changed_in: Option<ChangeSource>,
     /// What differs from the program before.
     pub changes: Vec<Change>,
+    /// Where to look: the longest event of the compiler, else of any phase.
+    #[serde(skip)]
+    pub slice: Option<SliceId>,
 }
 
 /// What the compilations are seen against.
@@ -182,6 +185,7 @@ fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
         _ => None,
     };
     let threads = threads(around.cx, &draft.events);
+    let longest = draft.events.iter().max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
     Compilation {
         function: draft.function.clone(),
         module: around.module_of(draft),
@@ -204,6 +208,7 @@ fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
         ops_alike_percent: None,
         changed_in: None,
         changes: Vec::new(),
+        slice: longest.map(|event| event.slice.id()),
     }
 }
 

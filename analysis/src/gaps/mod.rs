@@ -18,7 +18,7 @@ mod table;
 mod tests;
 
 use serde::Serialize;
-use trace_model::GroupId;
+use trace_model::{GroupId, TimeRange, Timestamp};
 
 pub use activity::Cause;
 pub use inside::InsidePrograms;
@@ -132,6 +132,14 @@ pub struct Gap {
     pub before: Option<String>,
     /// What the host did meanwhile; adds up to the length.
     pub causes: Vec<CauseTime>,
+}
+
+impl Gap {
+    /// On the timeline as recorded.
+    pub fn range(&self) -> TimeRange {
+        let end = self.start_ps.saturating_add(self.length_ps);
+        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
+    }
 }
 
 /// Idle time within one step.

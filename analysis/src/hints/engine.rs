@@ -15,6 +15,8 @@ use crate::replay::Change;
 const WORTHWHILE_PERCENT: f64 = 0.5;
 /// Ops listed with a hint.
 const OPS_LISTED: usize = 20;
+/// Places listed with a hint.
+const SPOTS_LISTED: usize = 5;
 
 /// A finding with its price.
 struct Priced {
@@ -209,6 +211,6 @@ fn hint_of(
         action: Page(rule.page).action(facts.framework),
         ops: ops.collect(),
         overlaps_with,
-        focus: finding.focus,
+        spots: finding.spots.into_iter().take(SPOTS_LISTED).collect(),
     }
 }

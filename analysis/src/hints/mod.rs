@@ -36,7 +36,7 @@ pub use facts::{Facts, Selection, StepTime};
 pub use options::{HintOptions, Suppression, glob};
 pub use page::{Page, SECTIONS};
 pub use report::{CannotTell, Hint, HintOp, HintsReport, SavingBy, Severity, Suppressed};
-pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Threshold};
+pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Spot, Threshold};
 pub use rules::rules;
 
 /// The analysis `hints`.

@@ -1,9 +1,9 @@
 //! Hints as a report.
 
 use serde::Serialize;
-use trace_model::{OpId, Picos, SliceId};
+use trace_model::{OpId, Picos};
 
-use super::{Confidence, Evidence};
+use super::{Confidence, Evidence, Spot};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// How much a hint matters, by what it could save.
@@ -72,9 +72,9 @@ pub struct Hint {
     pub ops: Vec<HintOp>,
     /// Other hints that are about the same time: their savings do not add up.
     pub overlaps_with: Vec<&'static str>,
-    /// Slices to look at.
-    #[serde(skip)]
-    pub focus: Vec<SliceId>,
+    /// Where on the timeline to look, most important first; at the ops where empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spots: Vec<Spot>,
 }
 
 /// How a saving was found.

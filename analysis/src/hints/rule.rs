@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{OpId, Picos, SliceId};
+use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::Facts;
 use crate::replay::Change;
@@ -88,8 +88,8 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// The ops concerned, most important first.
     pub ops: Vec<OpId>,
-    /// Slices to look at, most important first; those of `ops` where empty.
-    pub focus: Vec<SliceId>,
+    /// Where on the timeline to look, most important first; at `ops` where empty.
+    pub spots: Vec<Spot>,
     /// It is about time in which the device is idle.
     pub is_idle_time: bool,
     /// What a cure could save.
@@ -111,6 +111,39 @@ pub enum Saving {
     /// Nothing that can be said in time, and why.
     #[default]
     Unknown,
+}
+
+/// A place on the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Spot {
+    /// What is there.
+    pub name: String,
+    /// Begin on the timeline.
+    pub start_ps: i64,
+    /// From begin to end.
+    pub length_ps: i64,
+    /// The slice, where it is one.
+    #[serde(skip)]
+    pub slice: Option<SliceId>,
+}
+
+impl Spot {
+    /// A span that is no slice.
+    pub fn span(name: impl Into<String>, range: TimeRange) -> Self {
+        Self { name: name.into(), start_ps: range.start.ps(), length_ps: range.dur().ps(), slice: None }
+    }
+
+    /// From begin to end.
+    pub fn range(&self) -> TimeRange {
+        let end = self.start_ps.saturating_add(self.length_ps);
+        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
+    }
+}
+
+impl From<SliceRef<'_>> for Spot {
+    fn from(slice: SliceRef<'_>) -> Self {
+        Self { slice: Some(slice.id()), ..Self::span(slice.name(), slice.range()) }
+    }
 }
 
 /// One number that a rule compared.

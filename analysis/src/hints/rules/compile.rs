@@ -6,7 +6,7 @@ use trace_model::Picos;
 
 use crate::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
 use crate::gaps::Gaps;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
 use crate::{AnalysisError, stats};
@@ -124,6 +124,11 @@ fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilati
     list
 }
 
+/// Where to look.
+fn spots(facts: &Facts<'_>, list: &[&Compilation]) -> Vec<Spot> {
+    list.iter().filter_map(|own| own.slice).map(|slice| facts.cx.model.slice(slice).into()).collect()
+}
+
 /// Where they happened, the longest first: `steps 14, 9 and 5`.
 fn places(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
@@ -207,6 +212,7 @@ pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
             ),
         ],
         is_idle_time: true,
+        spots: spots(facts, &late),
         saving: saving(facts, &late, late.len() == report.list.len())?,
         ..Finding::default()
     }))
@@ -242,6 +248,7 @@ fn again(facts: &Facts<'_>) -> Outcome {
             Evidence::time("they take", time as f64, "capture, on the host"),
         ],
         is_idle_time: true,
+        spots: spots(facts, &list),
         saving: saving(facts, &list, list.len() == report.list.len())?,
         ..Finding::default()
     }))
@@ -261,6 +268,7 @@ fn cold_cache(facts: &Facts<'_>) -> Outcome {
         statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),
         evidence: vec![Evidence { threshold: Some(limit), ..evidence }],
         is_idle_time: true,
+        spots: spots(facts, &longest(report.list.iter())),
         // The next start saves it, this loop does not.
         saving: Saving::Unknown,
         ..Finding::default()

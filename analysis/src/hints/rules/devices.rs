@@ -3,7 +3,7 @@
 use trace_model::Picos;
 
 use crate::balance::{Balance, DeviceLoad};
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::report::{Provenance, Unit};
 use crate::{AnalysisError, stats};
 
@@ -144,10 +144,24 @@ fn imbalance(facts: &Facts<'_>) -> Outcome {
             )
             .by(Provenance::Derived),
         ],
+        spots: spots(facts, balance.steps.iter().filter_map(|step| Some((step.step?, step.imbalance_percent)))),
         saving: Saving::PerStep(Picos::from_ps(saving as i64)),
         ..Finding::default()
     }))
 }
+
+/// Steps with the largest of some number first.
+fn spots(facts: &Facts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<Spot> {
+    let mut ranked: Vec<(u32, f64)> = steps.filter_map(|(step, number)| Some((step, number?))).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let Some(report) = facts.steps() else { return Vec::new() };
+    let range = |number| report.steps.iter().find(|step| step.number == number)?.range();
+    let spot = |(number, _)| Some(Spot::span(format!("step {number}"), range(number)?));
+    ranked.into_iter().take(LOOKED_AT).filter_map(spot).collect()
+}
+
+/// Steps that evidence points at.
+const LOOKED_AT: usize = 3;
 
 fn straggler(facts: &Facts<'_>) -> Outcome {
     const LEAST_HOSTS: usize = 3;
@@ -236,7 +250,8 @@ fn jitter(facts: &Facts<'_>) -> Outcome {
     // Steps of another kind are no jitter, nor are those that compile (K36).
     let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
     let of_class = steps.counted().filter(|step| Some(step.class) == class && step.compile_ps * 2 <= step.time_ps);
-    let times: Vec<f64> = of_class.map(|step| step.time_ps as f64).collect();
+    let of_class: Vec<_> = of_class.collect();
+    let times: Vec<f64> = of_class.iter().map(|step| step.time_ps as f64).collect();
     let Some(time) = stats::Stats::of(&times) else { return Ok(None) };
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
@@ -261,6 +276,7 @@ fn jitter(facts: &Facts<'_>) -> Outcome {
             Evidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
             Evidence::time(what, best, "steps of one kind"),
         ],
+        spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
         saving: Saving::PerStep(Picos::from_ps((time.mean - best) as i64)),
         ..Finding::default()
     }))

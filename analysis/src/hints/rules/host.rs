@@ -3,8 +3,8 @@
 use trace_model::Picos;
 
 use crate::dcn::Dcn;
-use crate::gaps::{Cause, DeviceGaps, Gaps, GapsReport};
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::input::Input;
 use crate::ops::OpRow;
 use crate::replay::Change;
@@ -141,6 +141,7 @@ fn idle(facts: &Facts<'_>) -> Outcome {
         statement,
         evidence,
         is_idle_time: true,
+        spots: facts.report::<Gaps>().map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
         saving: Saving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
         ..Finding::default()
     }))
@@ -189,6 +190,21 @@ fn main_cause(report: &GapsReport) -> Option<String> {
     })
 }
 
+/// Gaps between programs of a device in which some causes take most of the time.
+fn gaps_with(device: &DeviceGaps, wanted: impl Fn(Cause) -> bool) -> Vec<Spot> {
+    let is_mostly = |gap: &&Gap| {
+        let wanted: i64 = gap.causes.iter().filter(|part| wanted(part.cause)).map(|part| part.time_ps).sum();
+        gap.place == Place::Between && 2 * wanted > gap.length_ps
+    };
+    device.gaps.iter().filter(is_mostly).map(|gap| Spot::span("idle", gap.range())).collect()
+}
+
+/// Of the device that idles most between programs.
+fn longest_gaps(report: &GapsReport) -> Vec<Spot> {
+    let most = report.devices.iter().max_by_key(|device| device.between_ps());
+    most.map(|device| gaps_with(device, |_| true)).unwrap_or_default()
+}
+
 /// Idle time between programs with some causes, on the device that has most of it.
 struct Waiting<'r> {
     device: &'r DeviceGaps,
@@ -215,6 +231,11 @@ impl<'r> Waiting<'r> {
         if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
     }
 
+    /// The longest gaps of which it is the most.
+    fn gaps(&self, causes: &[Cause]) -> Vec<Spot> {
+        gaps_with(self.device, |cause| causes.contains(&cause))
+    }
+
     fn finding(&self, facts: &Facts<'_>, what: &str, causes: &[Cause], limit: f64) -> Outcome {
         let percent = self.percent();
         if percent < limit {
@@ -226,6 +247,7 @@ impl<'r> Waiting<'r> {
             statement: format!("{} {what} for {percent:.1} % of its window{}", self.device.core, self.events(causes)),
             evidence: vec![Evidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
             is_idle_time: true,
+            spots: self.gaps(causes),
             saving: Saving::PerStep(Picos::from_ps(self.time_ps / steps)),
             ..Finding::default()
         }))
@@ -262,7 +284,10 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else { return Ok(None) };
     let gaps = facts.steady::<Gaps>()?;
-    let events = Waiting::most(&gaps, &[Cause::Input]).map(|waiting| waiting.events(&[Cause::Input]));
+    let waiting = Waiting::most(&gaps, &[Cause::Input]);
+    let events = waiting.as_ref().map(|waiting| waiting.events(&[Cause::Input]));
+    // Ops that wait show themselves.
+    let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
     let infeed = facts.select(|row| row.category == "infeed")?;
     let time = device.gap_ps + device.infeed_ps.unwrap_or(0);
     let of = format!("{} from its first program to its last", device.name);
@@ -274,6 +299,7 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
         ),
         evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         ops: infeed.ops(),
+        spots: waiting.map(|waiting| waiting.gaps(&[Cause::Input])).unwrap_or_default(),
         is_idle_time: true,
         saving: Saving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
         ..Finding::default()

@@ -316,6 +316,8 @@ fn gaps_are_blamed_on_what_the_host_does() {
         let hint =
             found.hints.iter().find(|hint| hint.id == id).unwrap_or_else(|| panic!("{id} is silent about {event}"));
         assert!(hint.statement.contains(event), "{id}: {}", hint.statement);
+        let spot = hint.spots.first().map(|spot| (spot.start_ps, spot.length_ps));
+        assert_eq!(spot, Some((300_000_000, 100_000_000)), "{id} shows the first gap");
         // Idle time that has a name is not told a second time.
         assert_eq!(about_program(&found), [id]);
         assert!(!ids(&gaps('h', 1, event)).contains(&id), "{id} speaks of 2.5 % of the window");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, rule};
+use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
 use egui::{Color32, Frame, Margin, RichText, ScrollArea, Ui};
 use trace_model::{OpId, Picos};
 
@@ -79,7 +79,7 @@ fn card_ui(
         });
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
-            let can_show = !hint.ops.is_empty() || !hint.focus.is_empty();
+            let can_show = !hint.ops.is_empty() || !hint.spots.is_empty();
             let show = egui::Button::new("Show evidence");
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
@@ -242,7 +242,8 @@ fn spotlight(trace: &OpenTrace, hint: &Hint) -> Option<Spotlight> {
     let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
     let mut labels = trace.labels_of(&ops);
     if labels.is_empty() {
-        labels = hint.focus.iter().map(|&slice| trace.model.slice(slice).label_id()).collect();
+        let slices = hint.spots.iter().filter_map(|spot| spot.slice);
+        labels = slices.map(|slice| trace.model.slice(slice).label_id()).collect();
     }
     (!labels.is_empty()).then(|| Spotlight { title: format!("{} {}", hint.id, hint.title), labels })
 }
@@ -250,8 +251,12 @@ fn spotlight(trace: &OpenTrace, hint: &Hint) -> Option<Spotlight> {
 fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
     let lit = spotlight(trace, hint);
     let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
-    let slice = hint.focus.first().copied().or_else(|| longest(&trace.model, &first?));
-    slice.map(ViewCommand::GoTo).into_iter().chain(lit.map(|lit| ViewCommand::LightUp(Some(lit)))).collect()
+    let spot = hint.spots.first();
+    let slice = spot.map_or_else(|| longest(&trace.model, &first?), |spot| spot.slice);
+    let span = spot.filter(|spot| spot.slice.is_none()).map(Spot::range);
+    let mark = |range| [ViewCommand::Mark(range, BTreeSet::new()), ViewCommand::ShowAround(range)];
+    let go = slice.map(ViewCommand::GoTo).into_iter().chain(span.into_iter().flat_map(mark));
+    go.chain(lit.map(|lit| ViewCommand::LightUp(Some(lit)))).collect()
 }
 
 fn as_text(hint: &Hint) -> String {

@@ -32,6 +32,7 @@ fn a_loop_that_compiles_names_its_steps() {
     assert!(hint.statement.contains("f in step 9") && hint.statement.contains("once"), "{}", hint.statement);
     // Of twenty steps one is 11 ms longer.
     assert_eq!(hint.saving_ps, Some(550_000_000));
+    assert!(hint.spots.iter().any(|spot| spot.name == "backend_compile" && spot.slice.is_some()), "{:?}", hint.spots);
     assert!(!ids(&host_loop(10, "f")).contains(&"K36"));
     // Nothing was compiled: nothing to say, though one could have seen it.
     let quiet = report(&host_loop(0, "f"));
