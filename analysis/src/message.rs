@@ -57,7 +57,7 @@ impl Message {
         let text = op.hlo_text.and_then(|text| HloModule::from_text(cx.model.str(text)));
         let last = text.as_ref().and_then(|module| Some((module, module.instructions.last()?)));
         let by_text = last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
-        if let Some(found) = by_text.as_ref().filter(|found| found.bytes.is_some() && !found.participants_estimated) {
+        if let Some(found) = by_text.as_ref().filter(|found| found.bytes.is_some() && found.knows_who()) {
             return found.clone();
         }
         let whole = cx.instruction(id);
@@ -90,11 +90,16 @@ impl Message {
     /// What this one does not know from another, which is believed first where only it
     /// knows who takes part: sizes can follow from that.
     fn or(self, other: Self, kind: CollectiveKind) -> Self {
-        let prefer_other = self.participants_estimated && !other.participants_estimated;
+        let prefer_other = !self.knows_who() && other.knows_who();
         let (mut out, bytes) = if prefer_other { (other, self.bytes) } else { (self, other.bytes) };
         out.bytes = out.bytes.or(bytes);
         out.sent_bytes = out.bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
         out
+    }
+
+    /// Whether who takes part is recorded.
+    fn knows_who(&self) -> bool {
+        self.participants.is_some() && !self.participants_estimated
     }
 
     /// All devices captured; of one alone, nobody knows who the others are.
