@@ -40,6 +40,7 @@ pub mod message;
 pub mod ops;
 pub mod overlap;
 pub mod padding;
+mod parallel;
 pub mod peaks;
 pub mod replay;
 mod report;

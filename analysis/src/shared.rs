@@ -9,6 +9,7 @@ use trace_model::{TimeRange, TrackId};
 
 use crate::Context;
 use crate::category::OpClasses;
+use crate::gaps::Activity;
 use crate::hlo::HloCache;
 use crate::host_class::HostClasses;
 use crate::ops::TextCosts;
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     host_classes: OnceLock<HostClasses>,
     /// See [`crate::ops`].
     pub op_texts: OnceLock<Vec<TextCosts>>,
+    /// See [`crate::gaps`].
+    pub activity: OnceLock<Activity>,
     spans: Mutex<HashMap<TrackId, Spans>>,
 }
 

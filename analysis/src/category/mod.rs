@@ -14,11 +14,11 @@
 
 mod collective;
 
-use rayon::prelude::*;
 use serde::Serialize;
 use trace_model::{Op, OpId, TraceModel};
 
 use crate::hlo_text::HloText;
+use crate::parallel;
 
 pub use collective::CollectiveKind;
 
@@ -158,7 +158,8 @@ pub struct OpClasses {
 impl OpClasses {
     /// Classifies every op of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        let (classes, categories) = model.ops().par_iter().map(|op| classify(model, op)).unzip();
+        let (classes, categories) =
+            parallel::map(model.ops(), model.ops().len(), |op| classify(model, op)).into_iter().unzip();
         Self { classes, categories }
     }
 

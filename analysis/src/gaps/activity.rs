@@ -19,7 +19,7 @@
 //! the cause only while the driving thread does nothing itself.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashSet};
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
 use trace_model::{LabelId, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
@@ -95,6 +95,8 @@ enum Rank {
 }
 
 impl Rank {
+    const COUNT: usize = Cause::ALL.len() + 1;
+
     fn index(self) -> usize {
         match self {
             Self::Cause(Cause::Wait) => Cause::Wait.index() + 1,
@@ -112,12 +114,16 @@ impl Rank {
 
 /// A span in which a host did one thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Doing {
+pub(crate) struct Doing {
     pub range: TimeRange,
     pub cause: Cause,
     /// The event that says so.
     pub label: LabelId,
 }
+
+/// What the hosts did, each in time order without overlaps; instants at which
+/// nothing was recorded are left out.
+pub(crate) type Activity = BTreeMap<SourceId, Vec<Doing>>;
 
 /// What a thread does in a span.
 struct Part {
@@ -129,9 +135,14 @@ struct Part {
 /// Loads and look-ups shorter than this happen at every launch.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
-/// What the hosts did, each in time order without overlaps; instants at which
-/// nothing was recorded are left out.
-pub(super) fn activity(cx: &Context<'_>) -> BTreeMap<SourceId, Vec<Doing>> {
+impl<'a> Context<'a> {
+    /// What the hosts did, whatever the scope.
+    pub(super) fn activity(&self) -> &'a Activity {
+        self.reports.shared.activity.get_or_init(|| activity(self))
+    }
+}
+
+fn activity(cx: &Context<'_>) -> Activity {
     let model = cx.model;
     let threads = Threads::new(cx);
     let mut by_host: BTreeMap<SourceId, Vec<TrackId>> = BTreeMap::new();
@@ -146,7 +157,7 @@ pub(super) fn activity(cx: &Context<'_>) -> BTreeMap<SourceId, Vec<Doing>> {
             for (&track, is_driver) in tracks.iter().zip(drives) {
                 threads.parts(track, is_driver, &mut parts);
             }
-            (source, merge(parts))
+            (source, merge(&mut parts))
         })
         .collect()
 }
@@ -155,8 +166,8 @@ struct Threads<'a> {
     model: &'a TraceModel,
     /// By label.
     kinds: Vec<Kind>,
-    /// Slices that only say which step it is.
-    steps: HashSet<SliceId>,
+    /// Slices that only say which step it is, in order.
+    steps: Vec<SliceId>,
 }
 
 /// What a label says.
@@ -169,10 +180,13 @@ struct Kind {
     feeds: bool,
     /// Called by the program, not by a runtime.
     is_call: bool,
+    /// Some of its slices say which step it is.
+    marks: bool,
 }
 
 impl Kind {
-    const UNKNOWN: Self = Self { class: HostClass::User, user: Cause::User, feeds: false, is_call: false };
+    const UNKNOWN: Self =
+        Self { class: HostClass::User, user: Cause::User, feeds: false, is_call: false, marks: false };
 }
 
 impl<'a> Threads<'a> {
@@ -192,35 +206,49 @@ impl<'a> Threads<'a> {
                 name if is_python_wait(name) => Cause::Wait,
                 _ => Cause::User,
             };
-            Kind { class, user, feeds: name.contains("InfeedEnqueue"), is_call }
+            Kind { class, user, feeds: name.contains("InfeedEnqueue"), is_call, marks: false }
         };
         let marks = [SliceAttr::StepNum, SliceAttr::StepRoot].map(|attr| model.slices_with(attr));
-        let steps = marks.into_iter().flatten().map(|(slice, _)| slice.id()).collect();
-        Self { model, kinds: model.label_ids().map(kind).collect(), steps }
+        let mut kinds: Vec<Kind> = model.label_ids().map(kind).collect();
+        let mut steps = Vec::new();
+        for (slice, _) in marks.into_iter().flatten() {
+            steps.push(slice.id());
+            if let Some(kind) = kinds.get_mut(slice.label_id().index()) {
+                kind.marks = true;
+            }
+        }
+        steps.sort_unstable();
+        Self { model, kinds, steps }
     }
 
-    fn kind(&self, slice: SliceRef<'_>) -> Kind {
-        self.kinds.get(slice.label_id().index()).copied().unwrap_or(Kind::UNKNOWN)
+    fn kind(&self, label: LabelId) -> Kind {
+        self.kinds.get(label.index()).copied().unwrap_or(Kind::UNKNOWN)
+    }
+
+    fn marks_step(&self, kind: Kind, slice: SliceId) -> bool {
+        kind.marks && self.steps.binary_search(&slice).is_ok()
     }
 
     /// Whether a thread calls programs, or marks steps.
     fn drives(&self, track: TrackId) -> bool {
-        self.model.slices_on(track).any(|slice| self.kind(slice).is_call || self.steps.contains(&slice.id()))
+        self.model.slices_on(track).any(|slice| {
+            let kind = self.kind(slice.label_id());
+            kind.is_call || self.marks_step(kind, slice.id())
+        })
     }
 
     /// What an event says by itself; `None` where nothing.
-    fn own(&self, slice: SliceRef<'_>) -> Option<Cause> {
+    fn own(&self, kind: Kind, slice: SliceId, range: TimeRange) -> Option<Cause> {
         use HostClass as H;
-        let kind = self.kind(slice);
         Some(match kind.class {
             H::Trace | H::Lower | H::Compile => Cause::Compile,
-            H::Load | H::Cache if slice.dur().ps() >= SHORTEST_LOAD_PS => Cause::Compile,
+            H::Load | H::Cache if range.dur().ps() >= SHORTEST_LOAD_PS => Cause::Compile,
             H::Load | H::Cache | H::Dispatch | H::Lazy => Cause::Dispatch,
             H::HostToDevice => Cause::HostToDevice,
             H::DeviceToHost | H::Outfeed => Cause::DeviceToHost,
             H::Infeed => Cause::Input,
             H::Wait => Cause::Wait,
-            H::User if self.steps.contains(&slice.id()) => return None,
+            H::User if self.marks_step(kind, slice) => return None,
             H::User => kind.user,
         })
     }
@@ -228,7 +256,10 @@ impl<'a> Threads<'a> {
     /// Adds what a thread does, cut into spans that do not overlap.
     fn parts(&self, track: TrackId, is_driver: bool, out: &mut Vec<Part>) {
         // Of equal spans the one in the upper lane, which has the smaller id, is around the other.
-        let key = |slice: SliceRef<'_>| (slice.start(), Reverse(slice.range().end), slice.id());
+        let key = |slice: SliceRef<'_>| {
+            let range = slice.range();
+            (range.start, Reverse(range.end), slice.id())
+        };
         let mut slices: Vec<_> = self.model.slices_on(track).map(key).collect();
         // Lanes are in order already, which a stable sort makes use of.
         slices.sort();
@@ -242,9 +273,8 @@ impl<'a> Threads<'a> {
         };
         let mut open: Vec<(Timestamp, State)> = Vec::new();
         let mut now = Timestamp::MIN;
-        for (_, _, id) in slices {
-            let slice = self.model.slice(id);
-            let range = slice.range();
+        for (start, Reverse(end), id) in slices {
+            let (range, label) = (TimeRange::new(start, end), self.model.slice(id).label_id());
             while let Some((end, state)) = open.pop_if(|(end, _)| *end <= range.start) {
                 emit(state, now, end);
                 now = now.max(end);
@@ -252,7 +282,7 @@ impl<'a> Threads<'a> {
             let around = open.last().and_then(|(_, state)| *state);
             emit(around, now, range.start);
             now = now.max(range.start);
-            open.push((range.end, inside(around, self.own(slice), slice.label_id())));
+            open.push((range.end, inside(around, self.own(self.kind(label), id, range), label)));
         }
         while let Some((end, state)) = open.pop() {
             emit(state, now, end);
@@ -289,21 +319,21 @@ fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
 
 /// The parts of all threads as one sequence: at each instant the one of the best
 /// rank, of several the one that began first.
-fn merge(mut parts: Vec<Part>) -> Vec<Doing> {
+fn merge(parts: &mut [Part]) -> Vec<Doing> {
+    // Parts of one thread are in order already, which a stable sort makes use of.
     parts.sort_by_key(|part| (part.range.start, part.rank.index(), part.label));
-    // Begun and not known to have ended, the one that wins first.
-    let mut active: BinaryHeap<Reverse<(usize, usize)>> = BinaryHeap::new();
+    // By rank, begun and not known to have ended, the one that began first in front.
+    let mut active: [VecDeque<&Part>; Rank::COUNT] = Default::default();
     let mut out: Vec<Doing> = Vec::new();
     let mut begun = 0;
     let mut now = Timestamp::MIN;
     loop {
-        let best = loop {
-            let Some(&Reverse((_, best))) = active.peek() else { break None };
-            if parts[best].range.end > now {
-                break Some(&parts[best]);
+        let best = active.iter_mut().find_map(|same| {
+            while same.front().is_some_and(|part| part.range.end <= now) {
+                same.pop_front();
             }
-            active.pop();
-        };
+            same.front().copied()
+        });
         let begins = parts.get(begun).map(|part| part.range.start);
         now = match (best, begins) {
             (None, None) => return out,
@@ -315,7 +345,7 @@ fn merge(mut parts: Vec<Part>) -> Vec<Doing> {
             }
         };
         if begins == Some(now) {
-            active.push(Reverse((parts[begun].rank.index(), begun)));
+            active[parts[begun].rank.index()].push_back(&parts[begun]);
             begun += 1;
         }
     }

@@ -20,6 +20,7 @@ mod tests;
 use serde::Serialize;
 use trace_model::{GroupId, TimeRange, Timestamp};
 
+pub(crate) use activity::Activity;
 pub use activity::Cause;
 pub use inside::InsidePrograms;
 
@@ -200,7 +201,7 @@ impl Analysis for Gaps {
                         traced";
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
-        let activity = activity::activity(cx);
+        let activity = cx.activity();
         let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();

@@ -1,15 +1,14 @@
 //! What executions of an op cost: what the compiler counted once, times how often
 //! it ran.
 
-use rayon::prelude::*;
 use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
 use super::precision::Narrow;
 use super::sums::{OpSums, plus};
 use super::{MemoryBytes, estimate, precision};
-use crate::Context;
 use crate::category::{OpClass, OpClasses, OpGroup};
 use crate::peaks::Peaks;
+use crate::{Context, parallel};
 
 /// Costs of all executions of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -99,7 +98,7 @@ impl<'a> Basis<'a> {
         let rule = MemoryRule::of(model);
         let texts = cx.reports.shared.op_texts.get_or_init(|| {
             let ops: Vec<OpId> = model.op_ids().collect();
-            ops.par_iter().map(|&op| TextCosts::new(model, model.op(op), classes.class(op), rule)).collect()
+            parallel::map(&ops, ops.len(), |&op| TextCosts::new(model, model.op(op), classes.class(op), rule))
         });
         Self { model, classes, rule, texts }
     }

@@ -23,14 +23,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::Work;
 use crate::category::{OpClasses, OpGroup};
 use crate::peaks::Peaks;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, parallel};
 pub(crate) use costs::TextCosts;
 use costs::{Basis, Costs, MemoryRule};
 pub use row::{CoreOpTime, MemoryBytes, OpRow};
@@ -186,8 +185,8 @@ fn sums(cx: &Context<'_>, classes: Option<&OpClasses>) -> Result<Vec<CoreSums>, 
     for core in cx.tensor_cores() {
         cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
     }
-    let sums = cores.par_iter().filter_map(|&(core, window)| CoreSums::collect(cx, core, window, classes));
-    let sums: Vec<CoreSums> = sums.collect();
+    let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
+    let sums: Vec<CoreSums> = parallel::map(&cores, cx.model.slice_count(), collect).into_iter().flatten().collect();
     if sums.iter().all(|core| core.subjects().next().is_none()) {
         return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
     }
