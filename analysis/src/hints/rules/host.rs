@@ -302,7 +302,6 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
         spots: waiting.map(|waiting| waiting.gaps(&[Cause::Input])).unwrap_or_default(),
         is_idle_time: true,
         saving: Saving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
-        ..Finding::default()
     }))
 }
 
