@@ -14,6 +14,8 @@ pub enum Framework {
     PyTorchXla,
     /// TensorFlow.
     TensorFlow,
+    /// A simulator's run that names none of them: what holds for all.
+    Any,
 }
 
 impl Framework {
@@ -36,7 +38,12 @@ impl Framework {
         let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
-        found.map_or_else(Self::default, |&(_, framework)| framework)
+        let is_simulated = || model.sources().iter().any(|source| source.simulator.is_some());
+        match found {
+            Some(&(_, framework)) => framework,
+            None if is_simulated() => Self::Any,
+            None => Self::default(),
+        }
     }
 
     /// Heading of its section in the page of a rule.
@@ -45,6 +52,7 @@ impl Framework {
             Self::Jax => "JAX",
             Self::PyTorchXla => "PyTorch/XLA",
             Self::TensorFlow => "TensorFlow",
+            Self::Any => "Cure",
         }
     }
 }

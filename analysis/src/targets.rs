@@ -19,7 +19,7 @@
 use serde::Serialize;
 
 use crate::bound::BoundBy;
-use crate::collectives::Collectives;
+use crate::collectives::{CollectiveRow, Collectives, Remark};
 use crate::compile::Compile;
 use crate::expected::{Expected, Limit};
 use crate::hints::Threshold;
@@ -271,10 +271,15 @@ fn input(cx: &Context<'_>) -> Found {
 
 fn links(cx: &Context<'_>) -> Found {
     let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
-    let all = report.kinds.last().and_then(|kind| kind.share);
-    let share = all.ok_or("the speed of the links, or the size of the messages, is not known")?;
+    if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
+        return Err("the speed of the links, or the size of the messages, is not known".to_owned());
+    }
+    let small = "all messages are so small that hops take longer than bytes";
+    let share = report.share_of_links().ok_or(small)?;
+    let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
+    let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };
     // As if they had the fewest links of all layouts that are possible.
-    Ok((share.high_percent, "published speed of the fewest links possible".to_owned(), Provenance::AssumedPeak))
+    Ok((share.high_percent, format!("published speed of the fewest links possible{rest}"), Provenance::AssumedPeak))
 }
 
 fn statement(targets: &[Target]) -> String {

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use analysis::dcn::Dcn;
 use analysis::hardware_counters::{Generation, HardwareCounters};
+use analysis::hints::{Hint, Hints};
 use analysis::kernels::{Declared, Kernels};
 use analysis::sparse_cores::SparseCores;
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
-use sample_traces::rare::{CounterSamples, Megascale, PallasKernel, SparseOffload};
+use sample_traces::rare::{CounterName, CounterSamples, Megascale, PallasKernel, SparseOffload};
 use sample_traces::session::Session;
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{IssueKind, TraceModel};
@@ -159,6 +160,38 @@ fn work_handed_to_a_sparse_core() {
             assert_eq!(ops, [("gather.1", 4, 16 * US), ("scatter.1", 4, 12 * US)]);
         }
     }
+}
+
+/// What a rule says at a threshold of so many percent.
+fn hint_at(session: &Session, id: &str, threshold: &str, percent: f64) -> Option<Hint> {
+    let mut capture = Capture::xplane(session);
+    capture.options.hints.thresholds.insert(threshold.to_owned(), percent);
+    capture.report::<Hints>().hints.iter().find(|hint| hint.id == id).cloned()
+}
+
+#[test]
+fn waiting_for_sparse_cores_is_a_hint() {
+    // 12 of 70 µs.
+    let session = SparseOffload::default().session();
+    let hint = hint_at(&session, "K27", "K27.wait_percent", 17.1).unwrap();
+    assert!(hint.statement.contains("17.1 %") && hint.statement.contains("lookup-start.1"), "{}", hint.statement);
+    assert!(hint_at(&session, "K27", "K27.wait_percent", 17.2).is_none());
+}
+
+#[test]
+fn skipped_cycles_are_a_hint() {
+    use CounterName::{PowerCyclesV7x, SkippedV7x};
+    let skipping = |skipped| {
+        let chip = sample_traces::synthetic::Chip { id: "v7x", type_name: "TPU7x", ..CounterSamples::default().chip };
+        let samples = vec![("kernel", vec![(PowerCyclesV7x, 1_000_000), (SkippedV7x, skipped)])];
+        let session = CounterSamples { samples, chip, op_us: 100 }.session();
+        hint_at(&session, "K43", "K43.skipped_percent", 5.0)
+    };
+    let hint = skipping(50_000).unwrap();
+    assert!(hint.statement.contains("skips 5.0 % of its clock cycles"), "{}", hint.statement);
+    // Of 100 µs.
+    assert_eq!(hint.saving_ps, Some(5_000_000));
+    assert!(skipping(49_000).is_none());
 }
 
 #[test]

@@ -73,6 +73,15 @@ pub struct CollectivesReport {
     pub rows: Vec<CollectiveRow>,
 }
 
+impl CollectivesReport {
+    /// How near all transfers together come to the speed of their links, by their time,
+    /// without those that are so small that hops bound them; `None` where nothing is left.
+    pub fn share_of_links(&self) -> Option<Share> {
+        let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
+        Share::weighted(rows.filter_map(CollectiveRow::weighted_share))
+    }
+}
+
 /// All collectives of one pattern.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KindRow {
@@ -132,9 +141,7 @@ impl KindRow {
             hidden_ps: time(|row| row.hidden_ps),
             exposed_ps,
             bus_bandwidth: sent.filter(|_| time_ps > 0).map(|sent| sent / (time_ps as f64 * 1e-12)),
-            share: Share::weighted(
-                rows.iter().filter_map(|row| Some((row.share?, row.transfer_ps? * row.occurrences as f64))),
-            ),
+            share: Share::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.zip(over).map(|(sent, over)| sent / over),
             exposed_per_step_ps: over.map(|over| exposed_ps as f64 / over),
         }

@@ -167,6 +167,11 @@ impl CollectiveRow {
         out
     }
 
+    /// With the time that it holds for.
+    pub(super) fn weighted_share(&self) -> Option<(Share, f64)> {
+        Some((self.share?, self.transfer_ps? * self.occurrences as f64))
+    }
+
     /// Expected time and share of link speed; whether the transfer was faster than any layout.
     fn compare(&mut self, links: &Links, transfer: &Transfer) -> bool {
         let (Some(kind), Some(bytes), Some(rate)) = (transfer.collective, self.message.bytes, links.rate) else {

@@ -10,6 +10,8 @@ pub struct CounterSamples {
     pub samples: Vec<(&'static str, Vec<(CounterName, u64)>)>,
     /// `TPU v6 Lite`, or a chip whose counters nobody knows.
     pub chip: Chip,
+    /// How long an op runs beside them, µs; none at 0.
+    pub op_us: i64,
 }
 
 /// Some counters of v6e, with their numbers in `XProf`'s list.
@@ -26,6 +28,10 @@ pub enum CounterName {
     MatmulBf16 = 3_257_467_352,
     /// Beats read by a controller of the first memory stack.
     HbmRead = 3_019_980_856,
+    /// Cycles of the first core of v7x, those skipped included.
+    PowerCyclesV7x = 2_847_490_056,
+    /// Cycles that it skipped to save power.
+    SkippedV7x = 2_847_490_064,
     /// Nothing known.
     Other = 12_345,
 }
@@ -42,6 +48,7 @@ impl Default for CounterSamples {
                 ),
             ],
             chip: Chip::V6E,
+            op_us: 0,
         }
     }
 }
@@ -62,6 +69,11 @@ impl CounterSamples {
                 let stats = vec![Stat::uint("counter_value", value)];
                 super::event(&mut plane, line, &name, 5_000_000, 1_000_000, stats);
             }
+        }
+        if self.op_us > 0 {
+            let fusion = "%fusion.1 = f32[64]{0} fusion(f32[64]{0} %p), kind=kOutput, calls=%dense";
+            let fusion = super::op(&mut plane, fusion, "convolution fusion", Vec::new());
+            super::execution(&mut plane, super::OPS, fusion, 5_000_000, self.op_us * 1_000_000, Vec::new());
         }
         super::session("counters", vec![plane])
     }
