@@ -1,7 +1,7 @@
 //! What the profiled program is written in, so that advice can speak its words.
 
 use serde::Serialize;
-use trace_model::TraceModel;
+use trace_model::{GroupKind, TraceModel};
 
 /// A front end of XLA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -14,7 +14,7 @@ pub enum Framework {
     PyTorchXla,
     /// TensorFlow.
     TensorFlow,
-    /// A simulator's run that names none of them: what holds for all.
+    /// A simulator or another tool that names none of them: what holds for all.
     Any,
 }
 
@@ -39,9 +39,10 @@ impl Framework {
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
         let is_simulated = || model.sources().iter().any(|source| source.simulator.is_some());
+        let is_foreign = || model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
         match found {
             Some(&(_, framework)) => framework,
-            None if is_simulated() => Self::Any,
+            None if is_simulated() || is_foreign() => Self::Any,
             None => Self::default(),
         }
     }
@@ -54,5 +55,32 @@ impl Framework {
             Self::TensorFlow => "TensorFlow",
             Self::Any => "Cure",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::TraceBuilder;
+
+    #[test]
+    fn who_names_no_framework_gets_the_words_for_all() {
+        let of = |picture: &str, change: fn(&mut TraceBuilder)| {
+            let mut builder = sample_traces::text_builder(picture);
+            change(&mut builder);
+            Framework::of(&builder.finish())
+        };
+        let ops = "ops: MM\nM = fusion.1 [convolution fusion]";
+        assert_eq!(of(ops, |_| {}), Framework::Jax);
+        let simulate = |builder: &mut TraceBuilder| builder.source_mut().simulator = Some("a model".to_owned());
+        assert_eq!(of(ops, simulate), Framework::Any);
+        assert_eq!(
+            of("ops: MM\nhost main: p\nM = fusion.1 [convolution fusion]\np = PjitFunction(f)", simulate),
+            Framework::Jax
+        );
+        let process = |builder: &mut TraceBuilder| {
+            builder.group(None, GroupKind::Process { pid: 7 }, "python");
+        };
+        assert_eq!(of("host main: h\nh = aten::add", process), Framework::Any);
     }
 }
