@@ -90,11 +90,15 @@ fn press(window: &mut Harness<'_, App>, modifiers: Modifiers, key: Key) {
 }
 
 fn click_at(window: &mut Harness<'_, App>, at: Pos2) {
+    click_with(window, at, Modifiers::NONE);
+}
+
+fn click_with(window: &mut Harness<'_, App>, at: Pos2, modifiers: Modifiers) {
     window.hover_at(at);
     window.step();
     for pressed in [true, false] {
-        let (button, modifiers) = (egui::PointerButton::Primary, Modifiers::NONE);
-        window.event(Event::PointerButton { pos: at, button, pressed, modifiers });
+        let button = egui::PointerButton::Primary;
+        window.event_modifiers(Event::PointerButton { pos: at, button, pressed, modifiers }, modifiers);
         window.step();
     }
     window.run_steps(3);
@@ -179,6 +183,23 @@ fn a_click_on_a_slice_shows_its_details_and_escape_lets_go() {
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert_eq!(selected(&window), None);
     window.get_by_label("Nothing is selected.");
+}
+
+#[test]
+fn ctrl_and_a_click_light_up_all_of_a_name_beside_what_is_lit() {
+    let mut window = opened();
+    let row = window.get_by_label("Fold XLA Ops").rect();
+    let canvas = window.get_by_label("Timeline").rect();
+    // "while.3" runs from 0 to 7, "B" from 10 to 17 of 20 µs.
+    for (x, lit) in [(0.65, "B"), (0.2, "B, while.3"), (0.65, "while.3")] {
+        let at = on_canvas(&window, x, row.top() - canvas.top() + 10.0);
+        click_with(&mut window, at, Modifiers::COMMAND);
+        settle(&mut window);
+        assert_eq!(state(&window).spotlight.as_ref().map(|lit| lit.title.as_str()), Some(lit));
+    }
+    assert_eq!(selected(&window), None, "nothing is selected by it");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(state(&window).spotlight.is_none());
 }
 
 #[test]

@@ -5,10 +5,8 @@ use systole::view::state::ColorBy;
 
 use super::*;
 
-/// Ten steps of a program. In the second run, `fusion.2` takes twice as long, and a
-/// copy has become a reduction.
-fn run(is_second: bool) -> String {
-    let (ops, program) = if is_second { ("PPPPQQQQE.", 8) } else { ("PPPPQQD.", 7) };
+/// Ten steps of a program: what runs in each, and the id that the compiler gave it.
+fn run((ops, program): (&str, u32)) -> String {
     let mut rows = [String::new(), String::new(), String::new()];
     for step in 0..10 {
         rows[0].push_str(&step.to_string().repeat(ops.len()));
@@ -30,11 +28,19 @@ fn run(is_second: bool) -> String {
     )
 }
 
+/// In the second, `fusion.2` takes twice as long, and a copy has become a reduction.
+const FIRST: (&str, u32) = ("PPPPQQD.", 7);
+const SECOND: (&str, u32) = ("PPPPQQQQE.", 8);
+/// Here `fusion.2` begins long after where it ends in the first.
+const LATE: (&str, u32) = ("PPPPPPPPPPPPPPQQ.", 9);
+
 fn loader() -> Loader {
     Arc::new(|path, _progress| {
         let picture = match path.to_str() {
-            Some("a") => run(false),
-            Some("b") => run(true),
+            Some("a") => run(FIRST),
+            Some("b") => run(SECOND),
+            Some("late") => run(LATE),
+            Some("two devices") => format!("{}\nTPU:1 ops: PPPP", run(SECOND)),
             Some("bare") => "@column 1us\nhost python: PPPP.PPP\n".to_owned(),
             _ => return Err(format!("not a profile that this program reads: {}", path.display())),
         };
@@ -245,6 +251,41 @@ fn without_steps_the_timelines_are_free_and_say_why() {
         press(&mut window, Modifiers::SHIFT, Key::C);
         assert_eq!(lock(&window), Lock::Offset, "what stands side by side can be locked");
     }
+}
+
+#[test]
+fn runs_that_are_not_comparable_are_shown_with_what_they_differ_in() {
+    let mut window = compared("a", "two devices");
+    assert!(window.get_all_by_label_contains("Not comparable: the runs differ in devices").count() >= 1);
+    window.get_by_label("Row Devices");
+    window.get_by_label("Timeline B");
+    assert_eq!(lock(&window), Lock::Step, "steps are aligned all the same");
+    press(&mut window, Modifiers::NONE, Key::X);
+    settle(&mut window);
+    window.get_by_label("Row Devices");
+}
+
+#[test]
+fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
+    let mut window = compared("a", "late");
+    let slice = execution(&window, Side::A, "fusion.2", 5);
+    want(&mut window, Command::On(Side::A, ViewCommand::GoTo(slice)));
+    assert_eq!(lock(&window), Lock::Op, "steps would put it out of sight");
+    for side in Side::BOTH {
+        let state = window.state().state_of(side).unwrap();
+        let model = &window.state().trace_of(side).unwrap().model;
+        let range = model.slice(state.place.selection.unwrap()).range();
+        assert!(state.place.time.range().encloses(range), "{side:?}");
+    }
+    // All of the same name, in both.
+    let lit = systole::view::state::Spotlight {
+        title: "fusion.1".to_owned(),
+        labels: window.state().trace_of(Side::A).unwrap().labels_named("fusion.1").iter().copied().collect(),
+    };
+    want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(lit))));
+    let other = window.state().state_of(Side::B).unwrap().spotlight.clone().unwrap();
+    let named = window.state().trace_of(Side::B).unwrap().labels_named("fusion.1");
+    assert!(!named.is_empty() && other.labels.iter().eq(named), "{other:?}");
 }
 
 #[test]

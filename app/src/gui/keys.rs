@@ -133,6 +133,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
 pub const MOUSE: &[(&str, &str)] = &[
     ("Wheel", "Scroll the tracks; with Ctrl: zoom; with Shift: pan"),
     ("Click", "Select; twice: select and zoom"),
+    ("Ctrl+click", "Light up all of the same name, beside what is lit; again: no more"),
     ("Drag", "Mark an area and sum it up; its edges can be dragged (Alt: do not snap)"),
     ("Drag on the ruler", "Mark a time on all tracks"),
     ("Shift, Space, middle or right drag", "Pan"),

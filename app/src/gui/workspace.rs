@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::Analysis as _;
 use analysis::doctor::Doctor;
-use analysis::ops::{Ops, OpsReport};
+use analysis::ops::Ops;
 use analysis::steps::Steps;
-use analysis::{Analysis as _, OpGroup};
 use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp};
@@ -106,7 +106,7 @@ impl Workspace {
                 self.bands = self.reports.get::<Steps>().ok().flatten().map(bands);
             }
             if self.efficiency.is_none() {
-                self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| efficiency(&self.trace, ops));
+                self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| self.trace.by_efficiency(ops));
             }
         }
         self.args.poll();
@@ -237,7 +237,7 @@ impl Workspace {
         out: &mut Vec<ViewCommand>,
     ) {
         let searching = !self.state.search.is_empty() || self.state.spotlight.is_some();
-        let lit = self.search.memo().latest().filter(|_| searching).map(|found| found.by_id.as_slice());
+        let lit = self.search.memo().latest().filter(|_| searching).map(|found| &found.lit);
         let known = Known {
             lit,
             steps: self.bands.as_deref().unwrap_or_default(),
@@ -289,21 +289,4 @@ impl Workspace {
         };
         panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, comparison, out));
     }
-}
-
-/// Colours of labels by how near their op comes to its limit.
-fn efficiency(trace: &OpenTrace, report: &OpsReport) -> Vec<ColorKey> {
-    let mut by_op = vec![None; trace.model.ops().len()];
-    for row in &report.rows {
-        if let (Some(op), Some(percent)) = (row.op, row.efficiency_percent)
-            && let Some(slot) = by_op.get_mut(op.index())
-        {
-            *slot = Some(percent);
-        }
-    }
-    let key = |op: Option<trace_model::OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
-        Some(percent) => ColorKey::of_share(percent),
-        None => ColorKey::of_group(OpGroup::Idle),
-    };
-    trace.model.labels().iter().map(|label| key(label.op)).collect()
 }

@@ -62,6 +62,7 @@ pub fn svg(panel: Panel, trace: &OpenTrace, state: &ViewState, look: Look) -> Re
 mod tests {
     use super::*;
     use crate::session::Session;
+    use crate::view::state::ViewCommand;
     use analysis::Options;
     use sample_traces::text_trace;
 
@@ -92,6 +93,25 @@ mod tests {
         assert!(!picture.contains("NaN") && !picture.contains("inf"));
         assert_eq!(picture.matches("<svg").count(), 1);
         assert!(picture.trim_end().ends_with("</svg>"));
+    }
+
+    #[test]
+    fn what_is_marked_and_lit_up_is_in_the_picture() {
+        let trace = trace();
+        let mut state = ViewState::new(&trace.model);
+        let plain = timeline(&trace, &state, Look::default());
+        state.apply(&ViewCommand::MarkAll, &trace.model);
+        let marked = timeline(&trace, &state, Look::default());
+        assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
+        let fill = |picture: &str, name: &str| {
+            let at = picture.find(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name} in\n{picture}"));
+            let start = picture[..at].rfind("fill=").unwrap();
+            picture[start..start + 14].to_owned()
+        };
+        state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
+        let searched = timeline(&trace, &state, Look::default());
+        assert_ne!(fill(&plain, "B"), fill(&searched, "B"), "what does not match is dim");
+        assert!(searched.contains(&fill(&plain, "fusion.1")), "what matches is as it was");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The timeline as the window shows it: names, ruler, steps, boxes, arrows.
 
+use importers::Progress;
 use trace_model::{Picos, Timestamp};
 
 use super::Look;
 use super::svg::{Anchor, Svg, width_of};
 use crate::view::bands::{bands, in_sight};
 use crate::view::layout::{CounterBox, DrawList, SliceBox, Window, counter_y};
-use crate::view::palette::{Palette, Rgb};
+use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
+use crate::view::search::{Wanted, search};
 use crate::view::state::{ColorBy, Layer, ViewState};
 use crate::view::tiles::Tiles;
 use crate::view::trace::OpenTrace;
@@ -27,6 +29,8 @@ const TICK_DISTANCE: f32 = 96.0;
 struct Frame<'a> {
     trace: &'a OpenTrace,
     state: &'a ViewState,
+    /// Colours of labels.
+    keys: &'a [ColorKey],
     palette: &'static Palette<Rgb>,
     /// Left edge of the tracks.
     left: f32,
@@ -44,7 +48,19 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> String {
     let top = TITLE + RULER;
     let needed = rows.height() + rows.pinned_height() - state.place.scroll.min(rows.height());
     let height = needed.min((look.height - top - LEGEND).max(100.0));
-    let frame = Frame { trace, state, palette, left, top, width: look.width - left, height };
+    let scope = analysis::Scope::WholeTrace;
+    let ops = || trace.session.report::<analysis::ops::Ops>(scope).ok();
+    let efficiency = if state.color_by == ColorBy::Efficiency { ops() } else { None };
+    let efficiency = efficiency.map(|ops| trace.by_efficiency(&ops));
+    let keys = match (state.color_by, &efficiency) {
+        (ColorBy::Name, _) => &*trace.by_name,
+        (ColorBy::Module, _) => &*trace.by_module,
+        (ColorBy::Efficiency, Some(keys)) => keys,
+        (ColorBy::Category | ColorBy::Efficiency | ColorBy::Change, _) => &*trace.by_category,
+    };
+    // A query that is none lights nothing up, as in the window.
+    let found = Wanted::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
+    let frame = Frame { trace, state, keys, palette, left, top, width: look.width - left, height };
     let window = Window {
         time: state.place.time,
         rows: &rows,
@@ -52,7 +68,7 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> String {
         width: frame.width,
         height,
         selection: state.place.selection,
-        lit: None,
+        lit: found.as_ref().map(|found| &found.lit),
         arrows: state.draws(Layer::Arrows),
     };
     let mut list = DrawList::default();
@@ -138,8 +154,11 @@ impl Frame<'_> {
             }
         }
         for part in [&list.scrolled, &list.pinned] {
-            for drawn in &part.boxes {
-                self.slice(svg, drawn);
+            for drawn in part.boxes.iter().filter(|_| !(list.is_dim && self.state.isolate)) {
+                self.slice(svg, drawn, list.is_dim);
+            }
+            for drawn in &part.lit {
+                self.slice(svg, drawn, false);
             }
             for counter in &part.counters {
                 self.counter(svg, counter);
@@ -156,6 +175,7 @@ impl Frame<'_> {
                 svg.line(a, b, self.palette.selection, 2.0);
             }
         }
+        self.mark(svg);
         for arrow in &list.arrows {
             let color = if arrow.outgoing { self.palette.flow_out } else { self.palette.flow_in };
             let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
@@ -163,14 +183,26 @@ impl Frame<'_> {
         }
     }
 
-    fn slice(&self, svg: &mut Svg, drawn: &SliceBox) {
-        let keys = match self.state.color_by {
-            ColorBy::Name => &self.trace.by_name,
-            ColorBy::Module => &self.trace.by_module,
-            ColorBy::Category | ColorBy::Efficiency | ColorBy::Change => &self.trace.by_category,
-        };
-        let Some(&key) = keys.get(drawn.label.index()) else { return };
-        let color = self.palette.slice(key);
+    /// The ends of the marked time, and its length.
+    fn mark(&self, svg: &mut Svg) {
+        let Some(mark) = self.state.place.mark else { return };
+        let (from, to) = (self.x_of(mark.start), self.x_of(mark.end));
+        for x in [from, to] {
+            svg.line((x, self.top), (x, self.top + self.height), self.palette.accent, 1.5);
+        }
+        let middle = f32::midpoint(from.max(self.left), to.min(self.left + self.width));
+        let (text, y) = (mark.dur().to_string(), self.top + 12.0);
+        let width = width_of(&text, FONT) + 12.0;
+        svg.rect(middle - width / 2.0, y - 8.0, width, 16.0, self.palette.raised, "");
+        svg.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
+    }
+
+    fn slice(&self, svg: &mut Svg, drawn: &SliceBox, is_dim: bool) {
+        let Some(&key) = self.keys.get(drawn.label.index()) else { return };
+        let mut color = self.palette.slice(key);
+        if is_dim {
+            color = SliceColor { fill: self.palette.canvas.towards(color.fill, 0.22), text: self.palette.text_weak };
+        }
         let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
         if drawn.count > 1 {
             let height = LANE * (0.25 + 0.75 * drawn.fill);

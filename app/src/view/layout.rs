@@ -10,10 +10,19 @@
 //! boxes    ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
 //! ```
 
+mod counters;
+mod lit;
+
 use trace_model::{LabelId, LodIndex, SliceId, Timestamp, TraceModel};
 
+pub use counters::{CounterBox, CounterPeaks, Step, counter_y};
+pub use lit::Lit;
+
+use counters::counter_box;
+use lit::lit_boxes;
+
 use super::tiles::{MAX_LEVEL, Piece, Tiles};
-use super::tree::{COUNTER, GAP, LANE, Row, Rows, TrackTree};
+use super::tree::{GAP, LANE, Row, Rows, TrackTree};
 use super::viewport::Viewport;
 
 /// Width below which slices share a box, and the narrowest box.
@@ -49,8 +58,8 @@ pub struct Window<'a> {
     pub height: f32,
     /// The selected slice.
     pub selection: Option<SliceId>,
-    /// Slices that are lit up, by their ids; all others are dim.
-    pub lit: Option<&'a [SliceId]>,
+    /// Slices that are lit up; all others are dim.
+    pub lit: Option<&'a Lit>,
     /// Whether arrows of the selected slice are wanted.
     pub arrows: bool,
 }
@@ -74,34 +83,6 @@ pub struct SliceBox {
     pub fill: f32,
     /// Whether its name is to be written into it.
     pub has_text: bool,
-}
-
-/// A constant piece of a counter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    /// Left edge.
-    pub left: f32,
-    /// Right edge.
-    pub right: f32,
-    /// Height as a share of the track, 0 to 1.
-    pub level: f32,
-    /// The value (the largest of several).
-    pub value: f64,
-}
-
-/// A counter in sight.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CounterBox {
-    /// Index of its node.
-    pub node: usize,
-    /// Top edge.
-    pub top: f32,
-    /// Its pieces.
-    pub steps: Vec<Step>,
-    /// Value at full height.
-    pub max: f64,
-    /// Value at the bottom.
-    pub min: f64,
 }
 
 /// An arrow between two slices, from right end to left end.
@@ -286,71 +267,6 @@ fn boxed(window: &Window<'_>, piece: &Piece, top: f32) -> Option<SliceBox> {
     })
 }
 
-/// Boxes of the slices of a lane that are lit up, neighbours joined as far as pixels demand. Exact
-/// where the pyramid is not: it knows only the longest slice of a bucket.
-fn lit_boxes(scene: Scene<'_>, window: &Window<'_>, lit: &[SliceId], lane: usize, top: f32, out: &mut Vec<SliceBox>) {
-    let Some(lane) = scene.model.all_lanes().get(lane) else { return };
-    let rows = scene.model.lane_rows(lane);
-    let own = &lit[lit.partition_point(|slice| slice.index() < rows.start)..];
-    let own = &own[..own.partition_point(|slice| slice.index() < rows.end)];
-    let visible = window.time.range();
-    // Slices of a lane do not overlap: by id is by start and by end.
-    let first = own.partition_point(|&slice| scene.model.slice(slice).range().end < visible.start);
-    let mut open: Option<Piece> = None;
-    let bucket = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
-    for &slice in &own[first..] {
-        let slice = scene.model.slice(slice);
-        let range = slice.range();
-        if range.start >= visible.end {
-            break;
-        }
-        match &mut open {
-            Some(last) if (range.end - last.range.start).ps() as f64 <= bucket => {
-                if range.dur() > scene.model.slice(last.slice).dur() {
-                    (last.slice, last.label) = (slice.id(), slice.label_id());
-                }
-                last.range.end = range.end;
-                last.count += 1;
-                last.occupied += range.dur();
-            }
-            _ => {
-                out.extend(open.take().and_then(|piece| boxed(window, &piece, top)));
-                let (slice, label) = (slice.id(), slice.label_id());
-                open = Some(Piece { range, slice, label, count: 1, occupied: range.dur() });
-            }
-        }
-    }
-    out.extend(open.and_then(|piece| boxed(window, &piece, top)));
-}
-
-fn counter_box(scene: Scene<'_>, window: &Window<'_>, row: Row, (min, max): (f64, f64)) -> Option<CounterBox> {
-    let super::tree::Item::Track(track) = scene.tree.node(row.node).item else { return None };
-    let series = scene.model.counter(track)?;
-    let height = if max > min { max - min } else { 1.0 };
-    let mut steps: Vec<Step> = Vec::new();
-    let visible = window.time.range();
-    for (range, value) in series.samples().skip(series.first_after(visible.start)) {
-        if range.start >= visible.end {
-            break;
-        }
-        let left = (window.time.fraction(range.start) * f64::from(window.width)).max(-4.0) as f32;
-        let right =
-            (window.time.fraction(range.end) * f64::from(window.width)).min(f64::from(window.width) + 4.0) as f32;
-        let step = Step { left, right, level: ((value - min) / height) as f32, value };
-        match steps.last_mut() {
-            // Pieces too narrow to see keep the largest, so that peaks stay.
-            Some(last) if right - last.left < MIN_WIDTH => {
-                last.right = right;
-                if value > last.value {
-                    (last.level, last.value) = (step.level, value);
-                }
-            }
-            _ => steps.push(step),
-        }
-    }
-    Some(CounterBox { node: row.node, top: row.y, steps, max, min })
-}
-
 /// Picoseconds per bucket as a power of two, so that it changes rarely while one
 /// zooms: wide enough for the narrowest box.
 fn level(window: &Window<'_>) -> u32 {
@@ -371,11 +287,6 @@ pub fn place_of(scene: Scene<'_>, window: &Window<'_>, slice: SliceId) -> Option
     // Behind the rows that stay there is nothing to point at.
     let top = if stays { top } else { top.max(window.rows.pinned_height() - LANE) };
     Some((left as f32, right as f32, top))
-}
-
-/// Height at which a counter's level is drawn, from the top of its row.
-pub fn counter_y(level: f32) -> f32 {
-    COUNTER - 1.0 - level.clamp(0.0, 1.0) * (COUNTER - 8.0)
 }
 
 #[cfg(test)]

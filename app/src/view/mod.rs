@@ -11,6 +11,7 @@ pub mod layout;
 pub mod optree;
 pub mod pair;
 pub mod palette;
+pub mod peaks;
 pub mod search;
 pub mod state;
 pub mod tabs;

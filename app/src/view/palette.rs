@@ -19,6 +19,18 @@ pub const SCALE_COLORS: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub [u8; 3]);
 
+impl Rgb {
+    /// So far on the way to another: 0 is here, 1 there.
+    #[must_use]
+    pub fn towards(self, other: Self, share: f32) -> Self {
+        let mix = |i: usize| {
+            let (from, to) = (f32::from(self.0[i]), f32::from(other.0[i]));
+            (from + (to - from) * share.clamp(0.0, 1.0)).round() as u8
+        };
+        Self([mix(0), mix(1), mix(2)])
+    }
+}
+
 impl fmt::Display for Rgb {
     /// As in SVG: `#rrggbb`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

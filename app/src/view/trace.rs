@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use analysis::ops::OpsReport;
 use analysis::{OpClasses, OpGroup};
 use importers::Progress;
 use trace_model::{Label, LabelId, LodIndex, OpId, StringId, TraceModel};
@@ -81,6 +82,23 @@ impl OpenTrace {
         let density = Arc::new(Density::new(&model, &lod, &tree));
         let (classes, labels) = (Arc::new(classes), Arc::new(labels));
         Self { path, session, model, lod, tree, classes, groups, by_category, by_name, by_module, density, labels }
+    }
+
+    /// Colours of labels by how near their op comes to its limit.
+    pub fn by_efficiency(&self, report: &OpsReport) -> Vec<ColorKey> {
+        let mut by_op = vec![None; self.model.ops().len()];
+        for row in &report.rows {
+            if let (Some(op), Some(percent)) = (row.op, row.efficiency_percent)
+                && let Some(slot) = by_op.get_mut(op.index())
+            {
+                *slot = Some(percent);
+            }
+        }
+        let key = |op: Option<OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
+            Some(percent) => ColorKey::of_share(percent),
+            None => ColorKey::of_group(OpGroup::Idle),
+        };
+        self.model.labels().iter().map(|label| key(label.op)).collect()
     }
 
     /// Labels that are written so.

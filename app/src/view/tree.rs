@@ -4,8 +4,11 @@
 //! them, parents before children. [`TrackTree::rows`] walks it every frame, which
 //! is linear in groups and tracks, never in slices.
 
+use std::collections::BTreeMap;
+
 use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
+use crate::view::layout::CounterPeaks;
 use crate::view::state::ViewState;
 
 /// Height of a lane of slices, without the gap below.
@@ -54,6 +57,8 @@ pub struct TrackTree {
     nodes: Vec<Node>,
     /// Index of the node of track `i`.
     of_track: Vec<Option<usize>>,
+    /// Of counters with many samples.
+    peaks: BTreeMap<TrackId, CounterPeaks>,
 }
 
 /// Where one node lies on the canvas.
@@ -115,7 +120,7 @@ impl Rows {
 impl TrackTree {
     /// The tree of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        let mut tree = Self { nodes: Vec::new(), of_track: vec![None; model.tracks().len()] };
+        let mut tree = Self { of_track: vec![None; model.tracks().len()], ..Self::default() };
         for group in sorted_groups(model, None) {
             tree.add_group(model, group, 0);
         }
@@ -211,6 +216,11 @@ impl TrackTree {
         hiding
     }
 
+    /// Where a counter of many samples is largest.
+    pub fn peaks(&self, track: TrackId) -> Option<&CounterPeaks> {
+        self.peaks.get(&track)
+    }
+
     /// The row that shows `track` with its top on the canvas, and whether it stays there.
     pub fn row_of(&self, rows: &Rows, track: TrackId, scroll: f32) -> Option<(Row, bool)> {
         rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
@@ -245,6 +255,9 @@ impl TrackTree {
         let name = model.str(model.track(track).name);
         let title = if name.is_empty() { format!("Track {}", model.track(track).external_id) } else { name.to_owned() };
         let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
+        if let Some(peaks) = series.and_then(CounterPeaks::new) {
+            self.peaks.insert(track, peaks);
+        }
         let counter = series.map(|series| {
             let start = (f64::INFINITY, f64::NEG_INFINITY);
             let (min, max) = series.samples().fold(start, |(min, max), (_, value)| (min.min(value), max.max(value)));

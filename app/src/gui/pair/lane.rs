@@ -3,7 +3,7 @@
 
 use analysis::compare::Finding;
 use egui::{
-    Align2, Color32, CursorIcon, FontId, Painter, Rangef, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
 use trace_model::Picos;
 
@@ -176,17 +176,19 @@ fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Tone, theme: &
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
     let gap = if delta.top.1 - delta.top.0 > 6.0 { 0.5 } else { 0.0 };
+    let border = Stroke::new(1.0, theme.labels);
     let corners = vec![
         pos2(x(delta.top.0) + gap, top),
         pos2(x(delta.top.1) - gap, top),
         pos2(x(delta.bottom.1) - gap, bottom),
         pos2(x(delta.bottom.0) + gap, bottom),
     ];
-    painter.add(Shape::convex_polygon(corners, color.fill, Stroke::NONE));
-    let inside = |(left, right): (f32, f32)| Rangef::new(x(left).max(canvas.left()), x(right).min(canvas.right()));
-    let (above, below) = (inside(delta.top), inside(delta.bottom));
-    // Texts stand where both ends are in sight.
-    let (left, right) = (above.min.max(below.min), above.max.min(below.max));
+    painter.add(Shape::convex_polygon(corners, color.fill, if gap > 0.0 { border } else { Stroke::NONE }));
+    // What is inside at the upper and at the lower edge of the text.
+    let at = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
+    let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
+    let left = at(edges[0], 0.3).max(at(edges[0], 0.7)).max(canvas.left());
+    let right = at(edges[1], 0.3).min(at(edges[1], 0.7)).min(canvas.right());
     let mark = if tone == Tone::Noise { 0.0 } else { 12.0 };
     let room = right - left - 10.0 - mark;
     let font = small_font();

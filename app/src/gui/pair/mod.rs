@@ -189,6 +189,9 @@ impl Pair {
                 self.of(first, side.other()).apply(&ViewCommand::Mark(range, tracks));
             }
         }
+        if let ViewCommand::LightUp(Some(lit)) = command {
+            self.light_up(first, side, lit);
+        }
         let mut met = false;
         if after.selection != before.selection
             && let Some(slice) = after.selection
@@ -197,6 +200,36 @@ impl Pair {
         }
         if after.time != before.time || met {
             self.follow(first, side, state.in_gesture());
+        }
+        if matches!(command, ViewCommand::GoTo(_)) {
+            self.keep_in_sight(first, side);
+        }
+    }
+
+    /// The same ops on the other side.
+    fn light_up(&mut self, first: &mut Workspace, side: Side, lit: &Spotlight) {
+        let Some(compared) = self.compared.memo().latest() else { return };
+        let traces = [&first.trace, &self.second.trace];
+        let across = |&label: &trace_model::LabelId| compared.partners.across(side, label, traces);
+        let labels = lit.labels.iter().flat_map(across).collect();
+        let spotlight = Spotlight { title: lit.title.clone(), labels };
+        self.of(first, side.other()).apply(&ViewCommand::LightUp(Some(spotlight)));
+    }
+
+    /// Who goes to an op wants to see it on both sides: where steps lie so that its
+    /// partner is out of sight, ops are what is locked from now on.
+    fn keep_in_sight(&mut self, first: &mut Workspace, side: Side) {
+        let start = |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
+        let other = if side == Side::A { &self.second } else { &*first };
+        let Some(theirs) = start(other) else { return };
+        let view = other.state.place.time.range();
+        if self.link.lock != Lock::Step || view.encloses(theirs) || theirs.encloses(view) {
+            return;
+        }
+        if let (Some(a), Some(b)) = (start(first), start(&self.second)) {
+            self.link.set(Lock::Op);
+            self.link.offset = b.start - a.start;
+            self.follow(first, side, false);
         }
     }
 
@@ -247,6 +280,9 @@ impl Pair {
 
     fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
         let alignment = self.alignment();
+        if self.link.lock == Lock::Op {
+            self.link.set(Lock::Step);
+        }
         let steps = alignment.steps().get(from..from + count).unwrap_or_default();
         let (Some(begin), Some(end)) = (steps.first(), steps.last()) else { return };
         // The longer of the two decides how much is in sight.

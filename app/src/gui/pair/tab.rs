@@ -10,7 +10,7 @@ use super::PairCommand;
 use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::panels::dock::computing_ui;
-use crate::gui::panels::table::Sorted;
+use crate::gui::panels::table::{Rows, Sorted};
 use crate::gui::panels::tables::one_table_ui;
 use crate::gui::theme::Theme;
 use crate::render::comparison::capitalised;
@@ -62,8 +62,10 @@ impl Tables {
         let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|own| is_named(text, own)));
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
-        if let Some(row) = one_table_ui(ui, table, sorted, &is_marked, out) {
-            let ops = ops_of(&compared.comparison, table, row);
+        let ops = |row: usize| ops_of(&compared.comparison, table, row);
+        let about = Rows { is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
+        if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
+            let ops = ops(row);
             if !ops.is_empty() {
                 out.push(PairCommand::ShowOps(ops).into());
             }

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use super::dock::computing_ui;
-use super::table::{Sorted, table_ui};
+use super::table::{Rows, Sorted, table_ui};
 use crate::gui::jobs::Memo;
 use crate::gui::{Command, Save};
 use crate::render::csv::csv;
@@ -94,7 +94,8 @@ fn rows_ui(ui: &mut Ui, summary: &Summary, choice: &mut Choice, out: &mut Vec<Co
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, &|_| false)
+    let about = Rows { is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
+    if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {
         let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();

@@ -29,7 +29,6 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
                     swatch_ui(ui, theme.slice(ColorKey::of_change(ratio)).fill, title);
                 }
                 swatch_ui(ui, theme.group(OpGroup::Other), "~ noise");
-                ui.label(RichText::new("hatched: the other run lacks the op").small());
             }
             ColorBy::Change => drop(ui.weak("Only one profile is open: compare it with another to see changes.")),
             ColorBy::Category if trace.groups.is_empty() => {
@@ -40,6 +39,9 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
                     swatch_ui(ui, theme.group(group), group.title());
                 }
             }
+        }
+        if comparing {
+            ui.label(RichText::new("hatched: the other run lacks the op").small());
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;

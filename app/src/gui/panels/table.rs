@@ -136,15 +136,17 @@ fn is_text(column: &Column) -> bool {
     column.unit == Unit::None
 }
 
-/// Shows `table` in `height` points; returns the row that was clicked. Rows that
-/// `is_marked` are about what is selected.
-pub fn table_ui(
-    ui: &mut Ui,
-    table: &Table,
-    sorted: &mut Sorted,
-    height: f32,
-    is_marked: &dyn Fn(&[Cell]) -> bool,
-) -> Option<usize> {
+/// What rows of a table are.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// Whether a row is about what is selected.
+    pub is_marked: &'a dyn Fn(&[Cell]) -> bool,
+    /// Whether a click on the row of this number leads somewhere.
+    pub leads: &'a dyn Fn(usize) -> bool,
+}
+
+/// Shows `table` in `height` points; returns the row that was clicked.
+pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, about: Rows<'_>) -> Option<usize> {
     sorted.make(table);
     let Some(made) = &sorted.made else { return None };
     let mut widths = made.widths.clone();
@@ -171,7 +173,7 @@ pub fn table_ui(
                 let response = ui.interact(rect.intersect(ui.clip_rect()), id, Sense::click());
                 let name = row.first().map(|cell| shown(cell, Unit::None)).unwrap_or_default();
                 response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
-                let fill = if sorted.chosen == Some(index) || is_marked(row) {
+                let fill = if sorted.chosen == Some(index) || (about.is_marked)(row) {
                     theme.accent.gamma_multiply(0.22)
                 } else if response.hovered() {
                     theme.raised
@@ -179,9 +181,13 @@ pub fn table_ui(
                     egui::Color32::TRANSPARENT
                 };
                 ui.painter().rect_filled(rect, 0.0, fill);
-                if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
+                if response.hovered() && (about.leads)(index) {
+                    ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
+                }
+                if response.clicked() {
                     clicked = Some(index);
                 }
+                response.context_menu(|ui| copy_ui(ui, table, row));
                 cells_ui(ui, table, row, rect, &widths);
             }
         });
@@ -191,6 +197,30 @@ pub fn table_ui(
         sorted.chosen = clicked;
     }
     clicked
+}
+
+/// A row as it is or one of its values, exact.
+fn copy_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
+    let exact = |cell: &Cell| match cell {
+        Cell::Missing => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Float(number) => number.to_string(),
+    };
+    if ui.button("Copy row").clicked() {
+        ui.ctx().copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
+        ui.close();
+    }
+    ui.separator();
+    ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+        for (column, cell) in table.columns.iter().zip(row).filter(|(_, cell)| **cell != Cell::Missing) {
+            let text: String = exact(cell).chars().take(60).collect();
+            if ui.button(format!("Copy {}: {text}", column.id)).clicked() {
+                ui.ctx().copy_text(exact(cell));
+                ui.close();
+            }
+        }
+    });
 }
 
 /// The headings; the order that is wanted: another where one was clicked.
@@ -257,13 +287,15 @@ fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
             continue;
         }
         let painter = ui.painter();
-        if let (Unit::Percent, Some(value)) = (column.unit, number_of(cell)) {
+        if let (Unit::Percent, Some(value)) = (column.unit, number_of(cell))
+            && !is_change(column)
+        {
             let share = (value / 100.0).clamp(0.0, 1.0) as f32;
             let bar = area.shrink2(vec2(2.0, 3.0));
             let bar = bar.with_min_x(bar.right() - bar.width() * share);
             painter.rect_filled(bar, 2.0, theme.accent.gamma_multiply(0.18));
         }
-        let text = shown(cell, column.unit);
+        let text = signed(column, cell);
         let color = if *cell == Cell::Missing { theme.text_weak } else { theme.text };
         write_cell(painter, area, &text, is_text(column), &font, color);
         if pointer.is_some_and(|at| area.contains(at)) {
@@ -271,6 +303,17 @@ fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
             hover_ui(&response, column, cell, &text);
         }
     }
+}
+
+fn is_change(column: &Column) -> bool {
+    column.id.starts_with("change")
+}
+
+/// A cell for people; changes with their sign, also where they are more.
+fn signed(column: &Column, cell: &Cell) -> String {
+    let text = shown(cell, column.unit);
+    let is_more = is_change(column) && number_of(cell).is_some_and(|number| number > 0.0);
+    if is_more { format!("+{text}") } else { text }
 }
 
 /// What is known of a number, and the whole of a text.

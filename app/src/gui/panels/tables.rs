@@ -8,7 +8,7 @@ use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
 use super::dock::{Sight, computing_ui};
-use super::table::{Sorted, table_ui};
+use super::table::{Rows, Sorted, table_ui};
 use crate::gui::reports::title_of;
 use crate::gui::theme::Theme;
 use crate::gui::{Command, Save};
@@ -73,8 +73,10 @@ pub fn tables_ui(
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
     };
-    if let Some(row) = one_table_ui(ui, table, sorted, &is_marked, out)
-        && let Some(target) = table.rows.get(row).and_then(|row| Target::of_row(sight.trace, steps, table, row))
+    let target = |row: usize| table.rows.get(row).and_then(|row| Target::of_row(sight.trace, steps, table, row));
+    let about = Rows { is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    if let Some(row) = one_table_ui(ui, table, sorted, about, out)
+        && let Some(target) = target(row)
     {
         view.extend(target.commands(&sight.trace.model));
     }
@@ -86,7 +88,7 @@ pub fn one_table_ui(
     ui: &mut Ui,
     table: &Table,
     sorted: &mut Sorted,
-    is_marked: &dyn Fn(&[Cell]) -> bool,
+    about: Rows<'_>,
     out: &mut Vec<Command>,
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);
@@ -95,7 +97,7 @@ pub fn one_table_ui(
     }
     let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
     let height = (ui.available_height() - notes_room).max(120.0);
-    let clicked = table_ui(ui, table, sorted, height, is_marked);
+    let clicked = table_ui(ui, table, sorted, height, about);
     let notes = table.notes.iter().map(String::as_str).chain(table.mark());
     let notes: Vec<&str> = notes.collect();
     if !notes.is_empty() {

@@ -11,6 +11,7 @@ pub mod paint;
 mod reveal;
 mod tooltip;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
@@ -22,7 +23,7 @@ use self::paint::Colors;
 use super::keys::Keys;
 use super::theme::{Theme, small_font};
 use crate::view::bands::{self, Band};
-use crate::view::layout::{DrawList, SliceBox, Window};
+use crate::view::layout::{DrawList, Lit, SliceBox, Window};
 use crate::view::palette::ColorKey;
 use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
 use crate::view::tiles::Tiles;
@@ -55,8 +56,8 @@ pub struct Timeline {
 /// What analyses and searches know about the trace that is drawn.
 #[derive(Clone, Copy, Default)]
 pub struct Known<'a> {
-    /// Slices that are lit up, by their ids.
-    pub lit: Option<&'a [SliceId]>,
+    /// Slices that are lit up.
+    pub lit: Option<&'a Lit>,
     /// Steps.
     pub steps: &'a [Band],
     /// Colours of labels by how near they come to the roofline.
@@ -256,6 +257,7 @@ impl Timeline {
         let hit = self.list.hit(local.x, local.y).copied();
         if response.clicked() {
             match hit {
+                Some(hit) if ui.input(|i| i.modifiers.command) => out.push(light_up_too(trace, state, hit.slice)),
                 Some(hit) => out.push(ViewCommand::Select(hit.slice)),
                 None => out.push(ViewCommand::Deselect),
             }
@@ -320,6 +322,23 @@ impl Timeline {
             }
         }
     }
+}
+
+/// All slices of the name of a slice, beside those that are lit up already; no more those
+/// where they are.
+fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCommand {
+    let name = trace.model.slice(slice).name();
+    let mut lit = state.spotlight.clone().unwrap_or_default();
+    let labels = trace.labels_named(name);
+    if labels.iter().all(|label| lit.labels.contains(label)) {
+        lit.labels.retain(|label| !labels.contains(label));
+    } else {
+        lit.labels.extend(labels);
+    }
+    let names: BTreeSet<&str> =
+        lit.labels.iter().map(|&label| trace.model.str(trace.model.label(label).name)).collect();
+    lit.title = names.into_iter().collect::<Vec<_>>().join(", ");
+    ViewCommand::LightUp((!lit.labels.is_empty()).then_some(lit))
 }
 
 /// Where the tracks of a timeline in `rect` lie, from left to right.

@@ -107,7 +107,7 @@ fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, co
     for drawn in boxes.iter().filter(is_hatched).filter(|drawn| drawn.count == 1) {
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right - 1.0);
         let bottom = origin.y + drawn.top + LANE;
-        let color = colors.of(drawn, false).text.gamma_multiply(0.35);
+        let color = colors.of(drawn, false).text.gamma_multiply(0.25);
         let mut start = left - LANE;
         while start < right {
             let first = mesh.vertices.len() as u32;

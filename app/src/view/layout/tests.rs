@@ -170,6 +170,31 @@ fn counters_keep_their_peaks() {
 }
 
 #[test]
+fn a_counter_of_many_samples_is_drawn_by_points_and_keeps_its_peaks() {
+    const SAMPLES: i64 = 20_000;
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "host");
+    let track = builder.track(host, TrackKind::Counter, 1, "HBM");
+    for at in 0..SAMPLES {
+        // A gap from 30 % to 50 %, and one peak at 70 %.
+        if !(6_000..10_000).contains(&at) {
+            let value = if at == 14_000 { 1_000.0 } else { (at % 7) as f64 };
+            builder.add_counter_sample(track, Timestamp::from_ps(at), Some(Picos::from_ps(1)), value);
+        }
+    }
+    let model = builder.finish();
+    let shown = picture(&model, range(0, SAMPLES), |_| ());
+    let steps: Vec<&str> = shown.lines().filter(|line| line.contains(" = ")).collect();
+    assert!(steps.len() <= 51, "{shown}");
+    assert_eq!(steps.iter().filter(|line| line.contains("= 1000 ")).count(), 1, "{shown}");
+    assert!(steps.iter().any(|line| line.contains("70..72 = 1000")), "{shown}");
+    assert!(!steps.iter().any(|line| (32..50).any(|x| line.contains(&format!("{x}..")))), "a gap is a gap:\n{shown}");
+    // Nearer, sample by sample.
+    let near = picture(&model, range(14_000, 14_004), |_| ());
+    assert!(near.contains("0..25 = 1000 (1.00)") && near.contains("25..50 = 1 "), "{near}");
+}
+
+#[test]
 fn the_box_below_the_pointer_is_found() {
     let model = model(&[("outer", 0, 80), ("inner", 10, 40)]);
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
@@ -193,8 +218,8 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
     let (lod, tree) = (LodIndex::build(&model), TrackTree::new(&model));
     let mut state = ViewState::new(&model);
     state.pinned = model.track_ids().collect();
-    let lit: Vec<SliceId> =
-        model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
+    let lit = model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
+    let lit = Lit::new(&model, lit);
     for pinned in [false, true] {
         let rows = if pinned { tree.rows(&state) } else { tree.rows(&ViewState::new(&model)) };
         let window = Window {

@@ -31,8 +31,9 @@ impl Tone {
     /// Its colour; that of noise has no hue.
     pub fn color(self) -> ColorKey {
         match self {
-            Self::Slower => ColorKey::of_change(2.0),
-            Self::Faster => ColorKey::of_change(0.5),
+            // Not the strongest ones: the lane must not outshine the timelines.
+            Self::Slower => ColorKey::of_change(1.5),
+            Self::Faster => ColorKey::of_change(0.65),
             Self::Noise => ColorKey::of_group(analysis::OpGroup::Idle),
         }
     }

@@ -58,6 +58,15 @@ impl Partners {
         self.labels.get(row).map(|labels| labels[side.index()].clone()).unwrap_or_default()
     }
 
+    /// Labels of the other side that correspond to a label: of the op that it was matched
+    /// with, else of the same name.
+    pub fn across(&self, from: Side, label: LabelId, traces: [&OpenTrace; 2]) -> BTreeSet<LabelId> {
+        let (own, other) = (traces[from.index()], traces[from.other().index()]);
+        let name = || own.model.str(own.model.label(label).name);
+        self.row(from, label)
+            .map_or_else(|| other.labels_named(name()).iter().copied().collect(), |row| self.labels(row, from.other()))
+    }
+
     /// The slice of the other side that corresponds: of the op that it was matched
     /// with, else of the same name; in the step that corresponds the execution of the
     /// same number on the same track, else the longest.
@@ -72,10 +81,10 @@ impl Partners {
         let to = from.other();
         let (own, other) = (traces[from.index()], traces[to.index()]);
         let (model, slice) = (&*own.model, own.model.slice(slice));
-        let named = |trace: &OpenTrace| trace.labels_named(slice.name()).iter().copied().collect();
-        let (mine, theirs) = self
+        let theirs = self.across(from, slice.label_id(), traces);
+        let mine = self
             .row(from, slice.label_id())
-            .map_or_else(|| (named(own), named(other)), |row| (self.labels(row, from), self.labels(row, to)));
+            .map_or_else(|| own.labels_named(slice.name()).iter().copied().collect(), |row| self.labels(row, from));
         if theirs.is_empty() {
             return None;
         }

@@ -7,10 +7,11 @@ use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
 
 pub use query::{FIELDS, Query};
 
+use super::layout::Lit;
 use super::state::ViewState;
 
-/// How many slices a search lists; all are counted.
-const LISTED: usize = 200_000;
+/// How many slices a search lists; all are counted. A list of that many takes 60 MB.
+const LISTED: usize = 2_000_000;
 /// Slices between two looks at whether the answer is still wanted.
 const CHECK_EVERY: usize = 1 << 16;
 
@@ -40,7 +41,9 @@ pub struct Found {
     /// Matching slices by time, at most as many as are listed.
     pub slices: Vec<SliceId>,
     /// The same by id.
-    pub by_id: Vec<SliceId>,
+    pub lit: Lit,
+    /// For each of those by id its place in time.
+    places: Vec<u32>,
     /// How many match.
     pub total: usize,
 }
@@ -50,7 +53,7 @@ impl Found {
     /// its number counted from 1.
     pub fn next(&self, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
         let count = self.slices.len();
-        let at = from.and_then(|from| self.slices.iter().position(|&slice| slice == from));
+        let at = self.place(from);
         let next = match (at, forth) {
             _ if count == 0 => return None,
             (None, true) => 0,
@@ -63,8 +66,12 @@ impl Found {
 
     /// The number of a listed slice, counted from 1.
     pub fn number(&self, slice: Option<SliceId>) -> Option<usize> {
-        let slice = slice.filter(|slice| self.by_id.binary_search(slice).is_ok())?;
-        self.slices.iter().position(|&found| found == slice).map(|at| at + 1)
+        self.place(slice).map(|at| at + 1)
+    }
+
+    fn place(&self, slice: Option<SliceId>) -> Option<usize> {
+        let at = self.lit.ids().binary_search(&slice?).ok()?;
+        self.places.get(at).map(|&place| place as usize)
     }
 }
 
@@ -92,21 +99,26 @@ pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Resul
 }
 
 fn collect(model: &TraceModel, progress: &Progress, is_wanted: impl Fn(SliceRef<'_>) -> bool) -> Result<Found, String> {
-    let mut found = Found::default();
+    let (mut ids, mut total) = (Vec::new(), 0);
     for (i, slice) in model.all_slices().enumerate() {
         if i % CHECK_EVERY == 0 {
             progress.check().map_err(|error| error.to_string())?;
         }
         if is_wanted(slice) {
-            found.total += 1;
-            if found.by_id.len() < LISTED {
-                found.by_id.push(slice.id());
+            total += 1;
+            if ids.len() < LISTED {
+                ids.push(slice.id());
             }
         }
     }
-    found.slices.clone_from(&found.by_id);
-    found.slices.sort_by_cached_key(|&slice| (model.slice(slice).start(), slice));
-    Ok(found)
+    let mut order: Vec<u32> = (0..ids.len() as u32).collect();
+    order.sort_by_cached_key(|&at| (model.slice(ids[at as usize]).start(), at));
+    let mut places = vec![0; ids.len()];
+    for (place, &at) in order.iter().enumerate() {
+        places[at as usize] = place as u32;
+    }
+    let slices = order.iter().map(|&at| ids[at as usize]).collect();
+    Ok(Found { slices, lit: Lit::new(model, ids), places, total })
 }
 
 #[cfg(test)]
@@ -150,7 +162,7 @@ mod tests {
         assert_eq!(found.next(Some(first.1), false), Some((2, found.slices[1])));
         assert_eq!(found.next(Some(found.slices[1]), true), Some(first));
         assert_eq!(found.number(Some(found.slices[1])), Some(2));
-        assert!(found.by_id.is_sorted());
+        assert!(found.lit.ids().is_sorted());
         let nothing = search(&model, &Wanted::Text("nothing".to_owned()), &Progress::new()).unwrap();
         assert_eq!(nothing.next(None, true), None);
     }

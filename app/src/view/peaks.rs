@@ -1,0 +1,99 @@
+//! Where the largest of many values is, in any range of them, without looking at each.
+//!
+//! ```text
+//! values   3 1 4 1 5 9 2 6 5 3 5 8      for each 16 values where the largest is,
+//! level 0  |---5---|---9---|---8---|    for each 16 of those, and so on (here: 4)
+//! ```
+
+use std::ops::Range;
+
+/// How many values, or maxima of the level below, a maximum is of.
+const FOLD: usize = 16;
+
+/// Indices of maxima. The values are kept elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Peaks {
+    levels: Vec<Vec<u32>>,
+}
+
+impl Peaks {
+    /// Of `count` values, at most 4,294,967,295.
+    pub fn new<T: PartialOrd>(count: usize, value: impl Fn(usize) -> T) -> Self {
+        let mut levels: Vec<Vec<u32>> = Vec::new();
+        let mut below: Vec<u32> = Vec::new();
+        let mut size = count;
+        while size > FOLD {
+            let level: Vec<u32> = (0..size.div_ceil(FOLD))
+                .filter_map(|chunk| {
+                    let members = chunk * FOLD..((chunk + 1) * FOLD).min(size);
+                    let index = |member: usize| if levels.is_empty() { member as u32 } else { below[member] };
+                    larger(members.map(index), &value)
+                })
+                .collect();
+            size = level.len();
+            below.clone_from(&level);
+            levels.push(level);
+        }
+        Self { levels }
+    }
+
+    /// Index of the largest value of a range, the first of equals.
+    pub fn largest<T: PartialOrd>(&self, range: Range<usize>, value: impl Fn(usize) -> T) -> Option<usize> {
+        let mut best: Option<u32> = None;
+        let mut keep = |members: &mut dyn Iterator<Item = u32>| {
+            let found = larger(best.into_iter().chain(members), &value);
+            best = found;
+        };
+        let (mut start, mut end) = (range.start, range.end);
+        let mut tail: Vec<Vec<u32>> = Vec::new();
+        for level in 0..=self.levels.len() {
+            let at = |member: usize| match level.checked_sub(1).and_then(|below| self.levels.get(below)) {
+                Some(below) => below.get(member).copied(),
+                None => Some(member as u32),
+            };
+            // What whole chunks of the next level do not hold, at both ends.
+            let (inner, outer) = (start.div_ceil(FOLD), end / FOLD);
+            if level == self.levels.len() || inner >= outer {
+                keep(&mut (start..end).filter_map(at));
+                break;
+            }
+            keep(&mut (start..inner * FOLD).filter_map(at));
+            tail.push((outer * FOLD..end).filter_map(at).collect());
+            (start, end) = (inner, outer);
+        }
+        for members in tail.into_iter().rev() {
+            keep(&mut members.into_iter());
+        }
+        best.map(|index| index as usize)
+    }
+}
+
+/// The first of the largest.
+fn larger<T: PartialOrd>(members: impl Iterator<Item = u32>, value: &impl Fn(usize) -> T) -> Option<u32> {
+    members.reduce(|best, next| if value(next as usize) > value(best as usize) { next } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_of_any_range_is_found() {
+        let mut random = 7_u64;
+        let values: Vec<u64> = (0..5_000)
+            .map(|_| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 40) % 1_000
+            })
+            .collect();
+        for count in [0, 1, 15, 16, 17, 255, 256, 257, 5_000] {
+            let peaks = Peaks::new(count, |i| values[i]);
+            for start in (0..=count).step_by(37) {
+                for end in (start..=count).step_by(41).chain([count]) {
+                    let expected = (start..end).max_by_key(|&i| (values[i], std::cmp::Reverse(i)));
+                    assert_eq!(peaks.largest(start..end, |i| values[i]), expected, "{start}..{end} of {count}");
+                }
+            }
+        }
+    }
+}
