@@ -27,7 +27,7 @@ fn samples() -> Vec<PathBuf> {
     let paths = fs::read_dir(root().join("assets/samples")).unwrap().map(|entry| entry.unwrap().path());
     let is_trace = |path: &PathBuf| {
         let name = path.to_str().unwrap();
-        path.is_dir() || [".pb", ".pb.gz", ".json", ".json.gz"].iter().any(|ending| name.ends_with(ending))
+        path.is_dir() || [".pb", ".pb.gz", ".json", ".json.gz", ".txt"].iter().any(|ending| name.ends_with(ending))
     };
     let mut found: Vec<_> = paths.filter(is_trace).collect();
     found.sort();

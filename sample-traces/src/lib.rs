@@ -8,12 +8,14 @@
 //! - [`rare`]: sessions of what no public capture shows, with known answers.
 //! - [`fleet`]: many steps on many devices, whose answers are sums.
 //! - [`ring`]: a matmul gathered around a ring, with and without overlap.
+//! - [`prediction`]: a program as its compiler expects it, and as it ran.
 //! - [`big`]: as many slices as a benchmark needs.
 //! - [`session`] and [`mod@write`]: such a session, and the files that hold it.
 
 pub mod big;
 pub mod fleet;
 pub mod memory;
+pub mod prediction;
 pub mod rare;
 pub mod ring;
 mod samples;

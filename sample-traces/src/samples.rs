@@ -4,6 +4,7 @@ use trace_model::Picos;
 use trace_model::time::PS_PER_MS;
 
 use crate::fleet::FleetSpec;
+use crate::prediction;
 use crate::rare::PallasKernel;
 use crate::ring::RingSpec;
 use crate::session::Session;
@@ -83,7 +84,12 @@ pub fn sample_files() -> Vec<SampleFile> {
         ("synthetic_v5e_8chip_straggler", straggler().session()),
         ("synthetic_v5e_decode", decode().session()),
         ("synthetic_v6e_pallas_waits", PallasKernel::default().session()),
+        ("synthetic_v5e_layer_measured", prediction::measured()),
     ];
+    files.push(SampleFile {
+        name: "synthetic_v5e_layer_predicted.txt".to_owned(),
+        bytes: prediction::predicted().into_bytes(),
+    });
     let two_hosts = Run::new(TrainingSpec { data: 1, model: 2, ..TrainingSpec::default() });
     let behind = HostClock { ahead: Picos::from_ps(-3 * PS_PER_MS / 4), drift_ppm: 0.0 };
     let hosts = [("host_a", HostClock::default()), ("host_b", behind)];

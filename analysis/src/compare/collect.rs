@@ -85,6 +85,7 @@ fn facts(cx: &Context<'_>) -> Facts {
         hosts: model.groups().iter().filter(|group| group.kind == GroupKind::Host).count(),
         topology: cx.options.topology.as_ref().map(ToString::to_string),
         formats,
+        simulator: model.sources().iter().find_map(|source| source.simulator.clone()),
         programs: Vec::new(),
         lost: model.import_log().lost(),
         health: health.collect(),

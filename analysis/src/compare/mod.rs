@@ -26,6 +26,7 @@ pub mod comparable;
 mod divide;
 mod matching;
 mod pool;
+mod predicted;
 pub mod rank_test;
 pub mod resample;
 mod summary;
@@ -41,6 +42,7 @@ pub use change::{Change, ENOUGH_RUNS, Estimate, Finding, TestOptions};
 pub use comparable::{Difference, Weight};
 pub use divide::{Attribution, FamilyChange, OpChange};
 pub use matching::{How, Matching, Pair, match_ops, stem};
+pub use predicted::{PredictedOp, Prediction};
 pub use summary::{
     Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
     SummaryError, Value, thinned,
@@ -85,6 +87,8 @@ pub struct Comparison {
     /// Pairs of steps that correspond, by their numbers: the first steady one of the
     /// first run of each side, the second …
     pub aligned_steps: Vec<(u32, u32)>,
+    /// How far a simulator is off, where one side is simulated and the other is measured.
+    pub prediction: Option<Prediction>,
     /// When a difference counts.
     pub options: CompareOptions,
     /// What to know when reading it.
@@ -144,10 +148,14 @@ pub struct ValueChange {
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
-    let differences = match (base.first(), cand.first()) {
+    let mut differences = match (base.first(), cand.first()) {
         (Some(first), Some(second)) => comparable::differences(first, second, &options.require),
         _ => Vec::new(),
     };
+    let simulator = predicted::simulator(base, cand);
+    if let Some(simulator) = simulator {
+        predicted::weigh(&mut differences, simulator, &options.require);
+    }
     let bars = differences.iter().any(|found| found.weight == Weight::Bars);
     let is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
     let mut out = Comparison {
@@ -161,13 +169,18 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         ops: Vec::new(),
         values: Vec::new(),
         aligned_steps: Vec::new(),
+        prediction: None,
         options: options.clone(),
         notes: Vec::new(),
     };
     if is_comparable {
         fill(&mut out, base, cand, options);
+        out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
-    out.statement = table::statement(&out);
+    out.statement = match &out.prediction {
+        Some(prediction) => prediction.statement(),
+        None => table::statement(&out),
+    };
     out
 }
 

@@ -79,6 +79,9 @@ pub struct Facts {
     /// Formats of the files.
     #[serde(default)]
     pub formats: Vec<String>,
+    /// What computed it, where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulator: Option<String>,
     /// Programs with device time, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,

@@ -143,6 +143,11 @@ impl Tabular for Comparison {
         if !self.is_comparable {
             return tables;
         }
+        if let Some(prediction) = &self.prediction {
+            tables.extend(prediction.tables());
+            tables.extend(values_tables(&self.values));
+            return tables;
+        }
         tables.extend(self.steps_tables());
         tables.extend(self.attribution.as_ref().map(attribution_table));
         if !self.ops.is_empty() {

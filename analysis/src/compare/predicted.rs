@@ -1,0 +1,286 @@
+//! A prediction beside a measurement: how far a simulator is off, and where.
+//!
+//! Where one side of a comparison was simulated and the other was not, the question is
+//! not what became slower, but what the model misses. **Ratio** is measured ÷ predicted:
+//! above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured. Errors
+//! of ops cancel in the error of the step; the sum of their sizes is given, too.
+
+use serde::Serialize;
+use trace_model::Picos;
+
+use super::comparable::{Difference, Weight};
+use super::divide::OpChange;
+use super::summary::Summary;
+use super::table::signed;
+use super::{Change, Comparison, How};
+use crate::chips::Chip;
+use crate::report::{Cell, Column, Provenance, Table, Unit};
+
+/// Up to this ratio, and down to its inverse, an op is as predicted.
+const CLOSE: f64 = 1.1;
+/// Ops that the sentence names.
+const CLAUSES: usize = 3;
+
+/// What the comparison of a prediction with a measurement says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// What predicted it.
+    pub simulator: String,
+    /// The first side is the prediction.
+    pub is_base: bool,
+    /// A step, median.
+    pub predicted_ps: f64,
+    /// The same as measured.
+    pub measured_ps: f64,
+    /// Measured ÷ predicted.
+    pub ratio: Option<f64>,
+    /// Of the step, in percent of what was measured.
+    pub error_percent: Option<f64>,
+    /// Sizes of the errors of all ops added up, in percent of their measured time.
+    pub op_error_percent: Option<f64>,
+    /// Ops by the time that the model misses: the most optimistic first.
+    pub ops: Vec<PredictedOp>,
+}
+
+/// An op as predicted and as measured: medians of its time in a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PredictedOp {
+    /// As measured where it was.
+    pub name: String,
+    /// Name in the prediction, where it is another.
+    pub predicted_name: Option<String>,
+    /// Program; empty for what no op has.
+    pub program: String,
+    /// Category.
+    pub category: String,
+    /// `None` where the model has no such op, or gives it no time.
+    pub predicted_ps: Option<f64>,
+    /// `None` where it never ran.
+    pub measured_ps: Option<f64>,
+    /// Measured ÷ predicted, of an op that is on both sides.
+    pub ratio: Option<f64>,
+    /// Measured less predicted: what the model misses.
+    pub missed_ps: f64,
+    /// Why the two are taken for one.
+    pub how: Option<How>,
+}
+
+/// Which side of a comparison is simulated, and by what; `None` where both are or
+/// neither is.
+pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<(&'a str, bool)> {
+    let all = |runs: &'a [Summary]| {
+        let first = runs.first()?.facts.simulator.as_deref()?;
+        runs.iter().all(|run| run.facts.simulator.is_some()).then_some(first)
+    };
+    let none = |runs: &[Summary]| !runs.is_empty() && runs.iter().all(|run| run.facts.simulator.is_none());
+    match (all(base), all(cand)) {
+        (Some(name), None) if none(cand) => Some((name, true)),
+        (None, Some(name)) if none(base) => Some((name, false)),
+        _ => None,
+    }
+}
+
+/// What bars a comparison of two measurements need not bar that with a prediction: one
+/// simulated device stands for all, and a simulator plays one step.
+pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), required: &[String]) {
+    for difference in &mut *found {
+        let (weight, why) = match difference.id {
+            "device_type" if !are_chips(difference) => (Weight::Note, "the simulator names its device otherwise"),
+            "device_count" => (Weight::Care, "one simulated device can stand for all that run the program alike"),
+            "step_source" => (Weight::Care, "a simulated run without steps is taken for one step"),
+            "hosts" | "steps" => (Weight::Note, "a simulator plays the program, most often once"),
+            _ => continue,
+        };
+        if !required.iter().any(|id| id == difference.id) {
+            (difference.weight, difference.why) = (weight, why);
+        }
+    }
+    let sides = [simulator.0.to_owned(), "measured".to_owned()];
+    let [base, cand] = if simulator.1 {
+        sides
+    } else {
+        let [a, b] = sides;
+        [b, a]
+    };
+    let why = "ratios are measured ÷ predicted: they tell how good the model is, not what became slower";
+    found.push(Difference { id: "simulator", title: "Made by", base, cand, weight: Weight::Note, why });
+    found.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
+}
+
+/// Whether both names are those of chips, which are different ones.
+fn are_chips(difference: &Difference) -> bool {
+    let chips = [&difference.base, &difference.cand].map(|name| Chip::named(name).map(|chip| &chip.id));
+    chips[0].is_some() && chips[1].is_some() && chips[0] != chips[1]
+}
+
+/// Reads the finished comparison as a prediction.
+pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) -> Option<Prediction> {
+    let step = comparison.steps.iter().find(|series| series.id == "step.time_ps")?;
+    let (predicted_ps, measured_ps) = sides(&step.change, is_base);
+    let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
+    let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
+    let families = comparison.attribution.iter().flat_map(|attribution| &attribution.families);
+    // Idle time, and small ops of a shortened summary.
+    let rest = families.filter(|family| family.finding.is_none()).map(|family| {
+        let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
+        PredictedOp {
+            name: family.name.clone(),
+            predicted_name: None,
+            program: String::new(),
+            category: family.part.title().to_lowercase(),
+            predicted_ps: Some(predicted),
+            measured_ps: Some(measured),
+            ratio: ratio(predicted, measured),
+            missed_ps: measured - predicted,
+            how: None,
+        }
+    });
+    let mut ops: Vec<PredictedOp> = rows.chain(rest).collect();
+    ops.sort_by(|a, b| b.missed_ps.total_cmp(&a.missed_ps).then_with(|| a.name.cmp(&b.name)));
+    let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
+    let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
+    Some(Prediction {
+        simulator: simulator.to_owned(),
+        is_base,
+        predicted_ps,
+        measured_ps,
+        ratio: ratio(predicted_ps, measured_ps),
+        error_percent: (measured_ps > 0.0).then(|| 100.0 * (predicted_ps - measured_ps) / measured_ps),
+        op_error_percent: (measured > 0.0).then(|| 100.0 * missed / measured),
+        ops,
+    })
+}
+
+fn of_op(op: &OpChange, is_base: bool) -> PredictedOp {
+    let (predicted, measured) = sides(&op.change, is_base);
+    let (predicted_name, name) = ordered(op.base_name.as_ref(), op.cand_name.as_ref(), is_base);
+    let (predicted_ps, measured_ps) = (predicted_name.and(predicted), name.and(measured));
+    PredictedOp {
+        name: name.or(predicted_name).cloned().unwrap_or_default(),
+        predicted_name: predicted_name.filter(|predicted| name.is_some_and(|name| name != *predicted)).cloned(),
+        program: op.program.clone(),
+        category: op.category.clone(),
+        predicted_ps,
+        measured_ps,
+        ratio: predicted_ps.zip(measured_ps).and_then(|(predicted, measured)| ratio(predicted, measured)),
+        missed_ps: measured_ps.unwrap_or(0.0) - predicted_ps.unwrap_or(0.0),
+        how: op.how,
+    }
+}
+
+/// Predicted and measured.
+fn ordered<T>(base: T, cand: T, is_base: bool) -> (T, T) {
+    if is_base { (base, cand) } else { (cand, base) }
+}
+
+fn sides(change: &Change, is_base: bool) -> (Option<f64>, Option<f64>) {
+    let median = |estimate: Option<super::Estimate>| estimate.map(|estimate| estimate.median);
+    ordered(median(change.base), median(change.cand), is_base)
+}
+
+fn ratio(predicted: f64, measured: f64) -> Option<f64> {
+    (predicted > 0.0).then(|| measured / predicted).filter(|ratio| ratio.is_finite())
+}
+
+impl PredictedOp {
+    /// What the model thought of it.
+    pub fn verdict(&self) -> &'static str {
+        match (self.predicted_ps, self.measured_ps, self.ratio) {
+            (None, _, _) => "not predicted",
+            (_, None, _) => "never ran",
+            (_, _, None) => "no time predicted",
+            (_, _, Some(ratio)) if ratio > CLOSE => "optimistic",
+            (_, _, Some(ratio)) if ratio < 1.0 / CLOSE => "pessimistic",
+            _ => "close",
+        }
+    }
+}
+
+impl Prediction {
+    /// What to read first.
+    pub fn statement(&self) -> String {
+        let time = |ps: f64| Picos::from_ps(ps.round() as i64);
+        let mut text = format!(
+            "{} predicts {} a step, measured are {}",
+            self.simulator,
+            time(self.predicted_ps),
+            time(self.measured_ps)
+        );
+        if let (Some(ratio), Some(error)) = (self.ratio, self.error_percent) {
+            text.push_str(&format!(
+                ": measured ÷ predicted is {ratio:.3}, total error {error:+.1} % of the measured step"
+            ));
+        }
+        if let Some(error) = self.op_error_percent {
+            text.push_str(&format!(", ops by themselves are off by {error:.1} %"));
+        }
+        let optimistic = self.ops.iter().filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
+        let clause = |op: &PredictedOp| {
+            let ratio = op.ratio.map_or_else(|| op.verdict().to_owned(), |ratio| format!("× {ratio:.2}"));
+            format!("{} {} ({ratio})", op.name, signed(op.missed_ps))
+        };
+        let clauses: Vec<String> = optimistic.take(CLAUSES).map(clause).collect();
+        if clauses.is_empty() {
+            return text + "; no op takes much longer than predicted";
+        }
+        text + "; the model is most optimistic at " + &clauses.join(", ")
+    }
+
+    /// As tables.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+        let row = |op: &PredictedOp| {
+            let name = op.predicted_name.as_ref().map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name));
+            let share = (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps);
+            vec![
+                Cell::text(name),
+                Cell::maybe(op.predicted_ps),
+                Cell::maybe(op.measured_ps),
+                Cell::maybe(op.ratio),
+                Cell::Float(op.missed_ps),
+                Cell::maybe(share),
+                Cell::text(op.verdict()),
+                op.how.map_or(Cell::Missing, |how| Cell::text(how.title())),
+                Cell::text(&op.category),
+                Cell::text(&op.program),
+            ]
+        };
+        let whole = PredictedOp {
+            name: "whole step".to_owned(),
+            predicted_name: None,
+            program: String::new(),
+            category: String::new(),
+            predicted_ps: Some(self.predicted_ps),
+            measured_ps: Some(self.measured_ps),
+            ratio: self.ratio,
+            missed_ps: self.measured_ps - self.predicted_ps,
+            how: None,
+        };
+        let notes = vec![
+            "Medians of the time in a step; a collective counts with what nothing hides. Ratio is measured ÷ predicted, \
+             missed is measured less predicted, and its share is of the measured step."
+                .to_owned(),
+            format!(
+                "Optimistic: takes more than {CLOSE} times what was predicted; pessimistic: less than 1/{CLOSE} of it."
+            ),
+        ];
+        vec![Table {
+            id: "prediction",
+            title: format!("Predicted by {} and measured", self.simulator),
+            columns: vec![
+                column("op", "Op", Unit::None),
+                column("predicted_ps", "Predicted", Unit::Picoseconds),
+                column("measured_ps", "Measured", Unit::Picoseconds),
+                column("ratio", "Ratio", Unit::None),
+                column("missed_ps", "Missed", Unit::Picoseconds),
+                column("missed_of_step_percent", "Of step", Unit::Percent),
+                column("verdict", "Model is", Unit::None),
+                column("matched", "Matched", Unit::None),
+                column("category", "Category", Unit::None),
+                column("program", "Program", Unit::None),
+            ],
+            rows: std::iter::once(&whole).chain(&self.ops).map(row).collect(),
+            notes,
+        }]
+    }
+}
