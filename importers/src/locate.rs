@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::trace_event::Roles;
-use crate::{IMPORTERS, ImportError, glob};
+use crate::{Confidence, IMPORTERS, ImportError, Source, glob};
 
 /// What to import of all that a path names, and what its files do not say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,6 +109,9 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         if let Some(hosts) = hosts {
             return Ok(Located { hosts, ..Located::default() });
         }
+        if let Some(located) = by_content(directories)? {
+            return Ok(located);
+        }
     }
     if runs.is_empty() {
         return nothing(format!(
@@ -148,13 +151,60 @@ fn marker_in(directory: &Path) -> Option<PathBuf> {
     markers.map(|marker| directory.join(marker)).find(|path| path.is_file())
 }
 
+/// Files of a directory that are looked into.
+const MAX_LOOKED_INTO: usize = 256;
+
+/// Simulators name their files after models and chips: in a directory without profiles,
+/// the one file whose beginning an importer is sure about. Of several the user must choose.
+fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
+    let is_sure = |path: &PathBuf| {
+        let named = IMPORTERS.iter().any(|importer| {
+            let endings = importer.format().extensions.iter();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            endings.filter(|ending| !ending.contains("json")).any(|ending| name.ends_with(&format!(".{ending}")))
+        });
+        let source = if named && path.is_file() { Source::open(path).ok() } else { None };
+        source.is_some_and(|it| IMPORTERS.iter().any(|importer| importer.detect(it.head()) == Confidence::Certain))
+    };
+    let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).take(MAX_LOOKED_INTO).collect();
+    paths.retain(is_sure);
+    paths.sort();
+    // The phases of a run beside the table of all of it.
+    let whole = paths.clone();
+    let is_phase = |path: &Path| {
+        let name = path.to_string_lossy();
+        let run = PHASES.iter().find_map(|phase| name.strip_suffix(phase));
+        run.is_some_and(|run| whole.iter().any(|path| path.as_os_str() == format!("{run}.csv").as_str()))
+    };
+    paths.retain(|path| !is_phase(path));
+    match &paths[..] {
+        [] => Ok(None),
+        [_] => Ok(Some(Located { hosts: vec![HostFiles { host: None, files: paths }], ..Located::default() })),
+        [first, ..] => {
+            let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let mut names: Vec<String> = paths.iter().take(SHOWN).map(name).collect();
+            if paths.len() > SHOWN {
+                names.push(format!("{} more", paths.len() - SHOWN));
+            }
+            let folder = first.parent().unwrap_or(first).display();
+            nothing(format!("{folder} holds {} files of simulators; name one of {}", paths.len(), names.join(", ")))
+        }
+    }
+}
+
+/// How `NeuSim` names the tables of the phases of a run.
+const PHASES: [&str; 2] = ["_prefill.csv", "_decode.csv"];
+
+/// Names that a message lists.
+const SHOWN: usize = 8;
+
 fn markers() -> String {
     let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
     markers.fold(String::new(), |text, marker| text + ", or is called " + marker)
 }
 
 fn names(runs: &[Run]) -> String {
-    const SHOWN: usize = 8;
     let mut names: Vec<_> = runs.iter().take(SHOWN).map(|run| run.name.as_str()).collect();
     let more = format!("{} more", runs.len().saturating_sub(SHOWN));
     if runs.len() > SHOWN {

@@ -216,3 +216,18 @@ fn genz_peaks_are_of_rows_that_take_long() {
     let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
     assert!((device.peak_hbm_bytes.unwrap() / 4_194_304_000.0 - 1.0).abs() < 1e-9, "{device:?}");
 }
+
+#[test]
+fn a_directory_of_one_run_is_that_run_and_of_several_a_choice() {
+    let all = table(&ROWS);
+    let files =
+        [("a.csv", &*all), ("a_prefill.csv", &all), ("a_decode.csv", &all), ("a.json", CHIP), ("x.csv", "a,b\n")];
+    let open = |dir: &TempDir| crate::import_path(dir.path(), &ImportOptions::default(), &Progress::new());
+    let run = dir(&files);
+    let model = open(&run).unwrap();
+    assert_eq!(model.sources()[0].name, "a.csv");
+    assert_eq!(spans(&model, "Programs").len(), 2);
+    let two = dir(&[&files[..], &[("b.csv", &*all)]].concat());
+    let error = open(&two).unwrap_err().to_string();
+    assert!(error.contains("holds 2 files of simulators; name one of a.csv, b.csv"), "{error}");
+}

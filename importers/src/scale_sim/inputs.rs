@@ -49,6 +49,8 @@ pub(super) struct TopologyRow {
     pub(super) name: String,
     /// For people.
     pub(super) sizes: String,
+    /// As the compiler would write it, in words of one byte: from there analyses know sizes.
+    pub(super) hlo_text: String,
     /// Multiplications.
     multiplications: f64,
     pub(super) is_convolution: bool,
@@ -215,6 +217,10 @@ fn matrix_product(record: &StringRecord, columns: &[usize]) -> Option<TopologyRo
     Some(TopologyRow {
         name: record.get(0)?.to_owned(),
         sizes: format!("[{m},{k}] × [{k},{n}]"),
+        hlo_text: format!(
+            "%dot = s8[{m},{n}]{{1,0}} dot(s8[{m},{k}]{{1,0}} %lhs, s8[{k},{n}]{{1,0}} %rhs), \
+             lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+        ),
         multiplications: f64::from(m) * f64::from(n) * f64::from(k),
         is_convolution: false,
     })
@@ -225,14 +231,19 @@ fn convolved(record: &StringRecord, columns: &[usize]) -> Option<TopologyRow> {
         return None;
     };
     // The simulator rounds the number of positions up.
-    let positions =
-        |size: u32, filter: u32| size.checked_sub(filter).map(|rest| f64::from(rest.div_ceil(stride)) + 1.0);
-    let positions = positions(height, filter_height)? * positions(width, filter_width)?;
+    let positions = |size: u32, filter: u32| size.checked_sub(filter).map(|rest| u64::from(rest.div_ceil(stride)) + 1);
+    let (rows, columns) = (positions(height, filter_height)?, positions(width, filter_width)?);
+    let positions = rows as f64 * columns as f64;
     let products = f64::from(filter_height) * f64::from(filter_width) * f64::from(channels) * f64::from(filters);
     Some(TopologyRow {
         name: record.get(0)?.to_owned(),
         sizes: format!(
             "{height}×{width}×{channels}, {filters} filters of {filter_height}×{filter_width}, stride {stride}"
+        ),
+        hlo_text: format!(
+            "%conv = s8[1,{rows},{columns},{filters}]{{3,2,1,0}} convolution(s8[1,{height},{width},{channels}]{{3,2,1,0}} \
+             %lhs, s8[{filter_height},{filter_width},{channels},{filters}]{{3,2,1,0}} %rhs), \
+             window={{size={filter_height}x{filter_width} stride={stride}x{stride}}}, dim_labels=b01f_01io->b01f"
         ),
         multiplications: positions * products,
         is_convolution: true,

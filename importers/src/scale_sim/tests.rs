@@ -103,6 +103,9 @@ fn flops_need_the_size_of_the_array() {
     assert_eq!(flops(&[]), (named("layer 0", "layer 1", false), None));
     assert_eq!(flops(&[("google.cfg", CONFIG)]), (named("layer 0", "layer 1", true), Some(8e9)));
     assert_eq!(flops(&[("mlp.csv", TOPOLOGY)]), (named("up", "down", true), Some(8e9)));
+    let model = open(&run(&[(REPORT, COMPUTE), ("mlp.csv", TOPOLOGY)]));
+    let text = model.ops().iter().find_map(|op| op.hlo_text).map(|text| model.str(text));
+    assert!(text.unwrap().starts_with("%dot = s8[10,8]{1,0} dot(s8[10,5]{1,0} %lhs, s8[5,8]{1,0} %rhs)"));
     // An array on which a layer would do a fraction of a multiplication is of another run.
     let other = CONFIG.replace("ArrayWidth: 2", "ArrayWidth: 2\nx: 0").replace("Height: 4", "Height: 1");
     let fraction = COMPUTE.replace("50.0, 100.0", "50.3, 100.0");

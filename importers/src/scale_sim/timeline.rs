@@ -168,6 +168,7 @@ impl Writer<'_> {
         let flops = multiplications.map(|number| (2.0 * number).round()).filter(|&flops| flops < 9e18);
         let row = self.inputs.topology.as_ref().and_then(|topology| topology.layer(layer.id));
         let category = if row.is_some_and(|row| row.is_convolution) { "convolution" } else { "dot" };
+        let hlo_text = row.map(|row| self.out.intern(&row.hlo_text));
         let sram = |written: bool| {
             let accesses = layer.access.iter().flatten().zip(STREAMS);
             accesses
@@ -182,6 +183,7 @@ impl Writer<'_> {
         let op = Op {
             name: self.out.intern(&layer.name),
             category: Some(self.out.intern(category)),
+            hlo_text,
             flops: flops.map(|flops| flops as u64),
             model_flops: flops.map(|flops| flops as u64),
             bytes_accessed: layer.access.is_some().then(|| sram(false).saturating_add(sram(true))),

@@ -7,6 +7,7 @@ use trace_model::{IssueKind, TrackId};
 use super::args::JsonArgs;
 use super::collect::Collector;
 use super::places::{Places, looks_like_cores};
+use super::roles::Roles;
 use super::{asynchronous, flows, ops, roles, stack};
 use crate::{Source, async_spans};
 
@@ -39,6 +40,9 @@ const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and
 pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     let is_xprof = collected.session.is_xprof || looks_like_cores(&collected.threads);
     describe(&mut collected, is_xprof);
+    if !is_xprof {
+        name_the_nameless(&mut collected);
+    }
     let places = Places::new(&mut collected, is_xprof);
 
     let described = Arc::clone(&collected.roles);
@@ -60,7 +64,8 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     ops::label_ops(builder, &facts, op_facts);
     if !is_xprof {
         let lines = places.device_lines();
-        if !lines.is_empty() {
+        // The usual roles hold for any file; others were given, or their writer is known.
+        if !lines.is_empty() || !Arc::ptr_eq(&described, &Roles::usual()) {
             builder.source_mut().simulator = described.simulator().map(str::to_owned);
         }
         for &(track, kind) in &lines {
@@ -80,6 +85,19 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     }
     if is_xprof {
         async_spans::complete(builder);
+    }
+}
+
+/// Names processes and threads as the roles say, where the file does not.
+fn name_the_nameless(collected: &mut Collector<'_>) {
+    for thread in &mut collected.threads {
+        if thread.name.is_none() {
+            let id = thread.id_text.clone().unwrap_or_else(|| thread.tid.to_string());
+            thread.name = collected.roles.thread_name(&id);
+        }
+        if let Some(name) = collected.roles.process_name(thread.pid) {
+            collected.processes.entry(thread.pid).or_default().name.get_or_insert(name);
+        }
     }
 }
 

@@ -80,7 +80,8 @@ impl Importer for TraceEventJson {
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let mut collector = Collector::new(out, options.roles.clone());
+        let roles = options.roles.clone().or_else(|| Roles::of_head(source.head()));
+        let mut collector = Collector::new(out, roles);
         let mut document = Document::new();
         let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
         finish(&document, collector, fed.damage, source)

@@ -40,6 +40,9 @@ pub struct Roles {
     #[serde(default)]
     time_unit: TimeUnit,
     when: Option<When>,
+    /// Names of processes and threads without one: `stage {}` with their number.
+    process_names: Option<String>,
+    thread_names: Option<String>,
     #[serde(default, rename = "track")]
     tracks: Vec<TrackRole>,
     #[serde(default, rename = "op")]
@@ -72,12 +75,13 @@ impl TimeUnit {
     }
 }
 
-/// A member of the document by which its writer is known.
+/// How a writer is known: by a member of the document, or by texts that all stand in
+/// its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct When {
-    key: String,
-    value: String,
+#[serde(untagged, deny_unknown_fields)]
+enum When {
+    Member { key: String, value: String },
+    Head { head: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -126,6 +130,8 @@ impl Role {
 
 static MODEL: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/device_model.toml")));
 static CHAKRA: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/chakra_timeline.toml")));
+static VIDUR: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/vidur.toml")));
+static LOCAL_MEMORY: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/astra_local_memory.toml")));
 
 /// Those that come with the program; a test reads them all.
 fn known(text: &str) -> Arc<Roles> {
@@ -145,8 +151,26 @@ impl Roles {
 
     /// The roles of a known writer, by a member of the document.
     pub(super) fn of_document(facts: &[(String, String)]) -> Option<Arc<Self>> {
-        let is_said = |when: &When| facts.iter().any(|(key, value)| *key == when.key && *value == when.value);
-        CHAKRA.when.as_ref().is_some_and(is_said).then(|| Arc::clone(&CHAKRA))
+        let Some(When::Member { key: wanted, value: said }) = &CHAKRA.when else { return None };
+        let is_said = facts.iter().any(|(key, value)| key == wanted && value == said);
+        is_said.then(|| Arc::clone(&CHAKRA))
+    }
+
+    /// The roles of a known writer, by the beginning of the document.
+    pub(super) fn of_head(head: &[u8]) -> Option<Arc<Self>> {
+        let has = |text: &String| memchr::memmem::find(head, text.as_bytes()).is_some();
+        let fits = |roles: &Roles| matches!(&roles.when, Some(When::Head { head }) if head.iter().all(has));
+        [&VIDUR, &LOCAL_MEMORY].into_iter().find(|roles| fits(roles)).map(|roles| Arc::clone(roles))
+    }
+
+    /// The name of a process that has none.
+    pub(super) fn process_name(&self, pid: i64) -> Option<String> {
+        self.process_names.as_ref().map(|name| name.replace("{}", &pid.to_string()))
+    }
+
+    /// The name of a thread that has none.
+    pub(super) fn thread_name(&self, id: &str) -> Option<String> {
+        self.thread_names.as_ref().map(|name| name.replace("{}", id))
     }
 
     pub(super) fn time_unit(&self) -> TimeUnit {

@@ -25,6 +25,7 @@ fn ops(model: &TraceModel) -> Vec<String> {
 #[test]
 fn the_dialects_that_come_along_can_be_read() {
     assert!(CHAKRA.when.is_some() && MODEL.when.is_none() && !MODEL.ops.is_empty());
+    assert!(VIDUR.when.is_some() && LOCAL_MEMORY.when.is_some());
     let error = Roles::parse("[[track]]\nrole = \"mxu\"").unwrap_err();
     assert!(error.contains("line 2") && error.contains("in-flight"), "{error}");
 }
@@ -74,6 +75,21 @@ fn a_device_with_two_op_lines_waits_once() {
     found.sort();
     let waits = ["all-gather-done wait shard 3-5", "all-gather-done wait shard 6-8"];
     assert_eq!(found, [waits[0], waits[1], "– add 5-6", "– mm 0-3"]);
+}
+
+/// Batches of a serving simulator have no ops, but places and a simulator.
+#[test]
+fn batches_of_vidur_are_on_stages_of_replicas() {
+    let text = r#"{"traceEvents": [{"name": "[0]", "ph": "X", "ts": 0.0, "dur": 2.5, "pid": 0, "tid": 0, "args":
+        {"batch_id": 0, "batch_size": 1, "request_ids": [0], "num_tokens": [512]}}]}"#;
+    let model = open(text, None);
+    assert_eq!(model.sources()[0].simulator.as_deref(), Some("Vidur"));
+    let slice = model.all_slices().next().unwrap();
+    let track = model.track(slice.track());
+    assert_eq!((model.str(model.group(track.group).name), model.str(track.name)), ("replica 0", "pipeline stage 0"));
+    assert_eq!((slice.dur().ps(), model.tensor_cores().len()), (2_500_000, 0));
+    let other = open(&text.replace("num_tokens", "tokens"), None);
+    assert_eq!(other.sources()[0].simulator, None);
 }
 
 #[test]
