@@ -10,7 +10,7 @@
 
 use std::fmt::Write as _;
 
-use crate::rare::{MODULES, OPS, device, event, execution, op, session};
+use crate::rare::{MODULES, OPS, REMARK, device, event, execution, op, session};
 use crate::session::{Plane, Session, Stat};
 use crate::synthetic::Chip;
 
@@ -46,6 +46,9 @@ const HIDDEN: &str = "bf16[4096,8192]{1,0:T(8,128)(2,1)}";
 const DOWN: &str = "bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}";
 const COPY: &str = "(bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}, bf16[8192,2048]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
 
+/// Operations of either product.
+const PRODUCT_FLOPS: i64 = 2 * 4096 * 2048 * 8192;
+
 /// An all-reduce on a ring of four v5e: twice two hops of 1 µs, and three quarters of
 /// the array over two links of 45 GB/s.
 fn all_reduce_ps() -> i64 {
@@ -80,12 +83,13 @@ const UP_PROJECTION: &str = "fusion(%x, %up), kind=kOutput, calls=%fused_up";
 const GELU: &str = "fusion(%fusion.1), kind=kLoop, calls=%fused_gelu";
 const KERNEL: &str = "custom-call(%x), custom_call_target=\"tpu_custom_call\"";
 const DOWN_PROJECTION: &str = "fusion(%fusion.2, %copy-done.1), kind=kOutput, calls=%fused_down";
-const REDUCE: &str = "all-reduce(%fusion.3), channel_id=1, replica_groups={{0,1,2,3}}, to_apply=%add";
+const REDUCE: &str =
+    "all-reduce(%fusion.3), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=%add";
 const NORM: &str = "fusion(%all-reduce.1), kind=kLoop, calls=%fused_norm";
 
 /// The program as its compiler writes it: for v5e, which the name of the file must say.
 pub fn predicted() -> String {
-    let mut text = format!("HloModule jit_layer, is_scheduled=true, num_partitions={CHIPS}\n\n{}", CALLED);
+    let mut text = format!("HloModule jit_layer, is_scheduled=true, num_partitions={CHIPS}\n\n// {REMARK}\n\n{CALLED}");
     let _ = writeln!(text, "ENTRY %main (x: bf16[4096,2048]) -> bf16[4096,2048] {{");
     let up = "bf16[2048,8192]{1,0:T(8,128)(2,1)}";
     for (number, (name, shape)) in
@@ -154,7 +158,11 @@ fn chip(ordinal: u32) -> Plane {
         .iter()
         .map(|pair| {
             let text = format!("%{} = {} {}", pair.name, pair.shape, pair.rest);
-            op(&mut plane, &text, pair.category, vec![source(pair.line)])
+            let mut facts = vec![source(pair.line)];
+            if pair.category == "convolution fusion" {
+                facts.extend([Stat::int("flops", PRODUCT_FLOPS), Stat::int("model_flops", PRODUCT_FLOPS)]);
+            }
+            op(&mut plane, &text, pair.category, facts)
         })
         .collect();
     let mut at = 1000 * US;

@@ -19,7 +19,7 @@ use crate::session::{Event, EventMetadata, Plane, Session, Stat};
 use crate::synthetic::Chip;
 
 /// Said in every place that has room for it.
-const REMARK: &str = "synthetic: written by hand, not measured";
+pub(crate) const REMARK: &str = "synthetic: written by hand, not measured";
 
 pub(crate) const MODULES: (i64, &str) = (2, "XLA Modules");
 pub(crate) const OPS: (i64, &str) = (3, "XLA Ops");
