@@ -5,6 +5,8 @@
 //! above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured. Errors
 //! of ops cancel in the error of the step; the sum of their sizes is given, too.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use trace_model::Picos;
 
@@ -207,12 +209,11 @@ impl Prediction {
             time(self.measured_ps)
         );
         if let (Some(ratio), Some(error)) = (self.ratio, self.error_percent) {
-            text.push_str(&format!(
-                ": measured ÷ predicted is {ratio:.3}, total error {error:+.1} % of the measured step"
-            ));
+            let total = format!("total error {error:+.1} % of the measured step");
+            let _ = write!(text, ": measured ÷ predicted is {ratio:.3}, {total}");
         }
         if let Some(error) = self.op_error_percent {
-            text.push_str(&format!(", ops by themselves are off by {error:.1} %"));
+            let _ = write!(text, ", ops by themselves are off by {error:.1} %");
         }
         let optimistic = self.ops.iter().filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
         let clause = |op: &PredictedOp| {
