@@ -132,6 +132,25 @@ fn shift_c_frees_the_timelines_and_locks_them_again() {
 }
 
 #[test]
+fn nothing_is_repainted_while_nothing_happens_to_either() {
+    let mut window = compared("a", "b");
+    let canvas = window.get_by_label("Timeline B").rect();
+    window.hover_at(canvas.center());
+    // A gesture of B ends although both are locked meanwhile, so that A leads.
+    press(&mut window, Modifiers::SHIFT, Key::C);
+    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.1)));
+    press(&mut window, Modifiers::SHIFT, Key::C);
+    for _ in 0..60 {
+        window.step();
+    }
+    for side in Side::BOTH {
+        assert!(!window.state().state_of(side).unwrap().in_gesture(), "{side:?}");
+    }
+    let quiet = window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5));
+    assert!(quiet, "an idle window asks for no frames");
+}
+
+#[test]
 fn an_op_leads_to_the_op_that_it_was_matched_with() {
     let mut window = compared("a", "b");
     let slice = execution(&window, Side::A, "fusion.2", 4);

@@ -158,8 +158,11 @@ impl Pair {
     /// Changes what is seen of one side, and what is linked to it of the other.
     pub fn apply(&mut self, first: &mut Workspace, side: Side, command: &ViewCommand) {
         if *command == ViewCommand::EndGesture && self.link.lock != Lock::Free && side != self.link.leader {
-            // It only follows: the hand is on the other one.
-            return;
+            // It only follows, as long as the hand is on the other one.
+            let leader = self.link.leader;
+            if self.of(first, leader).state.in_gesture() {
+                return;
+            }
         }
         let own = self.of(first, side);
         let before = own.state.place;
