@@ -92,6 +92,19 @@ fn a_run_beside_itself_did_not_change_in_either_format_or_saved() {
     assert_eq!(stdout(&place.run(&["summarize", "base.xplane.pb"])), place.read("saved.json"));
 }
 
+/// Where this machine has the real captures.
+#[test]
+fn one_real_session_in_two_formats_did_not_change() {
+    let file = |name: &str| format!("{}/../../shared/corpus/tpu/v5e_matmul.{name}", env!("CARGO_MANIFEST_DIR"));
+    let (json, protobuf) = (file("trace.json.gz"), file("xplane.pb"));
+    for base in [&json, &protobuf].into_iter().filter(|base| Path::new(base).is_file()) {
+        let output = Place::new().run(&["compare", base, &protobuf]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).starts_with("Steps take the same time"), "{}", stdout(&output));
+        assert!(!["slower", "faster"].iter().any(|word| stdout(&output).contains(word)), "{}", stdout(&output));
+    }
+}
+
 #[test]
 fn a_slower_run_is_found_with_its_op() {
     let place = Place::new();
@@ -192,6 +205,103 @@ fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
     // These two are appended to.
     assert_eq!(place.read("h.jsonl"), first[7].repeat(2));
     assert_eq!(place.read("step.md"), first[6].repeat(2));
+}
+
+#[test]
+fn comparing_judges_and_reports_as_analyzing_does() {
+    let place = Place::new();
+    place.write(
+        "strict.toml",
+        b"[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 1\n\
+        [[budget]]\nmetric = \"step.time_ms\"\nmax = 11\n[[budget]]\nmetric = \"step.time_ms\"\nmin = 1\n\
+        [[budget]]\nmetric = \"compile.count\"\nmax = 9\n",
+    );
+    let files = ["junit=j.xml", "sarif=s.sarif", "md=m.md", "html=h.html", "json=r.json", "csv=t.csv"];
+    let mut args = vec!["compare", "base.xplane.pb", "slow.xplane.pb", "--budget", "strict.toml"];
+    for file in files {
+        args.extend(["-o", file]);
+    }
+    let mut command = place.command();
+    command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", place.path("step.md"));
+    let output = command.args(&args).args(["--history", "h.jsonl"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().filter(|line| line.starts_with("::error title=")).count(), 2);
+    assert!(stdout(&output).starts_with("4 gates: 2 failed"), "{}", stdout(&output));
+    junit_is_valid(&place.read("j.xml"));
+    let sarif = json(&place.read("s.sarif"));
+    sarif_is_valid(&sarif);
+    let of_rule = |id: &str| {
+        sarif["runs"][0]["results"].as_array().unwrap().iter().filter(|result| result["ruleId"] == id).count()
+    };
+    assert_eq!((of_rule("budget"), of_rule("regression"), of_rule("op-slower")), (1, 1, 1));
+    for name in ["m.md", "step.md"] {
+        assert!(place.read(name).contains("❌ Failed: 4 gates: 2 failed"), "{name}");
+    }
+    agrees_with_schema(&place, "comparison", &json(&place.read("r.json")));
+    agrees_with_schema(&place, "history", &json(&place.read("h.jsonl")));
+    assert!(place.read("t.csv").contains("FAIL") && place.read("h.html").contains("✗ fail"));
+    // The same bytes every time.
+    let (before, names) = (place.read("h.html"), ["--exit-zero", "--strict"]);
+    assert_eq!(place.code(&[&args[..], &names[..1]].concat()), 0);
+    assert_eq!(place.read("h.html"), before);
+    // Without a budget nothing is judged, and every output is written all the same.
+    let plain: Vec<&str> = args.iter().copied().filter(|arg| !["--budget", "strict.toml"].contains(arg)).collect();
+    assert_eq!(place.code(&plain), 0);
+    assert!(place.read("j.xml").contains("tests=\"0\"") && !place.read("h.html").contains("✗ fail"));
+    assert_eq!(place.code(&["compare", "base.xplane.pb", "slower.xplane.pb", "--budget", "missing.toml"]), 2);
+}
+
+#[test]
+fn steps_can_be_chosen_for_both_sides() {
+    let place = Place::new();
+    let output = place.run(&["compare", "base.xplane.pb", "slow.xplane.pb", "--steps", "2..9", "--format", "json"]);
+    let compared = json(stdout(&output));
+    assert_eq!((compared["base"]["steps"].as_u64(), compared["cand"]["steps"].as_u64()), (Some(8), Some(8)));
+    assert_eq!(place.code(&["compare", "base.xplane.pb", "slow.xplane.pb", "--steps", "90..99"]), 2);
+    assert_eq!(place.code(&["summarize", "base.xplane.pb", "-o", "saved.json"]), 0);
+    let output = place.run(&["compare", "saved.json", "slow.xplane.pb", "--steps", "2..9"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("saved summary"), "{}", stderr(&output));
+}
+
+#[test]
+fn every_class_of_steps_that_both_sides_have_is_compared() {
+    let place = Place::new();
+    let ms = |ms: i64| Picos::from_ps(ms * 1_000_000_000);
+    for (name, evaluation) in [("eval", 3), ("eval_slow", 5)] {
+        let spec = FleetSpec { devices: 2, steps: 40, evaluation: Some((4, ms(evaluation))), ..FleetSpec::default() };
+        place.write(&format!("{name}.xplane.pb"), &xspace_bytes(&spec.session()));
+    }
+    let output = place.run(&["compare", "eval.xplane.pb", "eval_slow.xplane.pb", "--format", "json"]);
+    let compared = json(stdout(&output));
+    agrees_with_schema(&place, "comparison", &compared);
+    let step = |comparison: &Value| {
+        let steps = comparison["steps"].as_array().unwrap();
+        let step = steps.iter().find(|series| series["id"] == "step.time_ps").unwrap();
+        (step["finding"].as_str().unwrap().to_owned(), step["change"].as_f64().unwrap())
+    };
+    // Training did not change, evaluation did; the headline is about what takes most time.
+    assert_eq!(step(&compared), ("noise".to_owned(), 0.0), "{compared}");
+    assert_eq!(compared["classes"].as_array().unwrap().len(), 1);
+    assert_eq!(step(&compared["classes"][0]), ("changed".to_owned(), 2e9));
+    assert!(stdout(&place.run(&["compare", "eval.xplane.pb", "eval_slow.xplane.pb"])).contains("steps of "));
+    // A saved summary has all of them, too.
+    assert_eq!(place.code(&["summarize", "eval.xplane.pb", "-o", "saved.json"]), 0);
+    agrees_with_schema(&place, "summary", &json(&place.read("saved.json")));
+    let output = place.run(&["compare", "saved.json", "eval_slow.xplane.pb", "--format", "json"]);
+    assert_eq!(step(&json(stdout(&output))["classes"][0]), ("changed".to_owned(), 2e9));
+    // Only one side evaluates.
+    let spec = FleetSpec { devices: 2, steps: 40, ..FleetSpec::default() };
+    place.write("train.xplane.pb", &xspace_bytes(&spec.session()));
+    let compared = json(stdout(&place.run(&["compare", "eval.xplane.pb", "train.xplane.pb", "--format", "json"])));
+    assert_eq!(step(&compared), ("noise".to_owned(), 0.0), "{compared}");
+    assert!(compared["notes"].to_string().contains("only base has steady steps of"), "{compared}");
+    // A gate about the other program judges its steps.
+    let program = json(&place.read("saved.json"))["classes"][0]["programs"][0]["name"].as_str().unwrap().to_owned();
+    let gate = format!("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\nmodule = {program:?}\n");
+    place.write("eval.toml", gate.as_bytes());
+    let judged = |run: &str| place.code(&["compare", "eval.xplane.pb", run, "--budget", "eval.toml"]);
+    assert_eq!((judged("eval_slow.xplane.pb"), judged("eval.xplane.pb")), (10, 0));
 }
 
 /// The rules of the schema that Jenkins and GitLab read (testsuites → testsuite →

@@ -77,6 +77,9 @@ fn every_capture_adds_up_and_equals_itself_and_its_saved_summary() {
             assert!(compared.values.iter().all(|value| value.change.change == Some(0.0)), "{name}");
             let families = compared.attribution.iter().flat_map(|attribution| &attribution.families);
             assert!(families.map(|family| family.change_ps.abs()).sum::<f64>() < 1.0, "{name}");
+            assert_eq!(compared.classes.len(), run.classes.len(), "{name}");
+            let others = compared.classes.iter().flat_map(|class| &class.steps);
+            assert!(others.into_iter().all(|series| series.change.change == Some(0.0)), "{name}");
         }
     }
 }

@@ -22,38 +22,54 @@ use crate::{AnalysisError, Context};
 
 /// Steps whose numbers are kept.
 const MOST_STEPS: usize = 2048;
+/// Classes of steps that are kept.
+const MOST_CLASSES: usize = 8;
 
 impl Summary {
     /// Of a trace, or of some of its steps.
     pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let steps = cx.report::<Steps>()?;
-        let chosen = main_class(&steps);
+        let chosen = classes(&steps);
         let divided = times::collect(cx, &steps, &chosen)?;
-        let chosen = divided.as_ref().map_or(chosen, |divided| divided.chosen.clone());
-        let facts = facts(cx);
-        let mut summary = Self {
+        let mut classes = chosen.iter().zip(&divided).map(|(chosen, divided)| {
+            let chosen = divided.as_ref().map_or(chosen, |divided| &divided.chosen);
+            let mut class = Self {
+                steps: step_facts(&steps, chosen, divided.as_ref()),
+                series: series(chosen, divided.as_ref()),
+                ..Self::default()
+            };
+            if let Some(divided) = divided {
+                add_ops(cx.model, cx.classes(), divided, &mut class);
+            }
+            class.into_class()
+        });
+        let main = classes.next().unwrap_or_default();
+        let summary = Self {
             schema: SCHEMA.to_owned(),
             tool: format!("systole {}", env!("CARGO_PKG_VERSION")),
             inputs: inputs(cx.model),
-            steps: step_facts(&steps, &chosen, divided.as_ref()),
-            series: series(&chosen, divided.as_ref()),
             values: values(cx),
-            facts,
+            facts: facts(cx),
             ..Self::default()
         };
-        if let Some(divided) = &divided {
-            add_ops(cx.model, cx.classes(), divided, &mut summary);
-        }
-        Ok(summary.rounded())
+        let classes = classes.collect();
+        Ok(Self { classes, ..summary.with_steps(main) }.rounded())
     }
 }
 
-/// Steady steps of the class that has most of them.
-fn main_class(steps: &StepsReport) -> Vec<&Step> {
-    let count = |class: usize| steps.counted().filter(|step| step.class == class).count();
-    let classes = steps.classes.len().max(1);
-    let most = (0..classes).max_by_key(|&class| (count(class), std::cmp::Reverse(class))).unwrap_or(0);
-    steps.counted().filter(|step| step.class == most).collect()
+/// Steady steps by class, most time first.
+fn classes(steps: &StepsReport) -> Vec<Vec<&Step>> {
+    let mut classes: Vec<(i64, Vec<&Step>)> = vec![(0, Vec::new()); steps.classes.len().max(1)];
+    for step in steps.counted() {
+        if let Some((time, members)) = classes.get_mut(step.class) {
+            *time = time.saturating_add(step.time_ps);
+            members.push(step);
+        }
+    }
+    classes.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    classes.truncate(MOST_CLASSES);
+    let members = classes.into_iter().map(|(_, members)| members);
+    members.enumerate().filter(|(at, members)| *at == 0 || !members.is_empty()).map(|(_, members)| members).collect()
 }
 
 fn inputs(model: &TraceModel) -> Vec<Input> {

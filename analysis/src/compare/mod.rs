@@ -7,7 +7,8 @@
 //! ```
 //!
 //! - First what makes runs comparable ([`comparable`]); "not comparable" is an answer.
-//! - Steady steps of the most frequent class, each on its slowest core. For each
+//! - Steady steps of each class that both sides have (`classes.rs`), that of most time
+//!   first, each on its slowest core. For each
 //!   number the median, where it lies with 95 % confidence, the change, and the rank
 //!   sum test ([`rank_test`]); `~` where the change is not more than noise. Steps that
 //!   follow each other are alike, so tests and ranges allow for that ([`resample`]),
@@ -21,6 +22,7 @@
 //! would turn out: several runs on each side say that.
 
 mod change;
+mod classes;
 mod collect;
 pub mod comparable;
 mod divide;
@@ -39,12 +41,13 @@ mod times;
 use serde::Serialize;
 
 pub use change::{Change, ENOUGH_RUNS, Estimate, Finding, TestOptions};
+pub use classes::{Matched, matched_classes};
 pub use comparable::{Difference, Weight};
 pub use divide::{Attribution, FamilyChange, OpChange};
 pub use matching::{How, Matching, Pair, match_ops, stem};
 pub use predicted::{PredictedOp, Prediction};
 pub use summary::{
-    Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
+    Better, ClassTimes, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
     SummaryError, Value, thinned,
 };
 pub use table::{sentence, signed};
@@ -89,6 +92,9 @@ pub struct Comparison {
     pub aligned_steps: Vec<(u32, u32)>,
     /// How far a simulator is off, where one side is simulated and the other is measured.
     pub prediction: Option<Prediction>,
+    /// Steps of other classes that both sides have, most time first: all of the above
+    /// but what is about whole runs.
+    pub classes: Vec<Self>,
     /// When a difference counts.
     pub options: CompareOptions,
     /// What to know when reading it.
@@ -148,7 +154,10 @@ pub struct ValueChange {
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
-    let mut differences = match (base.first(), cand.first()) {
+    let found = classes::classes(base, cand);
+    let main = found.matched.first();
+    let (first, second) = main.map_or((base, cand), |main| (&*main.base, &*main.cand));
+    let mut differences = match (first.first(), second.first()) {
         (Some(first), Some(second)) => comparable::differences(first, second, &options.require),
         _ => Vec::new(),
     };
@@ -157,24 +166,19 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         predicted::weigh(&mut differences, simulator, &options.require);
     }
     let bars = differences.iter().any(|found| found.weight == Weight::Bars);
-    let is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
-    let mut out = Comparison {
-        statement: String::new(),
-        base: side(base),
-        cand: side(cand),
-        differences,
-        is_comparable,
-        steps: Vec::new(),
-        attribution: None,
-        ops: Vec::new(),
-        values: Vec::new(),
-        aligned_steps: Vec::new(),
-        prediction: None,
-        options: options.clone(),
-        notes: Vec::new(),
-    };
-    if is_comparable {
-        fill(&mut out, base, cand, options);
+    let mut out = Comparison::empty(first, second, options);
+    out.is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
+    out.differences = differences;
+    if out.is_comparable {
+        out.fill(first, second);
+        out.values = value_changes(base, cand, options);
+        out.classes = found.matched.iter().skip(1).map(|class| of_class(&class.base, &class.cand, options)).collect();
+        for (side, alone) in [("base", &found.base_only), ("cand", &found.cand_only)] {
+            out.notes.extend(alone.iter().map(|steps| {
+                let count = if steps.counted == 1 { "step" } else { "steps" };
+                format!("only {side} has steady steps of {} ({} {count})", steps.class, steps.counted)
+            }));
+        }
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
     out.statement = match &out.prediction {
@@ -184,17 +188,46 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out
 }
 
-fn fill(out: &mut Comparison, base: &[Summary], cand: &[Summary], options: &CompareOptions) {
-    let steps = steps_kept(base, cand);
-    let (first, second) = (Pool::of(base, steps), Pool::of(cand, steps));
-    out.steps = series_changes(&first, &second, options);
-    let divided = divide::divide(&first, &second, &options.test);
-    out.attribution = divided.attribution;
-    out.ops = divided.ops;
-    out.values = value_changes(base, cand, options);
-    let numbers = |runs: &[Summary]| runs.first().map(|run| run.steps.numbers.clone()).unwrap_or_default();
-    out.aligned_steps = numbers(base).into_iter().zip(numbers(cand)).collect();
-    out.notes = notes(out, &first, &second);
+/// The steps of one more class.
+fn of_class(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
+    let mut out = Comparison::empty(base, cand, options);
+    out.is_comparable = true;
+    out.fill(base, cand);
+    out.statement = table::statement(&out);
+    out
+}
+
+impl Comparison {
+    fn empty(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Self {
+        Self {
+            statement: String::new(),
+            base: side(base),
+            cand: side(cand),
+            differences: Vec::new(),
+            is_comparable: false,
+            steps: Vec::new(),
+            attribution: None,
+            ops: Vec::new(),
+            values: Vec::new(),
+            aligned_steps: Vec::new(),
+            prediction: None,
+            classes: Vec::new(),
+            options: options.clone(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
+        let steps = steps_kept(base, cand);
+        let (first, second) = (Pool::of(base, steps), Pool::of(cand, steps));
+        self.steps = series_changes(&first, &second, &self.options);
+        let divided = divide::divide(&first, &second, &self.options.test);
+        self.attribution = divided.attribution;
+        self.ops = divided.ops;
+        let numbers = |runs: &[Summary]| runs.first().map(|run| run.steps.numbers.clone()).unwrap_or_default();
+        self.aligned_steps = numbers(base).into_iter().zip(numbers(cand)).collect();
+        self.notes = notes(self, &first, &second);
+    }
 }
 
 /// A shortened summary knows ops in some of its steps: beside it, a whole one of as

@@ -46,6 +46,31 @@ pub struct Summary {
     /// Ops that are not listed.
     #[serde(default)]
     pub ops_not_listed: usize,
+    /// Steps of other classes than that of most time, most time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassTimes>,
+}
+
+/// Steps of one more class; as the fields of the same name of a [`Summary`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassTimes {
+    /// Programs with device time in these steps, most first.
+    #[serde(default)]
+    pub programs: Vec<ProgramFacts>,
+    /// Which steps.
+    pub steps: StepFacts,
+    /// Numbers of each of them.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// Their ops, most time first.
+    #[serde(default)]
+    pub ops: Vec<OpTimes>,
+    /// What is left of them.
+    #[serde(default)]
+    pub rest: Vec<RestTimes>,
+    /// Ops that are not listed.
+    #[serde(default)]
+    pub ops_not_listed: usize,
 }
 
 /// A file of the run.
@@ -128,10 +153,10 @@ pub struct StepFacts {
     /// What marks a step.
     #[serde(default)]
     pub marker: String,
-    /// What the steps run: those of the most frequent class.
+    /// What the steps run.
     #[serde(default)]
     pub class: String,
-    /// Steps that the numbers are over: steady ones of that class.
+    /// Steps that the numbers are over: steady ones of that class, the one of most time.
     pub counted: usize,
     /// The others.
     #[serde(default)]
@@ -264,6 +289,7 @@ const MOST_PS: f64 = 9e18;
 const MOST_VALUES: usize = 4096;
 const MOST_PROGRAMS: usize = 10_000;
 const MOST_OPS: usize = 1_000_000;
+const MOST_CLASSES: usize = 64;
 
 impl Summary {
     /// Whether a file that begins like this is meant to be a summary.
@@ -278,6 +304,19 @@ impl Summary {
         if summary.schema != SCHEMA {
             return Err(SummaryError::Schema(summary.schema));
         }
+        if summary.classes.len() > MOST_CLASSES {
+            return Err(SummaryError::Broken("a list or a count is out of all bounds"));
+        }
+        for class in 1..=summary.classes.len() {
+            summary.of_class(class).check()?;
+        }
+        summary.check()?;
+        Ok(summary)
+    }
+
+    /// Refuses what it cannot compare, of its own steps.
+    fn check(&self) -> Result<(), SummaryError> {
+        let summary = self;
         let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
         let programs = summary.facts.programs.len();
         let times = || summary.ops.iter().flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]));
@@ -302,7 +341,7 @@ impl Summary {
         if !summary.rest.iter().all(|rest| finite(&rest.middle_ps)) {
             return Err(SummaryError::Broken("a number is out of all bounds"));
         }
-        Ok(summary)
+        Ok(())
     }
 
     /// The JSON to save: the same bytes for the same run.
@@ -361,7 +400,11 @@ impl Summary {
 
     /// Short enough to be committed: the `ops` that take most time, each in `steps`
     /// steps; the others are added up. Means over the middle half stay as they are.
-    pub fn shortened(mut self, ops: usize, steps: usize) -> Self {
+    pub fn shortened(self, ops: usize, steps: usize) -> Self {
+        self.each_class(|class| class.shortened_steps(ops, steps)).rounded()
+    }
+
+    fn shortened_steps(mut self, ops: usize, steps: usize) -> Self {
         for op in &mut self.ops {
             op.values = thinned(&op.values, steps);
         }
@@ -375,12 +418,16 @@ impl Summary {
             }
         }
         self.rest.sort_by_key(|rest| rest.part);
-        self.rounded()
+        self
     }
 
     /// Every number to twelve digits: these are read back from JSON as they were
     /// written, by any reader, so that a run equals its saved summary.
-    pub(super) fn rounded(mut self) -> Self {
+    pub(super) fn rounded(self) -> Self {
+        self.each_class(Self::rounded_steps)
+    }
+
+    fn rounded_steps(mut self) -> Self {
         let ops = self.ops.iter_mut().flat_map(|op| op.values.iter_mut().chain([&mut op.middle_ps, &mut op.runs]));
         let series = self.series.iter_mut().flat_map(|series| &mut series.values);
         let values = self.values.iter_mut().filter_map(|value| value.value.as_mut());

@@ -109,7 +109,34 @@ fn by_parts(attribution: &Attribution) -> String {
     format!("most ops are other ones; mean step {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
 }
 
-/// `slower`, `~`, `too few steps` …
+impl SeriesChange {
+    /// `slower`, `~`, `? too few` …
+    pub fn verdict(&self) -> String {
+        verdict(&self.change, self.unit, self.better)
+    }
+}
+
+impl OpChange {
+    /// `slower`, `~`, `new` …
+    pub fn verdict(&self) -> String {
+        match (self.base_name.is_some(), self.cand_name.is_some()) {
+            (true, false) => "gone".to_owned(),
+            (false, true) => "new".to_owned(),
+            _ => verdict(&self.change, Unit::Picoseconds, Better::Lower),
+        }
+    }
+
+    /// `fusion.1`, or `fusion.1 → fusion.9`.
+    pub fn name(&self) -> String {
+        match (&self.base_name, &self.cand_name) {
+            (Some(base), Some(cand)) if base != cand => format!("{base} → {cand}"),
+            (_, Some(name)) | (Some(name), None) => name.clone(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// `slower`, `~`, `? too few` …
 fn verdict(change: &Change, unit: Unit, better: Better) -> String {
     match change.finding {
         Finding::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
@@ -153,12 +180,49 @@ impl Tabular for Comparison {
         if !self.ops.is_empty() {
             tables.push(self.ops_table());
         }
+        for (place, class) in self.classes.iter().enumerate() {
+            tables.extend(class.class_tables(place));
+        }
         tables.extend(values_tables(&self.values));
         tables
     }
 }
 
+/// Ids of the tables of further classes of steps; those beyond share the last.
+#[rustfmt::skip]
+const CLASS_TABLES: [[&str; 4]; 7] = [
+    ["steps_class_2", "step_shares_class_2", "attribution_class_2", "ops_class_2"],
+    ["steps_class_3", "step_shares_class_3", "attribution_class_3", "ops_class_3"],
+    ["steps_class_4", "step_shares_class_4", "attribution_class_4", "ops_class_4"],
+    ["steps_class_5", "step_shares_class_5", "attribution_class_5", "ops_class_5"],
+    ["steps_class_6", "step_shares_class_6", "attribution_class_6", "ops_class_6"],
+    ["steps_class_7", "step_shares_class_7", "attribution_class_7", "ops_class_7"],
+    ["steps_class_8", "step_shares_class_8", "attribution_class_8", "ops_class_8"],
+];
+
 impl Comparison {
+    /// What its steps run, on both sides.
+    pub fn class_title(&self) -> String {
+        let (base, cand) = (&self.base.class, &self.cand.class);
+        if base == cand { base.clone() } else { format!("{base} → {cand}") }
+    }
+
+    fn class_tables(&self, place: usize) -> Vec<Table> {
+        let ids = CLASS_TABLES.get(place).or(CLASS_TABLES.last()).copied().unwrap_or_default();
+        let mut tables = self.steps_tables();
+        tables.extend(self.attribution.as_ref().map(attribution_table));
+        tables.extend((!self.ops.is_empty()).then(|| self.ops_table()));
+        for table in &mut tables {
+            let place = ["steps", "step_shares", "attribution"].iter().position(|&id| id == table.id);
+            table.id = ids.get(place.unwrap_or(3)).copied().unwrap_or_default();
+            table.title = format!("{}, steps of {}", table.title, self.class_title());
+        }
+        if let Some(first) = tables.first_mut() {
+            first.notes.insert(0, self.statement.clone());
+        }
+        tables
+    }
+
     fn differences_table(&self) -> Table {
         let rows = self.differences.iter().map(|found| {
             let texts = [found.title, &found.base, &found.cand, found.weight.title(), found.why];
@@ -231,28 +295,18 @@ impl Comparison {
 }
 
 fn op_row(op: &OpChange) -> Vec<Cell> {
-    let name = match (&op.base_name, &op.cand_name) {
-        (Some(base), Some(cand)) if base != cand => format!("{base} → {cand}"),
-        (_, Some(name)) | (Some(name), None) => name.clone(),
-        (None, None) => String::new(),
-    };
     let change = &op.change;
     let median = |side: bool, is_there: bool| {
         let estimate = if side { change.base } else { change.cand };
         Cell::maybe(estimate.map(|estimate| estimate.median).filter(|_| is_there))
     };
-    let verdict = match (op.base_name.is_some(), op.cand_name.is_some()) {
-        (true, false) => "gone".to_owned(),
-        (false, true) => "new".to_owned(),
-        _ => verdict(change, Unit::Picoseconds, Better::Lower),
-    };
     vec![
-        Cell::text(name),
+        Cell::text(op.name()),
         median(true, op.base_name.is_some()),
         median(false, op.cand_name.is_some()),
         Cell::maybe(change.change),
         Cell::maybe(change.change_percent.filter(|_| op.how.is_some())),
-        Cell::text(verdict),
+        Cell::text(op.verdict()),
         op.how.map_or(Cell::Missing, |how| Cell::text(how.title())),
         Cell::maybe(op.confidence.map(|confidence| 100.0 * confidence)),
         Cell::maybe(change.p.filter(|_| op.how.is_some() && tells(change))),

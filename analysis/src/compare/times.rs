@@ -63,48 +63,73 @@ const MOST_VALUES: usize = 2_000_000;
 /// Steps in which ops are looked at.
 const STEPS: std::ops::RangeInclusive<usize> = 16..=256;
 
-/// Divides `chosen` steps. `None` where no device recorded ops in them.
+/// Divides the steps of several classes. `None` where no device recorded ops in them.
 pub(super) fn collect<'a>(
     cx: &Context<'_>,
     steps: &StepsReport,
-    chosen: &[&'a Step],
-) -> Result<Option<StepTimes<'a>>, AnalysisError> {
+    chosen: &[Vec<&'a Step>],
+) -> Result<Vec<Option<StepTimes<'a>>>, AnalysisError> {
     let model = cx.model;
-    let (chosen, critical) = critical_cores(cx, steps, chosen);
-    let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
-    if times.is_empty() {
-        return Ok(None);
-    }
-    let middle = middle_half(&times);
-    let most = (MOST_VALUES / (model.ops().len() + 1)).clamp(*STEPS.start(), *STEPS.end());
-    let mut sums = Sums::new(model, chosen.len(), most, &middle);
-    let mut out: Vec<(i64, Parts)> = times.iter().map(|&time| (time, Parts::default())).collect();
-    let mut cores: Vec<GroupId> = critical.iter().map(|(core, _)| *core).collect();
+    let critical = critical_cores(cx, steps);
+    let most = MOST_VALUES / (model.ops().len() + 1) / chosen.len().max(1);
+    let most = most.clamp(*STEPS.start(), *STEPS.end());
+    let mut classes: Vec<Class<'a>> = chosen.iter().map(|chosen| Class::new(model, chosen, &critical, most)).collect();
+    let mut cores: Vec<GroupId> = classes.iter().flat_map(|class| &class.critical).map(|(core, _)| *core).collect();
     cores.sort_unstable();
     cores.dedup();
-    let classes = cx.classes();
     for core in cores {
         let whole = cx.scoped(Scope::WholeTrace);
         // Without ops, all of it is idle.
-        let pieces = Traffic::of(&whole, classes, core)?.map(|traffic| pieces(model, &traffic)).unwrap_or_default();
-        for (index, (_, range)) in critical.iter().enumerate().filter(|(_, (on, _))| *on == core) {
-            let parts = sums.add(index, *range, &pieces);
-            if let Some(slot) = out.get_mut(index) {
-                slot.1 = parts;
-            }
+        let traffic = Traffic::of(&whole, cx.classes(), core)?;
+        let pieces = traffic.map(|traffic| pieces(model, &traffic)).unwrap_or_default();
+        for class in &mut classes {
+            class.add(core, &pieces);
         }
     }
-    Ok(Some(StepTimes { chosen, steps: out, ops: sums.finish(), middle }))
+    Ok(classes.into_iter().map(Class::finish).collect())
 }
 
-/// Where each step took longest, and when that was by the clock of its ops. Steps of no
-/// core with ops are left out.
-fn critical_cores<'a>(
-    cx: &Context<'_>,
-    steps: &StepsReport,
-    chosen: &[&'a Step],
-) -> (Vec<&'a Step>, Vec<(GroupId, TimeRange)>) {
-    let mut critical: BTreeMap<u32, (GroupId, TimeRange)> = BTreeMap::new();
+/// The steps of a class while they are divided.
+struct Class<'a> {
+    chosen: Vec<&'a Step>,
+    /// Where each of them took longest.
+    critical: Vec<(GroupId, TimeRange)>,
+    out: Vec<(i64, Parts)>,
+    middle: Vec<usize>,
+    sums: Sums,
+}
+
+impl<'a> Class<'a> {
+    /// Steps of no core with ops are left out.
+    fn new(model: &TraceModel, chosen: &[&'a Step], critical: &Critical, most: usize) -> Self {
+        let of_core = |&step: &&'a Step| Some((step, *critical.get(&step.number)?));
+        let (chosen, critical): (Vec<_>, Vec<_>) = chosen.iter().filter_map(of_core).unzip();
+        let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
+        let middle = middle_half(&times);
+        let sums = Sums::new(model, chosen.len(), most, &middle);
+        let out = times.iter().map(|&time| (time, Parts::default())).collect();
+        Self { chosen, critical, out, middle, sums }
+    }
+
+    fn add(&mut self, core: GroupId, pieces: &[Piece]) {
+        let steps = self.critical.iter().zip(&mut self.out).enumerate();
+        for (index, ((_, range), out)) in steps.filter(|(_, ((on, _), _))| *on == core) {
+            out.1 = self.sums.add(index, *range, pieces);
+        }
+    }
+
+    fn finish(self) -> Option<StepTimes<'a>> {
+        let Self { chosen, out, middle, sums, .. } = self;
+        (!chosen.is_empty()).then(|| StepTimes { chosen, steps: out, ops: sums.finish(), middle })
+    }
+}
+
+/// By the number of a step.
+type Critical = BTreeMap<u32, (GroupId, TimeRange)>;
+
+/// Where each step took longest, and when that was by the clock of its ops.
+fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> Critical {
+    let mut critical = Critical::new();
     let has_ops = |core: GroupId| {
         let tracks = cx.model.tracks_of(core).into_iter();
         tracks
@@ -120,7 +145,7 @@ fn critical_cores<'a>(
             }
         }
     }
-    chosen.iter().filter_map(|&step| Some((step, *critical.get(&step.number)?))).unzip()
+    critical
 }
 
 /// The steps whose time is neither in the lowest nor in the highest quarter.

@@ -9,6 +9,7 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -17,7 +18,7 @@ pub use config::{Aggregate, Budget, Comparable, Defaults, GateConfig, GateConfig
 use measure::Both;
 pub use measure::{METRIC_HELP, Measured};
 
-use crate::compare::{CompareOptions, Comparison, Finding, Summary, TestOptions, compare};
+use crate::compare::{CompareOptions, Comparison, Finding, Summary, TestOptions, compare, matched_classes};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// What a gate says.
@@ -76,8 +77,8 @@ impl Gate {
     }
 }
 
-/// All gates.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// All gates; none by default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GatesReport {
     /// The sentence to read first.
     pub statement: String,
@@ -109,19 +110,34 @@ pub fn compare_options(config: &GateConfig) -> CompareOptions {
     CompareOptions { test, require: config.comparable.require.clone(), force: false }
 }
 
-/// Judges a run; regressions by a comparison with the baseline as its first side.
-pub fn judge(run: &Summary, baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
+/// What is judged.
+#[derive(Clone, Copy)]
+struct Sides<'a> {
+    runs: &'a [Summary],
+    baseline: Option<(&'a [Summary], &'a Comparison)>,
+}
+
+/// Judges a run, or several as one; regressions by a comparison with the baseline as its first side.
+pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
+    // Of both sides, the class of steps that the comparison is about; all where a gate names a program.
+    let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
+    let main = Sides {
+        runs: matched.as_ref().map_or(runs, |matched| &*matched.cand),
+        baseline: baseline.map(|(base, comparison)| (matched.as_ref().map_or(base, |found| &*found.base), comparison)),
+    };
+    let all = Sides { runs, baseline };
+    let sides = |module: &Option<String>| if module.is_some() { all } else { main };
     let mut gates: Vec<Gate> = Vec::new();
     for budget in &config.budget {
         let level = budget.level.unwrap_or(config.defaults.level);
         if level != Level::Off {
-            gates.push(judge_budget(run, budget, level, config));
+            gates.push(judge_budget(sides(&budget.module).runs, budget, level, config));
         }
     }
     for regression in config.regressions(baseline.is_some()) {
         let level = regression.level.unwrap_or(config.defaults.level);
         if level != Level::Off {
-            gates.push(judge_regression(run, baseline, &regression, level, config));
+            gates.push(judge_regression(sides(&regression.module), &regression, level, config));
         }
     }
     gates.sort_by_key(|gate| {
@@ -155,7 +171,7 @@ fn statement(gates: &[Gate]) -> String {
     format!("{all} {}: {}", if all == 1 { "gate" } else { "gates" }, parts.join(", "))
 }
 
-fn judge_budget(run: &Summary, budget: &Budget, level: Level, config: &GateConfig) -> Gate {
+fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateConfig) -> Gate {
     let aggregate = budget.aggregate.unwrap_or(config.defaults.aggregate);
     let limit = match (budget.max, budget.min) {
         (Some(max), Some(min)) => format!("from {min} to {max}"),
@@ -175,11 +191,9 @@ fn judge_budget(run: &Summary, budget: &Budget, level: Level, config: &GateConfi
         limit,
         message: String::new(),
     };
-    if let Some(why) = other_module(run, budget.module.as_deref()) {
-        gate.message = why;
-        return gate;
-    }
-    let measured = match Measured::of(std::slice::from_ref(run), &budget.metric, budget.op.as_deref()) {
+    let runs = of_module(runs, budget.module.as_deref());
+    let measured = runs.and_then(|runs| Measured::of(&runs, &budget.metric, budget.op.as_deref()));
+    let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
             gate.message = why;
@@ -215,20 +229,18 @@ fn too_few(steps: usize, aggregate: Aggregate, config: &GateConfig) -> Option<St
     (steps < needed).then(|| format!("{steady} too few ({why})"))
 }
 
-/// Why a gate about one program says nothing of this run.
-fn other_module(run: &Summary, module: Option<&str>) -> Option<String> {
-    let wanted = module?;
-    let main = run.facts.programs.first().map_or("none", |program| program.name.as_str());
-    (main != wanted).then(|| format!("the steps of this run are of {main}, not of {wanted}"))
+/// The runs with the steps of one program; an error says which there are instead.
+fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [Summary]>, String> {
+    let Some(module) = module else { return Ok(Cow::Borrowed(runs)) };
+    let found: Vec<Summary> = runs.iter().filter_map(|run| Some(run.of_module(module)?.into_owned())).collect();
+    if !found.is_empty() {
+        return Ok(Cow::Owned(found));
+    }
+    let main = runs.first().and_then(|run| run.facts.programs.first()).map_or("none", |program| &program.name);
+    Err(format!("the steps of this run are of {main}, none are of {module}"))
 }
 
-fn judge_regression(
-    run: &Summary,
-    baseline: Option<(&[Summary], &Comparison)>,
-    regression: &Regression,
-    level: Level,
-    config: &GateConfig,
-) -> Gate {
+fn judge_regression(sides: Sides<'_>, regression: &Regression, level: Level, config: &GateConfig) -> Gate {
     let aggregate = regression.aggregate.unwrap_or(config.defaults.aggregate);
     let mut gate = Gate {
         kind: "regression",
@@ -242,7 +254,7 @@ fn judge_regression(
         limit: regression.limit(),
         message: String::new(),
     };
-    match compared(run, baseline, regression, aggregate, config) {
+    match compared(sides, regression, aggregate, config) {
         Ok((status, actual, base, message)) => {
             (gate.status, gate.actual, gate.base, gate.message) = (status, Some(actual), Some(base), message);
         }
@@ -254,8 +266,7 @@ fn judge_regression(
 type Judged = (Status, f64, f64, String);
 
 fn compared(
-    run: &Summary,
-    baseline: Option<(&[Summary], &Comparison)>,
+    Sides { runs, baseline }: Sides<'_>,
     regression: &Regression,
     aggregate: Aggregate,
     config: &GateConfig,
@@ -264,12 +275,10 @@ fn compared(
     if !comparison.is_comparable && config.comparable.on_mismatch == OnMismatch::Inconclusive {
         return Err(comparison.statement.clone());
     }
-    if let Some(why) = other_module(run, regression.module.as_deref()) {
-        return Err(why);
-    }
-    let run = std::slice::from_ref(run);
+    let module = regression.module.as_deref();
+    let (base, runs) = (of_module(base, module)?, of_module(runs, module)?);
     let Both { base: first, cand: second, unlisted } =
-        Both::of(base, run, &regression.metric, regression.op.as_deref())?;
+        Both::of(&base, &runs, &regression.metric, regression.op.as_deref())?;
     let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate)) else {
         return Err(format!("{} is not known on both sides", regression.metric));
     };
@@ -348,10 +357,11 @@ fn number(value: f64) -> String {
 
 /// Compares with a baseline and judges.
 pub fn against(run: &Summary, baseline: &[Summary], config: &GateConfig) -> (GatesReport, Option<Comparison>) {
+    let run = std::slice::from_ref(run);
     if baseline.is_empty() {
         return (judge(run, None, config), None);
     }
-    let comparison = compare(baseline, std::slice::from_ref(run), &compare_options(config));
+    let comparison = compare(baseline, run, &compare_options(config));
     (judge(run, Some((baseline, &comparison)), config), Some(comparison))
 }
 

@@ -20,7 +20,7 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     output::check(&args.output)?;
     let mut input = args.input.clone();
     // One file holds budgets and suppressions.
-    input.assume.config = input.assume.config.or_else(|| args.gates.budget.clone());
+    input.assume.config = input.assume.config.or_else(|| args.gates.judge.budget.clone());
     let session = loading::open(&input, args.output.format, talk)?;
     check_scope(&session, &args.input, &args.scope)?;
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
@@ -29,11 +29,11 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let mut document = Document::new(&session, args.scope.scope(), &ids, view);
     document.gated = gate::judge(&session, document.scope, &args.gates, &input.assume, &args.output, talk)?;
     output::write(&document, &args.output, talk)?;
-    if let Some(outcome) = gate::conclude(&document, &args.gates, args.output.strict, talk)? {
+    if let Some(outcome) = gate::conclude(&document, &args.gates.judge, args.output.strict, talk)? {
         return Ok(outcome);
     }
-    if let Some(why) = too_severe(&session, args).filter(|_| !args.gates.exit_zero) {
-        return Ok(Outcome::Failed { why, code: args.gates.exit_code_on_fail });
+    if let Some(why) = too_severe(&session, args).filter(|_| !args.gates.judge.exit_zero) {
+        return Ok(Outcome::Failed { why, code: args.gates.judge.exit_code_on_fail });
     }
     Ok(match document.doubt() {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),
@@ -53,7 +53,11 @@ fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
 /// Refuses steps and devices that the trace does not have.
 pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
     check_devices(session, &input.assume.device)?;
-    let Some(StepsArg { first, last }) = scope.steps else { return Ok(()) };
+    scope.steps.map_or(Ok(()), |steps| check_steps(session, steps))
+}
+
+/// Refuses steps that the trace does not have.
+pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Result<(), Failure> {
     let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
     if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {
         return Ok(());

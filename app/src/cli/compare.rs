@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 
 use analysis::Scope;
 use analysis::compare::{CompareOptions, Comparison, Input, Summary, TestOptions, compare};
+use analysis::gates::{self, GateConfig, GatesReport};
 use clap::Args;
 use importers::ImportOptions;
 
 use super::Talk;
-use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
+use super::args::{AssumeArgs, FileFormat, Format, OutputArgs, StepsArg};
 use super::failure::{Failure, Outcome};
-use super::{loading, output};
-use crate::render::{InputFile, comparison};
+use super::gate::JudgeArgs;
+use super::{analyze, config, gate, loading, output};
+use crate::render::comparison::{self, Compared};
+use crate::render::{InputFile, Layout, html, junit, sarif};
 use crate::session::Session;
 
 /// Arguments of the command.
@@ -35,8 +38,13 @@ pub struct CompareArgs {
     pub assume: AssumeArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    /// Only steps A to B of every run, both included
+    #[arg(long, value_name = "A..B")]
+    pub steps: Option<StepsArg>,
     #[command(flatten)]
     pub test: TestArgs,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
 }
 
 /// When a difference counts.
@@ -69,27 +77,58 @@ impl TestArgs {
 
 /// Runs the command.
 pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
-    let options = args.test.options()?;
+    let mut options = args.test.options()?;
     output::check(&args.output)?;
     let (base, cand) = sides(args)?;
+    // One file holds budgets and suppressions.
+    let mut assume = args.assume.clone();
+    assume.config = assume.config.or_else(|| args.judge.budget.clone());
+    let config = args.judge.budget.as_deref().map(config::gates).transpose()?;
+    if let Some(config) = &config {
+        set_by(&mut options, config);
+    }
+    let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
-    let base = summaries(&base, &args.assume, format, talk)?;
-    let cand = summaries(&cand, &args.assume, format, talk)?;
-    let compared = compare(&base, &cand, &options);
-    output::write_as(&args.output, talk, |format, layout| {
-        Ok(match format {
-            FileFormat::Text => comparison::text(&compared, layout),
-            FileFormat::Md => comparison::markdown(&compared, layout),
-            FileFormat::Csv => comparison::comma_separated(&compared),
-            FileFormat::Junit => return Err(output::only_analyze("junit")),
-            FileFormat::Sarif => return Err(output::only_analyze("sarif")),
-            FileFormat::Html => return Err(output::only_analyze("html")),
-            FileFormat::Json => comparison::json(&compared).map_err(|error| Failure::Internal(error.to_string()))?,
-        })
-    })?;
-    Ok(match doubt(&compared) {
+    let base = summaries(&base, &assume, args.steps, format, talk)?;
+    let cand = summaries(&cand, &assume, args.steps, format, talk)?;
+    let comparison = compare(&base, &cand, &options);
+    let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
+    let compared = Compared { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
+    output::write_as(&args.output, talk, |format, layout| rendered(&compared, format, layout))?;
+    gate::step_summary(|| comparison::verdict(&compared))?;
+    if let Some(run) = cand.first() {
+        gate::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()))?;
+    }
+    if let Some(outcome) =
+        report.as_ref().and_then(|report| gate::outcome(report, &args.judge, args.output.strict, talk))
+    {
+        return Ok(outcome);
+    }
+    Ok(match doubt(&comparison) {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),
         _ => Outcome::Done,
+    })
+}
+
+/// A file of gates says which differences bar and how many steps tell anything.
+fn set_by(options: &mut CompareOptions, config: &GateConfig) {
+    let CompareOptions { test, require, .. } = gates::compare_options(config);
+    (options.test.min_steps, options.require) = (test.min_steps, require);
+}
+
+fn rendered(compared: &Compared<'_>, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    Ok(match format {
+        FileFormat::Text => comparison::text(compared, layout),
+        FileFormat::Md => comparison::markdown(compared, layout),
+        FileFormat::Csv => comparison::comma_separated(compared),
+        FileFormat::Junit => {
+            let none = GatesReport::default();
+            junit::junit(compared.gates.unwrap_or(&none), compared.cand, Some(compared.comparison))
+        }
+        FileFormat::Sarif => sarif::of_comparison(compared).map_err(internal)?,
+        FileFormat::Html => html::comparison::page(compared),
+        FileFormat::Json => comparison::json(compared).map_err(internal)?,
     })
 }
 
@@ -131,18 +170,30 @@ const MAX_SUMMARY: u64 = 256 << 20;
 pub fn summaries(
     paths: &[Wanted<'_>],
     assume: &AssumeArgs,
+    steps: Option<StepsArg>,
     format: Format,
     talk: &Talk,
 ) -> Result<Vec<Summary>, Failure> {
     let mut out = Vec::new();
     for &(path, all_runs) in paths {
         if let Some(saved) = saved(path)? {
+            if steps.is_some() {
+                let why = "--steps needs the trace: a saved summary is about the steps that it was made of";
+                return Err(Failure::Usage(format!("{why}: {}", path.display())));
+            }
             out.push(saved);
             continue;
         }
         for run in runs(path, all_runs) {
             let session = loading::open_path(path, run, assume, format, talk)?;
-            out.push(plain_summary(&session, Scope::WholeTrace)?);
+            let scope = match steps {
+                Some(steps) => {
+                    analyze::check_steps(&session, steps)?;
+                    Scope::Steps { first: steps.first, last: steps.last }
+                }
+                None => Scope::WholeTrace,
+            };
+            out.push(plain_summary(&session, scope)?);
         }
     }
     Ok(out)

@@ -1,4 +1,4 @@
-//! Gates of `systole analyze`: judged, told to people and to CI.
+//! Gates of `systole analyze` and `systole compare`: judged, told to people and to CI.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -23,12 +23,19 @@ use crate::session::Session;
 /// What may fail a run.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// Judge by the budgets and regressions of this file (`systole init` writes one)
-    #[arg(long, value_name = "FILE")]
-    pub budget: Option<PathBuf>,
     /// Compare with this run or saved summary, and fail where it is worse; may be repeated
     #[arg(long, value_name = "PATH")]
     pub baseline: Vec<PathBuf>,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+}
+
+/// By what is judged, and what follows.
+#[derive(Debug, Args)]
+pub struct JudgeArgs {
+    /// Judge by the budgets and regressions of this file (`systole init` writes one)
+    #[arg(long, value_name = "FILE")]
+    pub budget: Option<PathBuf>,
     /// Append the numbers and the verdict to this file, a line of JSON a run
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
@@ -43,7 +50,7 @@ pub struct GateArgs {
 impl GateArgs {
     /// Whether anything is to be judged.
     pub fn are_set(&self) -> bool {
-        self.budget.is_some() || !self.baseline.is_empty()
+        self.judge.budget.is_some() || !self.baseline.is_empty()
     }
 }
 
@@ -58,16 +65,16 @@ pub fn judge(
 ) -> Result<Option<Gated>, Failure> {
     let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
     let is_wanted = output.output.iter().any(|file| about_runs(file.format));
-    if !args.are_set() && args.history.is_none() && !is_wanted {
+    if !args.are_set() && args.judge.history.is_none() && !is_wanted {
         return Ok(None);
     }
-    let config = match args.budget.as_deref().or(assume.config.as_deref()) {
+    let config = match args.judge.budget.as_deref().or(assume.config.as_deref()) {
         Some(path) => config::gates(path)?,
         None => GateConfig::default(),
     };
     let run = summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
-    let baseline = summaries(&paths, assume, Format::Json, talk)?;
+    let baseline = summaries(&paths, assume, None, Format::Json, talk)?;
     let (report, comparison) = if args.are_set() {
         gates::against(&run, &baseline, &config)
     } else {
@@ -76,29 +83,38 @@ pub fn judge(
     Ok(Some(Gated { are_set: args.are_set(), report, run, comparison }))
 }
 
-/// Tells CI, keeps history, and decides how the command ends.
-pub fn conclude(document: &Document, args: &GateArgs, strict: bool, talk: &Talk) -> Result<Option<Outcome>, Failure> {
+/// Tells CI, keeps history, and decides how `analyze` ends.
+pub fn conclude(document: &Document, args: &JudgeArgs, strict: bool, talk: &Talk) -> Result<Option<Outcome>, Failure> {
     let Some(gated) = &document.gated else { return Ok(None) };
-    if let Some(path) = &args.history {
-        append(path, &history_line(gated)).map_err(|error| Failure::Write { error, path: path.clone() })?;
-    }
+    keep_history(args, &gated.run, &gated.report)?;
     if !gated.are_set {
         return Ok(None);
     }
-    tell(&gated.report, talk);
-    step_summary(document, gated)?;
-    let failed: Vec<&str> = gated.report.failed().map(|gate| gate.message.as_str()).collect();
+    step_summary(|| verdict(document, gated))?;
+    Ok(outcome(&gated.report, args, strict, talk))
+}
+
+/// Appends a line where the user wants one.
+pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport) -> Result<(), Failure> {
+    let Some(path) = &args.history else { return Ok(()) };
+    append(path, &history_line(run, report)).map_err(|error| Failure::Write { error, path: path.clone() })
+}
+
+/// How a command ends whose gates say this; tells people and CI.
+pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, talk: &Talk) -> Option<Outcome> {
+    tell(report, talk);
+    let failed: Vec<&str> = report.failed().map(|gate| gate.message.as_str()).collect();
     if !failed.is_empty() && !args.exit_zero {
-        return Ok(Some(Outcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail }));
+        return Some(Outcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
     }
-    let unclear: Vec<&str> = gated.report.inconclusive().map(|gate| gate.message.as_str()).collect();
+    let unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
     if !unclear.is_empty() {
         if strict && !args.exit_zero {
-            return Ok(Some(Outcome::Inconclusive(unclear.join("; "))));
+            return Some(Outcome::Inconclusive(unclear.join("; ")));
         }
         talk.warn(&format!("inconclusive: {}", unclear.join("; ")));
     }
-    Ok(None)
+    None
 }
 
 /// Warnings on stderr; as annotations where GitHub reads them.
@@ -127,10 +143,14 @@ fn property(text: &str) -> String {
 }
 
 /// Appends the verdict to the summary of the step, where there is one.
-fn step_summary(document: &Document, gated: &Gated) -> Result<(), Failure> {
+pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), Failure> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from) else {
         return Ok(());
     };
+    append(&path, &verdict()).map_err(|error| Failure::Write { error, path })
+}
+
+fn verdict(document: &Document, gated: &Gated) -> String {
     let hints = document.session.report::<Hints>(document.scope).ok();
     let parts = Parts {
         run: &gated.run,
@@ -138,8 +158,7 @@ fn step_summary(document: &Document, gated: &Gated) -> Result<(), Failure> {
         comparison: gated.comparison.as_ref(),
         hints: hints.as_deref(),
     };
-    let text = verdict_md::verdict(&parts, verdict_md::MOST_BYTES);
-    append(&path, &text).map_err(|error| Failure::Write { error, path })
+    verdict_md::verdict(&parts, verdict_md::MOST_BYTES)
 }
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
@@ -147,26 +166,25 @@ fn append(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// One line: no times, so that the same run gives the same bytes; the commit is CI's.
-fn history_line(gated: &Gated) -> String {
+fn history_line(run: &Summary, report: &GatesReport) -> String {
     let mut metrics = Map::new();
-    for series in &gated.run.series {
+    for series in &run.series {
         metrics.insert(series.id.clone(), json!(median(&series.values)));
     }
-    for value in &gated.run.values {
+    for value in &run.values {
         metrics.insert(value.id.clone(), json!(value.value));
     }
-    let gates: Vec<Value> = gated
-        .report
+    let gates: Vec<Value> = report
         .gates
         .iter()
         .map(|gate| json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base}))
         .collect();
     let line = json!({
         "schema": "systole.history/1",
-        "tool": gated.run.tool,
+        "tool": run.tool,
         "commit": std::env::var("GITHUB_SHA").ok(),
-        "inputs": gated.run.inputs,
-        "steps": gated.run.steps.counted,
+        "inputs": run.inputs,
+        "steps": run.steps.counted,
         "metrics": metrics,
         "gates": gates,
     });
@@ -177,7 +195,7 @@ fn history_line(gated: &Gated) -> String {
 
 /// The summary of a run, for commands that take either.
 pub fn summary_or_saved(path: &Path, assume: &AssumeArgs, talk: &Talk) -> Result<Option<Summary>, Failure> {
-    Ok(summaries(&[(path, false)], assume, Format::Json, talk)?.into_iter().next())
+    Ok(summaries(&[(path, false)], assume, None, Format::Json, talk)?.into_iter().next())
 }
 
 #[cfg(test)]

@@ -66,23 +66,26 @@ fn rendered(document: &Document, format: FileFormat, layout: &Layout) -> Result<
         FileFormat::Csv => render::csv::document(document),
         FileFormat::Md => render::md::document(document, layout),
         FileFormat::Junit => match &document.gated {
-            Some(gated) => render::junit::junit(&gated.report, &gated.run, gated.comparison.as_ref()),
-            None => return Err(only_analyze("junit")),
+            Some(gated) => {
+                let runs = std::slice::from_ref(&gated.run);
+                render::junit::junit(&gated.report, runs, gated.comparison.as_ref())
+            }
+            None => return Err(only_judged("junit")),
         },
         FileFormat::Sarif => match &document.gated {
             Some(_) => render::sarif::of(document).map_err(internal)?,
-            None => return Err(only_analyze("sarif")),
+            None => return Err(only_judged("sarif")),
         },
         FileFormat::Html => match &document.gated {
             Some(gated) => render::html::page(document, gated),
-            None => return Err(only_analyze("html")),
+            None => return Err(only_judged("html")),
         },
     })
 }
 
-/// Some formats are about what only one command knows.
-pub fn only_analyze(format: &str) -> Failure {
-    Failure::Usage(format!("{format} is written by systole analyze"))
+/// Some formats are about what only two commands know.
+fn only_judged(format: &str) -> Failure {
+    Failure::Usage(format!("{format} is written by systole analyze and systole compare"))
 }
 
 /// Prints data. A reader that has seen enough (`| head`) is success.

@@ -1,20 +1,43 @@
 //! Two runs side by side, in every format.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use analysis::Tabular as _;
-use analysis::compare::{Comparison, Weight};
+use analysis::compare::{Comparison, Summary, Weight};
+use analysis::gates::GatesReport;
 use serde_json::{Map, Value, json};
 
 use super::table::{table, wrapped};
-use super::{Layout, csv, md};
+use super::verdict_md::Parts;
+use super::{Layout, csv, gates, md, verdict_md};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/1";
 
+/// Two sides, what became of it, and what gates say of the second.
+#[derive(Clone, Copy)]
+pub struct Compared<'a> {
+    /// Runs of the first side.
+    pub base: &'a [Summary],
+    /// Of the second.
+    pub cand: &'a [Summary],
+    /// Side by side.
+    pub comparison: &'a Comparison,
+    /// Where some are set.
+    pub gates: Option<&'a GatesReport>,
+    /// The second side as the user names it.
+    pub trace: &'a Path,
+}
+
 /// For a terminal.
-pub fn text(comparison: &Comparison, layout: &Layout) -> String {
+pub fn text(compared: &Compared<'_>, layout: &Layout) -> String {
+    let comparison = compared.comparison;
     let mut text = String::new();
+    if let Some(gates) = compared.gates {
+        text.push_str(&gates::lines(gates, None, layout));
+        text.push('\n');
+    }
     for line in wrapped(&capitalised(&comparison.statement), layout.width) {
         text.push_str(&layout.style.bold(&line));
         text.push('\n');
@@ -62,27 +85,42 @@ fn differences(comparison: &Comparison, layout: &Layout) -> String {
 }
 
 /// For pull requests.
-pub fn markdown(comparison: &Comparison, layout: &Layout) -> String {
-    let mut text = format!("# Comparison\n\n**{}**\n", md::escaped(&capitalised(&comparison.statement)));
-    for one in comparison.tables() {
+pub fn markdown(compared: &Compared<'_>, layout: &Layout) -> String {
+    let mut text = "# Comparison\n\n".to_owned();
+    if let Some(gates) = compared.gates {
+        verdict_md::gates_table(&mut text, gates);
+    }
+    let _ = writeln!(text, "**{}**", md::escaped(&capitalised(&compared.comparison.statement)));
+    for one in compared.comparison.tables() {
         text.push_str(&md::markdown(&one, layout.top));
     }
     text
 }
 
+/// For the summary of a step of CI: what fits there.
+pub fn verdict(compared: &Compared<'_>) -> String {
+    let Some(run) = compared.cand.first() else { return String::new() };
+    let (gates, comparison) = (compared.gates, Some(compared.comparison));
+    verdict_md::verdict(&Parts { run, gates, comparison, hints: None }, verdict_md::MOST_BYTES)
+}
+
 /// For spreadsheets.
-pub fn comma_separated(comparison: &Comparison) -> String {
-    let tables: Vec<_> = comparison.tables().into_iter().map(|table| ("compare", table)).collect();
+pub fn comma_separated(compared: &Compared<'_>) -> String {
+    let mut tables: Vec<_> = compared.comparison.tables().into_iter().map(|table| ("compare", table)).collect();
+    tables.extend(compared.gates.iter().flat_map(|gates| gates.tables()).map(|table| ("gates", table)));
     csv::several(&tables)
 }
 
 /// For programs.
-pub fn json(comparison: &Comparison) -> serde_json::Result<String> {
+pub fn json(compared: &Compared<'_>) -> serde_json::Result<String> {
     let mut whole = Map::new();
     whole.insert("schema".to_owned(), json!(SCHEMA));
     whole.insert("tool".to_owned(), json!({ "name": "systole", "version": env!("CARGO_PKG_VERSION") }));
-    if let Value::Object(fields) = serde_json::to_value(comparison)? {
+    if let Value::Object(fields) = serde_json::to_value(compared.comparison)? {
         whole.extend(fields);
+    }
+    if let Some(gates) = compared.gates {
+        whole.insert("gates".to_owned(), serde_json::to_value(gates)?);
     }
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }

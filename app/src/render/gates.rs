@@ -2,19 +2,20 @@
 
 use std::fmt::Write as _;
 
-use analysis::gates::{Level, Status};
+use analysis::compare::Comparison;
+use analysis::gates::{GatesReport, Level, Status};
 
+use super::Layout;
 use super::comparison::capitalised;
 use super::table::wrapped;
-use super::{Gated, Layout};
 
 /// Column in which messages begin.
 const INDENT: usize = 16;
 
 /// The verdict, each gate, and what changed.
-pub fn lines(gated: &Gated, layout: &Layout) -> String {
-    let mut text = format!("{}\n", layout.style.bold(&capitalised(&gated.report.statement)));
-    for gate in &gated.report.gates {
+pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
+    for gate in &report.gates {
         let word = match (gate.status, gate.level) {
             (Status::Fail, Level::Warn) => "warning",
             (status, _) => status.title(),
@@ -30,7 +31,7 @@ pub fn lines(gated: &Gated, layout: &Layout) -> String {
             let _ = writeln!(text, "  {head}{line}");
         }
     }
-    if let Some(comparison) = &gated.comparison {
+    if let Some(comparison) = comparison {
         for line in wrapped(&capitalised(&comparison.statement), layout.width.saturating_sub(2)) {
             let _ = writeln!(text, "  {line}");
         }

@@ -2,6 +2,7 @@
 //! gate. Failed ones are failures (of level `warn`: passed, with a note), those that
 //! cannot tell are skipped. Properties hold the metrics.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, Summary};
@@ -9,7 +10,7 @@ use analysis::gates::{Gate, GatesReport, Level, Status};
 use analysis::stats::median;
 
 /// The XML.
-pub fn junit(gates: &GatesReport, run: &Summary, comparison: Option<&Comparison>) -> String {
+pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparison>) -> String {
     let count = |status: Status| {
         let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == Level::Error);
         gates.gates.iter().filter(counts).count()
@@ -20,13 +21,13 @@ pub fn junit(gates: &GatesReport, run: &Summary, comparison: Option<&Comparison>
         count(Status::Fail),
         count(Status::Inconclusive)
     );
-    let names: Vec<&str> = run.inputs.iter().map(|input| input.name.as_str()).collect();
+    let names: Vec<&str> = runs.iter().flat_map(|run| &run.inputs).map(|input| input.name.as_str()).collect();
     let name = if names.is_empty() { "run".to_owned() } else { names.join(", ") };
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites name=\"systole\" {numbers}>");
     let _ = writeln!(xml, "  <testsuite name=\"{}\" {numbers}>", escaped(&name));
     xml.push_str("    <properties>\n");
-    for (name, value) in properties(run, comparison) {
+    for (name, value) in properties(runs, comparison) {
         let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(&name), escaped(&value));
     }
     xml.push_str("    </properties>\n");
@@ -51,13 +52,18 @@ fn case(xml: &mut String, gate: &Gate) {
     };
 }
 
-fn properties(run: &Summary, comparison: Option<&Comparison>) -> Vec<(String, String)> {
+/// Medians of several runs are over all their steps, or over the runs.
+fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    for series in &run.series {
-        out.extend(median(&series.values).map(|median| (format!("{} (median)", series.id), median.to_string())));
+    let Some(first) = runs.first() else { return out };
+    for series in &first.series {
+        let all: Vec<f64> =
+            runs.iter().filter_map(|run| run.step_values(&series.id)).flat_map(Cow::into_owned).collect();
+        out.extend(median(&all).map(|median| (format!("{} (median)", series.id), median.to_string())));
     }
-    for value in &run.values {
-        out.extend(value.value.map(|number| (value.id.clone(), number.to_string())));
+    for value in &first.values {
+        let all: Vec<f64> = runs.iter().filter_map(|run| run.value(&value.id)?.value).collect();
+        out.extend(median(&all).map(|number| (value.id.clone(), number.to_string())));
     }
     out.extend(comparison.map(|comparison| ("comparison".to_owned(), comparison.statement.clone())));
     out

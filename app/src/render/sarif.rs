@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
+use analysis::compare::{OpChange, signed};
 use analysis::gates::{Gate, GatesReport, Level, Status};
 use analysis::hints::{Hint, Hints, HintsReport, Severity, rules};
 use serde_json::{Value, json};
 
 use super::Document;
+use super::comparison::Compared;
 
+/// The rule of ops in a comparison.
+const SLOWER: &str = "op-slower";
 /// GitHub keeps so many results of a run; what is left out is counted.
 const MOST_RESULTS: usize = 5_000;
 
@@ -26,6 +30,17 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
     sarif(hints.as_deref(), gates, &trace_in(trace, below.as_deref()), below.as_deref())
 }
 
+/// Of a comparison: failed gates where some are set, and ops that became slower.
+pub fn of_comparison(compared: &Compared<'_>) -> serde_json::Result<String> {
+    let below = std::env::current_dir().ok();
+    let trace = trace_in(compared.trace.to_str().unwrap_or("trace"), below.as_deref());
+    let mut results = failed(compared.gates, &trace);
+    let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
+    let slower = classes.flat_map(|class| &class.ops).filter(|op| op.verdict() == "slower");
+    results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
+    log(results)
+}
+
 /// The JSON. `trace` is the file that results without a source are about.
 pub fn sarif(
     hints: Option<&HintsReport>,
@@ -33,10 +48,17 @@ pub fn sarif(
     trace: &str,
     below: Option<&Path>,
 ) -> serde_json::Result<String> {
-    let mut results: Vec<Value> = Vec::new();
-    let failed = gates.iter().flat_map(|gates| &gates.gates).filter(|gate| gate.status == Status::Fail);
-    results.extend(failed.map(|gate| gate_result(gate, trace)));
+    let mut results = failed(gates, trace);
     results.extend(hints.iter().flat_map(|report| &report.hints).map(|hint| hint_result(hint, trace, below)));
+    log(results)
+}
+
+fn failed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
+    let failed = gates.into_iter().flat_map(|gates| &gates.gates).filter(|gate| gate.status == Status::Fail);
+    failed.map(|gate| gate_result(gate, trace)).collect()
+}
+
+fn log(mut results: Vec<Value>) -> serde_json::Result<String> {
     let left_out = results.len().saturating_sub(MOST_RESULTS);
     results.truncate(MOST_RESULTS);
     let rules = rules_of(&results);
@@ -73,6 +95,7 @@ fn rules_of(results: &[Value]) -> Vec<Value> {
             "regression" => {
                 ("A number is worse than the baseline's", "Regressions are set in systole.toml.".to_owned())
             }
+            SLOWER => ("An op became slower", "By more than noise, beside the baseline: systole compare.".to_owned()),
             id => (
                 rules().iter().find(|rule| rule.id == id).map_or("A hint", |rule| rule.title),
                 format!("Why and how: systole explain {id}"),
@@ -104,12 +127,7 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
         Severity::Critical | Severity::High => "warning",
         Severity::Medium | Severity::Low | Severity::Health => "note",
     };
-    let at = hint.ops.iter().find_map(|op| file_and_line(op.source.as_deref()?));
-    let found = at.and_then(|(file, line)| Some((below?, file, line)));
-    let place = match found.and_then(|(root, file, line)| Some((source_in(file, root)?, line))) {
-        Some((file, line)) => location(&file, Some(line)),
-        None => location(trace, None),
-    };
+    let place = location_of(hint.ops.iter().filter_map(|op| op.source.as_deref()), trace, below);
     let ops: Vec<&str> = hint.ops.iter().take(5).map(|op| op.name.as_str()).collect();
     json!({
         "ruleId": hint.id,
@@ -119,6 +137,30 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
         "properties": { "ops": ops, "savingPs": hint.saving_ps },
         "partialFingerprints": { "hint/v1": format!("{} {}", hint.id, ops.first().copied().unwrap_or_default()) },
     })
+}
+
+/// An op of a comparison.
+fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
+    let percent = op.change.change_percent.map_or(String::new(), |percent| format!(" ({percent:+.2} %)"));
+    let change = signed(op.change.change.unwrap_or(0.0));
+    let text = format!("{} takes {change}{percent} in a step, more than noise.", op.name());
+    json!({
+        "ruleId": SLOWER,
+        "level": "note",
+        "message": { "text": message(&text) },
+        "locations": [location_of(op.source.as_deref().into_iter(), trace, below)],
+        "properties": { "changePs": op.change.change },
+        "partialFingerprints": { "op/v1": format!("{} {}", op.program, op.cand_name.as_deref().unwrap_or_default()) },
+    })
+}
+
+/// The first source that is a file of the project, else the trace.
+fn location_of<'a>(mut sources: impl Iterator<Item = &'a str>, trace: &str, below: Option<&Path>) -> Value {
+    let found = sources.find_map(|source| {
+        let (file, line) = file_and_line(source)?;
+        Some(location(&source_in(file, below?)?, Some(line)))
+    });
+    found.unwrap_or_else(|| location(trace, None))
 }
 
 fn location(uri: &str, line: Option<u32>) -> Value {

@@ -11,7 +11,7 @@ use analysis::hints::HintsReport;
 pub fn document(document: &Document, layout: &Layout) -> String {
     let mut text = header(document, layout);
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
-        text.push_str(&gates::lines(gated, layout));
+        text.push_str(&gates::lines(&gated.report, gated.comparison.as_ref(), layout));
         text.push('\n');
     }
     match document.view {

@@ -32,31 +32,7 @@ pub struct Parts<'a> {
 pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
     let mut text = String::new();
     if let Some(gates) = parts.gates {
-        let (failed, unclear) = (gates.failed().count(), gates.inconclusive().count());
-        let word = match (failed, unclear) {
-            (1.., _) => "❌ Failed",
-            (0, unclear) if unclear > 0 && unclear == gates.gates.len() => "❔ Inconclusive",
-            _ => "✅ Passed",
-        };
-        let _ = writeln!(text, "## {word}: {}\n", escaped(&gates.statement));
-        text.push_str("| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n");
-        for gate in &gates.gates {
-            let mark = match gate.status {
-                Status::Pass => "✅ pass",
-                Status::Fail if gate.level == analysis::gates::Level::Error => "❌ fail",
-                Status::Fail => "⚠️ warn",
-                Status::Inconclusive => "❔ inconclusive",
-            };
-            let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
-            let (actual, base) = (number(gate.actual), number(gate.base));
-            let _ = writeln!(
-                text,
-                "| {mark} | {} | {actual} | {base} | {} |",
-                escaped(&gate.name()),
-                escaped(&gate.message)
-            );
-        }
-        text.push('\n');
+        gates_table(&mut text, gates);
     }
     if let Some(comparison) = parts.comparison {
         let _ = writeln!(text, "**{}**\n", escaped(&capitalised(&comparison.statement)));
@@ -78,6 +54,31 @@ pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
         }
     }
     shortened(text, most)
+}
+
+/// The verdict, and a row for each gate.
+pub fn gates_table(text: &mut String, gates: &GatesReport) {
+    let (failed, unclear) = (gates.failed().count(), gates.inconclusive().count());
+    let word = match (failed, unclear) {
+        (1.., _) => "❌ Failed",
+        (0, unclear) if unclear > 0 && unclear == gates.gates.len() => "❔ Inconclusive",
+        _ => "✅ Passed",
+    };
+    let _ = writeln!(text, "## {word}: {}\n", escaped(&gates.statement));
+    text.push_str("| | Gate | Actual | Baseline | What |\n|---|---|---:|---:|---|\n");
+    for gate in &gates.gates {
+        let mark = match gate.status {
+            Status::Pass => "✅ pass",
+            Status::Fail if gate.level == analysis::gates::Level::Error => "❌ fail",
+            Status::Fail => "⚠️ warn",
+            Status::Inconclusive => "❔ inconclusive",
+        };
+        let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+        let (actual, base) = (number(gate.actual), number(gate.base));
+        let _ =
+            writeln!(text, "| {mark} | {} | {actual} | {base} | {} |", escaped(&gate.name()), escaped(&gate.message));
+    }
+    text.push('\n');
 }
 
 fn hints(text: &mut String, report: Option<&HintsReport>) {

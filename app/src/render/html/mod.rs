@@ -1,15 +1,16 @@
 //! One page about a run: no script, no network, light and dark, readable on a phone.
 //! Every text that comes from a trace is escaped.
 
+pub mod comparison;
 mod pictures;
 
 use std::fmt::Write as _;
 
+use analysis::Table;
 use analysis::compare::{Summary, stem};
-use analysis::gates::{Level, Status};
+use analysis::gates::{GatesReport, Level, Status};
 use analysis::hints::Hints;
 use analysis::verdict::Verdict;
-use analysis::{Table, Tabular as _};
 use trace_model::Picos;
 
 use super::comparison::capitalised;
@@ -39,8 +40,10 @@ pub fn page(document: &Document, gated: &Gated) -> String {
         let _ = writeln!(page, "<h1>{}</h1>", escaped(&verdict.statement));
     }
     page.push_str("</header>\n");
-    gates(&mut page, gated);
-    comparison(&mut page, gated);
+    if gated.are_set {
+        gates_section(&mut page, &gated.report);
+    }
+    beside_baseline(&mut page, gated);
     section(&mut page, "Where the time of a step goes", &pictures::breakdown(&gated.run));
     section(&mut page, "Steps", &pictures::steps(&gated.run));
     hints(&mut page, document);
@@ -72,12 +75,11 @@ fn section(page: &mut String, title: &str, body: &str) {
     }
 }
 
-fn gates(page: &mut String, gated: &Gated) {
-    if !gated.are_set {
-        return;
-    }
-    let mut body = String::from("<div class=scroll><table><tr><th>Gate<th>Actual<th>Baseline<th>What</tr>\n");
-    for gate in &gated.report.gates {
+fn gates_section(page: &mut String, report: &GatesReport) {
+    let mut body = String::from(
+        "<div class=scroll><table><tr><th>Gate<th class=\"n wide\">Actual<th class=\"n wide\">Baseline<th>What</tr>\n",
+    );
+    for gate in &report.gates {
         let (class, word) = match (gate.status, gate.level) {
             (Status::Pass, _) => ("pass", "✓ pass"),
             (Status::Fail, Level::Error) => ("fail", "✗ fail"),
@@ -87,7 +89,7 @@ fn gates(page: &mut String, gated: &Gated) {
         let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
         let _ = writeln!(
             body,
-            "<tr><td><b class={class}>{word}</b> {}<td class=n>{}<td class=n>{}<td>{}</tr>",
+            "<tr><td><b class={class}>{word}</b> {}<td class=\"n wide\">{}<td class=\"n wide\">{}<td>{}</tr>",
             escaped(&gate.name()),
             cell(gate.actual),
             cell(gate.base),
@@ -95,14 +97,17 @@ fn gates(page: &mut String, gated: &Gated) {
         );
     }
     body.push_str("</table></div>\n");
-    section(page, &capitalised(&gated.report.statement), &body);
+    section(page, &capitalised(&report.statement), &body);
 }
 
-fn comparison(page: &mut String, gated: &Gated) {
-    let Some(comparison) = &gated.comparison else { return };
-    let mut body = format!("<p>{}</p>\n", escaped(&capitalised(&comparison.statement)));
-    for table in comparison.tables().iter().filter(|table| ["steps", "attribution"].contains(&table.id)) {
-        let _ = writeln!(body, "<h3>{}</h3>{}", escaped(&table.title), html_table(table));
+fn beside_baseline(page: &mut String, gated: &Gated) {
+    let Some(found) = &gated.comparison else { return };
+    let mut body = format!("<p>{}</p>\n", escaped(&capitalised(&found.statement)));
+    if found.is_comparable {
+        let _ = write!(body, "<h3>Step time</h3>\n{}", comparison::numbers(found));
+        if let Some(attribution) = &found.attribution {
+            let _ = write!(body, "<h3>Where the change is</h3>\n{}", comparison::waterfall(attribution));
+        }
     }
     section(page, "Beside the baseline", &body);
 }
@@ -111,7 +116,8 @@ fn comparison(page: &mut String, gated: &Gated) {
 fn html_table(table: &Table) -> String {
     let mut text = String::from("<div class=scroll><table><tr>");
     for column in &table.columns {
-        let _ = write!(text, "<th>{}", escaped(column.title));
+        let class = if column.unit == analysis::Unit::None { "" } else { " class=n" };
+        let _ = write!(text, "<th{class}>{}", escaped(column.title));
     }
     text.push_str("</tr>\n");
     for row in table.rows.iter().take(ROWS) {
@@ -156,6 +162,13 @@ fn hints(page: &mut String, document: &Document) {
     section(page, "What to do", &body);
 }
 
+/// The file and line; the whole path where it is pointed at.
+fn source_cell(source: Option<&str>) -> String {
+    let source = source.unwrap_or_default();
+    let file = source.rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("<td class=\"dim wide\" title=\"{}\">{}", escaped(source), escaped(file))
+}
+
 /// Ops that differ in their number only are one row.
 fn top_ops(run: &Summary) -> String {
     let mut families: Vec<(&str, &str, usize, f64, Option<&str>)> = Vec::new();
@@ -176,18 +189,19 @@ fn top_ops(run: &Summary) -> String {
     }
     families.sort_by(|a, b| b.3.total_cmp(&a.3).then(a.0.cmp(b.0)));
     let whole = run.steps.middle_ps.max(1.0);
-    let mut text =
-        String::from("<div class=scroll><table><tr><th>Op<th>Category<th>Ops<th>Time<th>Of step<th>Source</tr>\n");
+    let mut text = String::from(
+        "<div class=scroll><table><tr><th>Op<th class=wide>Category<th class=n>Ops<th class=n>Time<th class=n>Of step<th class=wide>Source</tr>\n",
+    );
     for (name, category, count, time, source) in families.iter().take(ROWS) {
         let percent = 100.0 * time / whole;
         let _ = writeln!(
             text,
-            "<tr><td>{}<td>{}<td class=n>{count}<td class=n>{}<td class=n><span class=share style=\"width:{:.1}%\"></span>{percent:.1} %<td class=dim>{}</tr>",
+            "<tr><td>{}<td class=wide>{}<td class=n>{count}<td class=n>{}<td class=n><span class=share style=\"width:{:.1}%\"></span>{percent:.1} %{}</tr>",
             escaped(name),
             escaped(category),
             Picos::from_ps(time.round() as i64),
             percent.clamp(0.0, 100.0),
-            escaped(source.unwrap_or("")),
+            source_cell(*source),
         );
     }
     text.push_str(
@@ -216,19 +230,20 @@ const HEAD: &str = r#"<!doctype html>
 *{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
 main{max-width:62rem;margin:0 auto;padding:1rem}h1{font-size:1.35rem;line-height:1.3;margin:.3rem 0 1rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1rem 0 .3rem}
 p{margin:.4rem 0;overflow-wrap:anywhere}.dim{color:var(--dim)}.pass{color:var(--pass)}.fail{color:var(--fail)}.warn{color:var(--warn)}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.87rem;min-width:100%}th{text-align:left;color:var(--dim);font-weight:500}
+.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.87rem;min-width:100%}th{text-align:left;color:var(--dim);font-weight:500}th.n{text-align:right}
 th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-td:first-child{overflow-wrap:anywhere;min-width:9rem}.share{display:block;height:3px;background:var(--p0)}
+td:first-child{overflow-wrap:anywhere;min-width:11rem}.v{white-space:nowrap}.cap{margin:.3rem 0 0;font-size:.8rem;color:var(--dim)}.share{display:block;height:3px;background:var(--p0)}
 svg{display:block;width:100%;height:auto}svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line);fill:none}
-details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}footer{margin:2.5rem 0 1rem;font-size:.85rem}
-.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
+details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer;overflow-wrap:anywhere}footer{margin:2.5rem 0 1rem;font-size:.85rem}
+.fall td{vertical-align:middle}.track{position:relative;min-width:9rem;width:45%;padding-right:0}.bar{position:absolute;top:25%;height:50%;border-radius:1px}
+.up{background:var(--fail)}.down{background:var(--pass)}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key .round{border-radius:50%}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
+@media(max-width:600px){.wide{display:none}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}.track{min-width:5rem}}
 </style>
 "#;
 
 #[cfg(test)]
 mod tests {
     use analysis::compare::{Series, StepFacts};
-    use analysis::gates::GatesReport;
     use analysis::{Options, Scope};
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 

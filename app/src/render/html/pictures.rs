@@ -51,7 +51,7 @@ pub fn breakdown(run: &Summary) -> String {
 /// The time of each steady step.
 pub fn steps(run: &Summary) -> String {
     const HEIGHT: f64 = 120.0;
-    const TOP: f64 = 14.0;
+    const TOP: f64 = 2.0;
     const MOST: usize = 400;
     let Some(series) = run.series("step.time_ps").filter(|series| series.values.len() > 1) else {
         return String::new();
@@ -79,7 +79,7 @@ pub fn steps(run: &Summary) -> String {
     }
     let _ = writeln!(
         svg,
-        "<line class=axis x1=\"0\" x2=\"{WIDTH}\" y1=\"{0:.2}\" y2=\"{0:.2}\" stroke-dasharray=\"4 4\"/><text x=\"2\" y=\"10\">median {1}, slowest {2}</text></svg>",
+        "<line class=axis x1=\"0\" x2=\"{WIDTH}\" y1=\"{0:.2}\" y2=\"{0:.2}\" stroke-dasharray=\"4 4\"/></svg><p class=cap>median {1} (line), slowest {2}</p>",
         y(middle),
         Picos::from_ps(middle.round() as i64),
         Picos::from_ps(most.round() as i64)
@@ -104,11 +104,9 @@ pub fn timeline(document: &Document) -> String {
     if cores.is_empty() || length <= 0 {
         return String::new();
     }
-    let (mut body, mut y) = (String::new(), 0.0);
+    let mut body = String::new();
     for &core in cores.iter().take(DEVICES) {
-        let _ =
-            write!(body, "<text x=\"0\" y=\"{:.1}\">{}</text>", y + 11.0, escaped(model.str(model.group(core).name)));
-        y += 14.0;
+        let (mut picture, mut y) = (String::new(), 0.0);
         let Some(track) = model.track_of_kind(core, TrackKind::Ops) else { continue };
         for lane in model.lanes(track).iter().take(DEPTHS) {
             let mut items = Vec::new();
@@ -121,7 +119,7 @@ pub fn timeline(document: &Document) -> String {
                 let part = Part::of(&classes.class_of(slice.op()));
                 let more = if item.count > 1 { format!(" and {} more", item.count - 1) } else { String::new() };
                 let _ = write!(
-                    body,
+                    picture,
                     "<rect x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"var(--p{})\"><title>{}{more}, {}</title></rect>",
                     (to - from).max(0.4),
                     ROW - 2.0,
@@ -130,16 +128,20 @@ pub fn timeline(document: &Document) -> String {
                     slice.measured_dur()
                 );
             }
-            y += ROW;
+            y += if picture.is_empty() { 0.0 } else { ROW };
         }
-        y += 4.0;
+        if picture.is_empty() {
+            continue;
+        }
+        let name = escaped(model.str(model.group(core).name));
+        let _ = writeln!(
+            body,
+            "<p class=cap>{name}</p><svg viewBox=\"0 0 {WIDTH} {y:.0}\" role=\"img\" aria-label=\"Ops over time\">{picture}</svg>"
+        );
     }
     let more = cores.len().saturating_sub(DEVICES);
     let more = if more > 0 { format!("; {more} more devices are not shown") } else { String::new() };
-    format!(
-        "<svg viewBox=\"0 0 {WIDTH} {y:.0}\" role=\"img\" aria-label=\"Ops over time\">{body}</svg>\n<p class=dim>{} of the timeline{more}. Colours as above.</p>\n",
-        range.dur()
-    )
+    format!("{body}<p class=dim>{} of the timeline{more}. Colours as above.</p>\n", range.dur())
 }
 
 fn shown(document: &Document) -> TimeRange {
@@ -198,11 +200,71 @@ pub fn roofline(document: &Document) -> String {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{:.0}\" y=\"12\" text-anchor=\"end\">{}</text><text class=dim x=\"{WIDTH}\" y=\"{:.0}\" text-anchor=\"end\">FLOP per byte of HBM →</text></svg>",
-        WIDTH - 4.0,
-        escaped(&format!("roof: {}, {}", report.peaks.flops_text(), report.peaks.hbm_text())),
-        HEIGHT - 6.0
+        "</svg><p class=cap>Upwards FLOP/s, to the right FLOP per byte of HBM, both logarithmic. Line: the roof, {}. Area of a \
+         circle: share of op time.</p>",
+        escaped(&format!("{}, {}", report.peaks.flops_text(), report.peaks.hbm_text()))
     );
-    svg.push_str("<p class=dim>Area of a circle: share of op time. Both axes are logarithmic.</p>\n");
     svg
+}
+
+/// The time of each steady step of both sides, as dots and squares, from the first to
+/// the last of each, with their medians.
+pub fn both(base: &[Summary], cand: &[Summary]) -> String {
+    const HEIGHT: f64 = 180.0;
+    const MOST: usize = 300;
+    let values = |runs: &[Summary]| -> Vec<f64> {
+        let all: Vec<f64> =
+            runs.iter().filter_map(|run| run.series("step.time_ps")).flat_map(|s| s.values.clone()).collect();
+        thinned(&all, MOST)
+    };
+    let (first, second) = (values(base), values(cand));
+    let all = || first.iter().chain(&second).copied();
+    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    if first.len().max(second.len()) < 2 || high <= low {
+        return String::new();
+    }
+    let room = 0.08 * (high - low);
+    let y = |value: f64| HEIGHT * (1.0 - (value - low + room) / (high - low + 2.0 * room));
+    let mut svg =
+        format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Time of each step on both sides\">");
+    let mut key = String::from("<ul class=key>");
+    for (name, values, color, is_square) in [("base", &first, 0, false), ("cand", &second, 3, true)] {
+        let Some(middle) = median(values) else { continue };
+        let slot = WIDTH / values.len().max(1) as f64;
+        for (at, value) in values.iter().enumerate() {
+            let (x, y) = ((at as f64 + 0.5) * slot, y(*value));
+            let title = format!("{name}: {}", Picos::from_ps(value.round() as i64));
+            let _ = if is_square {
+                write!(
+                    svg,
+                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"5\" height=\"5\" fill=\"var(--p{color})\"><title>{title}</title></rect>",
+                    x - 2.5,
+                    y - 2.5
+                )
+            } else {
+                write!(
+                    svg,
+                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"var(--p{color})\"><title>{title}</title></circle>"
+                )
+            };
+        }
+        let dashes = if is_square { "8 4" } else { "2 3" };
+        let _ = write!(
+            svg,
+            "<line x1=\"0\" x2=\"{WIDTH}\" y1=\"{0:.1}\" y2=\"{0:.1}\" style=\"stroke:var(--p{color})\" stroke-dasharray=\"{dashes}\"/>",
+            y(middle)
+        );
+        let shape = if is_square { "<i" } else { "<i class=round" };
+        let _ = write!(
+            key,
+            "<li>{shape} style=\"background:var(--p{color})\"></i>{name}: {} steps, median {}, {} to {}</li>",
+            values.len(),
+            Picos::from_ps(middle.round() as i64),
+            Picos::from_ps(values.iter().copied().fold(f64::INFINITY, f64::min).round() as i64),
+            Picos::from_ps(values.iter().copied().fold(0.0, f64::max).round() as i64),
+        );
+    }
+    format!(
+        "{svg}</svg>\n{key}</ul>\n<p class=dim>Every steady step from left to right; lines are medians. The axis does not begin at 0.</p>\n"
+    )
 }

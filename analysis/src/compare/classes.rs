@@ -1,0 +1,164 @@
+//! Classes of steps on both sides: which belong together.
+//!
+//! ```text
+//! base   train ×90   eval ×10                   train ↔ train, eval ↔ eval, most time first
+//! cand   eval ×10    train ×90   checkpoint ×3  checkpoint is only in cand
+//! ```
+//!
+//! Steps are of one class if they run the same functions. Where several classes of a
+//! run do (one program for each shape), those of the same compiled program belong
+//! together, then those of most time.
+
+use std::borrow::Cow;
+
+use super::summary::{ClassTimes, Facts, StepFacts, Summary};
+
+/// Runs of both sides, each with steps of one class.
+pub struct Matched<'a> {
+    /// Of the first side.
+    pub base: Cow<'a, [Summary]>,
+    /// Of the second.
+    pub cand: Cow<'a, [Summary]>,
+}
+
+/// What both sides have, most time first, and what the first run of a side has alone.
+pub(super) struct Classes<'a> {
+    pub matched: Vec<Matched<'a>>,
+    pub base_only: Vec<&'a StepFacts>,
+    pub cand_only: Vec<&'a StepFacts>,
+}
+
+/// Finds what belongs together. Where no class does, the main ones are compared.
+pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Classes<'a> {
+    let (Some(first), Some(second)) = (base.first(), cand.first()) else {
+        return Classes { matched: Vec::new(), base_only: Vec::new(), cand_only: Vec::new() };
+    };
+    let mut pairs = pairs(first, second);
+    if pairs.is_empty() {
+        pairs.push((0, 0));
+    }
+    let time = |&(one, other): &(usize, usize)| time_of(first, one) + time_of(second, other);
+    pairs.sort_by(|a, b| time(b).total_cmp(&time(a)).then(a.cmp(b)));
+    let only = |run: &'a Summary, taken: &dyn Fn(usize) -> bool| -> Vec<&'a StepFacts> {
+        (0..=run.classes.len()).filter(|&at| !taken(at)).filter_map(|at| facts_of(run, at)).collect()
+    };
+    Classes {
+        base_only: only(first, &|at| pairs.iter().any(|pair| pair.0 == at)),
+        cand_only: only(second, &|at| pairs.iter().any(|pair| pair.1 == at)),
+        matched: pairs
+            .into_iter()
+            .map(|(one, other)| Matched { base: of_class(base, one), cand: of_class(cand, other) })
+            .collect(),
+    }
+}
+
+/// The runs of a side in the class that the first of them has at this place.
+fn of_class(runs: &[Summary], class: usize) -> Cow<'_, [Summary]> {
+    let Some((first, others)) = runs.split_first() else { return Cow::Borrowed(runs) };
+    let place = |run: &Summary| {
+        let found = pairs(first, run).into_iter().find(|pair| pair.0 == class).map(|pair| pair.1);
+        // Runs of one class each are runs of one program, whatever they call it.
+        found.or((first.classes.is_empty() && run.classes.is_empty()).then_some(0))
+    };
+    let places: Vec<Option<usize>> = std::iter::once(Some(class)).chain(others.iter().map(place)).collect();
+    if places.iter().all(|place| *place == Some(0)) {
+        return Cow::Borrowed(runs);
+    }
+    runs.iter().zip(places).filter_map(|(run, place)| Some(run.of_class(place?))).collect::<Vec<_>>().into()
+}
+
+/// Pairs of classes by their places; 0 is the main one.
+fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
+    type Key = fn(&StepFacts, Option<&str>) -> Option<(String, String)>;
+    const KEYS: [Key; 3] = [
+        |steps, program| Some((steps.class.clone(), program?.to_owned())),
+        |steps, _| Some((steps.class.clone(), String::new())),
+        // One side may be divided by times, the other not.
+        |steps, _| Some((steps.class.trim_end_matches(", long").trim_end_matches(", short").to_owned(), String::new())),
+    ];
+    let by_time = |run: &Summary| {
+        let mut places: Vec<usize> = (0..=run.classes.len()).collect();
+        places.sort_by(|&a, &b| time_of(run, b).total_cmp(&time_of(run, a)).then(a.cmp(&b)));
+        places
+    };
+    let (mut first, mut second) = (by_time(base), by_time(cand));
+    let mut found = Vec::new();
+    for key in KEYS {
+        let key_of = |run: &Summary, at: usize| key(facts_of(run, at)?, program_of(run, at));
+        first.retain(|&one| {
+            let wanted = key_of(base, one);
+            let at = second.iter().position(|&other| wanted.is_some() && key_of(cand, other) == wanted);
+            found.extend(at.map(|at| (one, second.remove(at))));
+            at.is_none()
+        });
+    }
+    found
+}
+
+fn facts_of(run: &Summary, at: usize) -> Option<&StepFacts> {
+    at.checked_sub(1).map_or(Some(&run.steps), |at| run.classes.get(at).map(|class| &class.steps))
+}
+
+fn program_of(run: &Summary, at: usize) -> Option<&str> {
+    let programs = match at.checked_sub(1) {
+        Some(at) => &run.classes.get(at)?.programs,
+        None => &run.facts.programs,
+    };
+    programs.first()?.id.as_deref()
+}
+
+/// Of all its steps, about.
+fn time_of(run: &Summary, at: usize) -> f64 {
+    facts_of(run, at).map_or(0.0, |steps| steps.middle_ps * steps.counted as f64)
+}
+
+impl Summary {
+    /// The run as if its steps of one class were all: 0 is the main one, 1 the first of
+    /// the others. Numbers of the whole run stay with the main class.
+    pub fn of_class(&self, class: usize) -> Self {
+        match class.checked_sub(1) {
+            None => Self { classes: Vec::new(), ..self.clone() },
+            Some(at) => {
+                let one = self.classes.get(at).cloned().unwrap_or_default();
+                let facts = Facts { programs: Vec::new(), ..self.facts.clone() };
+                let (schema, tool, inputs) = (self.schema.clone(), self.tool.clone(), self.inputs.clone());
+                Self { schema, tool, inputs, facts, ..Self::default() }.with_steps(one)
+            }
+        }
+    }
+
+    /// The class whose steps are of this program.
+    pub fn of_module(&self, module: &str) -> Option<Cow<'_, Self>> {
+        let is_of = |programs: &[super::ProgramFacts]| programs.first().is_some_and(|program| program.name == module);
+        if is_of(&self.facts.programs) {
+            return Some(Cow::Borrowed(self));
+        }
+        let at = self.classes.iter().position(|class| is_of(&class.programs))?;
+        Some(Cow::Owned(self.of_class(at + 1)))
+    }
+
+    /// With these steps for its own.
+    pub(super) fn with_steps(self, class: ClassTimes) -> Self {
+        let ClassTimes { programs, steps, series, ops, rest, ops_not_listed } = class;
+        Self { facts: Facts { programs, ..self.facts }, steps, series, ops, rest, ops_not_listed, ..self }
+    }
+
+    /// Its steps alone.
+    pub(super) fn into_class(self) -> ClassTimes {
+        let Self { facts, steps, series, ops, rest, ops_not_listed, .. } = self;
+        ClassTimes { programs: facts.programs, steps, series, ops, rest, ops_not_listed }
+    }
+
+    /// The same done to the steps of every other class as to its own.
+    pub(super) fn each_class(self, change: impl Fn(Self) -> Self) -> Self {
+        let classes = self.classes.into_iter();
+        let classes = classes.map(|class| change(Self::default().with_steps(class)).into_class()).collect();
+        Self { classes, ..change(Self { classes: Vec::new(), ..self }) }
+    }
+}
+
+/// Classes of steps that both sides have, as a comparison has them: that of the headline
+/// first.
+pub fn matched_classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Vec<Matched<'a>> {
+    classes(base, cand).matched
+}
