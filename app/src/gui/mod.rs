@@ -5,6 +5,7 @@
 //! [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets see the
 //! trace and the state, and change neither.
 
+mod command;
 mod desk;
 mod jobs;
 mod keys;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
+pub use self::command::Command;
 pub use self::pair::PairCommand;
 pub use self::saving::Save;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
@@ -40,63 +42,6 @@ use crate::session::Session;
 use crate::view::pair::{Link, Side};
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::trace::{Loader, OpenTrace};
-
-/// Something that the user wants.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// Open this file or directory.
-    Open(PathBuf),
-    /// Ask for a file to open.
-    OpenDialog,
-    /// Open this file beside the open one.
-    Compare(PathBuf),
-    /// Ask for a file to compare with.
-    CompareDialog,
-    /// These were dropped on the window; nothing any more where there are none.
-    Dropped(Vec<PathBuf>),
-    /// Stop opening.
-    CancelLoad,
-    /// Do not show the error any more.
-    DismissError,
-    /// Leave this file out of the list of recent ones.
-    ForgetRecent(PathBuf),
-    /// Open a trace that comes with the app.
-    OpenSample(usize),
-    /// Open what is kept under this name, and its trace.
-    OpenSession(String),
-    /// Keep the view under this name; under the trace's where it is empty.
-    SaveSession(String),
-    /// Ask where to, and write a text there.
-    Save(Save),
-    /// Save the timeline as a picture of lines.
-    SaveSvg,
-    /// Save the window as a picture of points.
-    SavePng,
-    /// Type into the filter of tracks.
-    FilterTracks,
-    /// What the wheel does.
-    WheelZooms(bool),
-    /// Dark or light.
-    Theme(ThemeChoice),
-    /// Change what is seen of the open trace, of two the one in focus.
-    View(ViewCommand),
-    /// Change what is seen of one of two traces.
-    On(Side, ViewCommand),
-    /// Change how two traces are linked.
-    Pair(PairCommand),
-}
-
-impl From<PairCommand> for Command {
-    fn from(command: PairCommand) -> Self {
-        Self::Pair(command)
-    }
-}
-
-impl From<ViewCommand> for Command {
-    fn from(command: ViewCommand) -> Self {
-        Self::View(command)
-    }
-}
 
 /// How to start.
 #[derive(Clone, Debug, Default)]

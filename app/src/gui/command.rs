@@ -1,0 +1,66 @@
+//! What the user can want of the app.
+
+use std::path::PathBuf;
+
+use super::pair::PairCommand;
+use super::saving::Save;
+use super::settings::ThemeChoice;
+use crate::view::pair::Side;
+use crate::view::state::ViewCommand;
+
+/// Something that the user wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Open this file or directory.
+    Open(PathBuf),
+    /// Ask for a file to open.
+    OpenDialog,
+    /// Open this file beside the open one.
+    Compare(PathBuf),
+    /// Ask for a file to compare with.
+    CompareDialog,
+    /// These were dropped on the window; nothing any more where there are none.
+    Dropped(Vec<PathBuf>),
+    /// Stop opening.
+    CancelLoad,
+    /// Do not show the error any more.
+    DismissError,
+    /// Leave this file out of the list of recent ones.
+    ForgetRecent(PathBuf),
+    /// Open a trace that comes with the app.
+    OpenSample(usize),
+    /// Open what is kept under this name, and its trace.
+    OpenSession(String),
+    /// Keep the view under this name; under the trace's where it is empty.
+    SaveSession(String),
+    /// Ask where to, and write a text there.
+    Save(Save),
+    /// Save the timeline as a picture of lines.
+    SaveSvg,
+    /// Save the window as a picture of points.
+    SavePng,
+    /// Type into the filter of tracks.
+    FilterTracks,
+    /// What the wheel does.
+    WheelZooms(bool),
+    /// Dark or light.
+    Theme(ThemeChoice),
+    /// Change what is seen of the open trace, of two the one in focus.
+    View(ViewCommand),
+    /// Change what is seen of one of two traces.
+    On(Side, ViewCommand),
+    /// Change how two traces are linked.
+    Pair(PairCommand),
+}
+
+impl From<PairCommand> for Command {
+    fn from(command: PairCommand) -> Self {
+        Self::Pair(command)
+    }
+}
+
+impl From<ViewCommand> for Command {
+    fn from(command: ViewCommand) -> Self {
+        Self::View(command)
+    }
+}
