@@ -19,7 +19,7 @@ mod judge;
 mod load;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use serde::Serialize;
 use trace_model::GroupId;

@@ -13,7 +13,7 @@ fn report(model: &TraceModel) -> Result<BalanceReport, AnalysisError> {
 
 /// Steps of a data-parallel run, ps: each device works for its time and then waits in
 /// an all-reduce that takes all until 20 after the slowest has come.
-fn parallel(hosts: usize, work: &[&[i64]]) -> TraceModel {
+pub(crate) fn parallel(hosts: usize, work: &[&[i64]]) -> TraceModel {
     const REDUCE: i64 = 20;
     let mut builder = TraceBuilder::new();
     let hosts: Vec<_> = (0..hosts).map(|host| builder.group(None, GroupKind::Host, &format!("host{host}"))).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{OpId, Picos, TimeRange, TraceModel};
+use trace_model::{LabelId, OpId, Picos, TimeRange, TraceModel};
 
 use super::schedule::{Kind, Piece, Schedule};
 use crate::bound::{BoundBy, Work};
@@ -99,7 +99,12 @@ pub(super) fn apply(
 ) -> Result<Option<String>, AnalysisError> {
     match change {
         Change::Ops { factors, .. } => {
-            let chosen = |label| factors.get(&cx.model.label(label).op?).copied();
+            // Every piece asks: a table answers at once.
+            let mut by_label = vec![None; cx.model.labels().len()];
+            for (label, factor) in cx.model.labels().iter().zip(&mut by_label) {
+                *factor = label.op.and_then(|op| factors.get(&op).copied());
+            }
+            let chosen = |label: LabelId| by_label.get(label.index()).copied().flatten();
             each_work(schedule, |piece| chosen(piece.label));
             // An op that waits takes no time of its own: what it waits for does.
             let awaits = |piece: &Piece| match piece.kind {

@@ -1,6 +1,7 @@
 //! Each rule just above and just below its threshold, and without what it needs.
 
 mod compile;
+mod devices;
 mod exact;
 mod hardware;
 mod health;

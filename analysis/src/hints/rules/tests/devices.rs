@@ -1,0 +1,53 @@
+//! What devices and hosts do to each other.
+
+use super::{about_program, report, report_of, run};
+use crate::balance::tests::parallel;
+use crate::hints::HintOptions;
+
+#[test]
+fn waiting_for_the_slowest_is_measured_at_collectives() {
+    let saving = |work: &[i64]| {
+        let found = report_of(&parallel(1, &[work; 4]), HintOptions::default());
+        found.hints.iter().find(|hint| hint.id == "K06").and_then(|hint| hint.saving_ps)
+    };
+    // 4 of 120 in each step; 3 of 120 are below three percent.
+    assert_eq!(saving(&[100, 96]), Some(4));
+    assert_eq!(saving(&[100, 97]), None);
+}
+
+#[test]
+fn a_host_that_works_longer_than_all_others_is_named() {
+    let found = |work: &[i64]| report_of(&parallel(work.len(), &[work; 4]), HintOptions::default());
+    let slow = found(&[100, 102, 99, 140]);
+    let hint = slow.hints.iter().find(|hint| hint.id == "K08").unwrap();
+    assert!(hint.statement.contains("host3"), "{}", hint.statement);
+    // Above the median of 101.
+    assert_eq!(hint.saving_ps, Some(39));
+    assert!(!about_program(&found(&[100, 102, 99, 101])).contains(&"K08"));
+}
+
+/// Two programs on each of two devices, which wait so long for each other before the second.
+pub(super) fn barrier(columns: usize) -> String {
+    let lines = |device: usize| {
+        let (half, wait) = (45, columns);
+        format!(
+            "TPU:{device} modules: {program}{idle}{program}\nTPU:{device} ops: {ops}{idle}{ops}\n\
+             TPU:{device} scopes: {before}{barrier}\n",
+            program = run('P', half),
+            idle = run('.', wait),
+            ops = run('M', half),
+            before = run('.', half),
+            barrier = run('b', wait),
+        )
+    };
+    let (first, second) = (lines(0), lines(1));
+    format!("@column 1us\n{first}{second}P = jit_step(7)\nM = fusion.1 [convolution fusion]\nb = barrier-cores")
+}
+
+#[test]
+fn barriers_before_programs_have_a_limit() {
+    let waits = report(&barrier(10));
+    let hint = waits.hints.iter().find(|hint| hint.id == "K09").unwrap();
+    assert!(hint.statement.contains("10.0 % of its window"), "{}", hint.statement);
+    assert!(!about_program(&report(&barrier(9))).contains(&"K09"));
+}
