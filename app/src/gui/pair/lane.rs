@@ -134,8 +134,11 @@ pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compa
     }
     let views = sides.map(Workspace::shown_time);
     let found = deltas(&compared.alignment, [&views[0], &views[1]], canvas.width());
+    // Steps of runs that are not comparable are shown side by side, without a number.
+    let tone_of =
+        |delta: &Delta| compared.comparison.is_comparable.then(|| tone_of(delta.change_ps, Some(&compared.comparison)));
     for delta in &found {
-        let tone = tone_of(delta.change_ps, Some(&compared.comparison));
+        let tone = tone_of(delta);
         delta_ui(&painter, canvas, delta, tone, theme);
     }
     selection_ui(&painter, canvas, sides, theme);
@@ -145,7 +148,7 @@ pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compa
         if response.clicked() {
             out.push(PairCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
         }
-        response.on_hover_text(about(&compared.alignment, delta, tone_of(delta.change_ps, Some(&compared.comparison))));
+        response.on_hover_text(about(&compared.alignment, delta, tone_of(delta)));
     }
 }
 
@@ -160,7 +163,8 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
     line(rect.center().y - 7.5, "Step: B less A, median", theme.text_weak);
     let steps = compared.comparison.steps.iter().find(|row| row.id == "step.time_ps");
     let Some((steps, change)) = steps.and_then(|steps| Some((&steps.change, steps.change.change?))) else {
-        return line(rect.center().y + 7.5, "not known on both sides", theme.text_weak);
+        let why = if compared.comparison.is_comparable { "not known on both sides" } else { "not comparable" };
+        return line(rect.center().y + 7.5, why, theme.text_weak);
     };
     let mark = match steps.finding {
         Finding::Noise => "~ ",
@@ -171,8 +175,8 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
     line(rect.center().y + 7.5, &text, theme.text_strong);
 }
 
-fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Tone, theme: &Theme) {
-    let color = theme.slice(tone.color());
+fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Option<Tone>, theme: &Theme) {
+    let color = theme.slice(tone.unwrap_or(Tone::Noise).color());
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
     let gap = if delta.top.1 - delta.top.0 > 6.0 { 0.5 } else { 0.0 };
@@ -184,6 +188,7 @@ fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Tone, theme: &
         pos2(x(delta.bottom.0) + gap, bottom),
     ];
     painter.add(Shape::convex_polygon(corners, color.fill, if gap > 0.0 { border } else { Stroke::NONE }));
+    let Some(tone) = tone else { return };
     // What is inside at the upper and at the lower edge of the text.
     let at = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
     let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
@@ -235,26 +240,27 @@ fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
     canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
 }
 
-fn about(alignment: &Alignment, delta: &Delta, tone: Tone) -> String {
+fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>) -> String {
     let (from, count) = delta.steps;
     let steps = alignment.steps().get(from..from + count).unwrap_or_default();
     let sum = |i: usize| Picos::from_ps(steps.iter().map(|step| step.times_ps[i]).fold(0, i64::saturating_add));
     let change = change_text(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
-        Tone::Slower => "longer in B",
-        Tone::Faster => "shorter in B",
-        Tone::Noise => "not more than noise",
+        Some(Tone::Slower) => format!("{change}, longer in B"),
+        Some(Tone::Faster) => format!("{change}, shorter in B"),
+        Some(Tone::Noise) => format!("{change}, not more than noise"),
+        None => "The runs are not comparable.".to_owned(),
     };
     match steps {
         [step] => format!(
-            "Step {} of A, {} of B\n{} in A, {} in B\n{change}, {verdict}\nClick to show it in both",
+            "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\nClick to show it in both",
             step.titles[0],
             step.titles[1],
             sum(0),
             sum(1)
         ),
         _ => {
-            format!("{count} steps\n{} in A, {} in B\n{change}, {verdict}\nClick to show them in both", sum(0), sum(1))
+            format!("{count} steps\n{} in A, {} in B\n{verdict}\nClick to show them in both", sum(0), sum(1))
         }
     }
 }
