@@ -118,7 +118,7 @@ fn steps(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> String 
 /// Step time, its parts and its shares with their ranges.
 pub fn numbers(comparison: &Comparison) -> String {
     let mut body = String::from(
-        "<div class=scroll><table><tr><th>What<th class=n>Base<th class=n>Cand<th class=n>Change<th class=\"n wide\">with 95 %, from … to<th class=\"n wide\">Of base<th>Verdict</tr>\n",
+        "<div class=scroll><table><tr><th>What<th class=\"n wide\">Base<th class=n>Cand<th class=n>Change<th class=\"n wide\">with 95 %, from … to<th class=\"n wide\">Of base<th>Verdict</tr>\n",
     );
     for row in &comparison.steps {
         let (unit, change) = (row.unit, &row.change);
@@ -126,7 +126,7 @@ pub fn numbers(comparison: &Comparison) -> String {
             change.range.map_or(String::new(), |(low, high)| format!("{} … {}", more(low, unit), more(high, unit)));
         let _ = writeln!(
             body,
-            "<tr><td>{}<td class=n>{}<td class=n>{}<td class=n>{}<td class=\"n dim wide\">{range}<td class=\"n wide\">{}<td class=v>{}</tr>",
+            "<tr><td>{}<td class=\"n wide\">{}<td class=n>{}<td class=n>{}<td class=\"n dim wide\">{range}<td class=\"n wide\">{}<td class=v>{}</tr>",
             escaped(&row.title),
             estimate(change.base, unit),
             estimate(change.cand, unit),
@@ -295,7 +295,7 @@ fn ops(ops: &[OpChange]) -> String {
             time(op.change.cand, op.cand_name.is_some()),
             op.change.change.map_or(number::MISSING.to_owned(), signed),
             if op.how.is_some() { percent(&op.change) } else { number::MISSING.to_owned() },
-            op.change.p.filter(|_| tells).map_or(String::new(), |p| format!("{p:.3}")),
+            op.change.p.filter(|_| tells).map_or(String::new(), shown_p),
             source_cell(op.source.as_deref()),
         );
     }
@@ -304,7 +304,7 @@ fn ops(ops: &[OpChange]) -> String {
     let _ = writeln!(
         body,
         "<p class=dim>{changed} of {} ops changed by more than noise{}. Medians of the time in a step; a collective counts \
-         with what nothing hides. p is after Holm's correction over all ops; “sure” says how far two ops are taken for one.</p>",
+         with what nothing hides. p is after Holm's correction over all ops; the percentage says how sure it is that two ops are one.</p>",
         ops.len(),
         if ops.len() > ROWS {
             format!("; the {ROWS} with the largest change of the mean step are shown")
@@ -313,6 +313,11 @@ fn ops(ops: &[OpChange]) -> String {
         },
     );
     body
+}
+
+/// Smaller ones say nothing more.
+fn shown_p(p: f64) -> String {
+    if p < 0.001 { "&lt;0.001".to_owned() } else { format!("{p:.3}") }
 }
 
 fn health(page: &mut String, compared: &Compared<'_>) {
