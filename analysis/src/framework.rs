@@ -38,7 +38,11 @@ impl Framework {
         let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
-        let is_simulated = || model.sources().iter().any(|source| source.simulator.is_some());
+        // What predicts a program of XLA has its text.
+        let is_simulated = || {
+            model.sources().iter().any(|source| source.simulator.is_some())
+                && model.ops().iter().all(|op| op.hlo_text.is_none())
+        };
         let is_foreign = || model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
         match found {
             Some(&(_, framework)) => framework,
@@ -74,6 +78,8 @@ mod tests {
         assert_eq!(of(ops, |_| {}), Framework::Jax);
         let simulate = |builder: &mut TraceBuilder| builder.source_mut().simulator = Some("a model".to_owned());
         assert_eq!(of(ops, simulate), Framework::Any);
+        let program = format!("{ops} :: %fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind=kOutput, calls=%c");
+        assert_eq!(of(&program, simulate), Framework::Jax);
         assert_eq!(
             of("ops: MM\nhost main: p\nM = fusion.1 [convolution fusion]\np = PjitFunction(f)", simulate),
             Framework::Jax
