@@ -1,6 +1,7 @@
 //! The ledger as tables.
 
 use super::{CollectiveRow, CollectivesReport, KindRow, Remark};
+use crate::ops::percent;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 impl Tabular for CollectivesReport {
@@ -30,6 +31,7 @@ impl CollectivesReport {
                 Cell::Int(kind.time_ps),
                 Cell::Int(kind.hidden_ps),
                 Cell::Int(kind.exposed_ps),
+                Cell::maybe(percent(kind.exposed_ps, kind.time_ps)),
                 Cell::maybe(kind.bus_bandwidth),
                 Cell::maybe(kind.share.map(|share| share.low_percent)),
                 Cell::maybe(kind.share.map(|share| share.high_percent)),
@@ -59,6 +61,7 @@ impl CollectivesReport {
                 column("time_ps", "In flight", Unit::Picoseconds, Measured),
                 column("hidden_ps", "Hidden", Unit::Picoseconds, Measured),
                 column("exposed_ps", "Exposed", Unit::Picoseconds, Measured),
+                column("exposed_of_time_percent", "of in flight", Unit::Percent, Measured),
                 column("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond, Derived),
                 column("links_low_percent", "Of links", Unit::Percent, AssumedPeak),
                 column("links_high_percent", "Up to", Unit::Percent, AssumedPeak),
@@ -160,6 +163,7 @@ impl CollectivesReport {
                 Cell::Int(row.time_ps),
                 Cell::Int(row.hidden_ps),
                 Cell::Int(row.exposed_ps),
+                Cell::maybe(percent(row.exposed_ps, row.time_ps)),
                 hider.map_or(Cell::Missing, |hider| Cell::text(hider.op.clone())),
                 hider.map_or(Cell::Missing, |hider| Cell::Int(hider.time_ps)),
                 skew.map_or(Cell::Missing, |skew| Cell::Int(skew.wait_ps)),
@@ -178,6 +182,7 @@ impl CollectivesReport {
                 column("time_ps", "In flight", Unit::Picoseconds, Measured),
                 column("hidden_ps", "Hidden", Unit::Picoseconds, Measured),
                 column("exposed_ps", "Exposed", Unit::Picoseconds, Measured),
+                column("exposed_of_time_percent", "of in flight", Unit::Percent, Measured),
                 column("hidden_by", "Hidden most by", Unit::None, Measured),
                 column("hidden_by_ps", "for", Unit::Picoseconds, Measured),
                 column("skew_wait_ps", "Waiting", Unit::Picoseconds, Inferred),
