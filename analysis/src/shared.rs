@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use trace_model::{TimeRange, TrackId};
+use trace_model::{GroupId, TimeRange, TrackId};
 
-use crate::Context;
 use crate::category::OpClasses;
 use crate::gaps::Activity;
 use crate::hlo::HloCache;
 use crate::host_class::HostClasses;
 use crate::ops::TextCosts;
+use crate::{Context, Window};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -26,6 +26,21 @@ pub(crate) struct Shared {
     /// See [`crate::gaps`].
     pub activity: OnceLock<Activity>,
     spans: Mutex<HashMap<TrackId, Spans>>,
+    /// What each core recorded; each window of a step asks for it.
+    extents: Mutex<HashMap<GroupId, Option<Window>>>,
+}
+
+impl Shared {
+    /// The extent of `core`, found out by `find` where it is not known yet.
+    pub fn extent(&self, core: GroupId, find: impl FnOnce() -> Option<Window>) -> Option<Window> {
+        let known = || self.extents.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&extent) = known().get(&core) {
+            return extent;
+        }
+        let extent = find();
+        known().insert(core, extent);
+        extent
+    }
 }
 
 /// From the first slice of a track to the end of the last.

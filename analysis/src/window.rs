@@ -75,7 +75,7 @@ impl Context<'_> {
     fn core_extent(&self, core: GroupId) -> Option<Window> {
         let is_core =
             matches!(self.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
-        self.extent_of(core, |kind| !is_core || CORE_TRACKS.contains(&kind))
+        self.reports.shared.extent(core, || self.extent_of(core, |kind| !is_core || CORE_TRACKS.contains(&kind)))
     }
 
     /// From the first slice to the end of the last on the tracks of `core` that
