@@ -2,7 +2,6 @@
 
 use egui::{RichText, Ui};
 
-use super::import_log::import_log_ui;
 use super::tables::{Browser, tables_ui};
 use super::{hints, optree, overview, roofline, steps};
 use crate::gui::Command;
@@ -87,10 +86,6 @@ pub fn dock_ui(
         }
         "steps" => {
             steps::steps_ui(ui, sight, &mut memory.steps, &mut view);
-            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
-        }
-        "health" => {
-            import_log_ui(ui, sight.trace);
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);
         }
         "ops" if optree::choice_ui(ui, &mut memory.trees) => optree::tree_ui(ui, sight, &mut memory.trees, &mut view),

@@ -7,7 +7,6 @@ pub mod dock;
 pub mod help;
 pub mod hints;
 pub mod histogram;
-pub mod import_log;
 pub mod legend;
 pub mod notes;
 pub mod number;

@@ -13,6 +13,7 @@ use crate::gui::reports::title_of;
 use crate::gui::theme::Theme;
 use crate::gui::{Command, Save};
 use crate::render::csv::csv;
+use crate::render::table::shortened;
 use crate::view::state::ViewCommand;
 use crate::view::tabs::reports_of;
 use crate::view::target::Target;
@@ -107,13 +108,15 @@ pub fn one_table_ui(
     clicked
 }
 
+/// Longer titles of tables are cut.
+const TITLE_CHARS: usize = 48;
+
 fn chooser_ui(ui: &mut Ui, sight: Sight<'_>, id: &'static str, open: &mut (&'static str, usize)) {
     match sight.reports.by_id(id) {
         Ok(Some(answer)) => {
             for (number, table) in answer.tables.iter().enumerate() {
                 let title = if answer.tables.len() == 1 { title_of(id) } else { table.title.as_str() };
-                let short: String = title.chars().take(34).collect();
-                let text = RichText::new(short).small();
+                let text = RichText::new(shortened(title, TITLE_CHARS)).small();
                 if ui.selectable_label(*open == (id, number), text).on_hover_text(title).clicked() {
                     *open = (id, number);
                 }
