@@ -79,6 +79,7 @@ fn compiled_again_counts_what_had_run() {
     let hint = report(&picture("qqqqq")).hints.iter().find(|hint| hint.id == "K37").cloned().unwrap();
     assert!(hint.statement.contains("compiled again: f once"), "{}", hint.statement);
     assert!(hint.statement.contains("not recorded"), "{}", hint.statement);
+    assert_eq!(ids(&picture("qqqqq")), ["K36", "K37"]);
     assert!(!ids(&picture("rrrrr")).contains(&"K37"));
 }
 
@@ -87,7 +88,7 @@ fn long_compilation_asks_for_a_cache() {
     let picture = |seconds: usize, event: &str| {
         format!("@column 1s\nhost python: {}..h\nc = backend_compile\nh = {event}", run('c', seconds))
     };
-    assert!(ids(&picture(10, "x")).contains(&"K38"));
+    assert_eq!(ids(&picture(10, "x")), ["K38"]);
     assert!(!ids(&picture(9, "x")).contains(&"K38"));
     assert!(!ids(&picture(10, "TfrtTpuClient::DeserializeExecutable")).contains(&"K38"));
     assert_eq!(saving(&picture(10, "x"), "K38"), None);
