@@ -94,7 +94,7 @@ pub enum Remark {
     OneChip,
     /// How many take part is not recorded.
     ParticipantsEstimated,
-    /// Nor can it be guessed: one device was captured.
+    /// Nor can it be guessed: of one device captured, nobody knows who the others are.
     ParticipantsUnknown,
     /// How much is moved depends on data.
     UpperBound,
@@ -118,7 +118,7 @@ impl Remark {
             Self::Alone => "one participant: nothing is sent",
             Self::OneChip => "may stay on one chip",
             Self::ParticipantsEstimated => "participants assumed: the devices captured",
-            Self::ParticipantsUnknown => "participants unknown: one device was captured",
+            Self::ParticipantsUnknown => "participants unknown",
             Self::UpperBound => "size is an upper bound",
             Self::LatencyBound => "bound by latency of hops",
             Self::FasterThanLinks => "faster than these links can be: other grid, other size, or not over them",

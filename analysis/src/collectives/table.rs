@@ -61,7 +61,7 @@ impl CollectivesReport {
                 column("time_ps", "In flight", Unit::Picoseconds, Measured),
                 column("hidden_ps", "Hidden", Unit::Picoseconds, Measured),
                 column("exposed_ps", "Exposed", Unit::Picoseconds, Measured),
-                column("exposed_of_time_percent", "of in flight", Unit::Percent, Measured),
+                column("exposed_of_time_percent", "of in flight", Unit::Percent, Derived),
                 column("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond, Derived),
                 column("links_low_percent", "Of links", Unit::Percent, AssumedPeak),
                 column("links_high_percent", "Up to", Unit::Percent, AssumedPeak),
@@ -153,7 +153,7 @@ impl CollectivesReport {
     }
 
     fn overlap_table(&self) -> Table {
-        use Provenance::{Inferred, Measured};
+        use Provenance::{Derived, Inferred, Measured};
         let row = |row: &CollectiveRow| {
             let hider = row.hidden_by.as_ref().and_then(|hiders| hiders.first());
             let skew = row.skew.as_ref();
@@ -182,7 +182,7 @@ impl CollectivesReport {
                 column("time_ps", "In flight", Unit::Picoseconds, Measured),
                 column("hidden_ps", "Hidden", Unit::Picoseconds, Measured),
                 column("exposed_ps", "Exposed", Unit::Picoseconds, Measured),
-                column("exposed_of_time_percent", "of in flight", Unit::Percent, Measured),
+                column("exposed_of_time_percent", "of in flight", Unit::Percent, Derived),
                 column("hidden_by", "Hidden most by", Unit::None, Measured),
                 column("hidden_by_ps", "for", Unit::Picoseconds, Measured),
                 column("skew_wait_ps", "Waiting", Unit::Picoseconds, Inferred),

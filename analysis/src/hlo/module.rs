@@ -124,6 +124,26 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// Nothing is known of it yet; `empty` is the empty text.
+    pub(super) fn blank(empty: &Arc<str>, computation: ComputationId) -> Self {
+        Self {
+            name: Arc::clone(empty),
+            opcode: Arc::clone(empty),
+            shape: None,
+            computation,
+            operands: Vec::new(),
+            called: Vec::new(),
+            parameter_number: None,
+            tuple_index: None,
+            dimensions: Vec::new(),
+            op_name: Arc::clone(empty),
+            source_file: Arc::clone(empty),
+            source_line: 0,
+            stack_frame: 0,
+            attributes: None,
+        }
+    }
+
     /// What only some instructions have.
     pub fn attributes(&self) -> &Attributes {
         static NONE: Attributes = Attributes::NONE;

@@ -61,23 +61,8 @@ impl HloModule {
 
 /// An instruction of which only name and operation are known.
 fn blank(name: &str, opcode: &str) -> Instruction {
-    let blank: Arc<str> = Arc::from("");
-    Instruction {
-        name: Arc::from(name),
-        opcode: Arc::from(opcode),
-        shape: None,
-        computation: ComputationId(0),
-        operands: Vec::new(),
-        called: Vec::new(),
-        parameter_number: None,
-        tuple_index: None,
-        dimensions: Vec::new(),
-        op_name: Arc::clone(&blank),
-        source_file: blank,
-        source_line: 0,
-        stack_frame: 0,
-        attributes: None,
-    }
+    let empty = Arc::from("");
+    Instruction { name: Arc::from(name), opcode: Arc::from(opcode), ..Instruction::blank(&empty, ComputationId(0)) }
 }
 
 /// Everything that a line tells but for what it refers to: operands and computations.

@@ -199,9 +199,11 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(Cause) -> bool) -> Vec<Spot> {
     device.gaps.iter().filter(is_mostly).map(|gap| Spot::span("idle", gap.range())).collect()
 }
 
-/// Of the device that idles most between programs.
+/// Of the device that idles most between programs; none where it idles more within them.
 fn longest_gaps(report: &GapsReport) -> Vec<Spot> {
     let most = report.devices.iter().max_by_key(|device| device.between_ps());
+    let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);
+    let most = most.filter(|device| within(device) <= device.between_ps());
     most.map(|device| gaps_with(device, |_| true)).unwrap_or_default()
 }
 

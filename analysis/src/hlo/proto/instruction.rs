@@ -37,23 +37,7 @@ impl<'a> Reader<'a> {
         local: &HashMap<u64, InstructionId>,
     ) -> Result<(u64, Instruction), Damage> {
         let bytes = self.bytes;
-        let blank = self.texts.intern(b"");
-        let mut out = Instruction {
-            name: Arc::clone(&blank),
-            opcode: Arc::clone(&blank),
-            shape: None,
-            computation,
-            operands: Vec::new(),
-            called: Vec::new(),
-            parameter_number: None,
-            tuple_index: None,
-            dimensions: Vec::new(),
-            op_name: Arc::clone(&blank),
-            source_file: blank,
-            source_line: 0,
-            stack_frame: 0,
-            attributes: None,
-        };
+        let mut out = Instruction::blank(&self.texts.intern(b""), computation);
         let mut facts = Attributes::default();
         let mut pending = Pending::default();
         bytes.walk(range(message), INSTRUCTION, |field, value| {
