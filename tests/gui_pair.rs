@@ -244,6 +244,21 @@ fn colours_by_change_are_offered_while_two_are_open() {
 }
 
 #[test]
+fn a_cancelled_pair_does_not_come_back() {
+    let mut window = compared("a", "b");
+    for command in [
+        Command::Dropped(vec![PathBuf::from("a"), PathBuf::from("b")]),
+        Command::CancelLoad,
+        Command::Open(PathBuf::from("late")),
+    ] {
+        window.state_mut().push(command);
+    }
+    settle(&mut window);
+    assert!(window.state().link().is_none());
+    assert_eq!(window.state().trace().map(OpenTrace::name).as_deref(), Some("late"));
+}
+
+#[test]
 fn a_second_file_that_cannot_be_opened_leaves_the_first() {
     let window = compared("a", "/tmp/notes.txt");
     window.get_by_label("not a profile that this program reads: /tmp/notes.txt");

@@ -157,17 +157,27 @@ const MAX_LOOKED_INTO: usize = 256;
 /// Simulators name their files after models and chips: in a directory without profiles,
 /// the one file whose beginning an importer is sure about. Of several the user must choose.
 fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
-    let is_sure = |path: &PathBuf| {
-        let named = IMPORTERS.iter().any(|importer| {
+    let is_named = |path: &PathBuf| {
+        IMPORTERS.iter().any(|importer| {
             let endings = importer.format().extensions.iter();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             endings.filter(|ending| !ending.contains("json")).any(|ending| name.ends_with(&format!(".{ending}")))
-        });
-        let source = if named && path.is_file() { Source::open(path).ok() } else { None };
+        })
+    };
+    let is_sure = |path: &PathBuf| {
+        let source = if path.is_file() { Source::open(path).ok() } else { None };
         source.is_some_and(|it| IMPORTERS.iter().any(|importer| importer.detect(it.head()) == Confidence::Certain))
     };
     let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).take(MAX_LOOKED_INTO).collect();
+    let named = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named);
+    let mut paths: Vec<PathBuf> = named.take(MAX_LOOKED_INTO + 1).collect();
+    if paths.len() > MAX_LOOKED_INTO {
+        // A choice among some of them would be one by chance.
+        let folder = directories.first().map(|folder| folder.display().to_string()).unwrap_or_default();
+        return nothing(format!(
+            "{folder} holds more than {MAX_LOOKED_INTO} files that could be a simulator's; name one"
+        ));
+    }
     paths.retain(is_sure);
     paths.sort();
     // The phases of a run beside the table of all of it.

@@ -254,6 +254,11 @@ impl TraceBuilder {
         }
     }
 
+    /// The op of this name and program, if it was added.
+    pub fn find_op(&self, program: Option<ProgramId>, name: StringId) -> Option<OpId> {
+        self.op_index.get(&(program, name)).copied()
+    }
+
     /// An op added before.
     pub fn op_ref(&self, op: OpId) -> &Op {
         &self.ops[op.index()]

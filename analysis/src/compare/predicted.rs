@@ -137,10 +137,12 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
             how: None,
         }
     });
-    let mut ops: Vec<PredictedOp> = rows.chain(rest).collect();
-    ops.sort_by(|a, b| b.missed_ps.total_cmp(&a.missed_ps).then_with(|| a.name.cmp(&b.name)));
+    let mut ops: Vec<PredictedOp> = rows.collect();
+    // Idle time is no op: it has a row, and no part in how far off ops are.
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
+    ops.extend(rest);
+    ops.sort_by(|a, b| b.missed_ps.total_cmp(&a.missed_ps).then_with(|| a.name.cmp(&b.name)));
     Some(Prediction {
         simulator: simulator.to_owned(),
         is_base,

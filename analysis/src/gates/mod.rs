@@ -117,13 +117,24 @@ struct Sides<'a> {
     baseline: Option<(&'a [Summary], &'a Comparison)>,
 }
 
+/// Runs narrowed to a class of steps, with the numbers that are of the whole runs.
+fn with_values(narrowed: &[Summary], whole: &[Summary]) -> Vec<Summary> {
+    let values =
+        |run: &Summary| whole.iter().find(|whole| whole.inputs == run.inputs).map(|whole| whole.values.clone());
+    narrowed.iter().map(|run| Summary { values: values(run).unwrap_or_default(), ..run.clone() }).collect()
+}
+
 /// Judges a run, or several as one; regressions by a comparison with the baseline as its first side.
 pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
     // Of both sides, the class of steps that the comparison is about; all where a gate names a program.
     let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
+    let narrowed = matched
+        .zip(baseline)
+        .map(|(found, (base, _))| (with_values(&found.base, base), with_values(&found.cand, runs)));
     let main = Sides {
-        runs: matched.as_ref().map_or(runs, |matched| &*matched.cand),
-        baseline: baseline.map(|(base, comparison)| (matched.as_ref().map_or(base, |found| &*found.base), comparison)),
+        runs: narrowed.as_ref().map_or(runs, |(_, cand)| cand),
+        baseline: baseline
+            .map(|(base, comparison)| (narrowed.as_ref().map_or(base, |(base, _)| base.as_slice()), comparison)),
     };
     let all = Sides { runs, baseline };
     let sides = |module: &Option<String>| if module.is_some() { all } else { main };
@@ -304,7 +315,7 @@ fn compared(
     );
     let needs_proof = regression.require_significance.unwrap_or(aggregate.is_middle() && first.is_series);
     if first.is_series
-        && !aggregate.is_middle()
+        && !(aggregate.is_middle() && needs_proof)
         && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config)
     {
         let _ = write!(message, ", but {few}");

@@ -236,6 +236,12 @@ fn a_quantile_needs_a_step_beyond_it() {
             assert!(found.contains(&expected) && found.contains(&Status::Fail), "{aggregate:?} beside {steps}");
         }
     }
+    // A median that needs no proof needs its steps all the same.
+    let regression = Regression { require_significance: Some(false), ..regression(Median) };
+    let config = GateConfig { regression: vec![regression], ..GateConfig::default() };
+    for (steps, expected) in [(1, Status::Inconclusive), (6, Status::Fail)] {
+        assert_eq!(status(&config, &cut(run(120.0), steps), &[run(100.0)]), [expected], "{steps}");
+    }
     let (report, _) = against(&cut(run(120.0), 2), &[run(100.0)], &GateConfig::default());
     assert_eq!(report.failed().count(), 0);
     assert!(report.gates.iter().any(|gate| gate.message.contains("p90 needs 10")), "{report:?}");

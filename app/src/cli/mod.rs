@@ -145,9 +145,27 @@ impl Talk {
 
     #[expect(clippy::print_stderr, reason = "the one place that talks")]
     fn say(&self, kind: &str, color: &str, text: &str) {
-        // What a file calls things must neither steer a terminal nor give orders to a CI
-        // runner, which takes them from the begin of a line.
-        let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace("\n::", "\n ::");
+        let text = harmless(text);
         if self.color { eprintln!("\x1b[{color}m{kind}\x1b[0m{text}") } else { eprintln!("{kind}{text}") }
+    }
+}
+
+/// What a file calls things must neither steer a terminal nor give orders to a CI
+/// runner: GitHub's takes `::command` from the begin of a line, behind spaces as well,
+/// and `##[command]` from anywhere.
+fn harmless(text: &str) -> String {
+    let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace("##[", "# #[");
+    let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn names_give_no_orders() {
+        assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
+        assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");
     }
 }

@@ -94,10 +94,10 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
             let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
                 .with_sessions(Sessions::of_user());
             app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
-            if let Some(path) = launch.path {
-                app.push(Command::Open(path));
+            match (launch.path, launch.second) {
+                (Some(path), Some(second)) => app.push(Command::Dropped(vec![path, second])),
+                (path, _) => path.into_iter().for_each(|path| app.push(Command::Open(path))),
             }
-            app.next = launch.second;
             Ok(Box::new(app))
         }),
     )
@@ -295,7 +295,10 @@ impl App {
             Command::Compare(path) => self.compare(path),
             Command::CompareDialog => self.ask_for_file(true),
             Command::Dropped(paths) => self.take_dropped(paths),
-            Command::CancelLoad => self.loading.clear(),
+            Command::CancelLoad => {
+                self.loading.clear();
+                self.next = None;
+            }
             Command::DismissError => self.error = None,
             Command::ForgetRecent(path) => self.settings.forget(&path),
             Command::Theme(choice) => {
@@ -377,6 +380,8 @@ impl App {
     fn load(&mut self, path: &Path, beside: bool) {
         self.error = None;
         self.restore = None;
+        // Who opens two says so afterwards.
+        self.next = None;
         self.loading.clear();
         let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
         let wanted = Wanted { path: path.clone(), beside };

@@ -36,6 +36,8 @@ pub fn of_comparison(compared: &Compared<'_>) -> serde_json::Result<String> {
     let trace = trace_in(compared.trace.to_str().unwrap_or("trace"), below.as_deref());
     let mut results = failed(compared.gates, &trace);
     let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
+    // Beside a prediction nothing became slower.
+    let classes = classes.filter(|class| class.prediction.is_none());
     let slower = classes.flat_map(|class| &class.ops).filter(|op| op.verdict() == "slower");
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
     log(results)
@@ -204,6 +206,9 @@ pub(super) fn trace_in(trace: &str, below: Option<&Path>) -> String {
     shown.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or("trace").to_owned()
 }
 
+/// A longer path is none of a project.
+const MOST_PARTS: usize = 64;
+
 /// Where the file of source lies below `root`: the program ran elsewhere, perhaps, so the
 /// longest end of its path that is there counts. Other files are none of the project.
 pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
@@ -215,7 +220,13 @@ pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
             _ => {}
         }
     }
-    (0..parts.len()).find_map(|from| {
+    if parts.len() > MOST_PARTS {
+        return None;
+    }
+    // A name alone, of a file that lies deeper, is that of many files.
+    let least = parts.len().min(2);
+    let ends = parts.len() + 1 - least;
+    (0..ends).find_map(|from| {
         let end: PathBuf = parts.get(from..)?.iter().collect();
         root.join(&end).is_file().then(|| end.to_str().map(str::to_owned))?
     })
@@ -256,6 +267,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("src")).unwrap();
         std::fs::write(dir.path().join("src/a.py"), "").unwrap();
+        std::fs::write(dir.path().join("setup.py"), "").unwrap();
         let inside = dir.path().join("src/a.py");
         for (file, expected) in [
             (inside.to_str().unwrap(), Some("src/a.py")),
@@ -263,6 +275,10 @@ mod tests {
             // Where the profile was taken, the project lay elsewhere.
             ("/home/me/project/src/a.py", Some("src/a.py")),
             ("/usr/lib/python3/b.py", None),
+            // Every project has one.
+            ("/usr/lib/python3/setup.py", None),
+            ("setup.py", Some("setup.py")),
+            (&"a/".repeat(100_000), None),
             ("../src/a.py", None),
             ("/", None),
         ] {

@@ -193,8 +193,10 @@ fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
     };
     for name in [node.name.clone(), format!("{} (node {id})", node.name)] {
         let text = out.intern(&name);
-        let op = out.op(Op { name: text, ..wanted.clone() });
-        if same(out.op_ref(op)) {
+        // Looked up first: adding would fill in what the other op does not know.
+        let known = out.find_op(None, text);
+        if known.is_none_or(|op| same(out.op_ref(op))) {
+            let op = known.unwrap_or_else(|| out.op(Op { name: text, ..wanted.clone() }));
             return out.label(&name, Some(op));
         }
     }

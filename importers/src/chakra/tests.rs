@@ -122,4 +122,8 @@ fn nodes_of_one_name_that_do_other_work_are_other_ops() {
     let bytes: Vec<_> = model.ops().iter().map(|op| (model.str(op.name), op.flops, op.bytes_accessed)).collect();
     let known: Vec<_> = bytes.into_iter().filter(|(_, flops, _)| flops.is_some()).collect();
     assert_eq!(known, [("mm", Some(8), Some(4)), ("mm (node 2)", Some(8), Some(6))]);
+    // What is not known of one is not known from the other.
+    let model = open(file(&[node(1, "mm", 4, &[], 1), costly(2, "mm", 8, 4)])).unwrap();
+    let costs: Vec<_> = model.ops().iter().map(|op| (model.str(op.name), op.flops)).collect();
+    assert!(costs.contains(&("mm", None)) && costs.contains(&("mm (node 2)", Some(8))), "{costs:?}");
 }

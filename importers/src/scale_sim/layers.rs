@@ -200,9 +200,16 @@ fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -
     for row in table.rows() {
         match read(row) {
             Ok((id, access)) => {
-                if let Ok(at) = layers.binary_search_by_key(&id, |layer| layer.id) {
-                    layers[at].rows.push(row.args().without(id_column));
-                    layers[at].access = Some(access);
+                let layer = layers.binary_search_by_key(&id, |layer| layer.id).ok();
+                match layer.and_then(|at| layers.get_mut(at)) {
+                    Some(layer) if layer.access.is_none() => {
+                        layer.rows.push(row.args().without(id_column));
+                        layer.access = Some(access);
+                    }
+                    Some(_) => {
+                        out.log(IssueKind::Duplicate, || row.wrong("another row of this layer; the first counts"));
+                    }
+                    None => out.log(IssueKind::UnknownMetadata, || row.wrong("no such layer in the compute report")),
                 }
             }
             Err(what) => out.log(IssueKind::MalformedEvent, || what),

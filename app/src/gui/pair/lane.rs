@@ -135,8 +135,11 @@ pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compa
     let views = sides.map(Workspace::shown_time);
     let found = deltas(&compared.alignment, [&views[0], &views[1]], canvas.width());
     // Steps of runs that are not comparable are shown side by side, without a number.
-    let tone_of =
-        |delta: &Delta| compared.comparison.is_comparable.then(|| tone_of(delta.change_ps, Some(&compared.comparison)));
+    // What is noise is known of one step: of several the mean is judged.
+    let tone_of = |delta: &Delta| {
+        let mean = delta.change_ps / delta.steps.1.max(1) as i64;
+        compared.comparison.is_comparable.then(|| tone_of(mean, Some(&compared.comparison)))
+    };
     for delta in &found {
         let tone = tone_of(delta);
         delta_ui(&painter, canvas, delta, tone, theme);

@@ -179,6 +179,9 @@ impl Pair {
         let other = self.of(first, side.other());
         other.state.share_window(&state);
         let scrolls = matches!(command, ViewCommand::ScrollTo(_));
+        if linked && scrolls {
+            self.link.leader = side;
+        }
         if let Some(mirrored) = self.places.mirrored(side, command).filter(|_| linked || !scrolls) {
             self.of(first, side.other()).apply(&mirrored);
         }
@@ -196,10 +199,11 @@ impl Pair {
             self.light_up(first, side, lit);
         }
         let mut met = false;
-        if after.selection != before.selection
-            && let Some(slice) = after.selection
-        {
-            met = self.select_partner(first, side, slice);
+        if after.selection != before.selection {
+            match after.selection {
+                Some(slice) => met = self.select_partner(first, side, slice),
+                None => self.of(first, side.other()).state.place.selection = None,
+            }
         }
         if after.time != before.time || met {
             self.follow(first, side, state.in_gesture());

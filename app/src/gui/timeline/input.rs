@@ -79,6 +79,10 @@ impl Hands {
             wheel(ui, touch, anchor, out);
         }
         self.drags(ui, touch, state, out);
+        // The end of a drag can go to a canvas that is no longer there.
+        if !ui.input(|i| i.pointer.any_down()) {
+            self.marking = None;
+        }
         self.keys(ui, touch, anchor, out);
 
         let now = ui.input(|i| i.time);

@@ -213,9 +213,7 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> String {
     const HEIGHT: f64 = 180.0;
     const MOST: usize = 300;
     let values = |runs: &[Summary]| -> Vec<f64> {
-        let all: Vec<f64> =
-            runs.iter().filter_map(|run| run.series("step.time_ps")).flat_map(|s| s.values.clone()).collect();
-        thinned(&all, MOST)
+        runs.iter().filter_map(|run| run.series("step.time_ps")).flat_map(|s| s.values.clone()).collect()
     };
     let (first, second) = (values(base), values(cand));
     let all = || first.iter().chain(&second).copied();
@@ -230,8 +228,9 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> String {
     let mut key = String::from("<ul class=key>");
     for (name, values, color, is_square) in [("base", &first, 0, false), ("cand", &second, 3, true)] {
         let Some(middle) = median(values) else { continue };
-        let slot = WIDTH / values.len().max(1) as f64;
-        for (at, value) in values.iter().enumerate() {
+        let dots = thinned(values, MOST);
+        let slot = WIDTH / dots.len().max(1) as f64;
+        for (at, value) in dots.iter().enumerate() {
             let (x, y) = ((at as f64 + 0.5) * slot, y(*value));
             let title = format!("{name}: {}", Picos::from_ps(value.round() as i64));
             let _ = if is_square {
@@ -265,6 +264,6 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> String {
         );
     }
     format!(
-        "{svg}</svg>\n{key}</ul>\n<p class=dim>Every steady step from left to right; lines are medians. The axis does not begin at 0.</p>\n"
+        "{svg}</svg>\n{key}</ul>\n<p class=dim>Steady steps from left to right, of many at most {MOST} spread evenly; lines are medians of all. The axis does not begin at 0.</p>\n"
     )
 }
