@@ -253,6 +253,7 @@ fn a_cancelled_pair_does_not_come_back() {
     ] {
         window.state_mut().push(command);
     }
+    window.run_steps(1);
     settle(&mut window);
     assert!(window.state().link().is_none());
     assert_eq!(window.state().trace().map(OpenTrace::name).as_deref(), Some("late"));
