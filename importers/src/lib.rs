@@ -8,16 +8,20 @@ mod astra_sim;
 mod async_spans;
 mod chakra;
 mod csv_table;
+mod cycles;
 mod error;
 mod glob;
 mod import;
+mod lines;
 mod locate;
 mod looks_like;
 mod names;
+mod onnxim;
 mod op_costs;
 mod progress;
 mod scale_sim;
 mod source;
+mod togsim;
 mod trace_event;
 mod xla;
 mod xplane;
@@ -82,6 +86,8 @@ pub static IMPORTERS: &[&dyn Importer] = &[
     &astra_sim::AstraSim,
     &chakra::Chakra,
     &scale_sim::ScaleSim,
+    &onnxim::OnnxIm,
+    &togsim::TogSim,
     &op_costs::NeuSim,
     &op_costs::GenZ,
     &xla::ScheduledHlo,

@@ -108,3 +108,26 @@ const EXPECTED: [(&str, i64, u64); 4] = [
     ("v5e-tp4_prefill", 207_635_872, 32_047_569_567_744),
     ("v6e-tp4_decode", 75_066_368, 266_665_459_712),
 ];
+
+#[test]
+fn onnxim_layers_and_tiles_are_those_of_the_log() {
+    let Some(corpus) = corpus() else { return };
+    let model = open(&corpus.join("simulators/onnxim"), None);
+    assert_eq!(model.import_log().counts(), []);
+    // 256 × 512 by 512 × 2048 with bias, and so on; 59,263 of 59,403 cycles at 1 GHz.
+    assert_eq!(totals(&model), (59_263, 537_395_200 + 2_148_007_936 + 537_001_984));
+    assert_eq!(op(&model, "Gemm_1").bytes_accessed, Some(10_489_856));
+    let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
+    let peak = 4.0 * 2.0 * 128.0 * 128.0 * 1e9;
+    assert_eq!((device.peak_flops, device.peak_hbm_bytes), (Some(peak), Some(614e9)));
+    let tiles = model.all_slices().filter(|slice| model.str(model.track(slice.track()).name).ends_with("tiles"));
+    assert_eq!(
+        tiles.map(|slice| slice.name().to_owned()).collect::<Vec<_>>(),
+        [["Gemm_0", "Gemm_1", "Gemm_2"]; 4].concat()
+    );
+    // What the multipliers did is the products without their biases.
+    let track = model.track_ids().find(|&id| model.str(model.track(id).name) == "Core 0 multipliers in use").unwrap();
+    let mean = model.counter(track).unwrap().mean(model.extent()).unwrap();
+    let exact = 100.0 * 3_221_225_472.0 / (peak * 59_403e-9);
+    assert!((mean - exact).abs() < 0.02, "{mean} {exact}");
+}

@@ -85,7 +85,7 @@ issue_kinds! {
     Duplicate = "duplicate", Info;
     /// The viewer that wrote the file left out events that were too small to see.
     Downsampled = "downsampled", Loss;
-    /// The file counts cycles and no clock was named; one cycle is shown as one nanosecond.
+    /// The file counts cycles and no clock was named; how long a cycle is was assumed.
     AssumedClock = "assumed-clock", Warning;
     /// A simulator counts padding as accesses; its trace was counted instead, or nothing.
     PaddedCounts = "padded-counts", Warning;

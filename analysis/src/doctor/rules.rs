@@ -314,13 +314,15 @@ fn simulated(cx: &Context<'_>) -> Option<Finding> {
 
 /// Cycles without a clock: shares are right, times are not.
 fn assumed_clock(cx: &Context<'_>) -> Option<Finding> {
-    let count = cx.model.import_log().count(IssueKind::AssumedClock);
-    (count > 0).then(|| Finding {
+    let issue = cx.model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::AssumedClock);
+    issue.map(|issue| Finding {
         id: "Q14",
         name: "assumed-clock",
         severity: Severity::Warning,
-        message: "Times are cycles, shown as nanoseconds; rates are per cycle, shown as per nanosecond.".to_owned(),
-        evidence: "the simulator has no clock and none was named".to_owned(),
+        message:
+            "Times are cycles, and how long one takes was assumed: shares are right, times and rates are not known."
+                .to_owned(),
+        evidence: issue.examples.first().cloned().unwrap_or_default(),
         cure: "Name the clock of the device: --clock 940MHz.",
     })
 }

@@ -301,7 +301,7 @@ pub(crate) fn add_waits(
 }
 
 /// Nothing says which nodes multiply matrices, but workloads are named for it.
-fn is_matmul(name: &str) -> bool {
+pub(crate) fn is_matmul(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["matmul", "gemm", "einsum", "linear", "conv", "::mm"].iter().any(|word| name.contains(word))
 }

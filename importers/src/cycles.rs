@@ -1,0 +1,30 @@
+//! Cycles of a simulator on the timeline.
+
+use trace_model::{TimeRange, Timestamp};
+
+/// The latest time on the timeline.
+const MAX_PS: f64 = (i64::MAX / 2) as f64;
+
+/// How long a cycle is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Clock {
+    /// Cycles of a microsecond.
+    pub(crate) mhz: f64,
+}
+
+impl Clock {
+    /// Without a clock, a cycle is shown as a nanosecond.
+    pub(crate) const NONE: Self = Self { mhz: 1000.0 };
+
+    /// The time of a cycle; `None` beyond what the timeline can hold.
+    pub(crate) fn at(self, cycle: i64) -> Option<Timestamp> {
+        let ps = (cycle as f64 * 1e6 / self.mhz).round();
+        (ps.abs() <= MAX_PS).then(|| Timestamp::from_ps(ps as i64))
+    }
+
+    /// From one cycle to another, which may not be before it.
+    pub(crate) fn range(self, begin: i64, end: i64) -> Option<TimeRange> {
+        let (begin, end) = (self.at(begin)?, self.at(end.max(begin))?);
+        Some(TimeRange::new(begin, end))
+    }
+}

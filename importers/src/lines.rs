@@ -1,0 +1,95 @@
+//! Logs of simulators, line by line: a log can be gigabytes, so it is never held whole.
+
+use crate::source::Fed;
+use crate::{ImportError, Progress, Source};
+
+/// No line of a log is longer; longer ones are passed over.
+const MAX_LINE: usize = 1 << 20;
+
+/// One line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    /// From 1.
+    pub(crate) number: u64,
+    /// Without what a logger writes before and the end of the line.
+    pub(crate) message: &'a str,
+    /// `info`, `debug` … where the logger says so.
+    pub(crate) level: &'a str,
+}
+
+/// Shows every line of a text to `take`.
+pub(crate) fn read(
+    source: &Source,
+    progress: &Progress,
+    mut take: impl FnMut(Line<'_>) -> Result<(), ImportError>,
+) -> Result<Fed, ImportError> {
+    let (mut number, mut skipping) = (0, false);
+    source.feed(progress, |window, is_last| {
+        let mut used = 0;
+        while let Some(rest) = window.get(used..).filter(|rest| !rest.is_empty()) {
+            let end = memchr::memchr(b'\n', rest);
+            let len = match end {
+                Some(end) => end + 1,
+                None if is_last || rest.len() > MAX_LINE => rest.len(),
+                None => break,
+            };
+            let is_whole = !skipping && (end.is_some() || is_last);
+            if is_whole && len <= MAX_LINE {
+                let text = String::from_utf8_lossy(&rest[..len]);
+                let (level, message) = split_logger(text.trim_end());
+                take(Line { number: number + 1, message, level })?;
+            }
+            // The rest of a line that is too long is no line either.
+            skipping = end.is_none();
+            number += u64::from(end.is_some());
+            used += len;
+        }
+        Ok(used)
+    })
+}
+
+/// Levels of spdlog.
+const LEVELS: [&str; 6] = ["trace", "debug", "info", "warning", "error", "critical"];
+
+/// `[date time] [level] message` as level and message; all of it where there is no level.
+fn split_logger(line: &str) -> (&str, &str) {
+    let mut rest = line;
+    while let Some((word, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        if let Some(level) = LEVELS.iter().find(|level| **level == word) {
+            return (level, after);
+        }
+        rest = after;
+    }
+    ("", line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> Vec<(u64, String)> {
+        let source = Source::from_bytes("a.log", text.to_vec()).unwrap();
+        let mut seen = Vec::new();
+        let take = |line: Line<'_>| {
+            seen.push((line.number, line.message.to_owned()));
+            Ok(())
+        };
+        read(&source, &Progress::new(), take).unwrap();
+        seen
+    }
+
+    #[test]
+    fn lines_have_numbers_and_levels() {
+        let seen = lines(b"[2026] [info] a [b] c\r\n\nplain\n[x] cut");
+        let expected = [(1, "a [b] c"), (2, ""), (3, "plain"), (4, "[x] cut")];
+        assert_eq!(seen, expected.map(|(number, text)| (number, text.to_owned())));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_passed_over() {
+        let text = [b"a\n".to_vec(), vec![b'x'; 3 * MAX_LINE], b"\nb\n".to_vec()].concat();
+        let seen = lines(&text);
+        assert_eq!(seen.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(seen[1].0, 3);
+    }
+}

@@ -1,0 +1,247 @@
+//! One line of the log.
+
+/// What a matrix product does: `[M,K] × [K,N]` of the usual names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sizes {
+    pub rows: u64,
+    pub inner: u64,
+    pub columns: u64,
+}
+
+/// How busy a core was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Usage {
+    /// Percent of cycles in which the array worked.
+    pub array: f64,
+    /// Percent of what its multipliers could do, where the version prints it.
+    pub multipliers: Option<f64>,
+    /// Percent of cycles in which the vector unit worked.
+    pub vector: f64,
+}
+
+/// A line that matters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line<'a> {
+    /// A simulation describes itself: another one begins.
+    Begin,
+    /// What all cores together could do, as each core prints it.
+    Peak {
+        core: u32,
+        gflops: f64,
+    },
+    DramPeak {
+        gigabytes: f64,
+    },
+    /// Three lines about a product that a layer will do.
+    Sizes(Sizes),
+    Work {
+        gflops: f64,
+        gigabytes: f64,
+    },
+    LeastCompute {
+        ms: f64,
+    },
+    Start {
+        layer: &'a str,
+    },
+    GetTile {
+        layer: &'a str,
+        core: u32,
+        cycle: i64,
+    },
+    FinishTile {
+        layer: u64,
+        core: u32,
+        cycle: i64,
+    },
+    Finish {
+        layer: &'a str,
+        cycle: i64,
+    },
+    /// Of the layer that finished in the line before.
+    Took {
+        cycles: i64,
+    },
+    Model {
+        name: &'a str,
+        start_us: i64,
+        cycle: i64,
+    },
+    /// The run ended: cycles, and whole microseconds.
+    End {
+        cycle: i64,
+        us: i64,
+    },
+    Usage {
+        core: u32,
+        cycle: i64,
+        usage: Usage,
+    },
+    DramUsage {
+        percent: f64,
+    },
+}
+
+/// Reads a message; `None` for all that is about something else. The error is for
+/// lines that begin like one that matters.
+pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
+    if message == "Simulator Configuration:" {
+        return Some(Ok(Line::Begin));
+    }
+    let readers: [(&str, Reader); 11] = [
+        ("[Core ", peak),
+        ("DRAM Bandwidth ", |rest| Some(Line::DramPeak { gigabytes: number(rest.strip_suffix(" GB/s")?)? })),
+        ("[GemmWs] Keys ", sizes),
+        ("[GemmWS]: ", product),
+        ("Start layer ", |rest| Some(Line::Start { layer: rest })),
+        ("Layer ", layer),
+        ("Total compute time ", |rest| Some(Line::Took { cycles: cycle(rest)? })),
+        ("Model[", model),
+        ("Simulation Finished at ", end),
+        ("Core [", usage),
+        ("DRAM: AVG BW Util ", |rest| Some(Line::DramUsage { percent: number(rest.strip_suffix('%')?)? })),
+    ];
+    let (rest, read) = readers.iter().find_map(|(beginning, read)| Some((message.strip_prefix(beginning)?, read)))?;
+    if matters(message) { Some(read(rest).ok_or(())) } else { None }
+}
+
+type Reader = fn(&str) -> Option<Line<'_>>;
+
+/// Other lines begin like these, too.
+fn matters(message: &str) -> bool {
+    match message.as_bytes() {
+        [b'[', b'C', ..] => message.contains("Systolic Array Throughput"),
+        [b'C', ..] => message.contains("Systolic Array Utilization"),
+        [b'L', ..] => message.contains(" finish at ") || message.contains(" Tile at "),
+        _ => true,
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+fn cycle(text: &str) -> Option<i64> {
+    text.trim().parse::<i64>().ok().filter(|cycle| *cycle >= 0)
+}
+
+/// The text between two others.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(before)?;
+    Some(rest.split_once(after)?.0)
+}
+
+/// `0] Systolic Array Throughput: 131072 GFLOPS, Spad size: …`
+fn peak(rest: &str) -> Option<Line<'_>> {
+    let (core, rest) = rest.split_once(']')?;
+    let gflops = number(between(rest, "Systolic Array Throughput: ", " GFLOPS")?)?;
+    Some(Line::Peak { core: core.parse().ok()?, gflops })
+}
+
+/// `K = 512, N = 256, M = 2048`: N rows, M columns.
+fn sizes(rest: &str) -> Option<Line<'_>> {
+    let size = |name: &str| {
+        let value = rest.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix(" = "));
+        value?.trim().parse::<u64>().ok().filter(|size| (1..=1 << 40).contains(size))
+    };
+    Some(Line::Sizes(Sizes { rows: size("N")?, inner: size("K")?, columns: size("M")? }))
+}
+
+/// `total 0.5 GFLOPs, 0.003 GB`, or `Theoretical time(ms): a Compute time: b Memory time: c`.
+fn product(rest: &str) -> Option<Line<'_>> {
+    if let Some(rest) = rest.strip_prefix("total ") {
+        let (gflops, rest) = rest.split_once(" GFLOPs, ")?;
+        return Some(Line::Work { gflops: number(gflops)?, gigabytes: number(rest.strip_suffix(" GB")?)? });
+    }
+    Some(Line::LeastCompute { ms: number(between(rest, "Compute time: ", " Memory")?)? })
+}
+
+/// `Gemm_0 Core 3 Get Tile at 0`, `9 Core 0 Finish Tile at 8526 Remain tile 4`, or
+/// `Gemm_0 finish at 8595`. A name may hold anything.
+fn layer(rest: &str) -> Option<Line<'_>> {
+    if let Some((layer, at)) = rest.rsplit_once(" Get Tile at ") {
+        let (layer, core) = layer.rsplit_once(" Core ")?;
+        return Some(Line::GetTile { layer, core: core.parse().ok()?, cycle: cycle(at)? });
+    }
+    if let Some((layer, at)) = rest.rsplit_once(" Finish Tile at ") {
+        let (layer, core) = layer.rsplit_once(" Core ")?;
+        let at = at.split_once(" Remain").map_or(at, |(at, _)| at);
+        return Some(Line::FinishTile { layer: layer.parse().ok()?, core: core.parse().ok()?, cycle: cycle(at)? });
+    }
+    let (layer, at) = rest.rsplit_once(" finish at ")?;
+    Some(Line::Finish { layer, cycle: cycle(at)? })
+}
+
+/// `mlp3] Request: 0 us, Start: 0 us, finish:59 us, Current Cycle:59263`; some
+/// schedulers leave out the last comma.
+fn model(rest: &str) -> Option<Line<'_>> {
+    let (name, rest) = rest.rsplit_once("] Request: ")?;
+    let start_us = cycle(between(rest, "Start: ", " us")?)?;
+    let (_, at) = rest.split_once("Current Cycle:")?;
+    Some(Line::Model { name, start_us, cycle: cycle(at)? })
+}
+
+/// `59403 cycle 59 us`
+fn end(rest: &str) -> Option<Line<'_>> {
+    let (at, us) = rest.strip_suffix(" us")?.split_once(" cycle ")?;
+    Some(Line::End { cycle: cycle(at)?, us: cycle(us)? })
+}
+
+/// `0] : Systolic Array Utilization(%) 45.14 (41.37% PE util), Vector Unit Utilization(%) 0.00, Total cycle: 59403`
+fn usage(rest: &str) -> Option<Line<'_>> {
+    let (core, rest) = rest.split_once(']')?;
+    let array = between(rest, "Systolic Array Utilization(%) ", ",")?;
+    let vector = number(between(rest, "Vector Unit Utilization(%) ", ",")?)?;
+    let (_, at) = rest.split_once("Total cycle: ")?;
+    let (array, multipliers) = match array.split_once(" (") {
+        Some((array, rest)) => (array, Some(number(rest.strip_suffix("% PE util)")?)?)),
+        None => (array, None),
+    };
+    let usage = Usage { array: number(array)?, multipliers, vector };
+    Some(Line::Usage { core: core.parse().ok()?, cycle: cycle(at)?, usage })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_hold_what_separates_fields() {
+        let get = "Layer a Core 1 Core 3 Get Tile at 7";
+        assert_eq!(parse(get), Some(Ok(Line::GetTile { layer: "a Core 1", core: 3, cycle: 7 })));
+        let finish = "Layer b finish at 3 finish at 9";
+        assert_eq!(parse(finish), Some(Ok(Line::Finish { layer: "b finish at 3", cycle: 9 })));
+    }
+
+    #[test]
+    fn versions_differ_in_what_they_print() {
+        let usage = |array, multipliers| {
+            Some(Ok(Line::Usage { core: 2, cycle: 9, usage: Usage { array, multipliers, vector: 1.5 } }))
+        };
+        let old = "Core [2] : Systolic Array Utilization(%) 40.25, Vector Unit Utilization(%) 1.50, Total cycle: 9";
+        assert_eq!(parse(old), usage(40.25, None));
+        let new = "Core [2] : Systolic Array Utilization(%) 40.25 (30.00% PE util), Vector Unit Utilization(%) 1.50, Total cycle: 9";
+        assert_eq!(parse(new), usage(40.25, Some(30.0)));
+        let model = Some(Ok(Line::Model { name: "m", start_us: 4, cycle: 9 }));
+        assert_eq!(parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us, Current Cycle:9"), model);
+        assert_eq!(parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us Current Cycle:9"), model);
+    }
+
+    #[test]
+    fn broken_lines_are_told_from_others() {
+        for other in ["Layer a 3: Enqueue", "Core [0] : issued tile 1 ", "[Core 0] Spad", "MODEL a Scheduled", ""] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+        for broken in [
+            "Layer a finish at -3",
+            "Layer a Core x Get Tile at 3",
+            "Simulation Finished at 5",
+            "[GemmWs] Keys K = 0, N = 1, M = 1",
+            "[GemmWS]: total nan GFLOPs, 1 GB",
+            "Core [0] : Systolic Array Utilization(%)",
+            "Total compute time 99999999999999999999",
+        ] {
+            assert_eq!(parse(broken), Some(Err(())), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! One line of the log. Two generations of the simulator write it differently; the
+//! younger one numbers instructions, the older one names where they end.
+
+/// What an instruction works with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Unit {
+    /// A systolic array: products, and loading their weights.
+    Array,
+    Vector,
+    CrossLane,
+    /// Loads into the core.
+    Load,
+    /// Stores out of it.
+    Store,
+}
+
+/// An instruction, as far as a line tells it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Instruction<'a> {
+    pub core: u32,
+    pub cycle: i64,
+    pub unit: Unit,
+    /// Number in the run; `None` from the older generation.
+    pub id: Option<u64>,
+    /// Which array.
+    pub array: u32,
+    /// The tensor that is moved, or what is computed.
+    pub name: &'a str,
+}
+
+/// A line that matters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Line<'a> {
+    Clock {
+        mhz: f64,
+    },
+    /// With the cycle at which it will end, where the older generation says so.
+    Issued(Instruction<'a>, Option<i64>),
+    Finished(Instruction<'a>),
+    Kernel {
+        scheduler: u32,
+        number: u64,
+        name: &'a str,
+        end: i64,
+    },
+    KernelTimes {
+        scheduler: u32,
+        number: u64,
+        start: i64,
+    },
+    /// `Core [0] : Systolic array [1] utilization(%) 41.5, active_cycles 3, idle_cycles 4`
+    Statistic {
+        core: u32,
+        text: &'a str,
+    },
+    End {
+        cycle: i64,
+    },
+}
+
+/// Reads a message; `None` for all that is about something else. The error is for
+/// lines that begin like one that matters.
+pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
+    if let Some(at) = message.strip_prefix("Total execution cycles: ") {
+        return Some(cycle(at).map(|cycle| Line::End { cycle }).ok_or(()));
+    }
+    if let Some(rest) = message.strip_prefix("[Config/Core] Core ") {
+        let mhz = rest.split_once("core_freq_mhz: ")?.1.split(',').next()?;
+        let mhz = mhz.trim().parse::<f64>().ok().filter(|mhz| (1e-3..=1e6).contains(mhz));
+        return Some(mhz.map(|mhz| Line::Clock { mhz }).ok_or(()));
+    }
+    if let Some(rest) = message.strip_prefix("[Scheduler ") {
+        return if rest.contains("] Kernel ") { kernel(rest).transpose() } else { None };
+    }
+    if let Some(rest) = message.strip_prefix("Core [") {
+        return if rest.contains("tilization(%)") || rest.contains("DRAM BW") {
+            Some(statistic(rest).ok_or(()))
+        } else {
+            None
+        };
+    }
+    let (at, rest) = message.strip_prefix('[')?.split_once("][Core ")?;
+    if ["[INST_ISSUED", "[INST_FINISHED", "ASYNC FINISHED", "[DRAM_RESP_DONE"].iter().any(|tag| rest.contains(tag)) {
+        return instruction(at, rest).transpose();
+    }
+    None
+}
+
+fn cycle(text: &str) -> Option<i64> {
+    text.trim().parse::<i64>().ok().filter(|cycle| *cycle >= 0)
+}
+
+/// The word after `name`, up to what cannot be part of it.
+fn word<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(name)?;
+    let end = rest.find([' ', ',', ')', ']']).unwrap_or(rest.len());
+    Some(&rest[..end])
+}
+
+/// `0] Kernel 3 has completed - … operation: NAME finished at cycle 90`, or
+/// `0] Kernel 3 execution summary - Started at: 5 cycles, …`; `None` inside for others.
+fn kernel(rest: &str) -> Result<Option<Line<'_>>, ()> {
+    let parsed = || {
+        let (scheduler, rest) = rest.split_once("] Kernel ")?;
+        let (number, rest) = rest.split_once(' ')?;
+        let (scheduler, number) = (scheduler.parse().ok()?, number.parse().ok()?);
+        if rest.starts_with("has completed") {
+            let (rest, end) = rest.rsplit_once(" finished at cycle ")?;
+            let name = rest.split_once(" operation: ")?.1;
+            return Some(Some(Line::Kernel { scheduler, number, name, end: cycle(end)? }));
+        }
+        if !rest.starts_with("execution summary") {
+            return Some(None);
+        }
+        Some(Some(Line::KernelTimes { scheduler, number, start: cycle(word(rest, "Started at: ")?)? }))
+    };
+    parsed().ok_or(())
+}
+
+fn statistic(rest: &str) -> Option<Line<'_>> {
+    let (core, text) = rest.split_once("] : ")?;
+    Some(Line::Statistic { core: core.parse().ok()?, text: text.trim() })
+}
+
+/// `None` for barriers, which take no time of a unit.
+fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<Line<'a>>, ()> {
+    let (core, mut text) = rest.split_once(']').ok_or(())?;
+    let (core, at) = (number(core)?, cycle(at).ok_or(())?);
+    let (mut tag, mut id, mut array) = ("", None, None);
+    while let Some((field, after)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        if let Some(text) = field.strip_prefix("INST_ID=").or_else(|| field.strip_prefix("global_inst_id=")) {
+            id = Some(number(text)?);
+        } else if let Some(text) = field.strip_prefix("SA ") {
+            array = Some(number(text)?);
+        } else {
+            tag = field.trim_end();
+        }
+        text = after;
+    }
+    let text = text.trim_start();
+    if text.len() < 4 || text.starts_with('[') {
+        return Err(());
+    }
+    let Some((unit, name)) = unit(text)? else { return Ok(None) };
+    let array = array.or_else(|| word(text, " sa=")?.parse().ok()).filter(|_| unit == Unit::Array).unwrap_or(0);
+    let instruction = Instruction { core, cycle: at, unit, id, array, name };
+    let is_dma = matches!(unit, Unit::Load | Unit::Store);
+    Ok(match tag {
+        "INST_ISSUED" if is_dma || id.is_some() => Some(Line::Issued(instruction, None)),
+        // Sic.
+        "INST_ISSUED" => {
+            let end = word(text, "finsh at ").or_else(|| word(text, "finish at ")).and_then(cycle);
+            Some(Line::Issued(instruction, Some(end.ok_or(())?)))
+        }
+        "INST_FINISHED" | "DRAM_RESP_DONE" => Some(Line::Finished(instruction)),
+        // The older generation has no tag where the data of an asynchronous load is there.
+        "" if text.contains("ASYNC FINISHED") => Some(Line::Finished(instruction)),
+        _ => None,
+    })
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, ()> {
+    text.trim().parse().ok().ok_or(())
+}
+
+/// What an instruction works with, and its name; `None` for barriers.
+fn unit(text: &str) -> Result<Option<(Unit, &str)>, ()> {
+    if text.starts_with("MOVIN") {
+        return Ok(Some((Unit::Load, tensor(text).ok_or(())?)));
+    }
+    if text.starts_with("MOVOUT") {
+        return Ok(Some((Unit::Store, tensor(text).ok_or(())?)));
+    }
+    if !text.starts_with("COMP") {
+        return Ok(None);
+    }
+    match word(text, "compute_type=").or_else(|| word(text, "COMP-")) {
+        Some("0") => Ok(Some((Unit::Vector, "vector"))),
+        Some("1") => Ok(Some((Unit::Array, "matmul"))),
+        Some("2") => Ok(Some((Unit::Array, "preload"))),
+        Some("3") => Ok(Some((Unit::CrossLane, "cross-lane"))),
+        _ => Err(()),
+    }
+}
+
+/// `addr_name: X tag_id: …` or `addr_name=X dram=…`.
+fn tensor(text: &str) -> Option<&str> {
+    word(text, "addr_name: ").or_else(|| word(text, "addr_name="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(cycle: i64, unit: Unit, id: Option<u64>, array: u32, name: &str) -> Instruction<'_> {
+        Instruction { core: 1, cycle, unit, id, array, name }
+    }
+
+    #[test]
+    fn both_generations_are_read() {
+        for (text, line) in [
+            (
+                "[7][Core 1][INST_ISSUED][SA 1] COMP-1, finsh at 70",
+                Line::Issued(at(7, Unit::Array, None, 1, "matmul"), Some(70)),
+            ),
+            (
+                "[7][Core 1][INST_ISSUED][SA 1] COMP-0, finsh at 70",
+                Line::Issued(at(7, Unit::Vector, None, 0, "vector"), Some(70)),
+            ),
+            (
+                "[8][Core 1][INST_ISSUED] MOVIN, addr_name: arg0 tag_id: [1, 2] tag_idx_list: [] tag_stride_list: []",
+                Line::Issued(at(8, Unit::Load, None, 0, "arg0"), None),
+            ),
+            ("[9][Core 1][INST_FINISHED] MOVOUT addr_name: out", Line::Finished(at(9, Unit::Store, None, 0, "out"))),
+            (
+                "[9][Core 1] MOVIN ASYNC FINISHED, subgraph_id: 0 addr_name: arg0 tag_id: [1]",
+                Line::Finished(at(9, Unit::Load, None, 0, "arg0")),
+            ),
+            (
+                "[7][Core 1][INST_ISSUED    ][INST_ID=12] COMP (compute_type=2 compute_cycle=128 overlapping_cycle=0 sa=1 tile=3)",
+                Line::Issued(at(7, Unit::Array, Some(12), 1, "preload"), None),
+            ),
+            (
+                "[9][Core 1][DRAM_RESP_DONE ][INST_ID=4] MOVIN (ASYNC subgraph_id=0 addr_name=arg0 tag_id=[0x1])",
+                Line::Finished(at(9, Unit::Load, Some(4), 0, "arg0")),
+            ),
+        ] {
+            assert_eq!(parse(text), Some(Ok(line)), "{text}");
+        }
+    }
+
+    #[test]
+    fn kernels_and_statistics() {
+        let done = "[Scheduler 0] Kernel 3 has completed - TOG path: /a b operation: gemm finished at cycle 90";
+        assert_eq!(parse(done), Some(Ok(Line::Kernel { scheduler: 0, number: 3, name: "gemm", end: 90 })));
+        let times = "[Scheduler 0] Kernel 3 execution summary - Started at: 5 cycles, Total compute time: 85 cycles";
+        assert_eq!(parse(times), Some(Ok(Line::KernelTimes { scheduler: 0, number: 3, start: 5 })));
+        let core = "[Config/Core] Core 0: core_freq_mhz: 940, systolic_arrays_per_core: 2";
+        assert_eq!(parse(core), Some(Ok(Line::Clock { mhz: 940.0 })));
+    }
+
+    #[test]
+    fn broken_lines_are_told_from_others() {
+        for other in [
+            "[7][Core 1][TILE_SCHEDULED]",
+            "[7][Core 1][INST_ISSUED] BAR,  addr_name: a tag_id: []",
+            "[7][Core 1][ASYNC] MOVIN subgraph_id: 0 addr_name: a",
+            "[7][Core 1][ASYNC_DMA_ISSUE][INST_ID=4] MOVIN (ASYNC subgraph_id=0 addr_name=a)",
+            "[Scheduler 0] Enqueued kernel_id: 3, tog_path: a",
+            "",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+        for broken in [
+            "[x][Core 1][INST_ISSUED] MOVIN, addr_name: a",
+            "[7][Core 1][INST_ISSUED] MOVIN, tag_id: []",
+            "[7][Core 1][INST_ISSUED][SA 0] COMP-1, fin",
+            "[7][Core 1][INST_ISSUED][SA 0] COMP-9, finsh at 9",
+            "[7][Core 1][INST_ISSUED][SA é",
+            "[Scheduler 0] Kernel 3 has completed",
+            "Total execution cycles: many",
+        ] {
+            assert_eq!(parse(broken), Some(Err(())), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+use trace_model::{SliceAttr, SliceRef, TraceModel};
+
+use super::*;
+
+fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
+    let text: Vec<String> = lines.iter().map(|line| format!("[2026-01-01 00:00:00.000] [trace] {line}\n")).collect();
+    let source = Source::from_bytes("run.log", text.concat().into_bytes()).unwrap();
+    assert_eq!(TogSim.detect(source.head()), Confidence::Certain);
+    let mut builder = TraceBuilder::new();
+    let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
+    TogSim.import(&source, &options, &Progress::new(), &mut builder)?;
+    Ok(builder.finish())
+}
+
+fn open(lines: &[&str]) -> TraceModel {
+    try_open(lines, None).unwrap()
+}
+
+/// `name begin-end`, in cycles of a nanosecond, of a track.
+fn slices(model: &TraceModel, track: &str) -> Vec<String> {
+    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
+    let text = |slice: SliceRef<'_>| {
+        let range = slice.range();
+        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
+    };
+    model.all_slices().filter(of_track).map(text).collect()
+}
+
+const CLOCK: &str = "[Config/Core] Core 0: core_freq_mhz: 1000, systolic_arrays_per_core: 2";
+
+/// ```text
+/// array 0      [matmul ][matmul]
+/// array 1         [matmul     ]
+/// vector                        [vector]
+/// loads   [arg0]                         [out]
+/// ```
+const YOUNG: [&str; 15] = [
+    CLOCK,
+    "[0][Core 0][TILE_SCHEDULED ]",
+    "[0][Core 0][INST_ISSUED    ][INST_ID=1] MOVIN (addr_name=arg0 dram=0x1 rank=2 async=true)",
+    "[3][Core 0][ASYNC_DMA_ISSUE][INST_ID=1] MOVIN (ASYNC subgraph_id=0 addr_name=arg0 tag_id=[0x1])",
+    "[10][Core 0][DRAM_RESP_DONE ][INST_ID=1] MOVIN (ASYNC subgraph_id=0 addr_name=arg0 tag_id=[0x1])",
+    "[10][Core 0][INST_ISSUED    ][INST_ID=2] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
+    "[12][Core 0][INST_ISSUED    ][INST_ID=3] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
+    "[14][Core 0][INST_ISSUED    ][INST_ID=4] COMP (compute_type=1 compute_cycle=16 overlapping_cycle=0 sa=1 tile=0)",
+    "[20][Core 0][INST_FINISHED  ][INST_ID=2] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
+    "[30][Core 0][INST_FINISHED  ][INST_ID=3] COMP (compute_type=1 compute_cycle=10 overlapping_cycle=0 sa=0 tile=0)",
+    "[30][Core 0][INST_FINISHED  ][INST_ID=4] COMP (compute_type=1 compute_cycle=16 overlapping_cycle=0 sa=1 tile=0)",
+    "[30][Core 0][INST_ISSUED    ][INST_ID=5] COMP (compute_type=0 compute_cycle=5 overlapping_cycle=0 sa=-1 tile=0)",
+    "[35][Core 0][INST_FINISHED  ][INST_ID=5] COMP (compute_type=0 compute_cycle=5 overlapping_cycle=0 sa=-1 tile=0)",
+    "[35][Core 0][INST_ISSUED    ][INST_ID=6] MOVOUT (addr_name=out dram=0x1 rank=2)",
+    "[50][Core 0][INST_FINISHED  ][INST_ID=6] MOVOUT (addr_name=out tile=0)",
+];
+const END: [&str; 3] = [
+    "[Scheduler 0] Kernel 0 has completed - TOG path: a operation: gemm finished at cycle 50",
+    "[Scheduler 0] Kernel 0 execution summary - Started at: 0 cycles, Total compute time: 50 cycles",
+    "Total execution cycles: 50",
+];
+
+#[test]
+fn units_work_beside_each_other_and_the_core_waits_for_what_is_moved() {
+    let model = open(&[&YOUNG as &[&str], &END].concat());
+    let ops = ["wait load arg0 0-10", "matmul 10-20", "matmul 20-30", "vector 30-35", "wait store out 35-50"];
+    assert_eq!(slices(&model, "Compute"), ops);
+    assert_eq!(slices(&model, "Systolic array 0"), ["matmul 10-20", "matmul 20-30"]);
+    assert_eq!(slices(&model, "Systolic array 1"), ["matmul 14-30"]);
+    assert_eq!(slices(&model, "Loads and stores"), ["load arg0 0-10", "store out 35-50"]);
+    assert_eq!(slices(&model, "Kernels"), ["gemm 0-50"]);
+    let reconstructed = model.slices_with(SliceAttr::Reconstructed).count();
+    assert_eq!((reconstructed, model.import_log().counts()), (2, &[][..]));
+}
+
+#[test]
+fn the_older_generation_says_at_the_issue_when_computation_ends() {
+    let lines = [
+        "[0][Core 0][INST_ISSUED] MOVIN, addr_name: a tag_id: [] tag_idx_list: [] tag_stride_list: []",
+        "[1][Core 0][INST_ISSUED] MOVIN, addr_name: a tag_id: [] tag_idx_list: [] tag_stride_list: []",
+        "[4][Core 0][ASYNC] MOVIN subgraph_id: 0 addr_name: a tag_id: [] tag_idx_list: [] tag_stride_list: []",
+        "[8][Core 0] MOVIN ASYNC FINISHED, subgraph_id: 0 addr_name: a tag_id: [] tag_idx_list: []",
+        "[8][Core 0][INST_ISSUED][SA 0] COMP-1, finsh at 20",
+        "[9][Core 0][INST_FINISHED] MOVIN addr_name: a",
+        "[9][Core 0][INST_ISSUED][SA 0] COMP-1, finsh at 28",
+        "[20][Core 0][INST_FINISHED] COMP-1",
+        "[28][Core 0][INST_FINISHED] COMP-1",
+        "Total execution cycles: 28",
+    ];
+    let model = open(&lines);
+    assert_eq!(slices(&model, "Loads and stores"), ["load a 0-8", "load a 1-9"]);
+    assert_eq!(slices(&model, "Systolic array 0"), ["matmul 8-20", "matmul 20-28"]);
+    assert_eq!(model.import_log().count(IssueKind::AssumedClock), 1);
+    assert_eq!(try_open(&lines, Some(1000.0)).unwrap().import_log().counts(), []);
+}
+
+#[test]
+fn what_is_wrong_with_a_log_is_said() {
+    let count = |lines: &[&str], kind| open(lines).import_log().count(kind);
+    assert_eq!(count(&YOUNG, IssueKind::TruncatedFile), 1);
+    assert_eq!(count(&YOUNG[..12], IssueKind::BeginWithoutEnd), 1);
+    let late = [&YOUNG as &[&str], &["[3][Core 0][INST_ISSUED    ][INST_ID=9] MOVIN (addr_name=a)"], &END].concat();
+    assert_eq!(count(&late, IssueKind::BadTimestamp), 1);
+    let barrier =
+        [&YOUNG as &[&str], &["[60][Core 0][INST_ISSUED    ][INST_ID=9] MEMORY_BAR (addr_name=a)"], &END].concat();
+    assert_eq!(open(&barrier).import_log().counts(), [], "a barrier takes no time of a unit");
+    let cut = [&YOUNG as &[&str], &["[60][Core 0][INST_ISSUED    ][INST_ID=9] MOVIN (ad"], &END].concat();
+    assert_eq!(count(&cut, IssueKind::MalformedEvent), 1);
+    let error = try_open(&[CLOCK, END[2]], None).unwrap_err().to_string();
+    assert!(error.contains("--log_level trace"), "{error}");
+}
+
+#[test]
+fn hostile_numbers_do_no_harm() {
+    let far = i64::MAX;
+    let model = open(&[
+        CLOCK,
+        &format!("[0][Core 0][INST_ISSUED][SA 0] COMP-1, finsh at {far}"),
+        &format!("[1][Core 0][INST_ISSUED][SA {}] COMP-1, finsh at 7", u32::MAX),
+        &format!("[1][Core {}][INST_ISSUED][SA 0] COMP-1, finsh at 7", u32::MAX),
+        &format!("[{far}][Core 0][INST_ISSUED] MOVIN, addr_name: a"),
+    ]);
+    let log = model.import_log();
+    assert_eq!(log.count(IssueKind::MalformedEvent), 2);
+    assert_eq!(log.count(IssueKind::TimeOutOfRange), 2);
+}

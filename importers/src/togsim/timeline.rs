@@ -1,0 +1,171 @@
+//! From a run to a device a core.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use trace_model::{
+    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceSpec, StringId, TimeRange,
+    TraceBuilder, TrackId, TrackKind,
+};
+
+use super::line::Unit;
+use super::run::{Core, Run, Span};
+use crate::chakra::npu::add_waits;
+use crate::cycles::Clock;
+
+/// Makes a device of every core.
+pub(super) fn write(run: &Run, clock: Clock, out: &mut TraceBuilder) {
+    for (number, core) in &run.cores {
+        if core.spans.is_empty() && run.kernels.is_empty() {
+            continue;
+        }
+        let group = out.group(None, GroupKind::TensorCore { ordinal: *number }, &format!("core {number}"));
+        out.set_device(group, DeviceInfo { type_name: Some("PyTorchSim core".to_owned()), ..DeviceInfo::default() });
+        out.set_group_fact(group, "clock", ArgValue::Text(format!("{} MHz", clock.mhz)));
+        for statistic in &core.statistics {
+            let (name, value) = statistic.split_once("(%)").unwrap_or((statistic, ""));
+            let value = value.trim_start_matches([':', ' ']).to_owned();
+            out.set_group_fact(group, name.trim(), ArgValue::Text(value));
+        }
+        let mut writer = Writer { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
+        writer.kernels(run);
+        writer.core(core);
+    }
+}
+
+struct Writer<'a> {
+    out: &'a mut TraceBuilder,
+    group: GroupId,
+    clock: Clock,
+    now: i64,
+    /// Of units, in the order of the picture.
+    tracks: BTreeMap<(Unit, u32), TrackId>,
+    labels: HashMap<StringId, LabelId>,
+}
+
+impl Writer<'_> {
+    fn track(&mut self, kind: TrackKind, sort: i64, name: &str) -> TrackId {
+        let track = self.out.track(self.group, kind, sort, name);
+        self.out.track_mut(track).sort = sort;
+        track
+    }
+
+    /// Operators as programs. Where there are several schedulers, which of them a core
+    /// belongs to is not in the log.
+    fn kernels(&mut self, run: &Run) {
+        let track = self.track(TrackKind::Modules, 1, "Kernels");
+        for kernel in &run.kernels {
+            let name = self.out.str(kernel.name).to_owned();
+            let label = self.out.label(&name, None);
+            if let Some(range) = self.clock.range(kernel.start.unwrap_or(kernel.end), kernel.end) {
+                self.out.add_slice(track, SliceSpec::new(range, label));
+            }
+        }
+        if run.kernels.is_empty() {
+            let label = self.out.label("PyTorchSim run", None);
+            if let Some(range) = self.clock.range(0, self.now) {
+                self.out.add_slice(track, SliceSpec::new(range, label));
+            }
+        }
+    }
+
+    fn core(&mut self, core: &Core) {
+        let ops = self.track(TrackKind::Ops, 2, "Compute");
+        let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
+        let (mut moved, mut unended, mut lost) = (Vec::new(), 0, 0);
+        let mut computed: Vec<(TimeRange, LabelId)> = Vec::new();
+        for span in &core.spans {
+            let Some(range) = self.clock.range(span.begin, span.end.unwrap_or(self.now)) else {
+                lost += 1;
+                continue;
+            };
+            let label = self.label(span);
+            let track = if is_moved(span) { flights } else { self.unit_track(span) };
+            let slice = self.out.add_slice(track, SliceSpec::new(range, label));
+            if span.end.is_none() {
+                self.out.set_attr(slice, SliceAttr::Unterminated, 1);
+                unended += 1;
+            }
+            if is_moved(span) {
+                let wait = self.wait_label(span);
+                let done = self.out.label_ref(wait).name;
+                self.out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
+                moved.push((range, wait));
+            } else {
+                computed.push((range, label));
+            }
+        }
+        let log = self.out.log_mut();
+        log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions that do not end".to_owned());
+        log.add_many(IssueKind::TimeOutOfRange, lost, || "instructions that begin too late".to_owned());
+        self.ops(ops, computed, moved);
+    }
+
+    /// What the core works at, one after the other: units work beside each other, so each
+    /// op is shown from where the one before it ends.
+    fn ops(&mut self, track: TrackId, mut computed: Vec<(TimeRange, LabelId)>, moved: Vec<(TimeRange, LabelId)>) {
+        computed.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut busy: Vec<TimeRange> = Vec::with_capacity(computed.len());
+        for (range, label) in computed {
+            let free = busy.last().map_or(range.start, |last| last.end);
+            let rest = TimeRange::new(range.start.max(free), range.end);
+            if !rest.is_empty() {
+                self.out.add_slice(track, SliceSpec::new(rest, label));
+                busy.push(rest);
+            }
+        }
+        add_waits(&mut busy, moved, track, self.out);
+    }
+
+    fn unit_track(&mut self, span: &Span) -> TrackId {
+        if let Some(track) = self.tracks.get(&(span.unit, span.array)) {
+            return *track;
+        }
+        let (sort, name) = match span.unit {
+            Unit::Array => (10 + i64::from(span.array), format!("Systolic array {}", span.array)),
+            Unit::Vector => (4, "Vector unit".to_owned()),
+            _ => (5, "Cross-lane unit".to_owned()),
+        };
+        let track = self.track(TrackKind::Derived, sort, &name);
+        self.tracks.insert((span.unit, span.array), track);
+        track
+    }
+
+    fn label(&mut self, span: &Span) -> LabelId {
+        let category = match span.unit {
+            Unit::Array => "dot",
+            Unit::Vector | Unit::CrossLane => "loop fusion",
+            Unit::Load | Unit::Store => "copy-start",
+        };
+        let name = self.out.str(span.name).to_owned();
+        let name = match span.unit {
+            Unit::Load => format!("load {name}"),
+            Unit::Store => format!("store {name}"),
+            _ => name,
+        };
+        self.op_label(&name, category)
+    }
+
+    /// The op on which the core waits for a load or a store.
+    fn wait_label(&mut self, span: &Span) -> LabelId {
+        let verb = if span.unit == Unit::Load { "load" } else { "store" };
+        let name = format!("wait {verb} {}", self.out.str(span.name));
+        self.op_label(&name, "copy-done")
+    }
+
+    fn op_label(&mut self, name: &str, category: &'static str) -> LabelId {
+        let text = self.out.intern(name);
+        if let Some(label) = self.labels.get(&text) {
+            return *label;
+        }
+        let category_id = Some(self.out.intern(category));
+        let op = self.out.op(Op { name: text, category: category_id, ..Op::default() });
+        let label = self.out.label(name, Some(op));
+        self.labels.insert(text, label);
+        label
+    }
+}
+
+fn is_moved(span: &Span) -> bool {
+    matches!(span.unit, Unit::Load | Unit::Store)
+}
