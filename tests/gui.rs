@@ -1,6 +1,7 @@
 //! The window, driven as users and screen readers do: by labels, mouse and keys.
 //! No renderer is needed.
 
+mod gui_keys;
 mod gui_pair;
 
 use std::path::PathBuf;
@@ -34,7 +35,12 @@ const PICTURE: &str = "
 /// Opens `trace` as the picture above, refuses everything else.
 fn loader() -> Loader {
     Arc::new(|path, _progress| {
-        if path.ends_with("trace") {
+        if path.ends_with("other trace") {
+            // Not in the frame in which it is asked for.
+            std::thread::sleep(Duration::from_millis(100));
+            let session = Session::from_model(text_trace("@column 1us\nhost python: PPPP\n"), Options::default());
+            Ok(OpenTrace::new(path.to_owned(), session))
+        } else if path.ends_with("trace") {
             let session = Session::from_model(text_trace(PICTURE), Options::default());
             Ok(OpenTrace::new(path.to_owned(), session))
         } else {
@@ -44,7 +50,11 @@ fn loader() -> Loader {
 }
 
 fn empty_window() -> Harness<'static, App> {
-    Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
+    window_of(800.0)
+}
+
+fn window_of(height: f32) -> Harness<'static, App> {
+    Harness::builder().with_size(vec2(1400.0, height)).build_eframe(|cc| {
         let app = App::new(&cc.egui_ctx, Settings::default(), loader());
         // Jumps arrive at once: what is tested is where, not how.
         cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
@@ -135,6 +145,56 @@ fn a_failed_opening_keeps_the_trace_that_is_open() {
     open(&mut window, "/tmp/notes.txt");
     window.get_by_label("Dismiss");
     assert!(window.state().trace().is_some());
+}
+
+/// What was wanted of a slice means nothing in the trace that takes the place of its own.
+#[test]
+fn commands_are_about_the_trace_that_was_seen() {
+    let mut window = opened();
+    let last = window.state().trace().expect("it is open").model.all_slices().last().expect("it has slices").id();
+    window.state_mut().push(Command::Open(PathBuf::from("other trace")));
+    window.step();
+    // Long enough for the other one to be there, which no frame has seen yet.
+    std::thread::sleep(Duration::from_millis(300));
+    window.state_mut().push(ViewCommand::Select(last));
+    window.step();
+    settle(&mut window);
+    assert_eq!(window.state().trace().map(|trace| trace.path.clone()), Some(PathBuf::from("other trace")));
+    assert_eq!(state(&window).place.selection, None);
+}
+
+#[test]
+fn a_long_branch_of_the_tree_says_how_much_more_there_is() {
+    let many: Loader = Arc::new(|path, _progress| {
+        let mut builder = trace_model::TraceBuilder::new();
+        let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");
+        let category = builder.intern("loop fusion");
+        for i in 0..450 {
+            let name = builder.intern(&format!("op.{i}"));
+            let op = trace_model::Op { name, category: Some(category), ..trace_model::Op::default() };
+            let op = builder.op(op);
+            let label = builder.label(&format!("op.{i}"), Some(op));
+            let start = trace_model::Timestamp::from_ps(i * 10_000);
+            let range = trace_model::TimeRange::at(start, trace_model::Picos::from_ps(10_000 - i));
+            builder.add_slice(track, trace_model::SliceSpec::new(range, label));
+        }
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(builder.finish(), Options::default())))
+    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 12_000.0))
+        .build_eframe(|cc| App::new(&cc.egui_ctx, Settings::default(), many));
+    open(&mut window, "many");
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("by category").click();
+    window.run_steps(3);
+    window.get_by_label("Ops of loop fusion").click();
+    window.run_steps(3);
+    assert!(window.query_by_label("Ops of op.200").is_none());
+    window.get_by_label("and 250 more, 55.0 % of all").click();
+    window.run_steps(3);
+    window.get_by_label("Ops of op.200");
+    window.get_by_label_contains("and 50 more");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Two profiles side by side.
 
+use systole::gui::{PairCommand, Sessions};
 use systole::view::pair::{Lock, Side};
 use systole::view::state::ColorBy;
 
@@ -313,14 +314,64 @@ fn going_to_an_op_shows_it_in_both_wherever_it_is_in_its_step() {
         assert!(state.place.time.range().encloses(range), "{side:?}");
     }
     // All of the same name, in both.
-    let lit = systole::view::state::Spotlight {
-        title: "fusion.1".to_owned(),
-        labels: window.state().trace_of(Side::A).unwrap().labels_named("fusion.1").iter().copied().collect(),
-    };
+    let labels = window.state().trace_of(Side::A).unwrap().labels_named("fusion.1").to_vec();
+    let lit = systole::view::state::Spotlight::new("fusion.1", labels);
     want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(lit))));
     let other = window.state().state_of(Side::B).unwrap().spotlight.clone().unwrap();
     let named = window.state().trace_of(Side::B).unwrap().labels_named("fusion.1");
     assert!(!named.is_empty() && other.labels.iter().eq(named), "{other:?}");
+}
+
+#[test]
+fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
+    let mut window = compared("a", "b");
+    let lit = |window: &Harness<'_, App>, side: Side, name: &str| {
+        let labels = window.state().trace_of(side).unwrap().labels_named(name).to_vec();
+        systole::view::state::Spotlight::new(name, labels)
+    };
+    let first = lit(&window, Side::A, "fusion.1");
+    want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(first))));
+    // Compared anew, as after a swap: what was lit in B before says nothing any more.
+    let next = lit(&window, Side::A, "fusion.2");
+    window.state_mut().push(PairCommand::Resume);
+    want(&mut window, Command::On(Side::A, ViewCommand::LightUp(Some(next))));
+    let other = window.state().state_of(Side::B).unwrap().spotlight.clone().expect("B is lit too");
+    assert_eq!(other, lit(&window, Side::B, "fusion.2"));
+}
+
+#[test]
+fn a_session_keeps_both_and_how_they_are_linked() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = |folder: &std::path::Path| {
+        let sessions = Sessions::in_folder(folder);
+        Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
+            cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+        })
+    };
+    let mut window = empty(folder.path());
+    open(&mut window, "a");
+    want(&mut window, Command::Compare(PathBuf::from("b")));
+    want(&mut window, PairCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
+    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.2)));
+    let slice = execution(&window, Side::B, "fusion.2", 3);
+    want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
+    let (link, before) = (window.state().link().unwrap().clone(), views(&window));
+    let selected = both_selected(&window);
+    assert_eq!((link.lock, link.focus), (Lock::Offset, Side::B));
+    want(&mut window, Command::SaveSession("night".to_owned()));
+
+    let mut window = empty(folder.path());
+    want(&mut window, Command::OpenSession("night".to_owned()));
+    settle(&mut window);
+    assert_eq!(window.state().link(), Some(&link));
+    assert_eq!(views(&window), before);
+    assert_eq!(both_selected(&window), selected);
+    window.get_by_label("Timeline B");
+    // From now on they follow each other as they did.
+    want(&mut window, Command::On(Side::A, ViewCommand::Pan(0.1)));
+    let [a, b] = views(&window);
+    assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
 }
 
 #[test]
@@ -345,7 +396,7 @@ fn what_can_be_done_with_two_is_listed_while_there_are_two() {
     let mut window = compared("a", "b");
     for (two, shown) in [(true, true), (false, false)] {
         if !two {
-            want(&mut window, systole::gui::PairCommand::Keep(Side::A));
+            want(&mut window, PairCommand::Keep(Side::A));
         }
         press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         window.event(Event::Text("swap".to_owned()));

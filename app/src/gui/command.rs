@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::keys::Remap;
 use super::pair::PairCommand;
 use super::saving::Save;
 use super::settings::ThemeChoice;
 use crate::view::pair::Side;
 use crate::view::state::ViewCommand;
+use crate::view::time_format::TimeFormat;
 
 /// Something that the user wants.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +47,14 @@ pub enum Command {
     WheelZooms(bool),
     /// Dark or light.
     Theme(ThemeChoice),
+    /// How times are written.
+    Times(TimeFormat),
+    /// The way after the one that times are written in.
+    NextTimes,
+    /// Change which keys do what.
+    Remap(Remap),
+    /// Pin the track below the pointer, or do so no more.
+    PinHovered,
     /// Change what is seen of the open trace, of two the one in focus.
     View(ViewCommand),
     /// Change what is seen of one of two traces.

@@ -9,6 +9,7 @@ use super::Command;
 use super::jobs::Wake;
 use super::keys::Keys;
 use super::pair::{Pair, PairCommand};
+use super::sessions::Second;
 use super::settings::Settings;
 use super::workspace::Workspace;
 use crate::view::pair::Side;
@@ -27,9 +28,14 @@ impl Desk {
         Self { first, pair: None, wake: Wake::clone(wake) }
     }
 
-    /// Puts a second trace beside the first; it takes the place of one that was there.
-    pub fn compare_with(&mut self, second: Workspace) {
-        self.pair = Some(Pair::new(&mut self.first, second, &self.wake));
+    /// Puts a second trace beside the first; it takes the place of one that was
+    /// there. `saved` is how it was kept in a session.
+    pub fn compare_with(&mut self, second: Workspace, saved: Option<Second>) {
+        let mut pair = Pair::new(&mut self.first, second, &self.wake);
+        if let Some(saved) = saved {
+            pair.restore(&mut self.first, saved);
+        }
+        self.pair = Some(pair);
     }
 
     /// The second trace and how it is linked.
@@ -60,6 +66,17 @@ impl Desk {
         match &mut self.pair {
             Some(pair) => pair.apply(&mut self.first, side, command),
             None => self.first.apply(command),
+        }
+    }
+
+    /// Pins the track below the pointer, or does so no more.
+    pub fn pin_hovered(&mut self) {
+        for side in Side::BOTH {
+            let Some(own) = self.side(side) else { continue };
+            if let Some(track) = own.hovered_track() {
+                let pinned = own.state.pinned.contains(&track);
+                self.apply(side, &ViewCommand::Pin(track, !pinned));
+            }
         }
     }
 

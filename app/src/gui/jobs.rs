@@ -107,6 +107,13 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         self.memo = Memo::Empty;
     }
 
+    /// Tells what is running to stop; what it answers then is its answer.
+    pub fn cancel(&self) {
+        if let Some(running) = &self.running {
+            running.progress.cancel();
+        }
+    }
+
     /// Takes in what has arrived; true where that changed [`Self::memo`].
     pub fn poll(&mut self) -> bool {
         let Some(running) = &self.running else { return false };
@@ -259,6 +266,24 @@ mod tests {
             }
             Err("cancelled".to_owned())
         });
+        worker.clear();
+        worker.ask(1, |_| Ok(1));
+        wait(&mut worker);
+        assert!(matches!(worker.memo(), Memo::Ready(1)));
+    }
+
+    #[test]
+    fn what_is_cancelled_says_so_and_can_be_asked_again() {
+        let mut worker = worker();
+        worker.ask(1, |progress| {
+            while progress.check().is_ok() {
+                std::thread::yield_now();
+            }
+            Err("stopped".to_owned())
+        });
+        worker.cancel();
+        wait(&mut worker);
+        assert!(matches!(worker.memo(), Memo::Failed { error, .. } if error == "stopped"));
         worker.clear();
         worker.ask(1, |_| Ok(1));
         wait(&mut worker);

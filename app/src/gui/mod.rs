@@ -5,6 +5,7 @@
 //! [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets see the
 //! trace and the state, and change neither.
 
+mod apply;
 mod command;
 mod desk;
 mod jobs;
@@ -19,18 +20,21 @@ mod sessions;
 mod settings;
 pub mod theme;
 pub mod timeline;
+mod times;
 mod workspace;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
 pub use self::command::Command;
+pub use self::keys::{Chord, Remap};
 pub use self::pair::PairCommand;
 pub use self::saving::Save;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
+use self::sessions::Second;
 pub use self::sessions::Sessions;
 pub use self::settings::{Settings, ThemeChoice};
 
@@ -125,6 +129,21 @@ struct Wanted {
     beside: bool,
 }
 
+/// A trace to be opened after another one, beside it.
+struct Next {
+    path: PathBuf,
+    /// How it was kept in a session.
+    saved: Option<Box<Second>>,
+}
+
+/// What was kept of a trace that is being opened.
+enum Restore {
+    /// The first or only one.
+    First(Box<ViewState>),
+    /// The one beside it.
+    Second(Box<Second>),
+}
+
 /// The application.
 pub struct App {
     commands: Vec<Command>,
@@ -132,16 +151,16 @@ pub struct App {
     loader: Loader,
     loading: Worker<Wanted, OpenTrace>,
     /// To be compared with what is being opened.
-    next: Option<PathBuf>,
+    next: Option<Next>,
     /// Dropped, and nobody has said yet what for.
     dropped: Vec<PathBuf>,
     dialog: Worker<(u32, bool), Option<PathBuf>>,
     dialogs_opened: u32,
     saving: saving::Saving,
     sessions: Sessions,
-    /// A view to take over when its trace is there.
-    restore: Option<Box<ViewState>>,
-    keys: keys::Keys,
+    /// What to take over when the trace is there that is being opened.
+    restore: Option<Restore>,
+    keys: Arc<keys::Keys>,
     desk: Option<Desk>,
     error: Option<String>,
     title: String,
@@ -157,6 +176,8 @@ impl App {
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         let waking = ctx.clone();
         let wake: Wake = Arc::new(move || waking.request_repaint());
+        let keys = Arc::new(keys::Keys::new(&settings.keys));
+        keys.install(ctx);
         Self {
             commands: vec![Command::Theme(settings.theme)],
             loader,
@@ -168,7 +189,7 @@ impl App {
             saving: saving::Saving::new(Arc::clone(&wake)),
             sessions: Sessions::default(),
             restore: None,
-            keys: keys::Keys::new(&settings.keys),
+            keys,
             desk: None,
             error: None,
             title: String::new(),
@@ -251,141 +272,27 @@ impl App {
         self.settings.remember(&trace.path);
         self.error = None;
         let mut workspace = Workspace::new(trace, &self.wake);
-        if let Some(view) = self.restore.take() {
-            workspace.apply(&ViewCommand::Restore(view));
-            workspace.alone();
+        let mut second = None;
+        match self.restore.take() {
+            Some(Restore::First(view)) => {
+                workspace.apply(&ViewCommand::Restore(view));
+                workspace.alone();
+            }
+            Some(Restore::Second(saved)) => second = Some(*saved),
+            None => {}
         }
         match &mut self.desk {
-            Some(desk) if beside => desk.compare_with(workspace),
+            Some(desk) if beside => desk.compare_with(workspace, second),
             _ => self.desk = Some(Desk::new(workspace, &self.wake)),
         }
-        self.commands.extend(self.next.take().map(Command::Compare));
-    }
-
-    fn apply(&mut self, command: Command, ctx: &egui::Context) {
-        match command {
-            Command::Open(path) => self.open(&path),
-            Command::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::Sample::unpack) {
-                Some(Ok(path)) => self.open(&path),
-                Some(Err(error)) => self.error = Some(error),
-                None => {}
-            },
-            Command::OpenSession(name) => match self.sessions.load(&name) {
-                Ok(saved) => self.open_saved(saved),
-                Err(error) => self.error = Some(error),
-            },
-            Command::SaveSession(name) => self.save_session(&name),
-            Command::Save(save) => self.saving.text(save),
-            Command::SaveSvg => {
-                if let Some(desk) = &self.desk {
-                    let (trace, state) = (&desk.focused().trace, &desk.focused().state);
-                    let look =
-                        picture::Look { width: 1600.0, height: 2000.0, dark: ctx.global_style().visuals.dark_mode };
-                    let text = picture::timeline(trace, state, look);
-                    self.saving.text(Save { name: "timeline.svg".to_owned(), text });
-                }
+        match self.next.take() {
+            Some(Next { path, saved: None }) => self.compare(&path),
+            Some(Next { path, saved: Some(saved) }) => {
+                self.load(&path, true);
+                self.restore = Some(Restore::Second(saved));
             }
-            Command::SavePng => self.saving.window(),
-            Command::FilterTracks => {
-                let name = self.link().map(|link| link.focus.name());
-                ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id(name)));
-            }
-            Command::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
-            Command::OpenDialog => self.ask_for_file(false),
-            Command::Compare(path) => self.compare(path),
-            Command::CompareDialog => self.ask_for_file(true),
-            Command::Dropped(paths) => self.take_dropped(paths),
-            Command::CancelLoad => {
-                self.loading.clear();
-                self.next = None;
-            }
-            Command::DismissError => self.error = None,
-            Command::ForgetRecent(path) => self.settings.forget(&path),
-            Command::Theme(choice) => {
-                ctx.set_theme(choice.preference());
-                self.settings.set_theme(choice);
-            }
-            Command::View(command) => {
-                if let Some(desk) = &mut self.desk {
-                    desk.apply(desk.focus(), &command);
-                }
-            }
-            Command::On(side, command) => {
-                if let Some(desk) = &mut self.desk {
-                    desk.apply(side, &command);
-                }
-            }
-            Command::Pair(command) => {
-                if let Some(desk) = &mut self.desk {
-                    desk.link(&command);
-                }
-            }
+            None => {}
         }
-    }
-
-    fn ask_for_file(&mut self, beside: bool) {
-        self.dialogs_opened += 1;
-        if cfg!(target_os = "macos") {
-            // There, dialogs belong to the main thread.
-            self.commands.extend(pick_file().map(|path| chosen(path, beside)));
-        } else {
-            self.dialog.ask((self.dialogs_opened, beside), |_| Ok(pick_file()));
-        }
-    }
-
-    /// Opens a file beside the open one; alone where there is none.
-    fn compare(&mut self, path: PathBuf) {
-        self.dropped.clear();
-        let path = self.sessions.find(&path).map_or(path, |saved| saved.trace);
-        self.load(&path, self.desk.is_some());
-    }
-
-    /// Two files are opened side by side, one into an empty window; else it is asked
-    /// what it is for.
-    fn take_dropped(&mut self, paths: Vec<PathBuf>) {
-        match &paths[..] {
-            [first, second, ..] => {
-                self.open(first);
-                self.next = Some(second.clone());
-            }
-            [path] if self.desk.is_none() => self.open(path),
-            _ => self.dropped = paths,
-        }
-    }
-
-    /// Loads the trace of a session; what it names is no session again, or two could
-    /// name each other.
-    fn open_saved(&mut self, saved: sessions::Saved) {
-        self.load(&saved.trace, false);
-        self.restore = Some(Box::new(saved.view));
-    }
-
-    fn save_session(&mut self, name: &str) {
-        let Some(workspace) = self.desk.as_ref().map(Desk::focused) else { return };
-        let own = workspace.trace.name();
-        let name = if name.trim().is_empty() { own.as_str() } else { name };
-        if let Err(error) = self.sessions.save(name, &workspace.trace.path, &workspace.state) {
-            self.error = Some(error);
-        }
-    }
-
-    fn open(&mut self, path: &Path) {
-        self.dropped.clear();
-        if let Some(saved) = self.sessions.find(path) {
-            return self.open_saved(saved);
-        }
-        self.load(path, false);
-    }
-
-    fn load(&mut self, path: &Path, beside: bool) {
-        self.error = None;
-        self.restore = None;
-        // Who opens two says so afterwards.
-        self.next = None;
-        self.loading.clear();
-        let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
-        let wanted = Wanted { path: path.clone(), beside };
-        self.loading.ask(wanted, move |progress| loader(&path, progress));
     }
 
     fn read_global_input(&mut self, ctx: &egui::Context) {
@@ -411,11 +318,11 @@ impl eframe::App for App {
     }
 
     fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        // What was wanted of what was seen comes before what takes its place.
+        self.apply_commands(ctx);
         self.poll_jobs();
         self.read_global_input(ctx);
-        for command in std::mem::take(&mut self.commands) {
-            self.apply(command, ctx);
-        }
+        self.apply_commands(ctx);
         if let Some(desk) = &mut self.desk {
             desk.ask_jobs();
         }
@@ -435,6 +342,7 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let mut out = Vec::new();
+        times::write_as(self.settings.times);
         let loading = self.loading.key().map(|wanted| &wanted.path).zip(self.loading.progress());
         panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
         if let Some(error) = &self.error {
@@ -449,7 +357,7 @@ impl eframe::App for App {
         desk::dropped_ui(ui, &self.dropped, &mut out);
         if let Some(mut photographer) = self.screenshot.take() {
             let settled = self.is_settled() && (self.desk.is_some() || self.error.is_some());
-            out.extend(photographer.step(ui.ctx(), settled, self.trace()));
+            out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));
             self.screenshot = Some(photographer);
         }
         if !out.is_empty() {

@@ -11,8 +11,9 @@ use egui::{ColorImage, Context, ViewportCommand};
 use trace_model::{Picos, TimeRange};
 
 use super::Command;
+use super::keys;
 use super::settings::ThemeChoice;
-use crate::view::state::{Panel, ViewCommand};
+use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
 /// Frames to wait for before the picture: layout settles, fonts load.
@@ -41,6 +42,8 @@ pub struct Screenshot {
     pub search: Option<String>,
     /// Mark the range instead of showing it.
     pub mark: Option<(Picos, Picos)>,
+    /// Actions to do, by the names under which keys are kept.
+    pub actions: Vec<String>,
 }
 
 /// Hidden options of `systole open`, for the project's own pictures.
@@ -73,12 +76,15 @@ pub struct ScreenshotArgs {
     /// Mark this part of the trace
     #[arg(long, hide = true, value_name = "A..B", value_parser = range)]
     mark: Option<(Picos, Picos)>,
+    /// Do this, by the name under which its keys are kept
+    #[arg(long = "do", hide = true, value_name = "ACTION")]
+    actions: Vec<String>,
 }
 
 impl From<ScreenshotArgs> for Option<Screenshot> {
     fn from(args: ScreenshotArgs) -> Self {
-        let ScreenshotArgs { screenshot, size, range, select, fold, light, tab, search, mark } = args;
-        screenshot.map(|path| Screenshot { path, size, range, select, light, fold, tab, search, mark })
+        let ScreenshotArgs { screenshot, size, range, select, fold, light, tab, search, mark, actions } = args;
+        screenshot.map(|path| Screenshot { path, size, range, select, light, fold, tab, search, mark, actions })
     }
 }
 
@@ -115,7 +121,7 @@ impl Photographer {
     }
 
     /// One frame; returns what to change before the picture.
-    pub fn step(&mut self, ctx: &Context, settled: bool, trace: Option<&OpenTrace>) -> Vec<Command> {
+    pub fn step(&mut self, ctx: &Context, settled: bool, open: Option<(&OpenTrace, &ViewState)>) -> Vec<Command> {
         self.frames += 1;
         if !self.taken {
             ctx.request_repaint();
@@ -130,7 +136,7 @@ impl Photographer {
         if !self.prepared {
             self.prepared = true;
             ctx.all_styles_mut(|style| style.animation_time = 0.0);
-            return self.preparations(trace);
+            return self.preparations(open);
         }
         if !settled && self.frames < PATIENCE {
             return Vec::new();
@@ -148,12 +154,12 @@ impl Photographer {
         Vec::new()
     }
 
-    fn preparations(&self, trace: Option<&OpenTrace>) -> Vec<Command> {
+    fn preparations(&self, open: Option<(&OpenTrace, &ViewState)>) -> Vec<Command> {
         let mut commands: Vec<Command> = Vec::new();
         if self.shot.light {
             commands.push(Command::Theme(ThemeChoice::Light));
         }
-        let Some(trace) = trace else { return commands };
+        let Some((trace, state)) = open else { return commands };
         let model = &trace.model;
         for name in &self.shot.fold {
             let named = |id: &trace_model::GroupId| model.str(model.group(*id).name).contains(name.as_str());
@@ -184,6 +190,8 @@ impl Photographer {
             let from = model.extent().start;
             commands.push(ViewCommand::Show(TimeRange::new(from + start, from + end)).into());
         }
+        let wanted = self.shot.actions.iter().filter_map(|id| keys::action_of(id)?.run);
+        commands.extend(wanted.map(|run| run(state)));
         commands
     }
 }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::settings::write_beside;
+use crate::view::pair::Link;
 use crate::view::state::ViewState;
 
 /// Says what the file is, and changes when it does.
@@ -19,51 +21,68 @@ pub struct Saved {
     pub trace: PathBuf,
     /// What was seen of it.
     pub view: ViewState,
+    /// What it was compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second: Option<Box<Second>>,
+}
+
+/// The second of two traces, and how it is linked to the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// The trace.
+    pub trace: PathBuf,
+    /// What was seen of it.
+    pub view: ViewState,
+    /// How the views follow each other.
+    pub link: Link,
+    /// Share of the height that the first takes.
+    pub split: f32,
 }
 
 /// Where sessions are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     folder: Option<PathBuf>,
+    /// Read when the app starts and after keeping one, not for every frame.
+    names: Vec<String>,
 }
 
 impl Sessions {
     /// Those of the user.
     pub fn of_user() -> Self {
-        Self { folder: super::settings::config_dir().map(|dir| dir.join("systole").join("sessions")) }
+        super::settings::config_dir()
+            .map_or_else(Self::default, |dir| Self::in_folder(&dir.join("systole").join("sessions")))
     }
 
     /// Those of a folder.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: Some(folder.to_owned()) }
+        Self { folder: Some(folder.to_owned()), names: names_in(folder) }
     }
 
     /// Names of all, in alphabetical order.
-    pub fn names(&self) -> Vec<String> {
-        let Some(entries) = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok()) else {
-            return Vec::new();
-        };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| {
-                let path = entry.ok()?.path();
-                let is_ours = path.extension().is_some_and(|extension| extension == "json");
-                is_ours.then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned())).flatten()
-            })
-            .collect();
-        names.sort();
-        names
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// Keeps a view under a name. The error is a sentence.
-    pub fn save(&self, name: &str, trace: &Path, view: &ViewState) -> Result<PathBuf, String> {
+    pub fn save(
+        &mut self,
+        name: &str,
+        trace: &Path,
+        view: &ViewState,
+        second: Option<Second>,
+    ) -> Result<PathBuf, String> {
         let file = self.file(name)?;
-        let trace = trace.canonicalize().unwrap_or_else(|_| trace.to_owned());
-        let saved = Saved { schema: SCHEMA.to_owned(), trace, view: view.clone() };
-        let write = || {
-            fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
-            fs::write(&file, serde_json::to_vec_pretty(&saved)?)
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let second = second.map(|second| Box::new(Second { trace: whole(&second.trace), ..second }));
+        let saved = Saved { schema: SCHEMA.to_owned(), trace: whole(trace), view: view.clone(), second };
+        let write = || -> std::io::Result<Vec<String>> {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            write_beside(&file, &serde_json::to_vec_pretty(&saved)?)?;
+            Ok(names_in(folder))
         };
-        write().map_err(|error: std::io::Error| format!("cannot keep this session: {error}: {}", file.display()))?;
+        self.names = write().map_err(|error| format!("cannot keep this session: {error}: {}", file.display()))?;
         Ok(file)
     }
 
@@ -108,6 +127,20 @@ impl Sessions {
     }
 }
 
+/// Names of the sessions in a folder, in alphabetical order.
+fn names_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let is_ours = path.extension().is_some_and(|extension| extension == "json");
+            is_ours.then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned())).flatten()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,8 +162,8 @@ mod tests {
         view.apply(&ViewCommand::Select(model.all_slices().next().unwrap().id()), &model);
 
         let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::in_folder(&dir.path().join("deep"));
-        sessions.save("night/run", Path::new("/tmp/trace.pb"), &view).unwrap();
+        let mut sessions = Sessions::in_folder(&dir.path().join("deep"));
+        sessions.save("night/run", Path::new("/tmp/trace.pb"), &view, None).unwrap();
         assert_eq!(sessions.names(), ["night_run"]);
         let saved = sessions.find(Path::new("night/run")).unwrap();
         assert_eq!(saved.trace, Path::new("/tmp/trace.pb"));

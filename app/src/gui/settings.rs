@@ -1,13 +1,19 @@
-//! What the app remembers between two runs: recent files and the theme, as JSON
-//! in the user's configuration directory. Failing to read or write it is no error
-//! worth a word: the app works without.
+//! What the app remembers between two runs: recent files, theme, keys, as JSON in the
+//! user's configuration directory. Failing to read or write it is no error worth a word:
+//! the app works without. What cannot be understood is left alone, so that neither a slip
+//! of the pen nor another version of the app costs more than the entry itself.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::view::time_format::TimeFormat;
 
 /// How many recent files are kept.
 const RECENT: usize = 12;
@@ -36,8 +42,7 @@ impl ThemeChoice {
 }
 
 /// What is remembered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Settings {
     /// Files opened before, the latest first.
     pub recent: Vec<PathBuf>,
@@ -45,11 +50,16 @@ pub struct Settings {
     pub theme: ThemeChoice,
     /// The wheel zooms, and scrolls only with Ctrl.
     pub wheel_zooms: bool,
+    /// How times are written.
+    pub times: TimeFormat,
     /// Keys of actions, in place of the usual ones.
     pub keys: BTreeMap<String, Vec<String>>,
     /// Where it is kept; nowhere where `None`.
     #[serde(skip)]
     file: Option<PathBuf>,
+    /// Entries of the file that are not understood.
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 impl Settings {
@@ -59,8 +69,25 @@ impl Settings {
     }
 
     fn load_from(file: &Path) -> Self {
-        let stored = fs::read(file).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
-        Self { file: Some(file.to_owned()), ..stored.unwrap_or_default() }
+        let mut settings = Self { file: Some(file.to_owned()), ..Self::default() };
+        let Ok(bytes) = fs::read(file) else { return settings };
+        let Ok(mut stored) = serde_json::from_slice::<Map<String, Value>>(&bytes) else {
+            // Perhaps somebody can mend it: it must not be written over.
+            let _ = fs::rename(file, file.with_extension("damaged.json"));
+            return settings;
+        };
+        settings.recent = taken::<Vec<PathBuf>>(&mut stored, "recent").unwrap_or_default();
+        settings.theme = taken(&mut stored, "theme").unwrap_or_default();
+        settings.wheel_zooms = taken(&mut stored, "wheel_zooms").unwrap_or_default();
+        settings.times = taken(&mut stored, "times").unwrap_or_default();
+        let keys = taken::<BTreeMap<String, Value>>(&mut stored, "keys").unwrap_or_default();
+        let read = |(id, keys)| Some((id, serde_json::from_value::<Vec<String>>(keys).ok()?));
+        settings.keys = keys.into_iter().filter_map(read).collect();
+        for known in ["recent", "theme", "wheel_zooms", "times", "keys"] {
+            stored.remove(known);
+        }
+        settings.others = stored;
+        settings
     }
 
     /// Puts a file at the top of the recent ones.
@@ -92,20 +119,42 @@ impl Settings {
         self.save();
     }
 
-    /// Where it is kept.
-    pub fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
+    /// Chooses how times are written.
+    pub fn set_times(&mut self, times: TimeFormat) {
+        self.times = times;
+        self.save();
+    }
+
+    /// Replaces the keys that replace the usual ones.
+    pub fn set_keys(&mut self, keys: BTreeMap<String, Vec<String>>) {
+        self.keys = keys;
+        self.save();
     }
 
     fn save(&self) {
         let Some(file) = &self.file else { return };
         let Ok(text) = serde_json::to_vec_pretty(self) else { return };
         // See the module's comment for why failures are dropped here.
-        if let Some(dir) = file.parent() {
-            let _ = fs::create_dir_all(dir);
-        }
-        let _ = fs::write(file, text);
+        let Some(dir) = file.parent() else { return };
+        let _ = fs::create_dir_all(dir);
+        let _ = write_beside(file, &text);
     }
+}
+
+/// Writes beside the file and renames, so that there is always a whole one.
+pub(super) fn write_beside(file: &Path, text: &[u8]) -> std::io::Result<()> {
+    // Through a link, so that settings kept elsewhere stay there.
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let mut beside =
+        tempfile::Builder::new().prefix(".systole-").tempfile_in(file.parent().unwrap_or(Path::new(".")))?;
+    beside.write_all(text)?;
+    beside.persist(&file).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// An entry, if it is what it should be.
+fn taken<T: DeserializeOwned>(stored: &mut Map<String, Value>, name: &str) -> Option<T> {
+    serde_json::from_value(stored.remove(name)?).ok()
 }
 
 /// The user's configuration directory.
@@ -147,6 +196,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
         fs::write(&file, b"{ not json").unwrap();
-        assert_eq!(Settings::load_from(&file).recent, Vec::<PathBuf>::new());
+        let mut settings = Settings::load_from(&file);
+        assert_eq!(settings.recent, Vec::<PathBuf>::new());
+        settings.remember(Path::new("/a"));
+        assert_eq!(Settings::load_from(&file).recent, [PathBuf::from("/a")]);
+        let kept = fs::read(dir.path().join("gui.damaged.json")).unwrap();
+        assert_eq!(kept, b"{ not json", "what was there can still be mended");
+    }
+
+    #[test]
+    fn a_damaged_entry_costs_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let text = r#"{"recent": 7, "theme": "light", "times": "exact", "of_tomorrow": {"x": 1},
+            "keys": {"focus": ["Ctrl+E"], "fit": "0", "undo": [7]}}"#;
+        fs::write(&file, text).unwrap();
+        let mut settings = Settings::load_from(&file);
+        assert_eq!((settings.theme, settings.times), (ThemeChoice::Light, TimeFormat::Exact));
+        assert_eq!(settings.keys, BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned()])]));
+        settings.remember(Path::new("/a"));
+        let again = Settings::load_from(&file);
+        assert_eq!(again.keys, settings.keys);
+        assert_eq!(again.others["of_tomorrow"]["x"], 1, "another version may know it");
+        let entries = fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(entries, 1, "nothing is left lying beside it");
     }
 }

@@ -10,13 +10,15 @@ use analysis::ops::Ops;
 use analysis::steps::Steps;
 use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
-use trace_model::{Arg, LabelId, SliceId, Timestamp};
+use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
 use super::Command;
 use super::jobs::{Wake, Worker};
 use super::keys::Keys;
 use super::panels::dock::{self, DrawTab, Memory, Sight};
-use super::panels::{area as area_panel, details, help, legend, notes, palette, search as search_panel, welcome};
+use super::panels::{
+    area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
+};
 use super::reports::Reports;
 use super::settings::Settings;
 use super::timeline::{Beside, Known, Timeline};
@@ -53,6 +55,7 @@ pub struct Workspace {
     choice: area_panel::Choice,
     memory: Memory,
     palette: palette::Typed,
+    changing: keys_panel::Changing,
     typed: String,
     bands: Option<Vec<Band>>,
     efficiency: Option<Vec<ColorKey>>,
@@ -73,6 +76,7 @@ impl Workspace {
             choice: area_panel::Choice::default(),
             memory: Memory::default(),
             palette: palette::Typed::default(),
+            changing: keys_panel::Changing::default(),
             typed: String::new(),
             bands: None,
             efficiency: None,
@@ -221,6 +225,9 @@ impl Workspace {
         if self.state.shows(Panel::Help) {
             help::help_ui(ui.ctx(), keys, settings, out);
         }
+        if self.state.shows(Panel::Keys) {
+            keys_panel::keys_ui(ui.ctx(), keys, settings, &mut self.changing, out);
+        }
         if self.state.shows(Panel::Palette) {
             palette::palette_ui(ui.ctx(), keys, &self.state, comparing, &mut self.palette, out);
         }
@@ -256,6 +263,11 @@ impl Workspace {
     /// The time below the pointer.
     pub fn hovered(&self) -> Option<Timestamp> {
         self.timeline.hovered()
+    }
+
+    /// The track below the pointer, or whose name is.
+    pub fn hovered_track(&self) -> Option<TrackId> {
+        self.timeline.hovered_track()
     }
 
     /// The times that were drawn last.

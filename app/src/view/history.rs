@@ -3,28 +3,41 @@
 //! A jump is one entry. A gesture (many small pans, zooms and scrolls) is one
 //! entry too, from its first movement to [`History::end_gesture`].
 
+use std::collections::BTreeSet;
+
+use trace_model::TrackId;
+
 use super::state::Place;
 
 /// How many places are kept.
 const KEPT: usize = 100;
 
+/// Everything that undo brings back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Where.
+    pub place: Place,
+    /// Tracks of its mark.
+    pub mark_tracks: BTreeSet<TrackId>,
+}
+
 /// Where the view was, and where it was before it went back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    past: Vec<Place>,
-    future: Vec<Place>,
+    past: Vec<Seen>,
+    future: Vec<Seen>,
     in_gesture: bool,
 }
 
 impl History {
     /// A jump away from `from`.
-    pub fn jump(&mut self, from: Place) {
+    pub fn jump(&mut self, from: Seen) {
         self.in_gesture = false;
         self.push(from);
     }
 
     /// A small movement away from `from`.
-    pub fn gesture(&mut self, from: Place) {
+    pub fn gesture(&mut self, from: Seen) {
         if !self.in_gesture {
             self.push(from);
             self.in_gesture = true;
@@ -52,7 +65,7 @@ impl History {
     }
 
     /// Leaves `from` for the place before.
-    pub fn undo(&mut self, from: Place) -> Option<Place> {
+    pub fn undo(&mut self, from: Seen) -> Option<Seen> {
         self.in_gesture = false;
         let place = self.past.pop()?;
         self.future.push(from);
@@ -60,14 +73,14 @@ impl History {
     }
 
     /// Leaves `from` for the place that undo came from.
-    pub fn redo(&mut self, from: Place) -> Option<Place> {
+    pub fn redo(&mut self, from: Seen) -> Option<Seen> {
         self.in_gesture = false;
         let place = self.future.pop()?;
         self.past.push(from);
         Some(place)
     }
 
-    fn push(&mut self, place: Place) {
+    fn push(&mut self, place: Seen) {
         self.future.clear();
         if self.past.last() == Some(&place) {
             return;

@@ -17,6 +17,7 @@ pub mod state;
 pub mod tabs;
 pub mod target;
 pub mod tiles;
+pub mod time_format;
 pub mod trace;
 pub mod tree;
 pub mod viewport;

@@ -63,11 +63,6 @@ impl ColorKey {
         Self::of_share(50.0 - 50.0 * doublings)
     }
 
-    /// The colour of what has none of the meaning that is shown.
-    pub fn neutral() -> Self {
-        Self::of_group(OpGroup::Control)
-    }
-
     /// The colour of a name, whose trailing numbers do not count: `fusion.12` and
     /// `fusion.99` look alike.
     pub fn of_name(name: &str) -> Self {

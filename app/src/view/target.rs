@@ -65,7 +65,7 @@ impl Target {
         let own: BTreeSet<LabelId> =
             labels.iter().copied().filter(|label| program.is_some() && title_of(label).as_deref() == program).collect();
         let labels = if own.is_empty() { labels.iter().copied().collect() } else { own };
-        (!labels.is_empty()).then(|| Self::Slices(Spotlight { title: name.to_owned(), labels }))
+        (!labels.is_empty()).then(|| Self::Slices(Spotlight::new(name, labels)))
     }
 
     /// What to do to show it.

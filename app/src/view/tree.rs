@@ -40,6 +40,8 @@ pub struct Node {
     pub indent: u8,
     /// Name for people.
     pub title: String,
+    /// The same in small letters, to be filtered by.
+    lowercase: String,
     /// What else to know: how many slices, which device.
     pub note: String,
     /// Index after its last descendant.
@@ -165,7 +167,7 @@ impl TrackTree {
             if state.hides(node.item) || rows.place[index] != NOWHERE {
                 continue;
             }
-            let matches = filter.is_empty() || node.title.to_lowercase().contains(filter);
+            let matches = filter.is_empty() || node.lowercase.contains(filter);
             let Item::Group(group) = node.item else {
                 if matches {
                     rows.place[index] = rows.scrolled.len() as u32;
@@ -229,7 +231,16 @@ impl TrackTree {
     fn add_group(&mut self, model: &TraceModel, group: GroupId, indent: u8) {
         let index = self.nodes.len();
         let (title, note) = describe_group(model, group);
-        self.nodes.push(Node { item: Item::Group(group), indent, title, note, end: 0, lanes: (0, 0), counter: None });
+        self.nodes.push(Node {
+            item: Item::Group(group),
+            indent,
+            lowercase: title.to_lowercase(),
+            title,
+            note,
+            end: 0,
+            lanes: (0, 0),
+            counter: None,
+        });
         let mut tracks = model.tracks_of(group);
         tracks.sort_by_key(|&track| rank(model.track(track).kind));
         for track in tracks {
@@ -271,7 +282,16 @@ impl TrackTree {
         let index = self.nodes.len();
         self.of_track[track.index()] = Some(index);
         let lanes = (model.first_lane_index(track), lanes.len());
-        self.nodes.push(Node { item: Item::Track(track), indent, title, note, end: index + 1, lanes, counter });
+        self.nodes.push(Node {
+            item: Item::Track(track),
+            indent,
+            lowercase: title.to_lowercase(),
+            title,
+            note,
+            end: index + 1,
+            lanes,
+            counter,
+        });
     }
 }
 

@@ -1,15 +1,16 @@
 //! What was found, and how the two timelines are linked.
 
-use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, RichText, Role, Ui, WidgetInfo};
+use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui, WidgetInfo};
 use trace_model::Picos;
 
 use super::{Pair, PairCommand, second_later};
 use crate::gui::Command;
 use crate::gui::jobs::Memo;
+use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::workspace::Workspace;
 use crate::render::comparison::capitalised;
-use crate::view::pair::{Lock, Side};
+use crate::view::pair::{CANCELLED, Lock, Side};
 
 /// The bar below the toolbar.
 pub fn bar_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>) {
@@ -20,7 +21,7 @@ pub fn bar_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command
             ui.separator();
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ends_ui(ui, out);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, pair));
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, pair, out));
             });
         });
         ui.add_space(2.0);
@@ -37,7 +38,7 @@ fn locks_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>)
         let button = ui.add_enabled(enabled, Button::selectable(is_on, title));
         button.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}")));
         let button = button.on_disabled_hover_text("No steps of the two correspond");
-        if button.on_hover_text(format!("{about} (Shift+C: lock, unlock)")).clicked() {
+        if button.on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock")).clicked() {
             out.push(PairCommand::Lock(lock).into());
         }
     }
@@ -67,12 +68,12 @@ fn ends_ui(ui: &mut Ui, out: &mut Vec<Command>) {
             }
         }
     });
-    if ui.button("Swap A and B").on_hover_text("What is compared with what (X)").clicked() {
+    if ui.button("Swap A and B").on_hover_text(hint(ui.ctx(), "What is compared with what", "swap")).clicked() {
         out.push(PairCommand::Swap.into());
     }
 }
 
-fn statement_ui(ui: &mut Ui, pair: &Pair) {
+fn statement_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
     let theme = Theme::current(ui);
     match pair.compared() {
         Memo::Ready(compared) => {
@@ -84,13 +85,32 @@ fn statement_ui(ui: &mut Ui, pair: &Pair) {
             }
             ui.add(egui::Label::new(strong).truncate()).on_hover_text(text);
         }
+        Memo::Failed { error, .. } if error == CANCELLED => {
+            ui.weak("The comparison was stopped.");
+            if ui.button("Compare after all").clicked() {
+                out.push(PairCommand::Resume.into());
+            }
+        }
         Memo::Failed { error, .. } => {
             let text = format!("The two cannot be compared: {error}. The timelines move freely.");
             ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate()).on_hover_text(&text);
         }
-        _ => {
-            ui.spinner();
-            ui.weak("Comparing: the reports of both are computed …");
-        }
+        _ => progress_ui(ui, pair, out),
+    }
+}
+
+/// How far the comparison is, and the way to be without it.
+fn progress_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
+    let Some(progress) = pair.progress() else { return drop(ui.weak("Comparing …")) };
+    if progress.check().is_err() {
+        ui.spinner();
+        return drop(ui.weak("Stopping …"));
+    }
+    let (done, total) = progress.bytes();
+    let bar =
+        ProgressBar::new(progress.fraction().unwrap_or(0.0)).text(format!("Comparing: {done} of {total} reports"));
+    ui.add(bar.desired_width(260.0));
+    if ui.button("Stop").on_hover_text("Look at both without comparing them").clicked() {
+        out.push(PairCommand::Stop.into());
     }
 }

@@ -9,6 +9,7 @@ use trace_model::Picos;
 
 use super::{Command, PairCommand};
 use crate::gui::jobs::Memo;
+use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::gui::timeline::{canvas_x, paint::elided};
 use crate::gui::workspace::Workspace;
@@ -94,14 +95,22 @@ pub fn head_ui(
     }
     let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, format!("{}: {name}", side.name())));
-    let hint = format!("{}\nKeys and panels are about this one after a click (C)", own.trace.path.display());
+    let about = hint(ui.ctx(), "Keys and panels are about this one after a click", "swap-focus");
+    let hint = format!("{}\n{about}", own.trace.path.display());
     if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
         out.push(PairCommand::Focus(side).into());
     }
 }
 
 /// The lane: a click on a step shows it in both timelines, dragging moves the lane.
-pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compared>, out: &mut Vec<Command>) {
+pub fn lane_ui(
+    ui: &Ui,
+    areas: &Areas,
+    sides: [&Workspace; 2],
+    memo: &Memo<Compared>,
+    alignment: &Alignment,
+    out: &mut Vec<Command>,
+) {
     let theme = Theme::current(ui);
     let rect = areas.lane;
     let x = canvas_x(rect, sides[0].state.label_width);
@@ -121,24 +130,28 @@ pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compa
     if response.hovered() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
     }
-    let Some(compared) = memo.latest() else {
-        let text = if memo.is_running() { "Comparing …" } else { "The two cannot be compared." };
-        painter.text(canvas.center(), Align2::CENTER_CENTER, text, small_font(), theme.text_weak);
-        return;
-    };
-    names_ui(&names, rect.with_max_x(x.min), compared, theme);
-    if compared.alignment.is_empty() {
-        let why = compared.why_not.as_deref().unwrap_or("no steps of the two correspond");
+    let compared = memo.latest();
+    if let Some(compared) = compared {
+        names_ui(&names, rect.with_max_x(x.min), compared, theme);
+    }
+    if alignment.is_empty() {
+        let why = match compared {
+            Some(compared) => compared.why_not.as_deref().unwrap_or("no steps of the two correspond"),
+            None if memo.is_running() => "comparing …",
+            None => "the two are not compared",
+        };
         painter.text(canvas.center(), Align2::CENTER_CENTER, capitalised(why), small_font(), theme.text_weak);
         return;
     }
     let views = sides.map(Workspace::shown_time);
-    let found = deltas(&compared.alignment, [&views[0], &views[1]], canvas.width());
-    // Steps of runs that are not comparable are shown side by side, without a number.
+    let found = deltas(alignment, [&views[0], &views[1]], canvas.width());
+    // Steps of runs that are not comparable, or not compared yet, are shown side by side, without a
+    // number.
     // What is noise is known of one step: of several the mean is judged.
     let tone_of = |delta: &Delta| {
         let mean = delta.change_ps / delta.steps.1.max(1) as i64;
-        compared.comparison.is_comparable.then(|| tone_of(mean, Some(&compared.comparison)))
+        let compared = compared.filter(|compared| compared.comparison.is_comparable)?;
+        Some(tone_of(mean, Some(&compared.comparison)))
     };
     for delta in &found {
         let tone = tone_of(delta);
@@ -151,7 +164,7 @@ pub fn lane_ui(ui: &Ui, areas: &Areas, sides: [&Workspace; 2], memo: &Memo<Compa
         if response.clicked() {
             out.push(PairCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
         }
-        response.on_hover_text(about(&compared.alignment, delta, tone_of(delta)));
+        response.on_hover_text(about(alignment, delta, tone_of(delta), compared.is_some()));
     }
 }
 
@@ -243,27 +256,25 @@ fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
     canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
 }
 
-fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>) -> String {
+fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, is_compared: bool) -> String {
     let (from, count) = delta.steps;
     let steps = alignment.steps().get(from..from + count).unwrap_or_default();
-    let sum = |i: usize| Picos::from_ps(steps.iter().map(|step| step.times_ps[i]).fold(0, i64::saturating_add));
+    let [a, b] = alignment.times_ps(from, count).map(Picos::from_ps);
     let change = change_text(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
         Some(Tone::Slower) => format!("{change}, longer in B"),
         Some(Tone::Faster) => format!("{change}, shorter in B"),
         Some(Tone::Noise) => format!("{change}, not more than noise"),
-        None => "The runs are not comparable.".to_owned(),
+        None if is_compared => "The runs are not comparable.".to_owned(),
+        None => "Not compared yet.".to_owned(),
     };
     match steps {
         [step] => format!(
             "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\nClick to show it in both",
-            step.titles[0],
-            step.titles[1],
-            sum(0),
-            sum(1)
+            step.titles[0], step.titles[1], a, b
         ),
         _ => {
-            format!("{count} steps\n{} in A, {} in B\n{verdict}\nClick to show them in both", sum(0), sum(1))
+            format!("{count} steps\n{a} in A, {b} in B\n{verdict}\nClick to show them in both")
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod bar;
 mod lane;
+mod show;
 mod tab;
 
 use std::path::PathBuf;
@@ -14,13 +15,13 @@ use trace_model::{Picos, SliceId, Timestamp};
 use super::Command;
 use super::jobs::{Memo, Wake, Worker};
 use super::keys::Keys;
+use super::sessions::Second;
 use super::settings::Settings;
 use super::timeline::Beside;
 use super::workspace::{Companion, Workspace};
-use crate::view::pair::{Alignment, Compared, Link, Lock, Places, Side, change_text};
+use crate::view::pair::{Alignment, Compared, Link, Lock, Places, Side, steps_of_both};
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::tabs::COMPARE;
-use crate::view::target::longest;
 use crate::view::viewport::Viewport;
 
 /// A wish about two linked traces.
@@ -44,6 +45,10 @@ pub enum PairCommand {
     ShowSteps(usize, usize),
     /// Show ops of these rows of the comparison on both sides, and light them up.
     ShowOps(Vec<usize>),
+    /// Compare no further.
+    Stop,
+    /// Compare after all.
+    Resume,
     /// Close the other side.
     Keep(Side),
 }
@@ -56,6 +61,10 @@ pub struct Pair {
     pub link: Link,
     /// What is found out about both.
     compared: Worker<(), Compared>,
+    /// Steps that correspond, before all else is found out.
+    steps: Worker<(), Arc<Alignment>>,
+    /// The views are as they were kept: nothing moves them but the user.
+    is_restored: bool,
     places: Places,
     tables: tab::Tables,
     /// Share of the height that A takes.
@@ -74,10 +83,36 @@ impl Pair {
             second,
             link: Link::default(),
             compared: Worker::new("comparison", Arc::clone(wake)),
+            steps: Worker::new("steps of both", Arc::clone(wake)),
+            is_restored: false,
             tables: tab::Tables::default(),
             split: 0.5,
             pointer: None,
         }
+    }
+
+    /// What is kept of it in a session.
+    pub fn saved(&self) -> Second {
+        Second {
+            trace: self.second.trace.path.clone(),
+            view: self.second.state.clone(),
+            link: self.link.clone(),
+            split: self.split,
+        }
+    }
+
+    /// Takes over how it was kept.
+    pub fn restore(&mut self, first: &mut Workspace, saved: Second) {
+        self.second.apply(&ViewCommand::Restore(Box::new(saved.view)));
+        first.state.share_window(&self.second.state);
+        self.link = saved.link;
+        self.split = if saved.split.is_finite() { saved.split.clamp(0.15, 0.85) } else { 0.5 };
+        self.is_restored = true;
+    }
+
+    /// How far the comparison is.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.compared.progress()
     }
 
     /// What is found out about both, so far.
@@ -88,24 +123,42 @@ impl Pair {
     /// Takes in what has been computed.
     pub fn poll_jobs(&mut self, first: &mut Workspace) {
         self.second.poll_jobs();
+        if self.steps.poll() && self.compared.memo().latest().is_none() {
+            self.meet(first);
+        }
         if self.compared.poll() {
+            let is_early = self.steps.memo().latest().is_some();
             if self.link.lock == Lock::Step && self.alignment().is_empty() {
                 self.link.set(Lock::Free);
             }
-            self.meet(first);
+            let focus = self.link.focus;
+            if let Some(lit) = self.of(first, focus).state.spotlight.clone() {
+                self.light_up(first, focus, &lit);
+            }
+            // Where steps were known before, the views have met, and the user has gone on.
+            if !is_early {
+                self.meet(first);
+            }
         }
     }
 
     /// Asks for what is needed.
     pub fn ask_jobs(&mut self, first: &Workspace) {
         self.second.ask_jobs();
+        if self.compared.key().is_some() {
+            return;
+        }
         let (a, b) = (first.trace.clone(), self.second.trace.clone());
+        self.steps.ask((), {
+            let (a, b) = (a.clone(), b.clone());
+            move |_| steps_of_both(&a, &b)
+        });
         self.compared.ask((), move |progress| Compared::new(&a, &b, progress));
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.second.is_settled() && !self.compared.memo().is_running()
+        self.second.is_settled() && !self.compared.memo().is_running() && !self.steps.memo().is_running()
     }
 
     /// A becomes B. The comparison is made anew: changes turn round, and so do the
@@ -117,6 +170,7 @@ impl Pair {
         self.link.leader = self.link.leader.other();
         self.link.offset = -self.link.offset;
         self.compared = Worker::new("comparison", Arc::clone(wake));
+        self.steps = Worker::new("steps of both", Arc::clone(wake));
         self.tables.forget();
         self.split = 1.0 - self.split;
     }
@@ -139,6 +193,8 @@ impl Pair {
             PairCommand::Split(share) => self.split = share.clamp(0.15, 0.85),
             PairCommand::ShowSteps(from, count) => self.show_steps(first, *from, *count),
             PairCommand::ShowOps(rows) => self.show_ops(first, rows),
+            PairCommand::Stop => self.compared.cancel(),
+            PairCommand::Resume => self.compared.clear(),
             PairCommand::Swap | PairCommand::Keep(_) => {}
         }
     }
@@ -215,11 +271,13 @@ impl Pair {
 
     /// The same ops on the other side.
     fn light_up(&mut self, first: &mut Workspace, side: Side, lit: &Spotlight) {
-        let Some(compared) = self.compared.memo().latest() else { return };
+        let Some(compared) = self.compared.memo().latest() else {
+            // What was lit there before has nothing to do with it.
+            return self.of(first, side.other()).apply(&ViewCommand::LightUp(None));
+        };
         let traces = [&first.trace, &self.second.trace];
         let across = |&label: &trace_model::LabelId| compared.partners.across(side, label, traces);
-        let labels = lit.labels.iter().flat_map(across).collect();
-        let spotlight = Spotlight { title: lit.title.clone(), labels };
+        let spotlight = Spotlight::new(&lit.title, lit.labels.iter().flat_map(across));
         self.of(first, side.other()).apply(&ViewCommand::LightUp(Some(spotlight)));
     }
 
@@ -277,6 +335,9 @@ impl Pair {
     /// Shows all steps that correspond, as soon as they are known, unless the user looks
     /// at something already.
     fn meet(&mut self, first: &mut Workspace) {
+        if self.is_restored {
+            return;
+        }
         let whole = |own: &Workspace| own.state.place.time == Viewport::fit(own.trace.model.extent());
         if whole(first) && whole(&self.second) {
             self.show_steps(first, 0, self.alignment().steps().len());
@@ -285,55 +346,9 @@ impl Pair {
         }
     }
 
-    fn show_steps(&mut self, first: &mut Workspace, from: usize, count: usize) {
-        let alignment = self.alignment();
-        if self.link.lock == Lock::Op {
-            self.link.set(Lock::Step);
-        }
-        let steps = alignment.steps().get(from..from + count).unwrap_or_default();
-        let (Some(begin), Some(end)) = (steps.first(), steps.last()) else { return };
-        // The longer of the two decides how much is in sight.
-        let long = |i: usize| end.ranges[i].end - begin.ranges[i].start;
-        let range = trace_model::TimeRange::at(begin.ranges[0].start, long(0).max(long(1)));
-        let view = Viewport::fit(range);
-        for (side, i) in [(Side::A, 0), (Side::B, 1)] {
-            let time = view.shifted(begin.ranges[i].start - begin.ranges[0].start);
-            self.of(first, side).apply(&ViewCommand::Look { time, in_gesture: false });
-        }
-    }
-
-    fn show_ops(&mut self, first: &mut Workspace, rows: &[usize]) {
-        let Some(compared) = self.compared.memo().latest() else { return };
-        let Some(op) = rows.first().and_then(|&row| compared.comparison.ops.get(row)) else { return };
-        let title = op.cand_name.as_ref().or(op.base_name.as_ref()).cloned().unwrap_or_default();
-        let labels = Side::BOTH.map(|side| {
-            rows.iter().flat_map(|&row| compared.partners.labels(row, side)).collect::<std::collections::BTreeSet<_>>()
-        });
-        // The side in focus leads, unless it lacks the op.
-        let lead = if labels[self.link.focus.index()].is_empty() { self.link.focus.other() } else { self.link.focus };
-        let steps = self.alignment();
-        for side in Side::BOTH {
-            let spotlight = Spotlight { title: title.clone(), labels: labels[side.index()].clone() };
-            self.of(first, side).apply(&ViewCommand::LightUp(Some(spotlight)));
-        }
-        let own = self.of(first, lead);
-        let model = Arc::clone(&own.trace.model);
-        // Rather in a step that has a counterpart: the longest of all may be a warm-up.
-        let in_steps = steps.steps().iter().find_map(|step| {
-            let range = step.ranges[lead.index()];
-            let lanes = model.all_lanes().iter();
-            let slices = lanes.flat_map(|lane| model.slices_in(lane, range));
-            let own =
-                slices.filter(|slice| slice.start() >= range.start && labels[lead.index()].contains(&slice.label_id()));
-            own.max_by_key(|slice| slice.measured_dur()).map(trace_model::SliceRef::id)
-        });
-        if let Some(slice) = in_steps.or_else(|| longest(&model, &labels[lead.index()])) {
-            self.apply(first, lead, &ViewCommand::GoTo(slice));
-        }
-    }
-
     fn alignment(&self) -> Arc<Alignment> {
-        self.compared.memo().latest().map(|compared| Arc::clone(&compared.alignment)).unwrap_or_default()
+        let compared = self.compared.memo().latest().map(|compared| &compared.alignment);
+        compared.or(self.steps.memo().latest()).cloned().unwrap_or_default()
     }
 
     fn of<'a>(&'a mut self, first: &'a mut Workspace, side: Side) -> &'a mut Workspace {
@@ -341,32 +356,6 @@ impl Pair {
             Side::A => first,
             Side::B => &mut self.second,
         }
-    }
-
-    /// What there is to say about the selected op, in a sentence.
-    fn about(&self, focused: &Workspace) -> Option<String> {
-        let compared = self.compared.memo().latest()?;
-        let slice = focused.trace.model.slice(focused.state.place.selection?);
-        let row = compared.partners.row(self.link.focus, slice.label_id())?;
-        let op = compared.comparison.ops.get(row)?;
-        let time = |estimate: Option<analysis::compare::Estimate>| {
-            estimate.map(|estimate| Picos::from_ps(estimate.median.round() as i64).to_string())
-        };
-        Some(match (&op.base_name, &op.cand_name) {
-            (Some(_), None) => "Only in A: B has no op that corresponds.".to_owned(),
-            (None, Some(_)) => "Only in B: A has no op that corresponds.".to_owned(),
-            _ => {
-                let (a, b) = (time(op.change.base)?, time(op.change.cand)?);
-                let change = change_text(op.change.change?, op.change.change_percent);
-                let how = op.how.map_or("", |how| how.title());
-                let verdict = match op.change.finding {
-                    analysis::compare::Finding::Noise => ", ~ not more than noise",
-                    analysis::compare::Finding::TooFew => ", too few steps to tell this from noise",
-                    _ => "",
-                };
-                format!("In a step {a} in A, {b} in B: {change}{verdict}; matched: {how}")
-            }
-        })
     }
 
     /// Draws everything below the toolbar.
@@ -408,7 +397,7 @@ impl Pair {
         let over =
             pointer.and_then(|at| Side::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at)));
         let compared = self.compared.memo().latest();
-        let alignment = compared.map(|compared| &*compared.alignment);
+        let alignment = self.alignment();
         let mut hovered = None;
         for side in Side::BOTH {
             let own = if side == Side::A { &*first } else { &self.second };
@@ -416,7 +405,7 @@ impl Pair {
             let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
                 let range = trace_model::TimeRange::new(at, at);
                 let view = if on == Side::A { first.state.place.time } else { self.second.state.place.time };
-                let there = self.link.counterpart(on, &view, range, alignment.unwrap_or(&Alignment::default()));
+                let there = self.link.counterpart(on, &view, range, &alignment);
                 there.map(|range| range.start)
             });
             let beside = Beside {
@@ -438,7 +427,10 @@ impl Pair {
             self.pointer = hovered;
             ui.ctx().request_repaint();
         }
-        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), out);
+        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), &alignment, out);
+        if self.compared.memo().is_running() {
+            ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use egui::{RichText, Ui};
 use super::dock::computing_ui;
 use super::table::{Rows, Sorted, table_ui};
 use crate::gui::jobs::Memo;
+use crate::gui::keys::{LEAVE, hint};
+use crate::gui::times::time;
 use crate::gui::{Command, Save};
 use crate::render::csv::csv;
 use crate::view::area::{Pivot, Summary};
@@ -33,9 +35,9 @@ pub fn area_ui(
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        ui.label(RichText::new(format!("Marked: {}", mark.dur())).heading().strong())
+        ui.label(RichText::new(format!("Marked: {}", time(mark.dur()))).heading().strong())
             .on_hover_text(format!("{} ps", mark.dur().ps()));
-        ui.weak(format!("from {}", mark.start - trace.model.extent().start));
+        ui.weak(format!("from {}", time(mark.start - trace.model.extent().start)));
         buttons_ui(ui, summary, out);
     });
     ui.horizontal(|ui| {
@@ -45,7 +47,7 @@ pub fn area_ui(
             }
         }
         if let Some(summary) = summary.latest() {
-            let union = trace_model::Picos::from_ps(summary.union_ps);
+            let union = time(trace_model::Picos::from_ps(summary.union_ps));
             let share = summary.union_ps as f64 * 100.0 / (mark.dur().ps() as f64).max(1.0);
             let text = format!(
                 "{} slices on {} tracks, some slice runs for {union} ({share:.1} %)",
@@ -67,13 +69,13 @@ pub fn area_ui(
 
 fn buttons_ui(ui: &mut Ui, summary: &Memo<Summary>, out: &mut Vec<Command>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-        if ui.button("Close").on_hover_text("Esc").clicked() {
+        if ui.button("Close").on_hover_text(hint(ui.ctx(), "Mark nothing", LEAVE)).clicked() {
             out.push(ViewCommand::Deselect.into());
         }
-        if ui.button("Zoom to it").on_hover_text("F").clicked() {
+        if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Fill the view", "focus")).clicked() {
             out.push(ViewCommand::Focus.into());
         }
-        if ui.button("Note").on_hover_text("Keep it (Shift+M)").clicked() {
+        if ui.button("Note").on_hover_text(hint(ui.ctx(), "Keep it", "keep-mark")).clicked() {
             out.push(ViewCommand::MarkSelection(true).into());
         }
         if let Some(summary) = summary.latest() {
@@ -99,6 +101,6 @@ fn rows_ui(ui: &mut Ui, summary: &Summary, choice: &mut Choice, out: &mut Vec<Co
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {
         let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();
-        out.push(ViewCommand::LightUp(Some(Spotlight { title, labels: labels.clone() })).into());
+        out.push(ViewCommand::LightUp(Some(Spotlight::new(title, labels.iter().copied()))).into());
     }
 }

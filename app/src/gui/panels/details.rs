@@ -7,7 +7,9 @@ use trace_model::{Arg, Op, Picos, SliceId, SliceRef};
 use super::histogram::histogram_ui;
 use super::number::number;
 use crate::gui::jobs::Memo;
+use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
+use crate::gui::times::time;
 use crate::view::histogram::Histogram;
 use crate::view::state::{Spotlight, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
@@ -73,10 +75,10 @@ fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec
             badge(ui, group.title(), Theme::current(ui).group(group));
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.button("Close").on_hover_text("Q").clicked() {
+            if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
                 out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
             }
-            if ui.button("Zoom to it").on_hover_text("F").clicked() {
+            if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Twice: it alone", "focus")).clicked() {
                 out.push(ViewCommand::Focus);
             }
             if ui.button("Longest of this name").clicked()
@@ -87,10 +89,10 @@ fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec
             {
                 out.push(ViewCommand::GoTo(longest));
             }
-            let lit = ViewCommand::LightUp(Some(Spotlight {
-                title: slice.name().to_owned(),
-                labels: trace.labels_named(slice.name()).iter().copied().collect(),
-            }));
+            let lit = ViewCommand::LightUp(Some(Spotlight::new(
+                slice.name(),
+                trace.labels_named(slice.name()).iter().copied(),
+            )));
             if ui.button("All of this name").on_hover_text("Light them up; then step through them").clicked() {
                 out.push(lit);
             }
@@ -109,12 +111,12 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
     section(ui, "Timing");
     Grid::new("timing").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         let start = slice.start() - model.extent().start;
-        row(ui, "Duration", &slice.measured_dur().to_string(), &exact(slice.measured_dur()));
-        row(ui, "Self time", &slice.self_dur().to_string(), &exact(slice.self_dur()));
-        row(ui, "Start", &start.to_string(), &exact(start));
+        time_row(ui, "Duration", slice.measured_dur());
+        time_row(ui, "Self time", slice.self_dur());
+        time_row(ui, "Start", start);
         if slice.device_range().is_some() && slice.dur() != slice.measured_dur() {
-            let hint = "Drawn on the timeline shared with the host; timed by the device's own clock.";
-            row(ui, "On the timeline", &slice.dur().to_string(), hint);
+            let about = "Drawn on the timeline shared with the host; timed by the device's own clock.";
+            row(ui, "On the timeline", &time(slice.dur()), about);
         }
         let track = model.track(slice.track());
         row(ui, "Track", model.str(track.name), &format!("lane {}", slice.depth()));
@@ -199,8 +201,18 @@ fn args_ui(ui: &mut Ui, args: &Memo<Vec<Arg>>) {
     }
 }
 
-fn exact(time: Picos) -> String {
-    format!("{} ps", time.ps())
+/// A time as it is written, and to be copied as it is.
+fn time_row(ui: &mut Ui, title: &str, value: Picos) {
+    ui.label(RichText::new(title).color(Theme::current(ui).text_weak));
+    let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());
+    label.context_menu(|ui| {
+        if ui.button(format!("Copy {} (picoseconds)", value.ps())).clicked() {
+            ui.ctx().copy_text(value.ps().to_string());
+            ui.close();
+        }
+    });
+    label.on_hover_text(format!("{} ps; right-click to copy", value.ps()));
+    ui.end_row();
 }
 
 fn section(ui: &mut Ui, title: &str) {

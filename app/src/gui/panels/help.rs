@@ -12,7 +12,19 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Co
     let mut open = true;
     let window = Window::new("Keys and mouse").open(&mut open).collapsible(false).resizable(false);
     window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
-        ScrollArea::vertical().max_height(ctx.content_rect().height() * 0.8).show(ui, |ui| {
+        ui.horizontal(|ui| {
+            if ui.button("Change keys…").clicked() {
+                out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
+                out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
+            }
+            let mut zooms = settings.wheel_zooms;
+            if ui.checkbox(&mut zooms, "The wheel zooms, and scrolls only with Ctrl").changed() {
+                out.push(Command::WheelZooms(zooms));
+            }
+        });
+        ui.separator();
+        let height = ctx.content_rect().height() * 0.75;
+        ScrollArea::vertical().max_height(height).min_scrolled_height(height).show(ui, |ui| {
             for (title, actions) in ACTIONS {
                 ui.label(RichText::new(*title).strong());
                 Grid::new(title).num_columns(2).spacing([24.0, 3.0]).min_col_width(170.0).show(ui, |ui| {
@@ -29,14 +41,6 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Co
                     }
                 });
                 ui.add_space(8.0);
-            }
-            let mut zooms = settings.wheel_zooms;
-            if ui.checkbox(&mut zooms, "The wheel zooms, and scrolls only with Ctrl").changed() {
-                out.push(Command::WheelZooms(zooms));
-            }
-            if let Some(file) = settings.file() {
-                let text = format!("Other keys: \"keys\": {{\"focus\": [\"Ctrl+E\"]}} in {}", file.display());
-                ui.label(RichText::new(text).small().weak());
             }
         });
     });

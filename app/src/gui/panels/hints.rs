@@ -153,7 +153,7 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
             if ui.link(&op.name).on_hover_text("Show the longest execution").clicked() {
                 let labels = trace.labels_of(&BTreeSet::from([op.op]));
                 out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
-                out.push(ViewCommand::LightUp(Some(Spotlight { title: op.name.clone(), labels })));
+                out.push(ViewCommand::LightUp(Some(Spotlight::new(&op.name, labels))));
             }
             ui.label(RichText::new(Picos::from_ps(op.self_time_ps).to_string()).small());
             let place = op.source.as_deref().unwrap_or(&op.program);
@@ -245,7 +245,7 @@ fn spotlight(trace: &OpenTrace, hint: &Hint) -> Option<Spotlight> {
         let slices = hint.spots.iter().filter_map(|spot| spot.slice);
         labels = slices.map(|slice| trace.model.slice(slice).label_id()).collect();
     }
-    (!labels.is_empty()).then(|| Spotlight { title: format!("{} {}", hint.id, hint.title), labels })
+    (!labels.is_empty()).then(|| Spotlight::new(format!("{} {}", hint.id, hint.title), labels))
 }
 
 fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {

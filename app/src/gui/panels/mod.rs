@@ -7,6 +7,7 @@ pub mod dock;
 pub mod help;
 pub mod hints;
 pub mod histogram;
+pub mod keys;
 pub mod legend;
 pub mod notes;
 pub mod number;

@@ -2,6 +2,8 @@
 
 use egui::{Context, RichText, ScrollArea, TextEdit, Window};
 
+use crate::gui::keys::hint;
+use crate::gui::times::time;
 use crate::view::state::{Note, Panel, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
@@ -12,7 +14,7 @@ pub fn notes_ui(ctx: &Context, trace: &OpenTrace, state: &ViewState, out: &mut V
     window.anchor(egui::Align2::LEFT_BOTTOM, [12.0, -60.0]).show(ctx, |ui| {
         if state.notes.is_empty() {
             ui.label("No notes yet.");
-            ui.weak("Mark a time (drag over the tracks), then press Shift+M.");
+            ui.weak(hint(ui.ctx(), "Mark a time (drag over the tracks), then keep it", "keep-mark"));
         }
         ScrollArea::vertical().max_height(260.0).show(ui, |ui| {
             for (i, note) in state.notes.iter().enumerate() {
@@ -33,7 +35,7 @@ pub fn notes_ui(ctx: &Context, trace: &OpenTrace, state: &ViewState, out: &mut V
 fn note_ui(ui: &mut egui::Ui, trace: &OpenTrace, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
     ui.horizontal(|ui| {
         let at = note.range.start - trace.model.extent().start;
-        if ui.link(at.to_string()).on_hover_text(format!("Show it: {}", note.range.dur())).clicked() {
+        if ui.link(time(at)).on_hover_text(format!("Show it: {}", time(note.range.dur()))).clicked() {
             out.push(ViewCommand::ShowAround(note.range));
         }
         let mut text = note.text.clone();

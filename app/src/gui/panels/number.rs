@@ -2,6 +2,8 @@
 
 use analysis::{Cell, Unit};
 
+use crate::gui::times;
+
 /// A cell for people.
 pub fn shown(cell: &Cell, unit: Unit) -> String {
     match cell {
@@ -15,7 +17,7 @@ pub fn shown(cell: &Cell, unit: Unit) -> String {
 /// A number with its unit, four digits.
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Picoseconds => trace_model::Picos::from_ps(value as i64).to_string(),
+        Unit::Picoseconds => times::time(trace_model::Picos::from_ps(value as i64)),
         Unit::Percent if value > 0.0 && value < 0.000_05 => "< 0.0001 %".to_owned(),
         Unit::Percent if value != 0.0 && value.abs() < 0.01 => format!("{value:.4} %"),
         Unit::Percent if value.abs() < 1.0 => format!("{value:.2} %"),

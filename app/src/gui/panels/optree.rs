@@ -11,11 +11,12 @@ use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::view::optree::{Branch, OpNode, tree};
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::target::longest;
+use crate::view::tree::group_digits;
 use analysis::Unit;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Children shown of one branch; the rest is of no weight.
+/// Children of one branch that are shown at first, and so many more each time.
 const MOST: usize = 200;
 /// Right edges of the columns of numbers, from the right edge of the tree.
 const COLUMNS: [(f32, &str, &str); 4] = [
@@ -68,9 +69,7 @@ pub fn tree_ui(ui: &mut Ui, sight: Sight<'_>, trees: &mut Trees, out: &mut Vec<V
     }
     ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        for child in root.children.iter().take(MOST) {
-            node_ui(ui, sight, child, root.self_time_ps, 0, Id::unique(("op tree", by as u8)), out);
-        }
+        children_ui(ui, sight, root, root.self_time_ps, 0, Id::unique(("op tree", by as u8)), out);
     });
 }
 
@@ -96,13 +95,41 @@ fn node_ui(
         if !has_children {
             out.extend(longest(&sight.trace.model, &labels).map(ViewCommand::GoTo));
         }
-        out.push(ViewCommand::LightUp(Some(Spotlight { title: node.title.clone(), labels })));
+        out.push(ViewCommand::LightUp(Some(Spotlight::new(&node.title, labels))));
     }
     if open {
-        for child in node.children.iter().take(MOST) {
-            node_ui(ui, sight, child, whole, depth + 1, id, out);
-        }
+        children_ui(ui, sight, node, whole, depth + 1, id, out);
     }
+}
+
+/// What is in a branch: those of most self time, and how much the others come to.
+fn children_ui(
+    ui: &mut Ui,
+    sight: Sight<'_>,
+    node: &OpNode,
+    whole: i64,
+    depth: usize,
+    around: Id,
+    out: &mut Vec<ViewCommand>,
+) {
+    let more = around.with("more");
+    let shown = ui.data(|data| data.get_temp::<usize>(more)).unwrap_or(MOST);
+    for child in node.children.iter().take(shown) {
+        node_ui(ui, sight, child, whole, depth, around, out);
+    }
+    let rest = node.children.get(shown..).unwrap_or_default();
+    if rest.is_empty() {
+        return;
+    }
+    let time: i64 = rest.iter().map(|node| node.self_time_ps).fold(0, i64::saturating_add);
+    let share = number(time as f64 * 100.0 / (whole.max(1) as f64), Unit::Percent);
+    ui.horizontal(|ui| {
+        ui.add_space(22.0 + 14.0 * depth as f32);
+        let text = format!("and {} more, {share} of all", group_digits(rest.len() as u64));
+        if ui.link(egui::RichText::new(text).small()).clicked() {
+            ui.data_mut(|data| data.insert_temp(more, shown + MOST));
+        }
+    });
 }
 
 /// One branch or op; true where it was clicked.

@@ -60,7 +60,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         grid(plot, range, theme);
         draw_ceilings(plot, report, range, theme);
         for dot in points.iter().rev() {
-            let marker = Points::new(dot.point.name.clone(), vec![[dot.x, dot.y]])
+            let marker = Points::new("", vec![[dot.x, dot.y]])
                 .radius(dot.radius())
                 .shape(MarkerShape::Circle)
                 .filled(true)
@@ -73,7 +73,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
             (report.average_step.as_ref(), MarkerShape::Square, theme.accent),
         ] {
             if let Some(dot) = point.and_then(Dot::of) {
-                let marker = Points::new(dot.point.name.clone(), vec![[dot.x, dot.y]]).radius(6.0).shape(shape);
+                let marker = Points::new("", vec![[dot.x, dot.y]]).radius(6.0).shape(shape);
                 plot.points(marker.filled(true).color(color).allow_hover(false));
             }
         }

@@ -3,6 +3,7 @@
 use egui::{Key, RichText, TextEdit, Ui};
 
 use crate::gui::jobs::Memo;
+use crate::gui::keys::hint;
 use crate::view::search::{FIELDS, Found};
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::tree::group_digits;
@@ -29,7 +30,7 @@ pub fn search_ui(ui: &mut Ui, state: &ViewState, typed: &mut String, found: &Mem
             out.push(ViewCommand::GoTo(slice));
         }
         let isolate = ui.selectable_label(state.isolate, "Isolate");
-        if isolate.on_hover_text("Draw only these slices (I)").clicked() {
+        if isolate.on_hover_text(hint(ui.ctx(), "Draw only these slices", "isolate")).clicked() {
             out.push(ViewCommand::Isolate(!state.isolate));
         }
         outcome_ui(ui, state, found);

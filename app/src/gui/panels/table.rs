@@ -7,6 +7,8 @@ use regex_lite::RegexBuilder;
 use super::number::shown;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle};
+use crate::gui::times;
+use crate::view::time_format::TimeFormat;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
@@ -32,6 +34,7 @@ struct Made {
     filter: String,
     by: Option<(usize, bool)>,
     rows: usize,
+    times: TimeFormat,
     order: Vec<u32>,
     widths: Vec<f32>,
 }
@@ -48,16 +51,20 @@ impl Sorted {
     }
 
     fn make(&mut self, table: &Table) {
-        let same = |made: &Made| made.filter == self.filter && made.by == self.by && made.rows == table.rows.len();
+        let times = times::format();
+        let same = |made: &Made| {
+            made.filter == self.filter && made.by == self.by && made.rows == table.rows.len() && made.times == times
+        };
         if self.made.as_ref().is_some_and(same) {
             return;
         }
         let order = order(table, &self.filter, self.by);
         let widths = match self.made.take() {
-            Some(made) if made.rows == table.rows.len() => made.widths,
+            Some(made) if made.rows == table.rows.len() && made.times == times => made.widths,
             _ => widths(table),
         };
-        self.made = Some(Made { filter: self.filter.clone(), by: self.by, rows: table.rows.len(), order, widths });
+        self.made =
+            Some(Made { filter: self.filter.clone(), by: self.by, rows: table.rows.len(), times, order, widths });
     }
 }
 
@@ -126,7 +133,7 @@ fn widths(table: &Table) -> Vec<f32> {
         let cells = table.rows.iter().take(SAMPLE).filter_map(|row| row.get(index));
         let longest = cells.map(|cell| shown(cell, column.unit).chars().count()).max().unwrap_or(0);
         let letters = longest.max(column.heading().chars().count() + 2);
-        let most = if is_text(column) { 300.0 } else { 140.0 };
+        let most = if is_text(column) { 300.0 } else { 230.0 };
         (letters as f32 * LETTER + 2.0 * PAD).clamp(46.0, most)
     };
     table.columns.iter().enumerate().map(column_width).collect()

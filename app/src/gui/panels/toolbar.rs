@@ -1,11 +1,13 @@
 //! The bar at the top.
 
-use egui::{Align, Button, Layout, Panel as EguiPanel, RichText, Ui};
+use egui::{Align, Button, Layout, Panel as EguiPanel, RichText, Role, Ui, WidgetInfo};
 
+use crate::gui::keys::hint;
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::{Command, theme::theme_of};
 use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
+use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
 
 /// Opening, where one is, and what is shown.
@@ -20,7 +22,7 @@ pub fn toolbar_ui(
     EguiPanel::top("toolbar").show(ui, |ui| {
         ui.add_space(2.0);
         ui.horizontal(|ui| {
-            if ui.button("Open…").on_hover_text("Open a profile (Ctrl+O)").clicked() {
+            if ui.button("Open…").on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
                 out.push(Command::OpenDialog);
             }
             recent_ui(ui, settings, out);
@@ -28,7 +30,7 @@ pub fn toolbar_ui(
                 compare_ui(ui, settings, out);
             }
             if let Some(state) = state {
-                view_ui(ui, state, out);
+                view_ui(ui, state, settings, out);
                 keep_ui(ui, sessions, out);
             }
             if let Some(trace) = trace {
@@ -39,14 +41,15 @@ pub fn toolbar_ui(
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 theme_ui(ui, settings.theme, out);
                 if let Some(state) = state {
-                    for (label, panel, hint) in [
-                        ("Help", Panel::Help, "Keys and mouse (?)"),
-                        ("Details", Panel::Details, "The selected slice (Q)"),
-                        ("Reports", Panel::Reports, "Numbers, plots and tables (Ctrl+B)"),
-                        ("Notes", Panel::Notes, "Notes about times (N)"),
-                        ("Search", Panel::Search, "Find slices (/)"),
+                    for (label, panel, about, id) in [
+                        ("Help", Panel::Help, "Keys and mouse", "help"),
+                        ("Details", Panel::Details, "The selected slice", "details"),
+                        ("Reports", Panel::Reports, "Numbers, plots and tables", "reports"),
+                        ("Notes", Panel::Notes, "Notes about times", "notes"),
+                        ("Search", Panel::Search, "Find slices", "search"),
                     ] {
-                        if ui.selectable_label(state.shows(panel), label).on_hover_text(hint).clicked() {
+                        let button = ui.selectable_label(state.shows(panel), label);
+                        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
                             out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
                         }
                     }
@@ -99,13 +102,15 @@ fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
         ui.horizontal(|ui| {
             let field = egui::TextEdit::singleline(&mut name).hint_text("name of the session").desired_width(150.0);
             ui.add(field);
-            if ui.button("Save session").on_hover_text("View, pins and notes (Ctrl+S)").clicked() {
+            if ui.button("Save session").on_hover_text(hint(ui.ctx(), "View, pins and notes", "save-session")).clicked()
+            {
                 out.push(Command::SaveSession(name.clone()));
                 ui.close();
             }
         });
         ui.data_mut(|data| data.insert_temp(id, name));
         for name in sessions.names() {
+            let name = name.clone();
             if ui.button(format!("Open session {name}")).clicked() {
                 out.push(Command::OpenSession(name));
                 ui.close();
@@ -121,14 +126,14 @@ fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
     });
 }
 
-fn view_ui(ui: &mut Ui, state: &ViewState, out: &mut Vec<Command>) {
+fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Command>) {
     ui.separator();
-    for (label, command, enabled, hint) in [
-        ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was (Alt+Left, Backspace)"),
-        ("Forth", ViewCommand::Redo, state.can_redo(), "Alt+Right"),
-        ("Fit", ViewCommand::Fit, true, "Show the whole trace (0)"),
+    for (label, command, enabled, about, id) in [
+        ("Back", ViewCommand::Undo, state.can_undo(), "To where the view was", "undo"),
+        ("Forth", ViewCommand::Redo, state.can_redo(), "Forth again", "redo"),
+        ("Fit", ViewCommand::Fit, true, "Show the whole trace", "fit"),
     ] {
-        if ui.add_enabled(enabled, Button::new(label)).on_hover_text(hint).clicked() {
+        if ui.add_enabled(enabled, Button::new(label)).on_hover_text(hint(ui.ctx(), about, id)).clicked() {
             out.push(command.into());
         }
     }
@@ -157,6 +162,22 @@ fn view_ui(ui: &mut Ui, state: &ViewState, out: &mut Vec<Command>) {
                 out.push(ViewCommand::Mouse(mode).into());
             }
         }
+        ui.separator();
+        ui.weak(hint(ui.ctx(), "Times", "times"));
+        for (format, label) in TimeFormat::ALL {
+            let button = ui.radio(settings.times == format, label);
+            button.widget_info(|| {
+                WidgetInfo::selected(Role::RadioButton, true, settings.times == format, format!("Times: {label}"))
+            });
+            if button.clicked() {
+                out.push(Command::Times(format));
+            }
+        }
+        ui.separator();
+        if ui.button("Change keys…").clicked() {
+            out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
+            ui.close();
+        }
     });
 }
 
@@ -165,7 +186,7 @@ fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<Command>) {
     let (label, choice) = if dark { ("Light", ThemeChoice::Light) } else { ("Dark", ThemeChoice::Dark) };
     let text = RichText::new(label).color(theme_of(dark).text_weak);
     let response = ui.add(Button::new(text).frame(false));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{label} theme")));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{label} theme")));
     if response.on_hover_text(format!("Use the {} theme", label.to_lowercase())).clicked() && current != choice {
         out.push(Command::Theme(choice));
     }

@@ -6,6 +6,7 @@ use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichTex
 use importers::{IMPORTERS, Progress};
 
 use crate::gui::Command;
+use crate::gui::keys::hint;
 use crate::gui::samples::SAMPLES;
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::Settings;
@@ -47,7 +48,7 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec
     let theme = Theme::current(ui);
     ui.horizontal(|ui| {
         let open = egui::Button::new(RichText::new("Open a profile…").size(15.0)).min_size(Vec2::new(160.0, 34.0));
-        if ui.add(open).on_hover_text("Ctrl+O").clicked() {
+        if ui.add(open).on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
             out.push(Command::OpenDialog);
         }
         ui.weak("or drop a file or a log directory here");
@@ -76,8 +77,8 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec
     if !names.is_empty() {
         ui.label(RichText::new("Sessions").strong());
         for name in names {
-            if ui.link(&name).clicked() {
-                out.push(Command::OpenSession(name));
+            if ui.link(name).clicked() {
+                out.push(Command::OpenSession(name.clone()));
             }
         }
         ui.add_space(18.0);

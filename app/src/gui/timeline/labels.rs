@@ -3,6 +3,7 @@
 use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint::{elided, fold_mark};
+use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, small_font};
 use crate::view::layout::DrawList;
 use crate::view::state::{ViewCommand, ViewState};
@@ -144,7 +145,8 @@ fn menu_ui(ui: &mut Ui, node: &Node, row: &Row, state: &ViewState, out: &mut Vec
     match node.item {
         Item::Track(track) => {
             let pinned = state.pinned.contains(&track);
-            entry(ui, if pinned { "Unpin" } else { "Pin to the top (P)" }, ViewCommand::Pin(track, !pinned));
+            let label = if pinned { "Unpin".to_owned() } else { hint(ui.ctx(), "Pin to the top", "pin") };
+            entry(ui, &label, ViewCommand::Pin(track, !pinned));
             if node.lanes.1 > 1 {
                 let label = if row.folded { "Unfold" } else { "Fold" };
                 entry(ui, label, ViewCommand::FoldTrack(track, !row.folded));

@@ -6,6 +6,7 @@ use trace_model::{TimeRange, Timestamp};
 
 use super::paint::elided;
 use crate::gui::theme::{Theme, small_font};
+use crate::gui::times::time;
 use crate::view::bands::Band;
 use crate::view::layout::DrawList;
 use crate::view::state::ViewState;
@@ -96,7 +97,7 @@ pub fn mark(
     for x in [left, right] {
         painter.vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
     }
-    let galley = painter.layout_no_wrap(mark.dur().to_string(), small_font(), theme.text_strong);
+    let galley = painter.layout_no_wrap(time(mark.dur()), small_font(), theme.text_strong);
     let middle = f32::midpoint(left.max(canvas.left()), right.min(canvas.right()));
     let at = pos2(middle - galley.size().x / 2.0, canvas.top() + 6.0);
     painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);

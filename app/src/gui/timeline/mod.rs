@@ -12,16 +12,17 @@ mod reveal;
 mod tooltip;
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
-use trace_model::{Picos, SliceId, Timestamp};
+use trace_model::{Picos, SliceId, Timestamp, TrackId};
 
 use self::areas::Areas;
 pub use self::labels::filter_id;
 use self::paint::Colors;
 use super::keys::Keys;
 use super::theme::{Theme, small_font};
+use super::times;
 use crate::view::bands::{self, Band};
 use crate::view::layout::{DrawList, Lit, SliceBox, Window};
 use crate::view::palette::ColorKey;
@@ -29,10 +30,8 @@ use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
 use crate::view::tiles::Tiles;
 use crate::view::trace::OpenTrace;
 use crate::view::tree::{Item, LANE};
-use crate::view::viewport::{Viewport, ruler_base, tick_label, tick_step, ticks};
+use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
-/// Least distance of labelled marks of the ruler.
-const TICK_DISTANCE: f32 = 96.0;
 /// Space below the last row, so that it can be scrolled clear of the edge.
 const BELOW: f32 = 48.0;
 
@@ -50,6 +49,7 @@ pub struct Timeline {
     glide: motion::Glide,
     hands: input::Hands,
     hovered: Option<Timestamp>,
+    hovered_track: Option<TrackId>,
     shown: Option<Viewport>,
 }
 
@@ -155,6 +155,11 @@ impl Timeline {
         self.hovered
     }
 
+    /// The track below the pointer, or whose name is.
+    pub fn hovered_track(&self) -> Option<TrackId> {
+        self.hovered_track
+    }
+
     /// The times that were drawn last, which lag behind a jump.
     pub fn shown(&self) -> Option<Viewport> {
         self.shown
@@ -181,7 +186,7 @@ impl Timeline {
         let width = canvas.width();
         let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
         let origin = trace.model.extent().start;
-        let step = tick_step(&time, width, TICK_DISTANCE);
+        let step = tick_step(&time, width, times::format().tick_distance());
         let base = ruler_base(&time, origin, step);
         let scale = paint::Scale { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
 
@@ -245,7 +250,7 @@ impl Timeline {
         let pointer = response.hover_pos().or_else(|| ruler.hover_pos());
         self.hovered = pointer.map(|at| window.time.time_at(share_of(at)));
         self.hands.read(ui, &touch, state, out);
-        self.pin_by_key(ui, trace, state, areas, out);
+        self.hovered_track = self.track_below_pointer(ui, trace, areas);
 
         if let Some(at) = ruler.hover_pos()
             && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(at)))
@@ -272,17 +277,12 @@ impl Timeline {
         }
     }
 
-    /// P pins the track below the pointer.
-    fn pin_by_key(&self, ui: &Ui, trace: &OpenTrace, state: &ViewState, areas: &Areas, out: &mut Vec<ViewCommand>) {
-        let pressed = ui.input(|i| i.modifiers.is_none() && i.key_pressed(egui::Key::P));
-        if !pressed || ui.ctx().egui_wants_keyboard_input() {
-            return;
-        }
+    fn track_below_pointer(&self, ui: &Ui, trace: &OpenTrace, areas: &Areas) -> Option<TrackId> {
         let tracks = areas.canvas.union(areas.names);
-        let Some(pointer) = ui.input(|i| i.pointer.hover_pos()).filter(|at| tracks.contains(*at)) else { return };
-        let Some(row) = self.list.row_at(pointer.y - tracks.top()) else { return };
-        if let Item::Track(track) = trace.tree.node(row.node).item {
-            out.push(ViewCommand::Pin(track, !state.pinned.contains(&track)));
+        let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|at| tracks.contains(*at))?;
+        match trace.tree.node(self.list.row_at(pointer.y - tracks.top())?.node).item {
+            Item::Track(track) => Some(track),
+            Item::Group(_) => None,
         }
     }
 
@@ -331,9 +331,9 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
     let mut lit = state.spotlight.clone().unwrap_or_default();
     let labels = trace.labels_named(name);
     if labels.iter().all(|label| lit.labels.contains(label)) {
-        lit.labels.retain(|label| !labels.contains(label));
+        Arc::make_mut(&mut lit.labels).retain(|label| !labels.contains(label));
     } else {
-        lit.labels.extend(labels);
+        Arc::make_mut(&mut lit.labels).extend(labels);
     }
     let names: BTreeSet<&str> =
         lit.labels.iter().map(|&label| trace.model.str(trace.model.label(label).name)).collect();
@@ -353,12 +353,14 @@ fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos)
     painter.rect_filled(rect, 0.0, theme.labels);
     let span = Picos::from_ps(time.span_ps().round() as i64);
     let (left, right) = (rect.left_center() + vec2(10.0, 0.0), rect.right_center() - vec2(8.0, 0.0));
-    painter.text(left, Align2::LEFT_CENTER, format!("{span} in view"), small_font(), theme.text_weak);
-    if let Some(base) = base {
-        // What "+5 µs" on the ruler is relative to.
-        let text = format!("{} +", tick_label(base, step));
-        painter.text(right, Align2::RIGHT_CENTER, text, small_font(), theme.text);
-    }
+    // What "+5 µs" on the ruler is relative to; it comes first where both are long.
+    let base = base.map(|base| format!("{} +", times::format().tick(base, step)));
+    let used = base.map_or(0.0, |text| {
+        let room = rect.width() - 18.0;
+        paint::elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0
+    });
+    let text = format!("{span} in view");
+    paint::elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
 }
 
 fn scroll_bar_ui(ui: &Ui, rect: Rect, scroll: f32, content: f32, theme: &Theme, out: &mut Vec<ViewCommand>) {

@@ -5,10 +5,11 @@ use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rect, Shape, Stroke, St
 use trace_model::{Picos, Timestamp, TraceModel};
 
 use crate::gui::theme::{SliceColor, Theme, small_font};
+use crate::gui::times;
 use crate::view::layout::{Arrow, DrawList, Part, SliceBox, counter_y};
 use crate::view::palette::ColorKey;
 use crate::view::tree::{COUNTER, LANE};
-use crate::view::viewport::{Tick, tick_label};
+use crate::view::viewport::Tick;
 
 /// Space between the edge of a box and its text.
 const TEXT_PAD: f32 = 4.0;
@@ -244,7 +245,7 @@ pub fn ruler(painter: &Painter, rect: Rect, scale: &Scale, x_of: impl Fn(Timesta
         let height = if tick.major { 8.0 } else { 4.0 };
         painter.line_segment([pos2(x, rect.bottom() - height), pos2(x, rect.bottom())], Stroke::new(1.0, theme.edge));
         if tick.major {
-            let text = tick_label(tick.at - scale.base, scale.step);
+            let text = times::format().tick(tick.at - scale.base, scale.step);
             let text = if scale.is_relative && tick.at >= scale.base { format!("+{text}") } else { text };
             painter.text(
                 pos2(x + 4.0, rect.center().y - 3.0),

@@ -3,6 +3,7 @@
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::Timestamp;
 
+use crate::gui::times::time;
 use crate::view::bands::Band;
 use crate::view::layout::SliceBox;
 use crate::view::trace::OpenTrace;
@@ -21,12 +22,12 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
             ui.label(format!("{count} slices here, {:.0} % of the time covered; the longest:", hit.fill * 100.0));
         }
         let timing = if slice.has_children() {
-            format!("{}, self {}", slice.measured_dur(), slice.self_dur())
+            format!("{}, self {}", time(slice.measured_dur()), time(slice.self_dur()))
         } else {
-            slice.measured_dur().to_string()
+            time(slice.measured_dur())
         };
         ui.label(timing);
-        ui.weak(format!("at {}", slice.start() - trace.model.extent().start));
+        ui.weak(format!("at {}", time(slice.start() - trace.model.extent().start)));
     });
 }
 
@@ -39,7 +40,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
     show(ui, "counter", |ui| {
         ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
         ui.label(format!("{value} {unit}"));
-        ui.weak(format!("at {}", at - trace.model.extent().start));
+        ui.weak(format!("at {}", time(at - trace.model.extent().start)));
     });
 }
 
@@ -47,7 +48,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
 pub fn step_ui(ui: &Ui, band: &Band) {
     show(ui, "step", |ui| {
         ui.label(RichText::new(format!("Step {}", band.title)).strong());
-        ui.label(band.range.dur().to_string());
+        ui.label(time(band.range.dur()));
         if band.is_outlier {
             ui.label("unusually long");
         }

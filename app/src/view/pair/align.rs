@@ -28,6 +28,8 @@ pub struct AlignedStep {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Alignment {
     steps: Vec<AlignedStep>,
+    /// Times of all steps before each one, and of all.
+    before_ps: Vec<[i128; 2]>,
 }
 
 impl Alignment {
@@ -46,7 +48,17 @@ impl Alignment {
                 times_ps: [a.time_ps, b.time_ps],
             })
         };
-        Self { steps: numbers.iter().filter_map(pair).collect() }
+        Self::of(numbers.iter().filter_map(pair).collect())
+    }
+
+    /// Times of so many steps from one on, of A and of B.
+    pub fn times_ps(&self, from: usize, count: usize) -> [i64; 2] {
+        let at = |step: usize| self.before_ps.get(step).or(self.before_ps.last()).copied().unwrap_or_default();
+        let (before, after) = (at(from), at(from.saturating_add(count)));
+        [0, 1].map(|side| {
+            let time = after[side] - before[side];
+            i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX })
+        })
     }
 
     /// The pairs.
@@ -88,8 +100,15 @@ impl Alignment {
     }
 
     /// Of these pairs.
-    #[cfg(test)]
     pub(super) fn of(steps: Vec<AlignedStep>) -> Self {
-        Self { steps }
+        let mut sum = [0_i128; 2];
+        let mut before_ps = vec![sum];
+        for step in &steps {
+            for (sum, time) in sum.iter_mut().zip(step.times_ps) {
+                *sum += i128::from(time);
+            }
+            before_ps.push(sum);
+        }
+        Self { steps, before_ps }
     }
 }

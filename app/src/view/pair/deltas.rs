@@ -115,8 +115,7 @@ fn delta(alignment: &Alignment, views: [&Viewport; 2], width: f64, from: usize, 
             _ => (0.0, 0.0),
         }
     };
-    let sum = |side: Side| steps.iter().map(|step| step.times_ps[side.index()]).fold(0_i64, i64::saturating_add);
-    let (a, b) = (sum(Side::A), sum(Side::B));
+    let [a, b] = alignment.times_ps(from, count);
     let change_ps = b.saturating_sub(a);
     let percent = (a > 0).then(|| 100.0 * change_ps as f64 / a as f64);
     Delta { top: ends(Side::A), bottom: ends(Side::B), steps: (from, count), change_ps, percent }

@@ -9,6 +9,7 @@ mod places;
 use std::sync::Arc;
 
 use importers::Progress;
+use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
@@ -24,7 +25,7 @@ use super::trace::OpenTrace;
 use super::viewport::Viewport;
 
 /// Which of two traces.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
     /// The first, above: what is compared with.
     #[default]
@@ -64,7 +65,7 @@ impl Side {
 }
 
 /// How the view of one trace follows that of the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lock {
     /// Steps that correspond begin at the same place.
     #[default]
@@ -88,7 +89,7 @@ impl Lock {
 }
 
 /// How two views are linked.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// How one follows the other.
     pub lock: Lock,
@@ -145,6 +146,21 @@ impl Link {
     }
 }
 
+/// What a comparison says that was told to stop.
+pub const CANCELLED: &str = "stopped";
+
+/// The reports that a comparison takes longest for.
+const REPORTS: [&str; 8] = ["steps", "step_parts", "ops", "utilization", "overlap", "collectives", "compile", "memory"];
+
+/// Steps that correspond, as far as steps alone tell: known long before all else.
+pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<Alignment>, String> {
+    let steps = |trace: &OpenTrace| trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string());
+    let (a, b) = (steps(a)?, steps(b)?);
+    let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
+    let pairs: Vec<(u32, u32)> = numbers(&a).into_iter().zip(numbers(&b)).collect();
+    Ok(Arc::new(Alignment::new(&pairs, &a, &b)))
+}
+
 /// Everything that is found out about two traces.
 pub struct Compared {
     /// The reports' comparison.
@@ -160,13 +176,26 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Compares two traces; takes as long as their reports. The error is a sentence.
+    /// Compares two traces; takes as long as their reports, which `progress` counts. The
+    /// error is a sentence, or [`CANCELLED`].
     pub fn new(a: &OpenTrace, b: &OpenTrace, progress: &Progress) -> Result<Self, String> {
+        let done = |count: u64| {
+            progress.add_done(count);
+            progress.check().map_err(|_cancelled| CANCELLED.to_owned())
+        };
+        progress.add_total(2 * (REPORTS.len() as u64 + 1));
+        for id in REPORTS {
+            for trace in [a, b] {
+                // Asked for one by one, to say how far it is; one that there is not is missing later.
+                drop(trace.session.report_by_id(id, Scope::WholeTrace));
+                done(1)?;
+            }
+        }
         let mut summaries = Vec::with_capacity(2);
         for (trace, side) in [(a, Side::A), (b, Side::B)] {
             let summary = Summary::of(&trace.session.context(Scope::WholeTrace));
             summaries.push(summary.map_err(|error| format!("{} has no numbers to compare: {error}", side.name()))?);
-            progress.check().map_err(|error| error.to_string())?;
+            done(1)?;
         }
         let comparison = compare(&summaries[..1], &summaries[1..], &CompareOptions::default());
         let steps = [a, b].map(|trace| trace.session.report::<Steps>(Scope::WholeTrace).ok());

@@ -162,3 +162,38 @@ fn tracks_correspond_by_name_and_hosts_by_kind() {
     assert_eq!(places.mirrored(Side::A, &ViewCommand::Pan(0.1)), None, "times are not its business");
     assert_eq!(places.tracks(Side::A, &BTreeSet::from([lone, of_a])), BTreeSet::from([of_b]));
 }
+
+#[test]
+fn times_of_many_steps_are_those_of_each_together() {
+    let aligned = alignment(&[12, 8, 10, 7]);
+    for (from, count, times) in [(0, 4, [40, 37]), (1, 2, [20, 18]), (3, 1, [10, 7]), (2, 0, [0, 0]), (2, 9, [20, 17])]
+    {
+        assert_eq!(aligned.times_ps(from, count), times, "{count} from {from}");
+    }
+    assert_eq!(Alignment::default().times_ps(0, 1), [0, 0]);
+    // Too many to tell apart are one shape, and each of them is looked at once.
+    let many = alignment(&vec![11; 200_000]);
+    let (a, b) = (Viewport::of(range(0, 2_000_000)), Viewport::of(range(1000, 2_201_000)));
+    let found = deltas(&many, [&a, &b], 4.0);
+    assert_eq!(found.iter().map(|delta| delta.steps.1).sum::<usize>(), 200_000);
+    assert_eq!(found.iter().map(|delta| delta.change_ps).sum::<i64>(), 200_000);
+}
+
+#[test]
+fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
+    let picture =
+        "@column 1us\nsteps: 0000111122223333\nmodules: MMM.MMM.MMM.MMM.\nops: AAB.AAB.AAB.AAB.\nM = jit_step(7)";
+    let trace = || {
+        let session =
+            crate::session::Session::from_model(sample_traces::text_trace(picture), analysis::Options::default());
+        OpenTrace::new("trace".into(), session)
+    };
+    let (a, b) = (trace(), trace());
+    let progress = Progress::new();
+    let compared = Compared::new(&a, &b, &progress).unwrap();
+    assert_eq!(progress.fraction(), Some(1.0), "all of it is counted");
+    assert_eq!(steps_of_both(&a, &b).unwrap(), compared.alignment, "steps alone tell the same");
+    let stopped = Progress::new();
+    stopped.cancel();
+    assert_eq!(Compared::new(&a, &b, &stopped).err().as_deref(), Some(CANCELLED));
+}

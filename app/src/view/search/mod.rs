@@ -2,6 +2,9 @@
 
 mod query;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use importers::Progress;
 use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
 
@@ -20,15 +23,15 @@ const CHECK_EVERY: usize = 1 << 16;
 pub enum Wanted {
     /// By a query.
     Text(String),
-    /// By labels, in order.
-    Labels(Vec<LabelId>),
+    /// By labels.
+    Labels(Arc<BTreeSet<LabelId>>),
 }
 
 impl Wanted {
     /// What the state asks for: what is lit up, else what is typed.
     pub fn of(state: &ViewState) -> Option<Self> {
         match &state.spotlight {
-            Some(spotlight) => Some(Self::Labels(spotlight.labels.iter().copied().collect())),
+            Some(spotlight) => Some(Self::Labels(Arc::clone(&spotlight.labels))),
             None if state.search.is_empty() => None,
             None => Some(Self::Text(state.search.clone())),
         }
@@ -80,7 +83,7 @@ pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Resul
     match wanted {
         Wanted::Labels(labels) => {
             let mut is_wanted = vec![false; model.labels().len()];
-            for label in labels {
+            for label in labels.iter() {
                 if let Some(wanted) = is_wanted.get_mut(label.index()) {
                     *wanted = true;
                 }
@@ -178,7 +181,8 @@ mod tests {
         assert_eq!(names(&model, "core:11"), Vec::<String>::new());
         assert_eq!(names(&model, "track:python"), ["All-Reduce.1"]);
         assert_eq!(names(&model, "track:tpu -name:fusion"), ["psum.3"]);
-        let labels = Wanted::Labels(vec![model.all_slices().find(|s| s.name() == "fusion").unwrap().label_id()]);
+        let fusion = model.all_slices().find(|s| s.name() == "fusion").unwrap().label_id();
+        let labels = Wanted::Labels(Arc::new(BTreeSet::from([fusion])));
         assert_eq!(search(&model, &labels, &Progress::new()).unwrap().total, 1);
     }
 }

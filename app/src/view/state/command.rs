@@ -1,6 +1,7 @@
 //! What a user can want of the view.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
@@ -62,6 +63,8 @@ pub enum Panel {
     Search,
     /// The list of everything that can be done.
     Palette,
+    /// The dialog to change keys.
+    Keys,
     /// Notes.
     Notes,
 }
@@ -110,8 +113,15 @@ impl MouseMode {
 pub struct Spotlight {
     /// What they are, for people.
     pub title: String,
-    /// Their labels.
-    pub labels: BTreeSet<LabelId>,
+    /// Their labels; shared, because they are asked for in every frame.
+    pub labels: Arc<BTreeSet<LabelId>>,
+}
+
+impl Spotlight {
+    /// On slices of these labels.
+    pub fn new(title: impl Into<String>, labels: impl IntoIterator<Item = LabelId>) -> Self {
+        Self { title: title.into(), labels: Arc::new(labels.into_iter().collect()) }
+    }
 }
 
 /// Something to remember about a range of time.

@@ -13,7 +13,7 @@ use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 
 pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
 
-use super::history::History;
+use super::history::{History, Seen};
 use super::tree::Item;
 use super::viewport::Viewport;
 use navigate::{first_visible, focused, neighbour_of};
@@ -196,10 +196,12 @@ impl ViewState {
         use ViewCommand as C;
         match command {
             C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
-                self.history.gesture(self.place);
+                let seen = self.seen();
+                self.history.gesture(seen);
             }
             C::Show(_) | C::ShowAround(_) | C::Look { .. } | C::Fit | C::Focus | C::GoTo(_) => {
-                self.history.jump(self.place);
+                let seen = self.seen();
+                self.history.jump(seen);
             }
             C::EndGesture => self.history.end_gesture(),
             _ => {}
@@ -207,6 +209,10 @@ impl ViewState {
         if !self.moves(command, model) && !self.arranges(command, model) {
             self.annotates(command, model);
         }
+    }
+
+    fn seen(&self) -> Seen {
+        Seen { place: self.place, mark_tracks: self.mark_tracks.clone() }
     }
 
     /// Commands about where one looks; false for others.
@@ -259,8 +265,13 @@ impl ViewState {
                 (self.place.selection, self.place.mark, self.spotlight) = (None, None, None);
                 self.isolate &= !self.search.is_empty();
             }
-            C::Undo => self.place = self.history.undo(self.place).unwrap_or(self.place),
-            C::Redo => self.place = self.history.redo(self.place).unwrap_or(self.place),
+            C::Undo | C::Redo => {
+                let seen = self.seen();
+                let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
+                if let Some(Seen { place, mark_tracks }) = other {
+                    (self.place, self.mark_tracks) = (place, mark_tracks);
+                }
+            }
             C::EndGesture => {}
             _ => return false,
         }

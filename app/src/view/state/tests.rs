@@ -113,3 +113,19 @@ fn the_state_survives_serialisation() {
     assert_eq!(back.folded_tracks, state.folded_tracks);
     assert_eq!(state.folded_tracks.len(), 1);
 }
+
+#[test]
+fn undo_brings_back_the_tracks_of_the_mark() {
+    let model = model();
+    let mut state = ViewState::new(&model);
+    let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
+    let tracks: BTreeSet<TrackId> = model.track_ids().collect();
+    state.apply(&ViewCommand::Mark(range, tracks.clone()), &model);
+    state.apply(&ViewCommand::Show(range), &model);
+    state.apply(&ViewCommand::MarkAll, &model);
+    assert!(state.mark_tracks.is_empty());
+    state.apply(&ViewCommand::Undo, &model);
+    assert_eq!((state.place.mark, &state.mark_tracks), (Some(range), &tracks));
+    state.apply(&ViewCommand::Redo, &model);
+    assert!(state.mark_tracks.is_empty());
+}

@@ -52,7 +52,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
                 {
                     let labels = trace.labels_of(&BTreeSet::from([op]));
                     out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
-                    out.push(ViewCommand::LightUp(Some(Spotlight { title: row.name.clone(), labels })));
+                    out.push(ViewCommand::LightUp(Some(Spotlight::new(&row.name, labels))));
                 }
             }
         },

@@ -1,17 +1,13 @@
-//! Everything that can be done without a mouse: one table, from which keys, help and
-//! the command palette are made. Letters are physical keys, so that WASD lie
-//! together on every keyboard; signs are what the keyboard says they are.
+//! The table of actions.
 
-use std::collections::BTreeMap;
-
-use egui::{Event, InputState, Key, Modifiers};
-
-use super::Command;
-use super::pair::PairCommand;
-use super::settings::ThemeChoice;
+use super::Keys;
+use crate::gui::Command;
+use crate::gui::pair::PairCommand;
+use crate::gui::settings::ThemeChoice;
 use crate::view::pair::{Lock, Side};
 use crate::view::state::{ColorBy, Layer, MouseMode, Neighbour, Panel, ViewCommand, ViewState};
 use crate::view::tabs::{self, TABS};
+use crate::view::time_format::TimeFormat;
 
 /// Something that can be done.
 pub struct Action {
@@ -46,6 +42,9 @@ fn toggle_layer(state: &ViewState, layer: Layer) -> Command {
     ViewCommand::ShowLayer(layer, !state.draws(layer)).into()
 }
 
+/// The action that Escape always means: no key may take it away.
+pub const LEAVE: &str = "leave";
+
 /// Theme of the actions that mean nothing while only one trace is open.
 const COMPARE: &str = "Compare two runs";
 
@@ -76,8 +75,9 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("mark", "Mark the time of the selection", &["M", "R"], |_| ViewCommand::MarkSelection(false).into()),
         action("keep-mark", "Keep the marked time as a note", &["Shift+M"], |_| ViewCommand::MarkSelection(true).into()),
         action("mark-all", "Mark the whole trace", &["Ctrl+A"], |_| ViewCommand::MarkAll.into()),
+        action("pin", "Pin the track below the pointer to the top", &["P"], |_| Command::PinHovered),
         action("isolate", "Draw only what was found, or all", &["I"], |state| ViewCommand::Isolate(!state.isolate).into()),
-        action("leave", "Close the box, or select nothing", &["Escape"], leave),
+        action(LEAVE, "Close the box, or select nothing", &["Escape"], leave),
     ]),
     ("Mouse", &[
         action("mouse-select", "Dragging marks an area of tracks", &["1"], |_| ViewCommand::Mouse(MouseMode::Select).into()),
@@ -95,6 +95,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("notes", "Notes", &["N"], |state| toggle(state, Panel::Notes)),
         action("grid", "Grid", &["G"], |state| toggle_layer(state, Layer::Grid)),
         action("help", "This help", &["Questionmark"], |state| toggle(state, Panel::Help)),
+        action("keys", "Change keys", &[], |state| toggle(state, Panel::Keys)),
         action("open", "Open a file", &["Ctrl+O"], |_| Command::OpenDialog),
         action("compare", "Compare with another file", &[], |_| Command::CompareDialog),
         action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| Command::SaveSession(String::new())),
@@ -120,6 +121,13 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("minimap", "Minimap", &[], |state| toggle_layer(state, Layer::Minimap)),
         action("steps", "Bands of steps", &[], |state| toggle_layer(state, Layer::Steps)),
         action("arrows", "Arrows of the selected slice", &[], |state| toggle_layer(state, Layer::Arrows)),
+        action("times", "Times: the next way to write them", &["T"], |_| Command::NextTimes),
+        action("times-digits", "Times: four digits", &[], |_| Command::Times(TimeFormat::Digits)),
+        action("times-exact", "Times: exact", &[], |_| Command::Times(TimeFormat::Exact)),
+        action("times-s", "Times: in seconds", &[], |_| Command::Times(TimeFormat::Seconds)),
+        action("times-ms", "Times: in milliseconds", &[], |_| Command::Times(TimeFormat::Milliseconds)),
+        action("times-us", "Times: in microseconds", &[], |_| Command::Times(TimeFormat::Microseconds)),
+        action("times-ns", "Times: in nanoseconds", &[], |_| Command::Times(TimeFormat::Nanoseconds)),
         action("color-category", "Colour by kind of work", &[], |_| ViewCommand::Color(ColorBy::Category).into()),
         action("color-name", "Colour by name", &[], |_| ViewCommand::Color(ColorBy::Name).into()),
         action("color-module", "Colour by program", &[], |_| ViewCommand::Color(ColorBy::Module).into()),
@@ -137,12 +145,12 @@ pub const MOUSE: &[(&str, &str)] = &[
     ("Drag", "Mark an area and sum it up; its edges can be dragged (Alt: do not snap)"),
     ("Drag on the ruler", "Mark a time on all tracks"),
     ("Shift, Space, middle or right drag", "Pan"),
-    ("P over a track", "Pin it to the top; right-click its name for more"),
+    ("Right-click on the name of a track", "Pin, fold, hide or move it"),
 ];
 
 /// Escape: the innermost thing that is open.
 fn leave(state: &ViewState) -> Command {
-    for panel in [Panel::Palette, Panel::Help, Panel::Search] {
+    for panel in [Panel::Palette, Panel::Keys, Panel::Help, Panel::Search] {
         if state.shows(panel) {
             return ViewCommand::ShowPanel(panel, false).into();
         }
@@ -155,7 +163,7 @@ pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, 
     let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
     let mut all: Vec<_> = actions
-        .filter(|action| action.id != "palette" && action.id != "leave")
+        .filter(|action| action.id != "palette" && action.id != LEAVE)
         .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
         .collect();
     for tab in &TABS {
@@ -163,171 +171,4 @@ pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, 
         all.push((format!("Reports: {}", tab.title), String::new(), command));
     }
     all
-}
-
-/// A key with its modifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chord {
-    key: Key,
-    command: bool,
-    shift: bool,
-    alt: bool,
-}
-
-impl Chord {
-    /// `Ctrl+Shift+P` as typed; `None` where it is no key.
-    pub fn read(text: &str) -> Option<Self> {
-        let mut parts: Vec<&str> = text.split('+').map(str::trim).collect();
-        let key = Key::from_name(parts.pop()?)?;
-        let mut chord = Self { key, command: false, shift: false, alt: false };
-        for part in parts {
-            match part.to_ascii_lowercase().as_str() {
-                "ctrl" | "cmd" => chord.command = true,
-                "shift" => chord.shift = true,
-                "alt" => chord.alt = true,
-                _ => return None,
-            }
-        }
-        Some(chord)
-    }
-
-    /// What was pressed.
-    pub fn pressed(key: Key, physical: Key, modifiers: Modifiers) -> Self {
-        let key = match (key, physical) {
-            // Where the two letters have changed places, Z is what says Z: no finger rests on it.
-            (Key::Z, Key::Y) | (Key::Y, Key::Z) => key,
-            (Key::Slash, _) if modifiers.shift => Key::Questionmark,
-            _ if is_letter(physical) => physical,
-            _ => key,
-        };
-        Self { key, command: modifiers.command, shift: modifiers.shift, alt: modifiers.alt }
-    }
-
-    /// Whether it is the same; Shift counts only where it does not make another sign.
-    fn is(self, other: Self) -> bool {
-        let shift = self.shift == other.shift || !(is_letter(self.key) || is_arrow(self.key));
-        self.key == other.key && self.command == other.command && self.alt == other.alt && shift
-    }
-
-    fn shown(self) -> String {
-        let mut text = String::new();
-        for (is, name) in [(self.command, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")] {
-            if is {
-                text.push_str(name);
-            }
-        }
-        text + match self.key {
-            Key::ArrowLeft => "←",
-            Key::ArrowRight => "→",
-            Key::ArrowUp => "↑",
-            Key::ArrowDown => "↓",
-            // Not every font has the other signs.
-            key if key.symbol_or_name().is_ascii() => key.symbol_or_name(),
-            key => key.name(),
-        }
-    }
-}
-
-fn is_letter(key: Key) -> bool {
-    let name = key.name();
-    name.len() == 1 && name.chars().all(|c| c.is_ascii_uppercase())
-}
-
-fn is_arrow(key: Key) -> bool {
-    matches!(key, Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown)
-}
-
-/// Which keys do what.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Keys {
-    chords: Vec<(Chord, &'static str)>,
-}
-
-impl Default for Keys {
-    fn default() -> Self {
-        Self::new(&BTreeMap::new())
-    }
-}
-
-impl Keys {
-    /// The usual ones, with those of some actions replaced. What is no key counts for nothing.
-    pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
-        let mut chords = Vec::new();
-        for action in ACTIONS.iter().flat_map(|(_, actions)| *actions) {
-            match replaced.get(action.id) {
-                Some(own) => chords.extend(own.iter().filter_map(|text| Some((Chord::read(text)?, action.id)))),
-                None => chords.extend(action.keys.iter().filter_map(|text| Some((Chord::read(text)?, action.id)))),
-            }
-        }
-        Self { chords }
-    }
-
-    /// Keys of an action, for people.
-    pub fn shown(&self, id: &str) -> String {
-        let own = self.chords.iter().filter(|(_, other)| *other == id);
-        own.map(|(chord, _)| chord.shown()).collect::<Vec<_>>().join("  ")
-    }
-
-    /// The action that lasts as long as this key is held.
-    pub fn held(&self, key: Key, physical: Key) -> Option<&'static str> {
-        // Whatever Shift and Alt are: they change the pace.
-        let chord = Chord::pressed(key, physical, Modifiers::NONE);
-        let found = self.chords.iter().find(|(own, _)| own.key == chord.key && !own.command && !own.alt)?;
-        let mut held = ACTIONS.iter().flat_map(|(_, actions)| *actions).filter(|action| action.run.is_none());
-        held.find(|action| action.id == found.1).map(|action| action.id)
-    }
-
-    /// Commands of the keys that went down in this frame. Not to be called while a
-    /// text is being typed.
-    pub fn pressed(&self, input: &InputState, state: Option<&ViewState>) -> Vec<Command> {
-        let events = input.events.iter().filter_map(|event| match event {
-            Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
-                let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
-                let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
-                let steps = matches!(found, "previous" | "next" | "undo" | "redo");
-                (!repeat || steps).then_some(found)
-            }
-            _ => None,
-        });
-        let mut commands = Vec::new();
-        for id in events {
-            let action = ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id);
-            let Some(run) = action.and_then(|action| action.run) else { continue };
-            match state {
-                Some(state) => commands.push(run(state)),
-                None if id == "open" => commands.push(Command::OpenDialog),
-                None => {}
-            }
-        }
-        commands
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_key_is_a_key_and_does_one_thing() {
-        let keys = Keys::default();
-        let named: usize = ACTIONS.iter().flat_map(|(_, actions)| *actions).map(|action| action.keys.len()).sum();
-        assert_eq!(keys.chords.len(), named);
-        for (i, (chord, id)) in keys.chords.iter().enumerate() {
-            for (other, other_id) in &keys.chords[i + 1..] {
-                assert!(!chord.is(*other), "{id} and {other_id} share {}", chord.shown());
-            }
-        }
-    }
-
-    #[test]
-    fn letters_go_by_their_place_and_keys_can_be_replaced() {
-        // The key at the place of W says Z on a French keyboard.
-        let keys = Keys::default();
-        assert_eq!(keys.held(Key::Z, Key::W), Some("zoom-in"));
-        let german = Chord::pressed(Key::Z, Key::Y, Modifiers::NONE);
-        assert!(german.is(Chord::read("Z").unwrap()));
-        assert_eq!(keys.held(Key::Q, Key::A), Some("pan-left"));
-        let own = Keys::new(&BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned(), "nonsense".to_owned()])]));
-        assert_eq!(own.shown("focus"), "Ctrl+E");
-    }
 }

@@ -1,0 +1,161 @@
+//! What the user wants, done.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{
+    App, Command, Next, Restore, Save, Wanted, chosen, keys, pair, pick_file, picture, samples, sessions, timeline,
+};
+use crate::view::pair::Side;
+
+impl App {
+    /// Does what is wanted so far.
+    pub(super) fn apply_commands(&mut self, ctx: &egui::Context) {
+        for command in std::mem::take(&mut self.commands) {
+            self.apply(command, ctx);
+        }
+    }
+
+    fn apply(&mut self, command: Command, ctx: &egui::Context) {
+        match command {
+            Command::Open(path) => self.open(&path),
+            Command::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::Sample::unpack) {
+                Some(Ok(path)) => self.open(&path),
+                Some(Err(error)) => self.error = Some(error),
+                None => {}
+            },
+            Command::OpenSession(name) => match self.sessions.load(&name) {
+                Ok(saved) => self.open_saved(saved),
+                Err(error) => self.error = Some(error),
+            },
+            Command::SaveSession(name) => self.save_session(&name),
+            Command::Save(save) => self.saving.text(save),
+            Command::SaveSvg => {
+                if let Some(desk) = &self.desk {
+                    let (trace, state) = (&desk.focused().trace, &desk.focused().state);
+                    let look =
+                        picture::Look { width: 1600.0, height: 2000.0, dark: ctx.global_style().visuals.dark_mode };
+                    let text = picture::timeline(trace, state, look);
+                    self.saving.text(Save { name: "timeline.svg".to_owned(), text });
+                }
+            }
+            Command::SavePng => self.saving.window(),
+            Command::FilterTracks => {
+                let name = self.link().map(|link| link.focus.name());
+                ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id(name)));
+            }
+            Command::WheelZooms(zooms) => self.settings.set_wheel_zooms(zooms),
+            Command::OpenDialog => self.ask_for_file(false),
+            Command::Compare(path) => self.compare(&path),
+            Command::CompareDialog => self.ask_for_file(true),
+            Command::Dropped(paths) => self.take_dropped(paths),
+            Command::CancelLoad => {
+                self.loading.clear();
+                self.next = None;
+            }
+            Command::DismissError => self.error = None,
+            Command::ForgetRecent(path) => self.settings.forget(&path),
+            Command::Theme(choice) => {
+                ctx.set_theme(choice.preference());
+                self.settings.set_theme(choice);
+            }
+            Command::Times(format) => self.settings.set_times(format),
+            Command::NextTimes => self.settings.set_times(self.settings.times.next()),
+            Command::Remap(wish) => {
+                self.settings.set_keys(keys::remapped(&self.settings.keys, wish));
+                self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
+                self.keys.install(ctx);
+            }
+            Command::PinHovered => {
+                if let Some(desk) = &mut self.desk {
+                    desk.pin_hovered();
+                }
+            }
+            Command::View(command) => {
+                if let Some(desk) = &mut self.desk {
+                    desk.apply(desk.focus(), &command);
+                }
+            }
+            Command::On(side, command) => {
+                if let Some(desk) = &mut self.desk {
+                    desk.apply(side, &command);
+                }
+            }
+            Command::Pair(command) => {
+                if let Some(desk) = &mut self.desk {
+                    desk.link(&command);
+                }
+            }
+        }
+    }
+
+    fn ask_for_file(&mut self, beside: bool) {
+        self.dialogs_opened += 1;
+        if cfg!(target_os = "macos") {
+            // There, dialogs belong to the main thread.
+            self.commands.extend(pick_file().map(|path| chosen(path, beside)));
+        } else {
+            self.dialog.ask((self.dialogs_opened, beside), |_| Ok(pick_file()));
+        }
+    }
+
+    /// Opens a file beside the open one; alone where there is none.
+    pub(super) fn compare(&mut self, path: &Path) {
+        self.dropped.clear();
+        let path = self.sessions.find(path).map_or_else(|| path.to_owned(), |saved| saved.trace);
+        self.load(&path, self.desk.is_some());
+    }
+
+    /// Two files are opened side by side, one into an empty window; else it is asked
+    /// what it is for.
+    fn take_dropped(&mut self, paths: Vec<PathBuf>) {
+        match &paths[..] {
+            [first, second, ..] => {
+                self.open(first);
+                self.next = Some(Next { path: second.clone(), saved: None });
+            }
+            [path] if self.desk.is_none() => self.open(path),
+            _ => self.dropped = paths,
+        }
+    }
+
+    /// Loads the trace of a session; what it names is no session again, or two could
+    /// name each other.
+    fn open_saved(&mut self, saved: sessions::Saved) {
+        self.load(&saved.trace, false);
+        self.restore = Some(Restore::First(Box::new(saved.view)));
+        self.next = saved.second.map(|second| Next { path: second.trace.clone(), saved: Some(second) });
+    }
+
+    fn save_session(&mut self, name: &str) {
+        let Some(desk) = &self.desk else { return };
+        let Some(first) = desk.side(Side::A) else { return };
+        let names: Vec<String> =
+            Side::BOTH.into_iter().filter_map(|side| Some(desk.side(side)?.trace.name())).collect();
+        let own = names.join(" and ");
+        let name = if name.trim().is_empty() { own.as_str() } else { name };
+        let second = desk.pair().map(pair::Pair::saved);
+        if let Err(error) = self.sessions.save(name, &first.trace.path, &first.state, second) {
+            self.error = Some(error);
+        }
+    }
+
+    fn open(&mut self, path: &Path) {
+        self.dropped.clear();
+        if let Some(saved) = self.sessions.find(path) {
+            return self.open_saved(saved);
+        }
+        self.load(path, false);
+    }
+
+    pub(super) fn load(&mut self, path: &Path, beside: bool) {
+        self.error = None;
+        self.restore = None;
+        // Who opens two says so afterwards.
+        self.next = None;
+        self.loading.clear();
+        let (loader, path) = (Arc::clone(&self.loader), path.to_owned());
+        let wanted = Wanted { path: path.clone(), beside };
+        self.loading.ask(wanted, move |progress| loader(&path, progress));
+    }
+}

@@ -1,0 +1,110 @@
+//! A key with its modifiers, as it is pressed, written and shown.
+
+use egui::{Key, Modifiers};
+
+/// A key with its modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chord {
+    pub(super) key: Key,
+    pub(super) command: bool,
+    shift: bool,
+    pub(super) alt: bool,
+}
+
+impl Chord {
+    /// `Ctrl+Shift+P` as typed; `None` where it is no key.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts: Vec<&str> = text.split('+').map(str::trim).collect();
+        let key = Key::from_name(parts.pop()?)?;
+        let mut chord = Self { key, command: false, shift: false, alt: false };
+        for part in parts {
+            match part.to_ascii_lowercase().as_str() {
+                "ctrl" | "cmd" => chord.command = true,
+                "shift" => chord.shift = true,
+                "alt" => chord.alt = true,
+                _ => return None,
+            }
+        }
+        Some(chord)
+    }
+
+    /// As settings keep it.
+    pub fn text(self) -> String {
+        format!("{}{}", self.modifiers(), self.key.name())
+    }
+
+    /// What was pressed, to be an action's key; `None` for keys that move between
+    /// widgets, press them or leave them.
+    pub fn to_assign(key: Key, physical: Key, modifiers: Modifiers) -> Option<Self> {
+        let chord = Self::pressed(key, physical, modifiers);
+        let is_taken = matches!(chord.key, Key::Escape | Key::Tab | Key::Enter | Key::Space);
+        // Shift is part of a sign.
+        let shift = chord.shift && (is_letter(chord.key) || is_arrow(chord.key));
+        (!is_taken).then_some(Self { shift, ..chord })
+    }
+
+    /// What was pressed.
+    pub fn pressed(key: Key, physical: Key, modifiers: Modifiers) -> Self {
+        let key = match (key, physical) {
+            // Where the two letters have changed places, Z is what says Z: no finger rests on it.
+            (Key::Z, Key::Y) | (Key::Y, Key::Z) => key,
+            (Key::Slash, _) if modifiers.shift => Key::Questionmark,
+            _ if is_letter(physical) => physical,
+            _ => key,
+        };
+        Self { key, command: modifiers.command, shift: modifiers.shift, alt: modifiers.alt }
+    }
+
+    /// Whether it is the same; Shift counts only where it does not make another sign.
+    pub fn is(self, other: Self) -> bool {
+        let shift = self.shift == other.shift || !(is_letter(self.key) || is_arrow(self.key));
+        self.key == other.key && self.command == other.command && self.alt == other.alt && shift
+    }
+
+    /// For people.
+    pub fn shown(self) -> String {
+        let name = self.key.symbol_or_name();
+        // Not every font has the other signs.
+        self.modifiers() + if name.is_ascii() { name } else { self.key.name() }
+    }
+
+    fn modifiers(self) -> String {
+        let all = [(self.command, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")];
+        all.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()
+    }
+}
+
+fn is_letter(key: Key) -> bool {
+    let name = key.name();
+    name.len() == 1 && name.chars().all(|c| c.is_ascii_uppercase())
+}
+
+fn is_arrow(key: Key) -> bool {
+    matches!(key, Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_read_as_it_was_written() {
+        for &key in Key::ALL {
+            for (command, alt, shift) in [(false, false, false), (true, false, true), (true, true, false)] {
+                let chord = Chord { key, command, shift, alt };
+                assert_eq!(Chord::read(&chord.text()), Some(chord), "{}", chord.text());
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_widgets_cannot_be_assigned_and_shift_belongs_to_signs() {
+        for key in [Key::Escape, Key::Tab, Key::Enter, Key::Space] {
+            assert_eq!(Chord::to_assign(key, key, Modifiers::CTRL), None);
+        }
+        let question = Chord::to_assign(Key::Slash, Key::Slash, Modifiers::SHIFT).unwrap();
+        assert_eq!(question.text(), "Questionmark");
+        let letter = Chord::to_assign(Key::E, Key::E, Modifiers::SHIFT).unwrap();
+        assert_eq!(letter.text(), "Shift+E");
+    }
+}

@@ -1,0 +1,164 @@
+//! Everything that can be done without a mouse: one table, from which keys, help,
+//! tooltips, the command palette and the dialog to change keys are made. Letters are
+//! physical keys, so that WASD lie together on every keyboard; signs are what the
+//! keyboard says they are.
+
+mod actions;
+mod chord;
+mod remap;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use egui::{Context, Event, Id, InputState, Key, Modifiers};
+
+pub use actions::{ACTIONS, Action, LEAVE, MOUSE, palette};
+pub use chord::Chord;
+pub use remap::{Remap, remapped};
+
+use super::Command;
+use crate::view::state::ViewState;
+
+/// Which keys do what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keys {
+    chords: Vec<(Chord, &'static str)>,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self::new(&BTreeMap::new())
+    }
+}
+
+impl Keys {
+    /// The usual ones, with those of some actions replaced. What is no key counts for nothing.
+    pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
+        let mut chords = Vec::new();
+        for action in ACTIONS.iter().flat_map(|(_, actions)| *actions) {
+            match replaced.get(action.id) {
+                Some(own) => chords.extend(own.iter().filter_map(|text| Some((Chord::read(text)?, action.id)))),
+                None => chords.extend(action.keys.iter().filter_map(|text| Some((Chord::read(text)?, action.id)))),
+            }
+        }
+        Self { chords }
+    }
+
+    /// Keys of an action, for people.
+    pub fn shown(&self, id: &str) -> String {
+        self.of(id).map(Chord::shown).collect::<Vec<_>>().join("  ")
+    }
+
+    /// The action that lasts as long as this key is held.
+    pub fn held(&self, key: Key, physical: Key) -> Option<&'static str> {
+        // Whatever Shift and Alt are: they change the pace.
+        let chord = Chord::pressed(key, physical, Modifiers::NONE);
+        let mut held = self.chords.iter().filter(|(_, id)| lasts(id));
+        held.find(|(own, _)| own.key == chord.key && !own.command).map(|&(_, id)| id)
+    }
+
+    /// Keys of an action.
+    pub fn of(&self, id: &str) -> impl Iterator<Item = Chord> {
+        self.chords.iter().filter(move |(_, other)| *other == id).map(|&(chord, _)| chord)
+    }
+
+    /// Other actions that a key means, were it a key of `id`.
+    pub fn clashes(&self, id: &str, chord: Chord) -> Vec<&'static Action> {
+        let mut others: Vec<&'static str> = Vec::new();
+        for &(own, other) in &self.chords {
+            if other != id && clash((chord, id), (own, other)) && !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        others.into_iter().filter_map(action_of).collect()
+    }
+
+    /// Tells everything that draws which keys there are.
+    pub fn install(self: &Arc<Self>, ctx: &Context) {
+        ctx.data_mut(|data| data.insert_temp(Id::unique("keys"), Arc::clone(self)));
+    }
+
+    /// Commands of the keys that went down in this frame. Not to be called while a
+    /// text is being typed.
+    pub fn pressed(&self, input: &InputState, state: Option<&ViewState>) -> Vec<Command> {
+        let events = input.events.iter().filter_map(|event| match event {
+            Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
+                let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
+                let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
+                let steps = matches!(found, "previous" | "next" | "undo" | "redo");
+                (!repeat || steps).then_some(found)
+            }
+            _ => None,
+        });
+        let mut commands = Vec::new();
+        for id in events {
+            let Some(run) = action_of(id).and_then(|action| action.run) else { continue };
+            match state {
+                Some(state) => commands.push(run(state)),
+                None if id == "open" => commands.push(Command::OpenDialog),
+                None => {}
+            }
+        }
+        commands
+    }
+}
+
+/// The action of a name.
+pub fn action_of(id: &str) -> Option<&'static Action> {
+    ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id)
+}
+
+/// What a button does, with the keys that do the same.
+pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
+    let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
+    match keys.map(|keys| keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", ")) {
+        Some(shown) if !shown.is_empty() => format!("{about} ({shown})"),
+        _ => about.to_owned(),
+    }
+}
+
+/// Whether an action lasts as long as its key is held.
+fn lasts(id: &str) -> bool {
+    action_of(id).is_some_and(|action| action.run.is_none())
+}
+
+/// Whether one press can mean two actions. What is held takes its key with Shift and Alt,
+/// which change its pace.
+fn clash(a: (Chord, &str), b: (Chord, &str)) -> bool {
+    let takes = |held: (Chord, &str), other: Chord| {
+        lasts(held.1) && held.0.key == other.key && !held.0.command && !other.command
+    };
+    a.0.is(b.0) || takes(a, b.0) || takes(b, a.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_a_key_and_does_one_thing() {
+        let keys = Keys::default();
+        let named: usize = ACTIONS.iter().flat_map(|(_, actions)| *actions).map(|action| action.keys.len()).sum();
+        assert_eq!(keys.chords.len(), named);
+        for (i, (chord, id)) in keys.chords.iter().enumerate() {
+            for (other, other_id) in &keys.chords[i + 1..] {
+                assert!(!clash((*chord, id), (*other, other_id)), "{id} and {other_id} share {}", chord.shown());
+            }
+        }
+    }
+
+    #[test]
+    fn letters_go_by_their_place_and_keys_can_be_replaced() {
+        // The key at the place of W says Z on a French keyboard.
+        let keys = Keys::default();
+        assert_eq!(keys.held(Key::Z, Key::W), Some("zoom-in"));
+        let german = Chord::pressed(Key::Z, Key::Y, Modifiers::NONE);
+        assert!(german.is(Chord::read("Z").unwrap()));
+        assert_eq!(keys.held(Key::Q, Key::A), Some("pan-left"));
+        let own = Keys::new(&BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned(), "nonsense".to_owned()])]));
+        assert_eq!(own.shown("focus"), "Ctrl+E");
+        // A letter with Shift beside the letter that is held: the held one still works.
+        let own = Keys::new(&BTreeMap::from([("fit".to_owned(), vec!["Ctrl+W".to_owned()])]));
+        assert_eq!(own.held(Key::W, Key::W), Some("zoom-in"));
+    }
+}

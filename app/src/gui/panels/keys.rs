@@ -1,0 +1,213 @@
+//! The dialog to change keys: all actions with their keys, press to assign.
+
+use egui::{
+    Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo,
+    Window,
+};
+
+use crate::gui::Command;
+use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, Remap};
+use crate::gui::settings::Settings;
+use crate::gui::theme::Theme;
+use crate::view::state::{Panel, ViewCommand};
+
+/// What the dialog remembers between frames.
+#[derive(Default)]
+pub struct Changing {
+    filter: String,
+    /// The action that waits for a key.
+    waiting: Option<&'static str>,
+    /// A key that means something already, and the action that it was pressed for.
+    taken: Option<(&'static str, Chord)>,
+    /// The action whose button lets go of the keyboard in the next frame: in this one, the
+    /// key that was pressed would still mean something to the timeline.
+    leaving: Option<&'static str>,
+}
+
+/// The window with all actions by theme.
+pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut Changing, out: &mut Vec<Command>) {
+    let mut open = true;
+    let window = Window::new("Change keys").open(&mut open).collapsible(false).resizable(false);
+    window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+        ui.set_width(620.0);
+        ui.horizontal(|ui| {
+            let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter: what it does, or its key");
+            let field = ui.add(field.desired_width(300.0));
+            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter keys"));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let any = !settings.keys.is_empty();
+                if ui.add_enabled(any, Button::new("Reset all")).on_hover_text("The usual keys of everything").clicked()
+                {
+                    out.push(Command::Remap(Remap::ResetAll));
+                }
+            });
+        });
+        ui.separator();
+        let height = ctx.content_rect().height() * 0.7;
+        ScrollArea::vertical().max_height(height).min_scrolled_height(height).auto_shrink([false, true]).show(
+            ui,
+            |ui| {
+                for (theme, actions) in ACTIONS {
+                    theme_ui(ui, theme, actions, keys, settings, changing, out);
+                }
+            },
+        );
+        ui.separator();
+        let about = "Letters are places on the keyboard, wherever a layout has them. Escape always leaves.";
+        ui.label(RichText::new(about).small().weak());
+    });
+    if !open {
+        *changing = Changing::default();
+        out.push(ViewCommand::ShowPanel(Panel::Keys, false).into());
+    }
+}
+
+fn theme_ui(
+    ui: &mut Ui,
+    theme: &str,
+    actions: &'static [Action],
+    keys: &Keys,
+    settings: &Settings,
+    changing: &mut Changing,
+    out: &mut Vec<Command>,
+) {
+    let wanted = changing.filter.to_lowercase();
+    let fits = |action: &&Action| {
+        let has = |text: &str| text.to_lowercase().contains(&wanted);
+        action.id != LEAVE
+            && (wanted.is_empty() || has(action.title) || keys.of(action.id).any(|key| has(&key.shown())))
+    };
+    let mut shown = actions.iter().filter(fits).peekable();
+    if shown.peek().is_none() {
+        return;
+    }
+    ui.add_space(6.0);
+    ui.label(RichText::new(theme).strong().color(Theme::current(ui).text_strong));
+    for action in shown {
+        row_ui(ui, action, keys, settings.keys.contains_key(action.id), changing, out);
+    }
+}
+
+/// What an action does, at the left; its keys and what can be done with them, at the right.
+fn row_ui(
+    ui: &mut Ui,
+    action: &'static Action,
+    keys: &Keys,
+    is_changed: bool,
+    changing: &mut Changing,
+    out: &mut Vec<Command>,
+) {
+    ui.horizontal(|ui| {
+        ui.set_min_height(22.0);
+        ui.add_space(10.0);
+        ui.label(action.title);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 4.0;
+            ui.add_space(8.0);
+            add_ui(ui, action, keys, changing, out);
+            if is_changed {
+                let reset = ui.add(Button::new(RichText::new("Reset").small().weak()).frame(false));
+                reset.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title)));
+                if reset.on_hover_text("Its usual keys").clicked() {
+                    out.push(Command::Remap(Remap::Reset(action.id)));
+                }
+            }
+            for chord in keys.of(action.id).collect::<Vec<_>>().into_iter().rev() {
+                key_ui(ui, action, chord, out);
+            }
+        });
+    });
+    if let Some((id, chord)) = changing.taken
+        && id == action.id
+    {
+        taken_ui(ui, action, chord, keys, changing, out);
+    }
+}
+
+/// A key, with the way to be rid of it.
+fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<Command>) {
+    let text = RichText::new(chord.shown()).monospace().color(Theme::current(ui).text_strong);
+    let button = ui.add(Button::new(text).small());
+    let label = format!("Remove {}: {}", chord.shown(), action.title);
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    if button.on_hover_text("Click to remove this key").clicked() {
+        out.push(Command::Remap(Remap::Remove(action.id, chord)));
+    }
+}
+
+/// The button that waits for a key once it is pressed.
+fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut Changing, out: &mut Vec<Command>) {
+    let waits = changing.waiting == Some(action.id);
+    let text = if waits {
+        RichText::new("Press a key (Esc: none)").color(Theme::current(ui).accent)
+    } else {
+        RichText::new("+").weak()
+    };
+    let id = Id::unique(("add key", action.id));
+    let button = ui.push_id(id, |ui| ui.add(Button::new(text).small())).inner;
+    let label = if waits { "Press a key".to_owned() } else { format!("Add a key: {}", action.title) };
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    if changing.leaving == Some(action.id) {
+        changing.leaving = None;
+        button.surrender_focus();
+    }
+    if !waits {
+        if button.on_hover_text("Add a key: press it next").clicked() {
+            (changing.waiting, changing.taken) = (Some(action.id), None);
+            ui.ctx().request_repaint();
+        }
+        return;
+    }
+    // While it has the focus, keys mean nothing else; it needs even those that move the focus.
+    button.request_focus();
+    let filter = EventFilter { tab: true, horizontal_arrows: true, vertical_arrows: true, escape: true };
+    ui.memory_mut(|memory| memory.set_focus_lock_filter(button.id, filter));
+    let pressed = ui.input(|i| {
+        i.events.iter().find_map(|event| match event {
+            Event::Key { key, physical_key, pressed: true, repeat: false, modifiers, .. } => {
+                Some((*key, Chord::to_assign(*key, physical_key.unwrap_or(*key), *modifiers)))
+            }
+            _ => None,
+        })
+    });
+    let elsewhere = ui.input(|i| i.pointer.any_pressed()) && !button.contains_pointer();
+    match pressed {
+        Some((egui::Key::Escape, _)) => changing.waiting = None,
+        Some((_, Some(chord))) if keys.clashes(action.id, chord).is_empty() => {
+            changing.waiting = None;
+            out.push(Command::Remap(Remap::Assign(action.id, chord)));
+        }
+        Some((_, Some(chord))) => (changing.waiting, changing.taken) = (None, Some((action.id, chord))),
+        None if elsewhere => changing.waiting = None,
+        // Also keys of widgets: as if nothing had been pressed.
+        _ => {}
+    }
+    if changing.waiting.is_none() {
+        changing.leaving = Some(action.id);
+        ui.ctx().request_repaint();
+    }
+}
+
+/// What the key means already, and the choice to take it all the same.
+fn taken_ui(
+    ui: &mut Ui,
+    action: &'static Action,
+    chord: Chord,
+    keys: &Keys,
+    changing: &mut Changing,
+    out: &mut Vec<Command>,
+) {
+    let others: Vec<&str> = keys.clashes(action.id, chord).iter().map(|other| other.title).collect();
+    ui.horizontal_wrapped(|ui| {
+        ui.add_space(24.0);
+        let text = format!("{} is the key of: {}", chord.shown(), others.join("; "));
+        ui.label(RichText::new(text).color(Theme::current(ui).warning));
+        if ui.button("Take it over").clicked() {
+            changing.taken = None;
+            out.push(Command::Remap(Remap::Assign(action.id, chord)));
+        }
+        if ui.button("Keep it there").clicked() {
+            changing.taken = None;
+        }
+    });
+}

@@ -1,0 +1,150 @@
+//! Keys that can be changed, and times as one wants them written.
+
+use systole::gui::{Chord, Remap};
+use systole::view::time_format::TimeFormat;
+
+use super::*;
+
+fn time(window: &Harness<'_, App>) -> systole::view::viewport::Viewport {
+    state(window).place.time
+}
+
+/// High enough for the whole dialog.
+fn tall() -> Harness<'static, App> {
+    let mut window = window_of(3_000.0);
+    open(&mut window, "trace");
+    window
+}
+
+fn key(window: &mut Harness<'static, App>, modifiers: Modifiers, key: Key) {
+    for pressed in [true, false] {
+        window.event_modifiers(Event::Key { key, physical_key: None, pressed, repeat: false, modifiers }, modifiers);
+        window.step();
+    }
+    window.run_steps(3);
+}
+
+#[test]
+fn a_key_is_assigned_by_pressing_it() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
+    window.get_by_label("Remove 0: Show the whole trace");
+    let home = time(&window);
+    want(&mut window, ViewCommand::Zoom { factor: 4.0, anchor: 0.5 });
+    let near = time(&window);
+
+    window.get_by_label("Add a key: Show the whole trace").click();
+    window.run_steps(2);
+    window.get_by_label("Press a key");
+    key(&mut window, Modifiers::COMMAND, Key::E);
+    assert_eq!(time(&window), near, "the key was taken, not done");
+    window.get_by_label("Remove Ctrl+E: Show the whole trace");
+    key(&mut window, Modifiers::COMMAND, Key::E);
+    assert_eq!(time(&window), home);
+
+    // A held key moves nothing either while it is being assigned.
+    window.get_by_label("Add a key: Show the whole trace").click();
+    window.run_steps(2);
+    key(&mut window, Modifiers::NONE, Key::W);
+    assert_eq!(time(&window), home);
+    window.get_by_label("W is the key of: Zoom in at the pointer");
+    window.get_by_label("Keep it there").click();
+    window.run_steps(2);
+    assert!(window.query_by_label_contains("is the key of").is_none());
+}
+
+#[test]
+fn a_key_that_means_something_is_taken_over_and_given_back() {
+    let mut window = tall();
+    press(&mut window, Modifiers::NONE, Key::Questionmark);
+    window.get_by_label("Change keys…").click();
+    window.run_steps(3);
+    assert!(state(&window).shows(Panel::Keys) && !state(&window).shows(Panel::Help));
+    window.get_by_label("Add a key: Notes").click();
+    window.run_steps(2);
+    key(&mut window, Modifiers::NONE, Key::G);
+    window.get_by_label("G is the key of: Grid");
+    window.get_by_label("Take it over").click();
+    window.run_steps(3);
+    window.get_by_label("Remove G: Notes");
+    assert!(window.query_by_label("Remove G: Grid").is_none());
+    let grid = |window: &Harness<'_, App>| state(window).draws(systole::view::state::Layer::Grid);
+    let before = grid(&window);
+    key(&mut window, Modifiers::NONE, Key::G);
+    assert!(state(&window).shows(Panel::Notes) && grid(&window) == before);
+
+    window.get_by_label("Reset keys: Grid").click();
+    window.run_steps(3);
+    window.get_by_label("Remove G: Grid");
+    window.get_by_label("Remove N: Notes");
+    window.get_by_label("Remove N: Notes").click();
+    window.run_steps(3);
+    window.get_by_label("Reset all").click();
+    window.run_steps(3);
+    window.get_by_label("Remove N: Notes");
+    assert!(window.query_by_label_contains("Reset keys").is_none(), "nothing is changed any more");
+}
+
+#[test]
+fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
+    let mut window = tall();
+    want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
+    window.get_by_label("Add a key: Notes").click();
+    window.run_steps(2);
+    key(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(window.query_by_label("Press a key").is_none());
+    assert!(state(&window).shows(Panel::Keys), "it only left the choice");
+    key(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(!state(&window).shows(Panel::Keys));
+    want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
+    window.get_by_label("Filter keys").focus();
+    window.event(Event::Text("ctrl+s".to_owned()));
+    window.run_steps(3);
+    window.get_by_label("Add a key: Save view and notes as a session");
+    assert!(window.query_by_label("Add a key: Notes").is_none());
+}
+
+#[test]
+fn help_and_tooltips_say_the_keys_that_there_are() {
+    let mut window = opened();
+    want(&mut window, Command::Remap(Remap::Assign("fit", Chord::read("Ctrl+J").expect("it is a key"))));
+    press(&mut window, Modifiers::NONE, Key::Questionmark);
+    window.get_by_label("0  Z  Ctrl+J");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    window.get_by_label("Fit").hover();
+    window.run_steps(30);
+    window.get_by_label("Show the whole trace (0, Z, Ctrl+J)");
+}
+
+#[test]
+fn p_pins_the_track_below_the_pointer() {
+    let mut window = opened();
+    let row = window.get_by_label("Fold XLA Ops").rect();
+    window.hover_at(row.center());
+    window.step();
+    press(&mut window, Modifiers::NONE, Key::P);
+    assert_eq!(state(&window).pinned.len(), 1);
+    window.hover_at(window.get_by_label("Fold XLA Ops").rect().center());
+    window.step();
+    press(&mut window, Modifiers::NONE, Key::P);
+    assert!(state(&window).pinned.is_empty(), "the same again lets go of it");
+}
+
+#[test]
+fn times_are_written_as_one_wants_them() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    let model = Arc::clone(&window.state().trace().expect("it is open").model);
+    let slice = model.all_slices().find(|slice| slice.name() == "B").expect("it is in the picture").id();
+    want(&mut window, ViewCommand::Select(slice));
+    assert!(window.get_all_by_label("7.000 µs").count() >= 1);
+    key(&mut window, Modifiers::NONE, Key::T);
+    assert!(window.get_all_by_label("7 µs").count() >= 1, "exact");
+    want(&mut window, Command::Times(TimeFormat::Nanoseconds));
+    assert!(window.get_all_by_label("7000.000 ns").count() >= 1);
+    window.get_by_label("View").click();
+    window.run_steps(3);
+    window.get_by_label("Times: four digits").click();
+    window.run_steps(3);
+    assert!(window.get_all_by_label("7.000 µs").count() >= 1);
+}
