@@ -352,6 +352,14 @@ fn render_draws_without_a_window() {
     let other = run(&["render", &trace, "-o", "picture.bmp"]);
     assert_eq!(code(&other), 2);
     assert!(stderr(&other).contains(".svg"));
+    let out = dir.path().join("steps.PNG");
+    let points = run(&["render", &trace, "--size", "800x400", "--scale", "2", "-o", out.to_str().unwrap()]);
+    if cfg!(feature = "png") {
+        // Width and height stand in the first chunk of a PNG.
+        assert_eq!(fs::read(&out).unwrap()[16..20], 1600_u32.to_be_bytes(), "{}", stderr(&points));
+    } else {
+        assert!(code(&points) == 2 && stderr(&points).contains("feature png"), "{}", stderr(&points));
+    }
 }
 
 #[test]

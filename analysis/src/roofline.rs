@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::OpGroup;
+use crate::chips::Chip;
 use crate::ops::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::steps::{Step, Steps};
@@ -35,6 +36,8 @@ pub struct RooflineReport {
     pub peaks: Peaks,
     /// Where the slope of each memory meets the flat roof.
     pub ridges: Vec<Ridge>,
+    /// What the links between chips carry; `None` where it is not published, which a note says.
+    pub ici: Option<IciRoof>,
     /// All devices over their windows.
     pub program: Point,
     /// The same without the time of infeed and outfeed, where there is any.
@@ -49,6 +52,40 @@ pub struct RooflineReport {
     pub ops: Vec<Point>,
     /// What to know when reading it.
     pub notes: Vec<String>,
+}
+
+/// Links between chips, as a limit of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct IciRoof {
+    /// One way of one link, bytes/s, as the cloud provider publishes it.
+    pub link_bytes_per_second: f64,
+    /// Links of a chip.
+    pub links: u32,
+    /// Devices of a chip, which share its links.
+    pub devices: u32,
+}
+
+impl IciRoof {
+    /// Of a generation; `None` where not published.
+    fn of(chip: &Chip) -> Option<Self> {
+        let links = chip.links?;
+        let devices = chip.devices.max(1);
+        Some(Self { link_bytes_per_second: links.peak_bytes, links: links.per_chip, devices })
+    }
+
+    /// One way of all links that a device has for itself, bytes/s.
+    pub fn device_bytes_per_second(&self) -> f64 {
+        self.link_bytes_per_second * f64::from(self.links) / f64::from(self.devices.max(1))
+    }
+
+    fn note(&self, chip: &str) -> String {
+        let (link, all) = (self.link_bytes_per_second / 1e9, self.device_bytes_per_second() / 1e9);
+        let shared = if self.devices > 1 { format!(", shared by {} devices", self.devices) } else { String::new() };
+        let links = self.links;
+        format!(
+            "ICI of {chip}: {links} links of {link:.1} GB/s one way{shared}, {all:.1} GB/s a device (published, assumed)"
+        )
+    }
 }
 
 /// Ridge point of one memory.
@@ -199,7 +236,15 @@ impl Analysis for Roofline {
             return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
         }
         let (average_step, steps) = steps(cx)?;
-        Ok(RooflineReport { average_step, steps, ..roofline(&ops) })
+        let mut report = RooflineReport { average_step, steps, ..roofline(&ops) };
+        let chip = cx.options.chip().or(report.peaks.published());
+        report.ici = chip.and_then(IciRoof::of);
+        report.notes.push(match (chip, report.ici) {
+            (Some(chip), Some(ici)) => ici.note(&chip.id),
+            (Some(chip), None) => format!("no ceiling of ICI: the links of {} are not published", chip.id),
+            (None, _) => "no ceiling of ICI: the chip is unknown; name it with --device-spec".to_owned(),
+        });
+        Ok(report)
     }
 }
 
@@ -254,6 +299,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
         program: Point::of_cores("Program", &cores, 0, 1),
         program_without_host_io: (host_io > 0)
             .then(|| Point::of_cores("Program without infeed and outfeed", &cores, host_io, 1)),
+        ici: None,
         average_step: None,
         steps: Vec::new(),
         devices: ops
@@ -363,9 +409,21 @@ mod tests {
     }
 
     #[test]
+    fn links_are_shared_by_the_devices_of_a_chip() {
+        let v5p = Chip::named("v5p").unwrap();
+        let roof = IciRoof::of(v5p).unwrap();
+        assert_eq!((roof.links, roof.devices), (6, 1));
+        assert!((roof.device_bytes_per_second() / (6.0 * roof.link_bytes_per_second) - 1.0).abs() < 1e-12);
+        let shared = IciRoof { devices: 2, ..roof };
+        assert!((shared.device_bytes_per_second() / (3.0 * roof.link_bytes_per_second) - 1.0).abs() < 1e-12);
+        assert!(shared.note("x").contains("shared by 2 devices"), "{}", shared.note("x"));
+        assert_eq!(IciRoof::of(&Chip { links: None, ..v5p.clone() }), None);
+    }
+
+    #[test]
     fn unknown_traffic_gives_no_verdict() {
         let work = Work { flops: Some(1.0), ..Work::default() };
-        let point = Point::new("op", work, 1_000, &Peaks::choose(None, crate::chips::Chip::named("v5e")));
+        let point = Point::new("op", work, 1_000, &Peaks::choose(None, Chip::named("v5e")));
         assert_eq!((point.bound_by, point.efficiency_percent), (None, None));
         assert!(point.flops_percent.is_some());
     }

@@ -98,10 +98,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes beside the target and renames, so that nobody ever reads half a file.
-pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let content = content.as_ref();
     // Devices and pipes are written to, never replaced.
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-        return fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes());
+        return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".systole-");
@@ -112,7 +113,7 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(directory_of(path))?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

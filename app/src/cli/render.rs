@@ -12,7 +12,7 @@ use super::Talk;
 use super::args::{Format, InputArgs, ScopeArgs, StepsArg};
 use super::failure::{Failure, Outcome};
 use super::{analyze, loading, output};
-use crate::picture::{self, Look, Panel};
+use crate::picture::{self, Format as PictureFormat, Look, Panel};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
@@ -22,8 +22,8 @@ pub struct RenderArgs {
     pub input: InputArgs,
     #[command(flatten)]
     pub scope: ScopeArgs,
-    /// Where to write it; to stdout by default
-    #[arg(short, long, value_name = "FILE.svg")]
+    /// Where to write it, as SVG or PNG by its name; SVG to stdout by default
+    #[arg(short, long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
     /// What to draw
     #[arg(long, value_enum, default_value_t = PictureArg::Timeline)]
@@ -31,6 +31,9 @@ pub struct RenderArgs {
     /// Size in pixels; a timeline is only as high as its tracks need
     #[arg(long, value_name = "WxH", default_value = "1200x700")]
     pub size: SizeArg,
+    /// Points of a PNG for each pixel, to be sharp on screens with many
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub scale: ScaleArg,
     /// Light on dark
     #[arg(long)]
     pub dark: bool,
@@ -70,13 +73,23 @@ impl FromStr for SizeArg {
     }
 }
 
+/// `2`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScaleArg(pub f32);
+
+impl FromStr for ScaleArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(scale @ 0.25..=8.0) => Ok(Self(scale)),
+            _ => Err("write a number from 0.25 to 8".to_owned()),
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
-    if let Some(path) = &args.out
-        && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg"))
-    {
-        return Err(Failure::Usage("pictures are written as SVG: name a file that ends in .svg".to_owned()));
-    }
+    let format = args.out.as_deref().map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
     let session = loading::open(&args.input, Format::Json, talk)?;
     analyze::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
@@ -93,13 +106,15 @@ pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
         PictureArg::Roofline => Panel::Roofline,
         PictureArg::Steps => Panel::Steps,
     };
-    let text = picture::svg(panel, &trace, &state, look).map_err(Failure::Usage)?;
+    let drawing = picture::draw(panel, &trace, &state, look).map_err(Failure::Usage)?;
+    let file = picture::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
     match &args.out {
         Some(path) => {
-            output::write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
+            output::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.clone() })?;
             talk.detail(&format!("wrote {}", path.display()));
         }
-        None => output::print(&text)?,
+        // Without a name it is SVG, which is text.
+        None => output::print(&String::from_utf8_lossy(&file))?,
     }
     Ok(Outcome::Done)
 }

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{
-    App, Command, Next, Restore, Save, Wanted, chosen, keys, pair, pick_file, picture, samples, sessions, timeline,
-};
+use super::{App, Command, Next, Restore, Wanted, chosen, keys, pair, pick_file, samples, sessions, timeline};
+use crate::picture::{self, Format, Look, Panel};
 use crate::view::pair::Side;
 
 impl App {
@@ -30,16 +29,8 @@ impl App {
             },
             Command::SaveSession(name) => self.save_session(&name),
             Command::Save(save) => self.saving.text(save),
-            Command::SaveSvg => {
-                if let Some(desk) = &self.desk {
-                    let (trace, state) = (&desk.focused().trace, &desk.focused().state);
-                    let look =
-                        picture::Look { width: 1600.0, height: 2000.0, dark: ctx.global_style().visuals.dark_mode };
-                    let text = picture::timeline(trace, state, look);
-                    self.saving.text(Save { name: "timeline.svg".to_owned(), text });
-                }
-            }
-            Command::SavePng => self.saving.window(),
+            Command::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
+            Command::SaveWindow => self.saving.window(),
             Command::FilterTracks => {
                 let name = self.link().map(|link| link.focus.name());
                 ctx.memory_mut(|memory| memory.request_focus(timeline::filter_id(name)));
@@ -87,6 +78,22 @@ impl App {
                 }
             }
         }
+    }
+
+    fn save_picture(&mut self, panel: Panel, format: Format, ctx: &egui::Context) {
+        let Some(desk) = &self.desk else { return };
+        let (trace, state) = (desk.focused().trace.clone(), desk.focused().state.clone());
+        let (name, height) = match panel {
+            Panel::Timeline => ("timeline", 2000.0),
+            Panel::Roofline => ("roofline", 900.0),
+            Panel::Steps => ("steps", 600.0),
+        };
+        let name = format!("{name}.{}", if format == Format::Png { "png" } else { "svg" });
+        let look = Look { width: 1600.0, height, dark: ctx.global_style().visuals.dark_mode };
+        // Points: as sharp as the window.
+        let scale = ctx.pixels_per_point().max(1.0);
+        let make = move || picture::encoded(&picture::draw(panel, &trace, &state, look)?, format, scale);
+        self.saving.file(name, Box::new(make));
     }
 
     fn ask_for_file(&mut self, beside: bool) {

@@ -6,6 +6,7 @@ use super::keys::Remap;
 use super::pair::PairCommand;
 use super::saving::Save;
 use super::settings::ThemeChoice;
+use crate::picture;
 use crate::view::pair::Side;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
@@ -37,10 +38,10 @@ pub enum Command {
     SaveSession(String),
     /// Ask where to, and write a text there.
     Save(Save),
-    /// Save the timeline as a picture of lines.
-    SaveSvg,
-    /// Save the window as a picture of points.
-    SavePng,
+    /// Save a picture of the timeline or a plot.
+    SavePicture(picture::Panel, picture::Format),
+    /// Save the window as it is seen.
+    SaveWindow,
     /// Type into the filter of tracks.
     FilterTracks,
     /// What the wheel does.

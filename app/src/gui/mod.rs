@@ -41,7 +41,6 @@ pub use self::settings::{Settings, ThemeChoice};
 use self::desk::Desk;
 use self::jobs::{Memo, Wake, Worker};
 use self::workspace::Workspace;
-use crate::picture;
 use crate::session::Session;
 use crate::view::pair::{Link, Side};
 use crate::view::state::{ViewCommand, ViewState};

@@ -17,6 +17,9 @@ pub struct Save {
     pub text: String,
 }
 
+/// Makes what is written, on a thread of its own; the error is a sentence.
+type Make = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
+
 /// What is being saved.
 pub struct Saving {
     asked: u32,
@@ -35,10 +38,16 @@ impl Saving {
 
     /// Asks where to, and writes a text there.
     pub fn text(&mut self, save: Save) {
+        self.file(save.name, Box::new(move || Ok(save.text.into_bytes())));
+    }
+
+    /// Asks where to, and writes there what is made then.
+    pub fn file(&mut self, name: String, make: Make) {
         self.asked += 1;
-        self.text.ask(self.asked, move |_| match pick(&save.name) {
+        self.text.ask(self.asked, move |_| match pick(&name) {
             Some(path) => {
-                std::fs::write(&path, &save.text).map_err(|error| format!("cannot write: {error}: {}", path.display()))
+                let content = make()?;
+                std::fs::write(&path, content).map_err(|error| format!("cannot write: {error}: {}", path.display()))
             }
             None => Ok(()),
         });

@@ -13,9 +13,10 @@ use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
 use super::Command;
-use super::jobs::{Wake, Worker};
+use super::jobs::{Memo, Wake, Worker};
 use super::keys::Keys;
-use super::panels::dock::{self, DrawTab, Memory, Sight};
+use super::panels::dock::{self, DrawTab, Extra, Memory, Sight};
+use super::panels::found::{self as found_panel, List, Order};
 use super::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
@@ -28,8 +29,9 @@ use crate::view::histogram::{self, Histogram};
 use crate::view::palette::ColorKey;
 use crate::view::search::{self, Found, Wanted};
 use crate::view::state::{ColorBy, Panel, ViewCommand, ViewState};
-use crate::view::tabs::{COMPARE, TABS};
+use crate::view::tabs::{COMPARE, FOUND, TABS};
 use crate::view::trace::OpenTrace;
+use crate::view::tree::group_digits;
 use crate::view::viewport::Viewport;
 
 /// What the panels show of a comparison with another trace.
@@ -49,7 +51,9 @@ pub struct Workspace {
     timeline: Timeline,
     reports: Reports,
     args: Worker<SliceId, Vec<Arg>>,
-    search: Worker<Wanted, Found>,
+    search: Worker<Wanted, Arc<Found>>,
+    order: Worker<Order, Vec<u32>>,
+    list: List,
     area: Worker<Area, Summary>,
     durations: Worker<LabelId, Histogram>,
     choice: area_panel::Choice,
@@ -71,6 +75,8 @@ impl Workspace {
             reports: Reports::new(trace.session.clone(), Arc::clone(wake)),
             args: Worker::new("arguments", Arc::clone(wake)),
             search: Worker::new("search", Arc::clone(wake)),
+            order: Worker::new("order of what was found", Arc::clone(wake)),
+            list: List::default(),
             area: Worker::new("area", Arc::clone(wake)),
             durations: Worker::new("durations", Arc::clone(wake)),
             choice: area_panel::Choice::default(),
@@ -115,6 +121,7 @@ impl Workspace {
         }
         self.args.poll();
         self.search.poll();
+        self.order.poll();
         self.area.poll();
         self.durations.poll();
     }
@@ -147,8 +154,27 @@ impl Workspace {
             None => self.search.clear(),
             Some(wanted) => {
                 let model = Arc::clone(&self.trace.model);
-                self.search.ask(wanted.clone(), move |progress| search::search(&model, &wanted, progress));
+                self.search
+                    .ask(wanted.clone(), move |progress| search::search(&model, &wanted, progress).map(Arc::new));
             }
+        }
+        self.ask_order();
+    }
+
+    /// What was found is put in order where it is listed.
+    fn ask_order(&mut self) {
+        let listed = self.state.tab == FOUND && self.state.shows(Panel::Reports) && self.state.is_searching();
+        match self.search.memo() {
+            Memo::Ready(found) if listed => {
+                let Some(order) = self.list.order(found) else { return };
+                let (model, tree) = (Arc::clone(&self.trace.model), Arc::clone(&self.trace.tree));
+                self.order.ask(order.clone(), move |progress| {
+                    search::order(&model, &tree, &order.found, order.by, order.descending, progress)
+                });
+            }
+            // Millions of them need not be kept.
+            _ if !listed => self.order.clear(),
+            _ => {}
         }
     }
 
@@ -157,6 +183,7 @@ impl Workspace {
         self.reports.is_settled()
             && !(self.args.memo().is_running()
                 || self.search.memo().is_running()
+                || self.order.memo().is_running()
                 || self.area.memo().is_running()
                 || self.durations.memo().is_running())
     }
@@ -243,8 +270,7 @@ impl Workspace {
         beside: Option<Beside<'_>>,
         out: &mut Vec<ViewCommand>,
     ) {
-        let searching = !self.state.search.is_empty() || self.state.spotlight.is_some();
-        let lit = self.search.memo().latest().filter(|_| searching).map(|found| &found.lit);
+        let lit = self.search.memo().latest().filter(|_| self.state.is_searching()).map(|found| &found.lit);
         let known = Known {
             lit,
             steps: self.bands.as_deref().unwrap_or_default(),
@@ -292,6 +318,27 @@ impl Workspace {
 
     fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<Command>) {
         let sight = Sight { trace: &self.trace, state: &self.state, reports: &self.reports };
+        let (trace, state, search, order, list) =
+            (&self.trace, &self.state, self.search.memo(), &self.order, &mut self.list);
+        let mut found = |ui: &mut Ui, out: &mut Vec<Command>| {
+            let wanted = search.latest().and_then(|found| list.order(found));
+            let order = match order.memo() {
+                Memo::Ready(order_of) if wanted.is_some() && order.key() == wanted.as_ref() => {
+                    Some(order_of.as_slice())
+                }
+                _ => None,
+            };
+            let mut wanted = Vec::new();
+            found_panel::found_ui(ui, trace, state, search, order, list, &mut wanted);
+            out.extend(wanted.into_iter().map(Command::from));
+        };
+        let mut extras = Vec::new();
+        extras.extend(comparison.map(|draw| Extra { id: COMPARE, title: "Compare".to_owned(), draw }));
+        if state.is_searching() || state.tab == FOUND {
+            let count = search.latest().filter(|_| state.is_searching()).map(|found| group_digits(found.total as u64));
+            let title = count.map_or_else(|| "Found".to_owned(), |count| format!("Found ({count})"));
+            extras.push(Extra { id: FOUND, title, draw: &mut found });
+        }
         let room = ui.available_width();
         // Two panels, so that each keeps the width that the user gave it.
         let panel = if self.state.wide_reports {
@@ -299,6 +346,6 @@ impl Workspace {
         } else {
             EguiPanel::right("reports").default_size(440.0).size_range(300.0..=900.0)
         };
-        panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, comparison, out));
+        panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, extras, out));
     }
 }

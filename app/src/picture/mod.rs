@@ -1,15 +1,22 @@
 //! Pictures without a window, a display or a GPU: the timeline, the roofline and the
-//! steps as SVG. A pure function of the trace and the view.
+//! steps, as SVG or PNG. A pure function of the trace and the view.
 
+mod drawing;
+#[cfg(feature = "png")]
+mod png;
 mod roofline;
 mod steps;
 mod svg;
 mod timeline;
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use crate::view::palette::{Palette, Rgb};
 use crate::view::state::ViewState;
 use crate::view::trace::OpenTrace;
 
+pub use drawing::Drawing;
 pub use roofline::roofline;
 pub use steps::steps;
 pub use timeline::timeline;
@@ -49,12 +56,46 @@ pub enum Panel {
     Steps,
 }
 
-/// The picture of a panel as SVG. The error is a sentence that says what is missing.
-pub fn svg(panel: Panel, trace: &OpenTrace, state: &ViewState, look: Look) -> Result<String, String> {
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Lines and texts, sharp at every size.
+    Svg,
+    /// Points, for documents that know no SVG; not in every build.
+    Png,
+}
+
+impl Format {
+    /// By the end of a name; the error is a sentence.
+    pub fn of(name: &Path) -> Result<Self, String> {
+        let extension = name.extension().map(OsStr::to_ascii_lowercase);
+        match extension.as_ref().and_then(|extension| extension.to_str()) {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") if cfg!(feature = "png") => Ok(Self::Png),
+            Some("png") => Err("this build writes SVG only: build it with the feature png, or name a .svg".to_owned()),
+            _ => Err("pictures are written as SVG or PNG: name a file that ends in .svg or .png".to_owned()),
+        }
+    }
+}
+
+/// The picture of a panel. The error is a sentence that says what is missing.
+pub fn draw(panel: Panel, trace: &OpenTrace, state: &ViewState, look: Look) -> Result<Drawing, String> {
     match panel {
         Panel::Timeline => Ok(timeline(trace, state, look)),
         Panel::Roofline => roofline(trace, look),
         Panel::Steps => steps(trace, look),
+    }
+}
+
+/// A drawing as a file; `scale` points of a PNG are a pixel of the drawing. The error is a
+/// sentence.
+pub fn encoded(drawing: &Drawing, format: Format, scale: f32) -> Result<Vec<u8>, String> {
+    match format {
+        Format::Svg => Ok(svg::svg(drawing).into_bytes()),
+        #[cfg(feature = "png")]
+        Format::Png => png::png(drawing, scale),
+        #[cfg(not(feature = "png"))]
+        Format::Png => Err(format!("this build writes SVG only, of no scale like {scale}")),
     }
 }
 
@@ -79,6 +120,10 @@ mod tests {
         s = all-gather-start.1 done=all-gather-done.1
     ";
 
+    fn text(drawing: &Drawing) -> String {
+        svg::svg(drawing)
+    }
+
     fn trace() -> OpenTrace {
         OpenTrace::new("a <b>".into(), Session::from_model(text_trace(PICTURE), Options::default()))
     }
@@ -86,7 +131,7 @@ mod tests {
     #[test]
     fn a_timeline_shows_tracks_slices_and_times() {
         let trace = trace();
-        let picture = timeline(&trace, &ViewState::new(&trace.model), Look::default());
+        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), Look::default()));
         for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
             assert!(picture.contains(text), "{text} in\n{picture}");
         }
@@ -99,9 +144,9 @@ mod tests {
     fn what_is_marked_and_lit_up_is_in_the_picture() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
-        let plain = timeline(&trace, &state, Look::default());
+        let plain = text(&timeline(&trace, &state, Look::default()));
         state.apply(&ViewCommand::MarkAll, &trace.model);
-        let marked = timeline(&trace, &state, Look::default());
+        let marked = text(&timeline(&trace, &state, Look::default()));
         assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
         let fill = |picture: &str, name: &str| {
             let at = picture.find(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name} in\n{picture}"));
@@ -109,7 +154,7 @@ mod tests {
             picture[start..start + 14].to_owned()
         };
         state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
-        let searched = timeline(&trace, &state, Look::default());
+        let searched = text(&timeline(&trace, &state, Look::default()));
         assert_ne!(fill(&plain, "B"), fill(&searched, "B"), "what does not match is dim");
         assert!(searched.contains(&fill(&plain, "fusion.1")), "what matches is as it was");
     }
@@ -117,7 +162,7 @@ mod tests {
     #[test]
     fn steps_are_stacked_and_what_is_missing_is_said() {
         let trace = trace();
-        let picture = steps(&trace, Look { dark: true, ..Look::default() }).unwrap();
+        let picture = text(&steps(&trace, Look { dark: true, ..Look::default() }).unwrap());
         assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
         // The picture's device has no peaks.
         assert!(roofline(&trace, Look::default()).unwrap_err().contains("peak"));

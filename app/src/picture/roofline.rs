@@ -6,7 +6,7 @@ use analysis::roofline::{Point, Roofline};
 use analysis::{OpGroup, Scope, Unit};
 
 use super::Look;
-use super::svg::{Anchor, Svg, width_of};
+use super::drawing::{Anchor, Drawing, width_of};
 use crate::render::number::value;
 use crate::view::trace::OpenTrace;
 
@@ -18,7 +18,7 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 44.0;
 
 /// Ops, program and roofs. The error says why there is none.
-pub fn roofline(trace: &OpenTrace, look: Look) -> Result<String, String> {
+pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     let palette = look.palette();
     let place = |point: &Point| {
@@ -38,9 +38,9 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<String, String> {
     let x_of = |x: f64| LEFT + ((x - x_range.0) / (x_range.1 - x_range.0)) as f32 * width;
     let y_of = |y: f64| TOP + height - ((y - y_range.0) / (y_range.1 - y_range.0)) as f32 * height;
 
-    let mut svg = Svg::new(look.width, look.height, palette.panel);
+    let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let device = report.peaks.device_type.as_deref().unwrap_or("device");
-    svg.text(
+    drawing.text(
         12.0,
         18.0,
         Anchor::Start,
@@ -50,38 +50,38 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<String, String> {
     );
     let mut x = LEFT;
     for group in OpGroup::ALL.into_iter().filter(|group| dots.iter().any(|dot| dot.0.group == *group)) {
-        svg.rect(x, 34.0, 10.0, 10.0, palette.group(group), "");
-        svg.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, group.title());
+        drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group), "");
+        drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, group.title());
         x += 29.0 + width_of(group.title(), 11.0);
     }
-    svg.rect(LEFT, TOP, width, height, palette.canvas, "");
+    drawing.rect(LEFT, TOP, width, height, palette.canvas, "");
     for decade in x_range.0.ceil() as i32..=x_range.1.floor() as i32 {
         let x = x_of(f64::from(decade));
-        svg.line((x, TOP), (x, TOP + height), palette.grid, 1.0);
+        drawing.line((x, TOP), (x, TOP + height), palette.grid, 1.0);
         let text = value(10_f64.powi(decade), Unit::None);
-        svg.text(x, TOP + height + 13.0, Anchor::Middle, 11.0, palette.text_weak, &text);
+        drawing.text(x, TOP + height + 13.0, Anchor::Middle, 11.0, palette.text_weak, &text);
     }
     for decade in y_range.0.ceil() as i32..=y_range.1.floor() as i32 {
         let y = y_of(f64::from(decade));
-        svg.line((LEFT, y), (LEFT + width, y), palette.grid, 1.0);
+        drawing.line((LEFT, y), (LEFT + width, y), palette.grid, 1.0);
         let text = value(10_f64.powi(decade), Unit::FlopPerSecond);
-        svg.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &text);
+        drawing.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &text);
     }
     let below = TOP + height + 31.0;
-    svg.text(LEFT + width / 2.0, below, Anchor::Middle, 11.0, palette.text, "FLOP per byte of HBM traffic");
+    drawing.text(LEFT + width / 2.0, below, Anchor::Middle, 11.0, palette.text, "FLOP per byte of HBM traffic");
 
-    svg.begin_clip("plot", LEFT, TOP, width, height);
+    drawing.begin_clip(LEFT, TOP, width, height);
     if let Some(hbm) = report.peaks.hbm {
         let slope = hbm.per_second.log10();
-        svg.line((x_of(x_range.0), y_of(slope + x_range.0)), (x_of(ridge), y_of(peak)), palette.text, 2.0);
+        drawing.line((x_of(x_range.0), y_of(slope + x_range.0)), (x_of(ridge), y_of(peak)), palette.text, 2.0);
         let text = format!("HBM {}", value(hbm.per_second, Unit::BytesPerSecond));
         let at = f64::midpoint(x_range.0.max(y_range.0 - slope), ridge);
-        svg.text(x_of(at) - 8.0, y_of(slope + at) - 6.0, Anchor::End, 11.0, palette.text, &text);
+        drawing.text(x_of(at) - 8.0, y_of(slope + at) - 6.0, Anchor::End, 11.0, palette.text, &text);
     }
     if let Some(flops) = report.peaks.flops {
-        svg.line((x_of(ridge), y_of(peak)), (LEFT + width, y_of(peak)), palette.text, 2.0);
+        drawing.line((x_of(ridge), y_of(peak)), (LEFT + width, y_of(peak)), palette.text, 2.0);
         let text = value(flops.per_second, Unit::FlopPerSecond);
-        svg.text(LEFT + width - 6.0, y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
+        drawing.text(LEFT + width - 6.0, y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
     }
     for (op, (x, y)) in dots.iter().rev() {
         let share = op.self_of_op_time_percent;
@@ -93,12 +93,12 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<String, String> {
             value(op.flops_per_second.unwrap_or(f64::NAN), Unit::FlopPerSecond),
             share.map_or_else(|| "an unknown share".to_owned(), |share| value(share, Unit::Percent))
         );
-        svg.circle(x_of(*x), y_of(*y), radius, palette.group(op.group), palette.canvas, &title);
+        drawing.circle(x_of(*x), y_of(*y), radius, palette.group(op.group), palette.canvas, &title);
     }
     if let Some((x, y)) = place(&report.program) {
-        svg.circle(x_of(x), y_of(y), 6.0, palette.text_strong, palette.canvas, "Program");
-        svg.text(x_of(x) + 10.0, y_of(y), Anchor::Start, 11.0, palette.text_strong, "program");
+        drawing.circle(x_of(x), y_of(y), 6.0, palette.text_strong, palette.canvas, "Program");
+        drawing.text(x_of(x) + 10.0, y_of(y), Anchor::Start, 11.0, palette.text_strong, "program");
     }
-    svg.end_clip();
-    Ok(svg.finish())
+    drawing.end_clip();
+    Ok(drawing)
 }

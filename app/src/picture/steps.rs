@@ -6,7 +6,7 @@ use analysis::steps::Steps;
 use trace_model::Picos;
 
 use super::Look;
-use super::svg::{Anchor, Svg, width_of};
+use super::drawing::{Anchor, Drawing, width_of};
 use crate::view::bands::{Bars, group_of};
 use crate::view::trace::OpenTrace;
 
@@ -18,7 +18,7 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 30.0;
 
 /// The steps of a trace; of many, the longest of each few. The error says why there are none.
-pub fn steps(trace: &OpenTrace, look: Look) -> Result<String, String> {
+pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     let report = trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     if report.steps.is_empty() {
         return Err(report.why.join("; "));
@@ -26,16 +26,16 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<String, String> {
     let divided = trace.session.report::<StepParts>(Scope::WholeTrace).ok();
     let Bars { bars, cut_ps: cut, .. } = Bars::new(&report, divided.as_deref());
     let palette = look.palette();
-    let mut svg = Svg::new(look.width, look.height, palette.panel);
+    let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let note = report.time.as_ref().map_or_else(String::new, |time| {
         format!(": median {} of {} steps", Picos::from_ps(time.median as i64), time.count)
     });
-    svg.text(12.0, 18.0, Anchor::Start, 13.0, palette.text_strong, &format!("{}{note}", trace.name()));
+    drawing.text(12.0, 18.0, Anchor::Start, 13.0, palette.text_strong, &format!("{}{note}", trace.name()));
     let mut x = LEFT;
     for part in Part::ALL {
         if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
-            svg.rect(x, 34.0, 10.0, 10.0, palette.group(group_of(part)), "");
-            svg.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, part.title());
+            drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group_of(part)), "");
+            drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, part.title());
             x += 29.0 + width_of(part.title(), 11.0);
         }
     }
@@ -45,8 +45,8 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<String, String> {
     let mark = round_mark(cut);
     for i in 0..=cut / mark {
         let y = y_of(i * mark);
-        svg.line((LEFT, y), (LEFT + width, y), palette.edge, 0.6);
-        svg.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &Picos::from_ps(i * mark).to_string());
+        drawing.line((LEFT, y), (LEFT + width, y), palette.edge, 0.6);
+        drawing.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &Picos::from_ps(i * mark).to_string());
     }
     let slot = width / bars.len() as f32;
     let every = bars.len().div_ceil(24);
@@ -55,7 +55,7 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<String, String> {
         let time = Picos::from_ps(bar.time_ps);
         if bar.parts.is_empty() {
             let top = y_of(bar.time_ps);
-            svg.rect(x, top, bar_width, base - top, palette.accent, &format!("Step {}: {time}", bar.number));
+            drawing.rect(x, top, bar_width, base - top, palette.accent, &format!("Step {}: {time}", bar.number));
         }
         let mut from = 0_i64;
         for &(part, ps) in &bar.parts {
@@ -63,19 +63,19 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<String, String> {
             let (top, bottom) = (y_of(to), y_of(from));
             let title = format!("Step {} ({time}): {} {}", bar.number, part.title(), Picos::from_ps(ps));
             if bottom - top > 0.05 {
-                svg.rect(x, top, bar_width, bottom - top, palette.group(group_of(part)), &title);
+                drawing.rect(x, top, bar_width, bottom - top, palette.group(group_of(part)), &title);
             }
             from = to;
         }
         if bar.time_ps > cut {
-            svg.text(x + bar_width / 2.0, TOP + 4.0, Anchor::Middle, 10.0, palette.warning, &format!("↑ {time}"));
+            drawing.text(x + bar_width / 2.0, TOP + 4.0, Anchor::Middle, 10.0, palette.warning, &format!("↑ {time}"));
         }
         if i % every == 0 {
             let number = bar.number.to_string();
-            svg.text(x + bar_width / 2.0, base + 14.0, Anchor::Middle, 11.0, palette.text_weak, &number);
+            drawing.text(x + bar_width / 2.0, base + 14.0, Anchor::Middle, 11.0, palette.text_weak, &number);
         }
     }
-    Ok(svg.finish())
+    Ok(drawing)
 }
 
 /// Distance of the axis' marks: three or four, at round numbers.

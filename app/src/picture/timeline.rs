@@ -4,7 +4,7 @@ use importers::Progress;
 use trace_model::{Picos, Timestamp};
 
 use super::Look;
-use super::svg::{Anchor, Svg, width_of};
+use super::drawing::{Anchor, Drawing, width_of};
 use crate::view::bands::{bands, in_sight};
 use crate::view::layout::{CounterBox, DrawList, SliceBox, Window, counter_y};
 use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
@@ -41,7 +41,7 @@ struct Frame<'a> {
 }
 
 /// The tracks as `state` arranges them, in its range of time.
-pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> String {
+pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> Drawing {
     let palette = look.palette();
     let rows = trace.tree.rows(state);
     let left = state.label_width.min(look.width * 0.3);
@@ -74,21 +74,21 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> String {
     let mut list = DrawList::default();
     list.fill(trace.scene(), &window, &mut Tiles::default());
 
-    let mut svg = Svg::new(look.width, top + height + LEGEND, palette.labels);
-    frame.title(&mut svg, look.width);
-    svg.rect(left, top, frame.width, height, palette.canvas, "");
-    svg.begin_clip("ruler", left, TITLE, frame.width, RULER + height);
-    frame.bands(&mut svg);
-    frame.ruler(&mut svg);
-    svg.end_clip();
-    svg.begin_clip("tracks", left, top, frame.width, height);
-    frame.tracks(&mut svg, &list);
-    svg.end_clip();
-    svg.begin_clip("names", 0.0, top, left, height);
-    frame.names(&mut svg, &list);
-    svg.end_clip();
-    frame.legend(&mut svg, top + height + LEGEND / 2.0);
-    svg.finish()
+    let mut drawing = Drawing::new(look.width, top + height + LEGEND, palette.labels);
+    frame.title(&mut drawing, look.width);
+    drawing.rect(left, top, frame.width, height, palette.canvas, "");
+    drawing.begin_clip(left, TITLE, frame.width, RULER + height);
+    frame.bands(&mut drawing);
+    frame.ruler(&mut drawing);
+    drawing.end_clip();
+    drawing.begin_clip(left, top, frame.width, height);
+    frame.tracks(&mut drawing, &list);
+    drawing.end_clip();
+    drawing.begin_clip(0.0, top, left, height);
+    frame.names(&mut drawing, &list);
+    drawing.end_clip();
+    frame.legend(&mut drawing, top + height + LEGEND / 2.0);
+    drawing
 }
 
 impl Frame<'_> {
@@ -97,14 +97,14 @@ impl Frame<'_> {
         self.left + (share * f64::from(self.width)) as f32
     }
 
-    fn title(&self, svg: &mut Svg, width: f32) {
+    fn title(&self, drawing: &mut Drawing, width: f32) {
         let palette = self.palette;
-        svg.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.name());
+        drawing.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.name());
         let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
-        svg.text(width - 12.0, TITLE / 2.0, Anchor::End, FONT, palette.text_weak, &format!("{span} in view"));
+        drawing.text(width - 12.0, TITLE / 2.0, Anchor::End, FONT, palette.text_weak, &format!("{span} in view"));
     }
 
-    fn bands(&self, svg: &mut Svg) {
+    fn bands(&self, drawing: &mut Drawing) {
         if !self.state.draws(Layer::Steps) {
             return;
         }
@@ -116,14 +116,14 @@ impl Frame<'_> {
                 continue;
             }
             if band.is_odd {
-                svg.rect(from, self.top, to - from, self.height, self.palette.grid, "");
+                drawing.rect(from, self.top, to - from, self.height, self.palette.grid, "");
             }
             let color = if band.is_outlier { self.palette.warning } else { self.palette.text_weak };
-            svg.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &format!("Step {}", band.title));
+            drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &format!("Step {}", band.title));
         }
     }
 
-    fn ruler(&self, svg: &mut Svg) {
+    fn ruler(&self, drawing: &mut Drawing) {
         let time = &self.state.place.time;
         let origin = self.trace.model.extent().start;
         let step = tick_step(time, self.width, TICK_DISTANCE);
@@ -132,36 +132,36 @@ impl Frame<'_> {
         for tick in ticks(time, origin, step) {
             let x = self.x_of(tick.at);
             if !tick.major {
-                svg.line((x, bottom - 4.0), (x, bottom), self.palette.edge, 1.0);
+                drawing.line((x, bottom - 4.0), (x, bottom), self.palette.edge, 1.0);
                 continue;
             }
-            svg.line((x, bottom - 8.0), (x, bottom + self.height), self.palette.edge, 0.6);
+            drawing.line((x, bottom - 8.0), (x, bottom + self.height), self.palette.edge, 0.6);
             let text = tick_label(tick.at - base, step);
             let text = if base == origin { text } else { format!("+{text}") };
-            svg.text(x + 4.0, bottom - 11.0, Anchor::Start, FONT, self.palette.text_weak, &text);
+            drawing.text(x + 4.0, bottom - 11.0, Anchor::Start, FONT, self.palette.text_weak, &text);
         }
         if base != origin {
             let text = format!("{} +", tick_label(base - origin, step));
-            svg.text(self.left + 4.0, TITLE + 8.0, Anchor::Start, FONT, self.palette.text, &text);
+            drawing.text(self.left + 4.0, TITLE + 8.0, Anchor::Start, FONT, self.palette.text, &text);
         }
     }
 
-    fn tracks(&self, svg: &mut Svg, list: &DrawList) {
+    fn tracks(&self, drawing: &mut Drawing, list: &DrawList) {
         for row in list.rows_in(0.0, self.height) {
             let y = self.top + row.y;
             if matches!(self.trace.tree.node(row.node).item, Item::Group(_)) {
-                svg.rect(self.left, y, self.width, row.height, self.palette.heading, "");
+                drawing.rect(self.left, y, self.width, row.height, self.palette.heading, "");
             }
         }
         for part in [&list.scrolled, &list.pinned] {
             for drawn in part.boxes.iter().filter(|_| !(list.is_dim && self.state.isolate)) {
-                self.slice(svg, drawn, list.is_dim);
+                self.slice(drawing, drawn, list.is_dim);
             }
             for drawn in &part.lit {
-                self.slice(svg, drawn, false);
+                self.slice(drawing, drawn, false);
             }
             for counter in &part.counters {
-                self.counter(svg, counter);
+                self.counter(drawing, counter);
             }
         }
         if let Some((left, right, top)) = list.selected {
@@ -172,32 +172,32 @@ impl Frame<'_> {
                 ((x, y), (x, y + LANE)),
                 ((x + right - left, y), (x + right - left, y + LANE)),
             ] {
-                svg.line(a, b, self.palette.selection, 2.0);
+                drawing.line(a, b, self.palette.selection, 2.0);
             }
         }
-        self.mark(svg);
+        self.mark(drawing);
         for arrow in &list.arrows {
             let color = if arrow.outgoing { self.palette.flow_out } else { self.palette.flow_in };
             let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
-            svg.arrow(at(arrow.from), at(arrow.to), color);
+            drawing.arrow(at(arrow.from), at(arrow.to), color);
         }
     }
 
     /// The ends of the marked time, and its length.
-    fn mark(&self, svg: &mut Svg) {
+    fn mark(&self, drawing: &mut Drawing) {
         let Some(mark) = self.state.place.mark else { return };
         let (from, to) = (self.x_of(mark.start), self.x_of(mark.end));
         for x in [from, to] {
-            svg.line((x, self.top), (x, self.top + self.height), self.palette.accent, 1.5);
+            drawing.line((x, self.top), (x, self.top + self.height), self.palette.accent, 1.5);
         }
         let middle = f32::midpoint(from.max(self.left), to.min(self.left + self.width));
         let (text, y) = (mark.dur().to_string(), self.top + 12.0);
         let width = width_of(&text, FONT) + 12.0;
-        svg.rect(middle - width / 2.0, y - 8.0, width, 16.0, self.palette.raised, "");
-        svg.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
+        drawing.rect(middle - width / 2.0, y - 8.0, width, 16.0, self.palette.raised, "");
+        drawing.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
     }
 
-    fn slice(&self, svg: &mut Svg, drawn: &SliceBox, is_dim: bool) {
+    fn slice(&self, drawing: &mut Drawing, drawn: &SliceBox, is_dim: bool) {
         let Some(&key) = self.keys.get(drawn.label.index()) else { return };
         let mut color = self.palette.slice(key);
         if is_dim {
@@ -206,7 +206,7 @@ impl Frame<'_> {
         let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
         if drawn.count > 1 {
             let height = LANE * (0.25 + 0.75 * drawn.fill);
-            svg.rect(x, y + LANE - height, width, height, color.fill, "");
+            drawing.rect(x, y + LANE - height, width, height, color.fill, "");
             return;
         }
         let model = &self.trace.model;
@@ -215,47 +215,47 @@ impl Frame<'_> {
         // A title a box would make the file several times as large: only where it can be pointed at.
         let title =
             if width >= 6.0 { format!("{name}: {}", model.slice(drawn.slice).measured_dur()) } else { String::new() };
-        svg.rect(x, y, width - gap, LANE, color.fill, &title);
+        drawing.rect(x, y, width - gap, LANE, color.fill, &title);
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;
             let room = drawn.right.min(self.width) - 4.0 - from;
-            svg.fitted(self.left + from, y + LANE / 2.0, room, FONT, color.text, name);
+            drawing.fitted(self.left + from, y + LANE / 2.0, room, FONT, color.text, name);
         }
     }
 
-    fn counter(&self, svg: &mut Svg, counter: &CounterBox) {
+    fn counter(&self, drawing: &mut Drawing, counter: &CounterBox) {
         let base = self.top + counter.top + COUNTER - 1.0;
         for step in &counter.steps {
             let top = self.top + counter.top + counter_y(step.level);
             let width = (step.right - step.left).max(1.0);
-            svg.rect(self.left + step.left, top, width, base - top, self.palette.counter, "");
+            drawing.rect(self.left + step.left, top, width, base - top, self.palette.counter, "");
         }
     }
 
-    fn names(&self, svg: &mut Svg, list: &DrawList) {
+    fn names(&self, drawing: &mut Drawing, list: &DrawList) {
         let palette = self.palette;
         for row in list.rows_in(0.0, self.height) {
             let node = self.trace.tree.node(row.node);
             let y = self.top + row.y;
             let is_group = matches!(node.item, Item::Group(_));
             if is_group {
-                svg.rect(0.0, y, self.left, row.height, palette.heading, "");
+                drawing.rect(0.0, y, self.left, row.height, palette.heading, "");
             }
             let x = 10.0 + 12.0 * f32::from(node.indent);
             let (size, color) = if is_group { (12.5, palette.text_strong) } else { (11.5, palette.text) };
             let middle = y + if is_group { row.height / 2.0 } else { LANE / 2.0 };
-            svg.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
+            drawing.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
         }
     }
 
-    fn legend(&self, svg: &mut Svg, y: f32) {
+    fn legend(&self, drawing: &mut Drawing, y: f32) {
         if self.state.color_by != ColorBy::Category {
             return;
         }
         let mut x = 12.0;
         for &group in self.trace.groups.iter() {
-            svg.rect(x, y - 5.0, 10.0, 10.0, self.palette.group(group), "");
-            svg.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, group.title());
+            drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.group(group), "");
+            drawing.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, group.title());
             x += 15.0 + width_of(group.title(), FONT) + 14.0;
         }
     }

@@ -35,6 +35,9 @@ pub const TABS: [Tab; 11] = [
 /// Id of the tab for the comparison with another trace, which is no report of this one.
 pub const COMPARE: &str = "compare";
 
+/// Id of the tab that lists what was found.
+pub const FOUND: &str = "found";
+
 /// Id of the tab for every other report.
 pub const MORE: &str = "more";
 
@@ -42,7 +45,7 @@ pub const MORE: &str = "more";
 pub fn reports_of(tab: &str) -> Vec<&'static str> {
     match TABS.iter().find(|known| known.id == tab) {
         Some(known) => known.reports.to_vec(),
-        None if tab == COMPARE => Vec::new(),
+        None if tab == COMPARE || tab == FOUND => Vec::new(),
         None => others(),
     }
 }

@@ -4,6 +4,7 @@ use super::Keys;
 use crate::gui::Command;
 use crate::gui::pair::PairCommand;
 use crate::gui::settings::ThemeChoice;
+use crate::picture::{Format, Panel as Picture};
 use crate::view::pair::{Lock, Side};
 use crate::view::state::{ColorBy, Layer, MouseMode, Neighbour, Panel, ViewCommand, ViewState};
 use crate::view::tabs::{self, TABS};
@@ -87,6 +88,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ]),
     ("Window", &[
         action("search", "Search; Enter / Shift+Enter: next / previous", &["Slash", "Ctrl+F"], |_| ViewCommand::ShowPanel(Panel::Search, true).into()),
+        action("found-list", "List what was found", &["L"], |_| ViewCommand::ShowTab(tabs::FOUND.to_owned()).into()),
         action("palette", "Everything that can be done", &["Ctrl+Shift+P", "F1"], |state| toggle(state, Panel::Palette)),
         action("filter-tracks", "Filter tracks by name", &["Ctrl+P", "Shift+T"], |_| Command::FilterTracks),
         action("details", "Details", &["Q"], |state| toggle(state, Panel::Details)),
@@ -99,8 +101,9 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("open", "Open a file", &["Ctrl+O"], |_| Command::OpenDialog),
         action("compare", "Compare with another file", &[], |_| Command::CompareDialog),
         action("save-session", "Save view and notes as a session", &["Ctrl+S"], |_| Command::SaveSession(String::new())),
-        action("save-svg", "Save the timeline as SVG", &[], |_| Command::SaveSvg),
-        action("save-png", "Save the window as PNG", &[], |_| Command::SavePng),
+        action("save-svg", "Save the timeline as SVG", &[], |_| Command::SavePicture(Picture::Timeline, Format::Svg)),
+        action("save-picture", "Save the timeline as PNG", &[], |_| Command::SavePicture(Picture::Timeline, Format::Png)),
+        action("save-png", "Save the window as PNG", &[], |_| Command::SaveWindow),
     ]),
     (COMPARE, &[
         action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| PairCommand::SwapFocus.into()),

@@ -7,7 +7,7 @@ use super::{hints, optree, overview, roofline, steps};
 use crate::gui::Command;
 use crate::gui::reports::Reports;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::tabs::{COMPARE, MORE, TABS, others, reports_of};
+use crate::view::tabs::{COMPARE, FOUND, MORE, TABS, others, reports_of};
 use crate::view::trace::OpenTrace;
 
 /// What panels remember between frames; nothing that a saved view needs.
@@ -35,6 +35,16 @@ pub struct Sight<'a> {
 /// Draws a tab that is no report of one trace.
 pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<Command>);
 
+/// A tab that is no report of one trace.
+pub struct Extra<'a> {
+    /// Name of the tab.
+    pub id: &'static str,
+    /// For people.
+    pub title: String,
+    /// Draws it.
+    pub draw: DrawTab<'a>,
+}
+
 /// Ids of the reports that the open tab needs.
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
@@ -45,22 +55,16 @@ pub fn wanted(tab: &str) -> Vec<&'static str> {
     }
 }
 
-/// Tabs and what the open one shows; `comparison` draws the one about two traces.
-pub fn dock_ui(
-    ui: &mut Ui,
-    sight: Sight<'_>,
-    memory: &mut Memory,
-    comparison: Option<DrawTab<'_>>,
-    out: &mut Vec<Command>,
-) {
+/// Tabs and what the open one shows; `extras` come before reports.
+pub fn dock_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Memory, extras: Vec<Extra<'_>>, out: &mut Vec<Command>) {
     let mut view: Vec<ViewCommand> = Vec::new();
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         let more = (!others().is_empty()).then_some((MORE, "More"));
-        let compare = comparison.is_some().then_some((COMPARE, "Compare"));
+        let first = extras.iter().map(|extra| (extra.id, extra.title.as_str()));
         let tabs = TABS.iter().map(|tab| (tab.id, tab.title));
-        for (id, title) in compare.into_iter().chain(tabs).chain(more) {
+        for (id, title) in first.chain(tabs).chain(more) {
             if ui.selectable_label(sight.state.tab == id, title).clicked() {
                 view.push(ViewCommand::ShowTab(id.to_owned()));
             }
@@ -73,9 +77,9 @@ pub fn dock_ui(
     });
     ui.separator();
     match sight.state.tab.as_str() {
-        COMPARE => {
-            if let Some(comparison) = comparison {
-                comparison(ui, out);
+        id @ (COMPARE | FOUND) => {
+            if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {
+                (extra.draw)(ui, out);
             }
         }
         "overview" => overview::overview_ui(ui, sight, &mut memory.steps, &mut view),

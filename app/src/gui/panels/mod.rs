@@ -4,6 +4,7 @@
 pub mod area;
 pub mod details;
 pub mod dock;
+pub mod found;
 pub mod help;
 pub mod hints;
 pub mod histogram;

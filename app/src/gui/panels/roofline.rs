@@ -198,7 +198,26 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
         let color = if limit == BoundBy::Hbm { theme.text } else { theme.text_weak.gamma_multiply(0.6) };
         all.push((format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond)), line, color));
     }
+    // Links have bytes of their own too: those that leave the device.
+    for (title, peak, color) in ici(report, theme) {
+        let slope = peak.log10();
+        let (top, from) = (flat.unwrap_or(range.y.1), range.x.0.max(range.y.0 - slope));
+        let end = (top - slope).min(range.x.1);
+        let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(end, slope + end)];
+        all.push((format!("{title} {}", number(peak, Unit::BytesPerSecond)), line, color));
+    }
     all
+}
+
+/// One link of the chip and all that a device has; one line where that is the same.
+fn ici(report: &RooflineReport, theme: &Theme) -> Vec<(&'static str, f64, Color32)> {
+    let Some(ici) = report.ici else { return Vec::new() };
+    let color = theme.group(OpGroup::Collective);
+    let (link, all) = (ici.link_bytes_per_second, ici.device_bytes_per_second());
+    if (all / link - 1.0).abs() < 1e-9 {
+        return vec![("ICI", link, color)];
+    }
+    vec![("ICI, one link", link, color), ("ICI, all links", all, color)]
 }
 
 /// Ceilings and their names.
@@ -209,7 +228,9 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
         let (at, anchor) = if is_flat {
             (ceiling.last().copied(), Align2::RIGHT_BOTTOM)
         } else {
-            (ceiling.first().copied(), Align2::LEFT_BOTTOM)
+            // Below the line, which leaves it to the right; a little up, to be inside of the plot.
+            let start = ceiling.first().map(|start| PlotPoint::new(start.x + 0.25, start.y + 0.25));
+            (start, Align2::LEFT_TOP)
         };
         plot.line(Line::new(name.clone(), PlotPoints::Owned(ceiling)).color(color).width(2.0).allow_hover(false));
         if let Some(at) = at {

@@ -2,14 +2,25 @@
 
 use egui::{Key, RichText, TextEdit, Ui};
 
+use std::sync::Arc;
+
+use trace_model::SliceId;
+
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
 use crate::view::search::{FIELDS, Found};
 use crate::view::state::{Panel, ViewCommand, ViewState};
+use crate::view::tabs::FOUND;
 use crate::view::tree::group_digits;
 
 /// A line to type into, and the way from match to match.
-pub fn search_ui(ui: &mut Ui, state: &ViewState, typed: &mut String, found: &Memo<Found>, out: &mut Vec<ViewCommand>) {
+pub fn search_ui(
+    ui: &mut Ui,
+    state: &ViewState,
+    typed: &mut String,
+    found: &Memo<Arc<Found>>,
+    out: &mut Vec<ViewCommand>,
+) {
     ui.add_space(2.0);
     ui.horizontal(|ui| {
         let escape = ui.input(|i| i.key_pressed(Key::Escape));
@@ -34,6 +45,12 @@ pub fn search_ui(ui: &mut Ui, state: &ViewState, typed: &mut String, found: &Mem
             out.push(ViewCommand::Isolate(!state.isolate));
         }
         outcome_ui(ui, state, found);
+        if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
+            let list = ui.button("List").on_hover_text(hint(ui.ctx(), "All of them, to be sorted", "found-list"));
+            if list.clicked() {
+                out.push(ViewCommand::ShowTab(FOUND.to_owned()));
+            }
+        }
         if ui.button("Close").on_hover_text("Esc").clicked() || (escape && left) {
             typed.clear();
             out.push(ViewCommand::Search(String::new()));
@@ -77,7 +94,7 @@ fn field_ui(ui: &mut Ui, typed: &mut String, escape: bool, out: &mut Vec<ViewCom
     (step, left)
 }
 
-fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Found>) {
+fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Arc<Found>>) {
     match found {
         _ if state.search.is_empty() && state.spotlight.is_none() => drop(ui.weak("over the whole trace")),
         Memo::Running { .. } => drop(ui.weak("searching …")),
@@ -86,20 +103,21 @@ fn outcome_ui(ui: &mut Ui, state: &ViewState, found: &Memo<Found>) {
         Memo::Ready(found) if found.total == 0 => {
             ui.label(RichText::new("nothing of that name").color(ui.visuals().warn_fg_color));
         }
-        Memo::Ready(found) => {
-            let total = group_digits(found.total as u64);
-            let text = match found.number(state.place.selection) {
-                Some(number) => format!("{} / {total}", group_digits(number as u64)),
-                None if found.total == 1 => "1 slice".to_owned(),
-                None => format!("{total} slices"),
-            };
-            let more = found.slices.len() < found.total;
-            let text = if more {
-                format!("{text}, the first {} listed", group_digits(found.slices.len() as u64))
-            } else {
-                text
-            };
-            ui.label(text);
-        }
+        Memo::Ready(found) => drop(ui.label(count_text(found, state.place.selection))),
+    }
+}
+
+/// How many there are, and which of them is selected.
+pub fn count_text(found: &Found, selected: Option<SliceId>) -> String {
+    let total = group_digits(found.total as u64);
+    let text = match found.number(selected) {
+        Some(number) => format!("{} / {total}", group_digits(number as u64)),
+        None if found.total == 1 => "1 slice".to_owned(),
+        None => format!("{total} slices"),
+    };
+    if found.slices.len() < found.total {
+        format!("{text}, the first {} listed", group_digits(found.slices.len() as u64))
+    } else {
+        text
     }
 }

@@ -6,6 +6,7 @@ use crate::gui::keys::hint;
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::{Command, theme::theme_of};
+use crate::picture::{Format, Panel as Picture};
 use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
@@ -117,11 +118,20 @@ fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
             }
         }
         ui.separator();
-        for (label, command) in [("Timeline as SVG…", Command::SaveSvg), ("Window as PNG…", Command::SavePng)] {
-            if ui.button(label).clicked() {
-                out.push(command);
-                ui.close();
-            }
+        let pictures = [(Picture::Timeline, "Timeline"), (Picture::Roofline, "Roofline"), (Picture::Steps, "Steps")];
+        for (picture, title) in pictures {
+            ui.horizontal(|ui| {
+                for (format, name) in [(Format::Svg, "SVG"), (Format::Png, "PNG")] {
+                    if ui.button(format!("{title} as {name}…")).clicked() {
+                        out.push(Command::SavePicture(picture, format));
+                        ui.close();
+                    }
+                }
+            });
+        }
+        if ui.button("Window as PNG…").clicked() {
+            out.push(Command::SaveWindow);
+            ui.close();
         }
     });
 }

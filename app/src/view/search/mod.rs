@@ -1,5 +1,6 @@
 //! Finding slices, over the whole trace.
 
+mod order;
 mod query;
 
 use std::collections::BTreeSet;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use importers::Progress;
 use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
 
+pub use order::{OrderBy, order};
 pub use query::{FIELDS, Query};
 
 use super::layout::Lit;

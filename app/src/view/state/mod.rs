@@ -164,6 +164,11 @@ impl ViewState {
         !self.hidden_groups.is_empty() || !self.hidden_tracks.is_empty()
     }
 
+    /// Whether something is searched for or lit up.
+    pub fn is_searching(&self) -> bool {
+        !self.search.is_empty() || self.spotlight.is_some()
+    }
+
     /// Whether a track or group is left out.
     pub fn hides(&self, item: Item) -> bool {
         match item {

@@ -1,0 +1,217 @@
+//! Everything that was found, as a list: only rows in sight are laid out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::{Picos, SliceId, Timestamp};
+
+use super::search::count_text;
+use crate::gui::jobs::Memo;
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::timeline::paint::{elided, elided_middle};
+use crate::gui::times;
+use crate::view::search::{Found, OrderBy};
+use crate::view::state::{ViewCommand, ViewState};
+use crate::view::time_format::TimeFormat;
+use crate::view::trace::OpenTrace;
+use crate::view::viewport::tick_label;
+
+/// Height of a row.
+const ROW: f32 = 20.0;
+/// Space beside a text.
+const PAD: f32 = 6.0;
+
+/// Which order of which slices.
+#[derive(Clone)]
+pub struct Order {
+    /// Of these.
+    pub found: Arc<Found>,
+    /// By this.
+    pub by: OrderBy,
+    /// The largest first.
+    pub descending: bool,
+}
+
+impl PartialEq for Order {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.found, &other.found) && (self.by, self.descending) == (other.by, other.descending)
+    }
+}
+
+/// How the list is sorted, and where it stands.
+#[derive(Default)]
+pub struct List {
+    by: OrderBy,
+    descending: bool,
+    /// What was selected when the list was drawn last.
+    selected: Option<SliceId>,
+    in_sight: Range<usize>,
+}
+
+impl List {
+    /// The order that must be made for it; `None` where it is that of time.
+    pub fn order(&self, found: &Arc<Found>) -> Option<Order> {
+        let made = self.by != OrderBy::Time || self.descending;
+        made.then(|| Order { found: Arc::clone(found), by: self.by, descending: self.descending })
+    }
+}
+
+/// The list; a click goes to the slice.
+pub fn found_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    state: &ViewState,
+    found: &Memo<Arc<Found>>,
+    order: Option<&[u32]>,
+    list: &mut List,
+    out: &mut Vec<ViewCommand>,
+) {
+    let Some(found) = found.latest().filter(|_| state.is_searching()) else {
+        ui.weak("Nothing is searched for or lit up.");
+        return;
+    };
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(count_text(found, state.place.selection)).strong());
+        if order.is_none() && list.order(found).is_some() {
+            ui.spinner();
+        }
+    });
+    let widths = widths(ui.available_width() - 12.0);
+    heading_ui(ui, list, &widths);
+    let count = found.slices.len();
+    let mut area = ScrollArea::vertical().id_salt("found").auto_shrink([false, false]);
+    if let Some(row) = follow(list, found, state, order.is_some()) {
+        let middle = row as f32 - list.in_sight.len() as f32 / 2.0;
+        area = area.vertical_scroll_offset((middle * ROW).max(0.0));
+    }
+    area.show_rows(ui, ROW, count, |ui, rows| {
+        ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+        list.in_sight = rows.clone();
+        for row in rows {
+            let at = order.map_or(Some(row), |order| order.get(row).map(|&at| at as usize));
+            if let Some(&slice) = at.and_then(|at| found.slices.get(at))
+                && row_ui(ui, trace, state, slice, &widths)
+            {
+                out.push(ViewCommand::GoTo(slice));
+            }
+        }
+    });
+}
+
+/// The row to bring into sight: that of a slice that was selected elsewhere. Only where
+/// rows are in the order of time is it known.
+fn follow(list: &mut List, found: &Found, state: &ViewState, is_ordered: bool) -> Option<usize> {
+    let selected = state.place.selection;
+    if list.selected == selected || is_ordered {
+        list.selected = selected;
+        return None;
+    }
+    list.selected = selected;
+    let row = found.number(selected)? - 1;
+    (!list.in_sight.contains(&row)).then_some(row)
+}
+
+/// Columns from the left: what they are sorted by, title, width.
+type Widths = [(OrderBy, &'static str, f32); 4];
+
+fn widths(room: f32) -> Widths {
+    let time = if times::format() == TimeFormat::Digits { 84.0 } else { 190.0 };
+    let track = (room * 0.28).clamp(60.0, 220.0);
+    let name = (room - 2.0 * time - track).max(90.0);
+    [
+        (OrderBy::Time, "Time", time),
+        (OrderBy::Duration, "Duration", time),
+        (OrderBy::Name, "Name", name),
+        (OrderBy::Track, "Track", track),
+    ]
+}
+
+fn heading_ui(ui: &mut Ui, list: &mut List, widths: &Widths) {
+    let theme = Theme::current(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let painter = ui.painter_at(rect);
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme.edge));
+    let mut x = rect.left();
+    for &(by, title, width) in widths {
+        let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
+        x += width;
+        let response = ui.interact(cell, ui.scope_id().with(("found by", title)), Sense::click());
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Sort found by {title}")));
+        let is_own = list.by == by;
+        let color = if is_own || response.hovered() { theme.text_strong } else { theme.text_weak };
+        write(&painter, cell, title, matches!(by, OrderBy::Name | OrderBy::Track), &small_font(), color);
+        if is_own {
+            let y = if list.descending { cell.bottom() - 1.0 } else { cell.top() + 1.0 };
+            painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, egui::Stroke::new(2.0, theme.accent));
+        }
+        if response.on_hover_text("Click to sort").clicked() {
+            // The longest are looked for more often than the shortest.
+            list.descending = if is_own { !list.descending } else { by == OrderBy::Duration };
+            list.by = by;
+        }
+    }
+}
+
+/// One slice; true where it was clicked.
+fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, widths: &Widths) -> bool {
+    let theme = Theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
+    let own = trace.model.slice(slice);
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Found {}", own.name())));
+    let fill = match () {
+        () if state.place.selection == Some(slice) => theme.accent.gamma_multiply(0.22),
+        () if response.hovered() => theme.raised,
+        () => egui::Color32::TRANSPARENT,
+    };
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, fill);
+    let track = trace.model.track(own.track());
+    let group = trace.model.str(trace.model.group(track.group).name);
+    let font = FontId::proportional(12.0);
+    let mut x = rect.left();
+    for &(by, _, width) in widths {
+        let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
+        x += width;
+        match by {
+            OrderBy::Time => write(&painter, cell, &start_text(trace, own.start()), false, &font, theme.text),
+            OrderBy::Duration => write(&painter, cell, &times::time(own.measured_dur()), false, &font, theme.text),
+            OrderBy::Name => write(&painter, cell, own.name(), true, &font, theme.text_strong),
+            OrderBy::Track => {
+                let text = format!("{} {}", short(group), trace.model.str(track.name));
+                let at = pos2(cell.left() + PAD, cell.center().y);
+                elided(&painter, at, Align2::LEFT_CENTER, &text, cell.width() - PAD, &font, theme.text_weak);
+            }
+        }
+    }
+    let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
+        ui.label(RichText::new(own.name()).strong());
+        ui.label(format!("{} of {group}", trace.model.str(track.name)));
+    });
+    response.clicked()
+}
+
+/// `TPU:0` of `/device:TPU:0`.
+fn short(group: &str) -> &str {
+    group.strip_prefix("/device:").unwrap_or(group)
+}
+
+/// When a slice begins, to a millionth of the trace: four digits would be alike in row after row.
+fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
+    let extent = trace.model.extent();
+    let at = at - extent.start;
+    if times::format() != TimeFormat::Digits {
+        return times::time(at);
+    }
+    let digits = extent.dur().ps().max(1).ilog10().saturating_sub(5);
+    tick_label(at, Picos::from_ps(10_i64.pow(digits)))
+}
+
+fn write(painter: &egui::Painter, cell: Rect, text: &str, is_text: bool, font: &FontId, color: egui::Color32) {
+    let (room, y) = (cell.width() - 2.0 * PAD, cell.center().y);
+    if is_text {
+        elided_middle(painter, pos2(cell.left() + PAD, y), text, room, font, color);
+    } else {
+        elided(painter, pos2(cell.right() - PAD, y), Align2::RIGHT_CENTER, text, room, font, color);
+    }
+}

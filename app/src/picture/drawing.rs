@@ -1,0 +1,200 @@
+//! A picture before it is written: rectangles, lines, circles and texts that fit, in
+//! the order in which they cover each other. What writes it decides about nothing.
+
+use crate::view::palette::Rgb;
+
+/// Mean width of a letter, as a share of the size of the font.
+const LETTER: f32 = 0.55;
+
+/// Where a text lies relative to its point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Anchor {
+    /// It begins there.
+    Start,
+    /// It is centred there.
+    Middle,
+    /// It ends there.
+    End,
+}
+
+/// A point, in pixels from the upper left corner.
+pub type Point = (f32, f32);
+
+/// One thing that is drawn. `title` appears below the pointer where a format knows one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A filled rectangle.
+    Rect {
+        /// Upper left corner.
+        at: Point,
+        /// Width and height.
+        size: (f32, f32),
+        /// Colour.
+        fill: Rgb,
+        /// What it is; empty where there is nothing to say.
+        title: String,
+    },
+    /// A line.
+    Line {
+        /// One end.
+        from: Point,
+        /// The other.
+        to: Point,
+        /// Colour.
+        color: Rgb,
+        /// How thick.
+        width: f32,
+    },
+    /// A filled circle with a thin edge, through which a little of what lies below is seen.
+    Circle {
+        /// Its middle.
+        at: Point,
+        /// Radius.
+        r: f32,
+        /// Colour.
+        fill: Rgb,
+        /// Colour of its edge.
+        edge: Rgb,
+        /// What it is.
+        title: String,
+    },
+    /// An arrow, bent so that it leaves and arrives from left to right.
+    Arrow {
+        /// Where it begins.
+        from: Point,
+        /// Its tip.
+        to: Point,
+        /// Colour.
+        color: Rgb,
+    },
+    /// A line of text; `at` is the height of its middle.
+    Text {
+        /// Where, by `anchor`.
+        at: Point,
+        /// What of it is there.
+        anchor: Anchor,
+        /// Height of the font.
+        size: f32,
+        /// Colour.
+        color: Rgb,
+        /// What it says.
+        text: String,
+    },
+    /// What follows is cut at a rectangle: upper left corner and size.
+    BeginClip(Point, (f32, f32)),
+    /// No more.
+    EndClip,
+}
+
+/// Thickness of the edge of a circle.
+pub const EDGE: f32 = 0.7;
+/// How much of what lies below a circle is hidden.
+pub const OPACITY: f32 = 0.85;
+/// Thickness of an arrow.
+pub const ARROW: f32 = 1.5;
+/// Length and half width of its tip.
+pub const TIP: (f32, f32) = (6.0, 4.0);
+
+/// How far an arrow goes straight before it bends.
+pub fn bend(from: Point, to: Point) -> f32 {
+    ((to.0 - from.0).abs() * 0.5).clamp(20.0, 120.0)
+}
+
+/// Height of the line that letters stand on, below the middle of a text of this size.
+pub fn baseline(size: f32) -> f32 {
+    size * 0.35
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    /// Width and height.
+    pub size: (f32, f32),
+    /// Colour of what nothing covers.
+    pub ground: Rgb,
+    /// From below.
+    pub shapes: Vec<Shape>,
+}
+
+impl Drawing {
+    /// An empty one.
+    pub fn new(width: f32, height: f32, ground: Rgb) -> Self {
+        Self { size: (width, height), ground, shapes: Vec::new() }
+    }
+
+    /// Everything from here to [`Self::end_clip`] is cut at a rectangle.
+    pub fn begin_clip(&mut self, x: f32, y: f32, width: f32, height: f32) {
+        self.shapes.push(Shape::BeginClip((x, y), (width, height)));
+    }
+
+    /// See [`Self::begin_clip`].
+    pub fn end_clip(&mut self) {
+        self.shapes.push(Shape::EndClip);
+    }
+
+    /// A filled rectangle; `title` appears below the pointer where it is not empty.
+    pub fn rect(&mut self, x: f32, y: f32, width: f32, height: f32, fill: Rgb, title: &str) {
+        let size = (width.max(0.1), height.max(0.1));
+        self.shapes.push(Shape::Rect { at: (x, y), size, fill, title: title.to_owned() });
+    }
+
+    /// A line.
+    pub fn line(&mut self, from: Point, to: Point, color: Rgb, width: f32) {
+        self.shapes.push(Shape::Line { from, to, color, width });
+    }
+
+    /// A filled circle with a thin edge.
+    pub fn circle(&mut self, x: f32, y: f32, r: f32, fill: Rgb, edge: Rgb, title: &str) {
+        self.shapes.push(Shape::Circle { at: (x, y), r, fill, edge, title: title.to_owned() });
+    }
+
+    /// An arrow from left to right, bent.
+    pub fn arrow(&mut self, from: Point, to: Point, color: Rgb) {
+        self.shapes.push(Shape::Arrow { from, to, color });
+    }
+
+    /// A text, its middle at `y`. It comes from files: what cannot be seen in it is a space.
+    pub fn text(&mut self, x: f32, y: f32, anchor: Anchor, size: f32, color: Rgb, text: &str) {
+        let text = text.replace(char::is_control, " ");
+        self.shapes.push(Shape::Text { at: (x, y), anchor, size, color, text });
+    }
+
+    /// A text that is cut where it does not fit into `room`.
+    pub fn fitted(&mut self, x: f32, y: f32, room: f32, size: f32, color: Rgb, text: &str) {
+        let letters = (room / (size * LETTER)).max(0.0) as usize;
+        if text.chars().count() <= letters {
+            self.text(x, y, Anchor::Start, size, color, text);
+        } else if letters >= 2 {
+            let cut: String = text.chars().take(letters - 1).collect();
+            self.text(x, y, Anchor::Start, size, color, &format!("{cut}…"));
+        }
+    }
+}
+
+/// Width of a text, roughly.
+pub fn width_of(text: &str, size: f32) -> f32 {
+    text.chars().count() as f32 * size * LETTER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_where_they_do_not_fit() {
+        let mut drawing = Drawing::new(10.0, 10.0, Rgb([0; 3]));
+        // 60 points hold ten letters of 5.5.
+        drawing.fitted(0.0, 0.0, 60.0, 10.0, Rgb([0; 3]), "a name that is too long");
+        drawing.fitted(0.0, 0.0, 60.0, 10.0, Rgb([0; 3]), "short\n");
+        drawing.fitted(0.0, 0.0, 8.0, 10.0, Rgb([0; 3]), "nothing fits");
+        let texts: Vec<&str> = drawing
+            .shapes
+            .iter()
+            .map(|shape| match shape {
+                Shape::Text { text, .. } => text.as_str(),
+                _ => "",
+            })
+            .collect();
+        assert_eq!(texts, ["a name th…", "short "]);
+    }
+}

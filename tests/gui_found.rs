@@ -1,0 +1,75 @@
+//! What was found, as a list; pictures of what is seen.
+
+use egui_kittest::kittest::NodeT as _;
+
+use super::*;
+
+/// Labels of the rows of the list, from above.
+fn rows(window: &Harness<'static, App>) -> Vec<String> {
+    let mut rows: Vec<(f32, String)> = window
+        .query_all_by_label_contains("Found ")
+        .map(|row| (row.rect().top(), row.accesskit_node().label().unwrap_or_default()))
+        .filter(|(_, label)| !label.contains('('))
+        .collect();
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rows.into_iter().map(|(_, label)| label).collect()
+}
+
+#[test]
+fn what_was_found_is_listed_sorted_and_led_to() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::ShowPanel(Panel::Search, true));
+    want(&mut window, ViewCommand::Search("track:ops".to_owned()));
+    window.get_by_label("List").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(state(&window).tab, "found");
+    let by_time = rows(&window);
+    assert_eq!(by_time.len(), 6, "{by_time:?}");
+    assert_eq!(by_time[..3], ["Found while.3", "Found fusion.1", "Found all-gather-start.1"]);
+    window.get_by_label("Found (6)");
+
+    window.get_by_label("Sort found by Duration").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(rows(&window)[..2], ["Found while.3", "Found B"], "the longest first; of equals the earlier");
+    window.get_by_label("Sort found by Name").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(rows(&window)[0], "Found B");
+
+    window.get_by_label("Found fusion.1").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
+    assert_eq!(window.get_all_by_label("2 / 6").count(), 2, "beside the box and above the list");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    want(&mut window, ViewCommand::Search(String::new()));
+    window.get_by_label("Nothing is searched for or lit up.");
+}
+
+#[test]
+fn a_key_lists_what_is_lit_up() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("Row fusion.1").click();
+    window.run_steps(3);
+    settle(&mut window);
+    press(&mut window, Modifiers::NONE, Key::L);
+    settle(&mut window);
+    assert_eq!(rows(&window), ["Found fusion.1"]);
+}
+
+#[test]
+fn every_picture_can_be_saved_as_lines_or_points() {
+    let mut window = opened();
+    window.get_by_label("Keep").click();
+    window.run_steps(3);
+    for title in ["Timeline", "Roofline", "Steps"] {
+        for format in ["SVG", "PNG"] {
+            window.get_by_label(&format!("{title} as {format}…"));
+        }
+    }
+    window.get_by_label("Window as PNG…");
+}
