@@ -17,7 +17,9 @@ use crate::render::comparison::capitalised;
 use crate::view::pair::{Alignment, Compared, Delta, Side, Tone, change_text, deltas, tone_of};
 
 /// Height of the lane.
-const LANE: f32 = 34.0;
+const LANE: f32 = 38.0;
+/// A shape that has more room than this tells of its parts.
+const TWO_LINES: f32 = 150.0;
 /// Height of a heading.
 const HEAD: f32 = 22.0;
 
@@ -155,7 +157,7 @@ pub fn lane_ui(
     };
     for delta in &found {
         let tone = tone_of(delta);
-        delta_ui(&painter, canvas, delta, tone, theme);
+        delta_ui(&painter, canvas, delta, tone, || parts_of(compared, delta), theme);
     }
     selection_ui(&painter, canvas, sides, theme);
     let pointed = response.hover_pos().and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
@@ -164,7 +166,7 @@ pub fn lane_ui(
         if response.clicked() {
             out.push(PairCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
         }
-        response.on_hover_text(about(alignment, delta, tone_of(delta), compared.is_some()));
+        response.on_hover_text(about(alignment, delta, tone_of(delta), compared));
     }
 }
 
@@ -191,7 +193,21 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
     line(rect.center().y + 7.5, &text, theme.text_strong);
 }
 
-fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Option<Tone>, theme: &Theme) {
+/// By how much parts of the steps of a shape changed, the largest first.
+fn parts_of(compared: Option<&Compared>, delta: &Delta) -> Vec<String> {
+    let parts = compared.and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1)).unwrap_or_default();
+    parts.iter().map(|(part, ps)| format!("{} {}", part.title(), change_text(*ps as f64, None))).collect()
+}
+
+/// A shape with its change, and below it where there is room those of its parts.
+fn delta_ui(
+    painter: &Painter,
+    canvas: Rect,
+    delta: &Delta,
+    tone: Option<Tone>,
+    parts: impl FnOnce() -> Vec<String>,
+    theme: &Theme,
+) {
     let color = theme.slice(tone.unwrap_or(Tone::Noise).color());
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
@@ -220,7 +236,16 @@ fn delta_ui(painter: &Painter, canvas: Rect, delta: &Delta, tone: Option<Tone>, 
     let Some(text) = [full, short].into_iter().find(|text| !text.is_empty() && width(text) <= room) else {
         return;
     };
-    let middle = pos2(f32::midpoint(left, right) + mark / 2.0, canvas.center().y);
+    let center = f32::midpoint(left, right) + mark / 2.0;
+    let lines = if room < TWO_LINES { Vec::new() } else { parts() };
+    // As many as fit, and at least two: one alone would look like all of it.
+    let fitting =
+        (2..=lines.len()).rev().map(|count| lines[..count].join(", ")).find(|text| width(text) <= right - left);
+    let up = if fitting.is_some() { 7.0 } else { 0.0 };
+    if let Some(text) = fitting {
+        painter.text(pos2(center, canvas.center().y + up), Align2::CENTER_CENTER, text, font.clone(), color.text);
+    }
+    let middle = pos2(center, canvas.center().y - up);
     let written = painter.text(middle, Align2::CENTER_CENTER, text, font.clone(), color.text);
     if tone != Tone::Noise {
         sign_mark(painter, pos2(written.left() - 8.0, middle.y), tone == Tone::Slower, color.text);
@@ -256,7 +281,7 @@ fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
     canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
 }
 
-fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, is_compared: bool) -> String {
+fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, compared: Option<&Compared>) -> String {
     let (from, count) = delta.steps;
     let steps = alignment.steps().get(from..from + count).unwrap_or_default();
     let [a, b] = alignment.times_ps(from, count).map(Picos::from_ps);
@@ -265,9 +290,10 @@ fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, is_compared: 
         Some(Tone::Slower) => format!("{change}, longer in B"),
         Some(Tone::Faster) => format!("{change}, shorter in B"),
         Some(Tone::Noise) => format!("{change}, not more than noise"),
-        None if is_compared => "The runs are not comparable.".to_owned(),
+        None if compared.is_some() => "The runs are not comparable.".to_owned(),
         None => "Not compared yet.".to_owned(),
     };
+    let verdict = parts_of(compared, delta).iter().fold(verdict, |text, part| format!("{text}\n  {part}"));
     match steps {
         [step] => format!(
             "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\nClick to show it in both",

@@ -34,7 +34,8 @@ pub fn details_ui(
     let Some(selected) = state.place.selection else {
         ui.add_space(6.0);
         ui.label(RichText::new("Nothing is selected.").strong());
-        ui.weak("Click a slice, or press . to select the first one in sight. Drag over the tracks to measure a range.");
+        let first = hint(ui.ctx(), "Click a slice, or select the first one in sight", "next");
+        ui.weak(format!("{first}. Drag over the tracks to measure a range."));
         return;
     };
     let slice = trace.model.slice(selected);

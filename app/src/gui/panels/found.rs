@@ -116,7 +116,7 @@ fn follow(list: &mut List, found: &Found, state: &ViewState, is_ordered: bool) -
 type Widths = [(OrderBy, &'static str, f32); 4];
 
 fn widths(room: f32) -> Widths {
-    let time = if times::format() == TimeFormat::Digits { 84.0 } else { 190.0 };
+    let time = if times::format() == TimeFormat::Digits { 90.0 } else { 190.0 };
     let track = (room * 0.28).clamp(60.0, 220.0);
     let name = (room - 2.0 * time - track).max(90.0);
     [
@@ -196,14 +196,14 @@ fn short(group: &str) -> &str {
     group.strip_prefix("/device:").unwrap_or(group)
 }
 
-/// When a slice begins, to a millionth of the trace: four digits would be alike in row after row.
+/// When a slice begins, to a millionth of the trace and better: four digits would be alike in row after row.
 fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     let extent = trace.model.extent();
     let at = at - extent.start;
     if times::format() != TimeFormat::Digits {
         return times::time(at);
     }
-    let digits = extent.dur().ps().max(1).ilog10().saturating_sub(5);
+    let digits = extent.dur().ps().max(1).ilog10().saturating_sub(6);
     tick_label(at, Picos::from_ps(10_i64.pow(digits)))
 }
 

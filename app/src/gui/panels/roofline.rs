@@ -220,9 +220,13 @@ fn ici(report: &RooflineReport, theme: &Theme) -> Vec<(&'static str, f64, Color3
     vec![("ICI, one link", link, color), ("ICI, all links", all, color)]
 }
 
-/// Ceilings and their names.
+/// Ceilings, and over all of them their names.
 fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: Range, theme: &Theme) {
-    for (name, ceiling, color) in ceilings(report, range, theme) {
+    let ceilings = ceilings(report, range, theme);
+    for (_, ceiling, color) in &ceilings {
+        plot.line(Line::new("", PlotPoints::Owned(ceiling.clone())).color(*color).width(2.0).allow_hover(false));
+    }
+    for (name, ceiling, color) in ceilings {
         // Slopes come together at the top: their names stand where they begin.
         let is_flat = ceiling.first().zip(ceiling.last()).is_some_and(|(a, b)| (a.y - b.y).abs() < 1e-9);
         let (at, anchor) = if is_flat {
@@ -232,10 +236,11 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
             let start = ceiling.first().map(|start| PlotPoint::new(start.x + 0.25, start.y + 0.25));
             (start, Align2::LEFT_TOP)
         };
-        plot.line(Line::new(name.clone(), PlotPoints::Owned(ceiling)).color(color).width(2.0).allow_hover(false));
         if let Some(at) = at {
-            let text = RichText::new(name.clone()).small().color(color);
-            plot.text(Text::new(name, at, text).anchor(anchor));
+            // The next slope may run below it.
+            let ground = if is_flat { Color32::TRANSPARENT } else { theme.canvas };
+            let text = RichText::new(name).small().color(color).background_color(ground);
+            plot.text(Text::new("", at, text).anchor(anchor));
         }
     }
 }

@@ -16,6 +16,8 @@ use crate::view::viewport::Viewport;
 /// Two steps that correspond; of A and of B.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlignedStep {
+    /// As counted in the reports.
+    pub numbers: [u32; 2],
     /// As recorded.
     pub titles: [String; 2],
     /// When.
@@ -43,6 +45,7 @@ impl Alignment {
             let a: &Step = a.steps.get(*of_a.get(&first)?)?;
             let b: &Step = b.steps.get(*of_b.get(&second)?)?;
             Some(AlignedStep {
+                numbers: [first, second],
                 titles: [a.label.clone(), b.label.clone()],
                 ranges: [a.range()?, b.range()?],
                 times_ps: [a.time_ps, b.time_ps],

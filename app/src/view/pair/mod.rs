@@ -4,6 +4,7 @@
 mod align;
 mod deltas;
 mod partners;
+mod parts;
 mod places;
 
 use std::sync::Arc;
@@ -13,12 +14,14 @@ use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
+use analysis::step_parts::StepParts;
 use analysis::steps::{Steps, StepsReport};
 use analysis::{Cell, Scope, Table, Tabular as _};
 
 pub use align::{AlignedStep, Alignment};
 pub use deltas::{Delta, Tone, change_text, deltas, tone_of};
 pub use partners::{Partners, family_rows};
+pub use parts::PartChanges;
 pub use places::Places;
 
 use super::trace::OpenTrace;
@@ -171,6 +174,8 @@ pub struct Compared {
     pub alignment: Arc<Alignment>,
     /// Ops that correspond.
     pub partners: Partners,
+    /// By how much each part of them changed.
+    pub parts: PartChanges,
     /// Why steps are not aligned.
     pub why_not: Option<String>,
 }
@@ -204,8 +209,10 @@ impl Compared {
             _ => (Alignment::default(), Some("steps are not known on both sides".to_owned())),
         };
         let partners = Partners::new(&comparison, [a, b]);
+        let divided = [a, b].map(|trace| trace.session.report::<StepParts>(Scope::WholeTrace).ok());
+        let parts = PartChanges::new(&alignment, divided.each_ref().map(Option::as_deref));
         let tables = comparison.tables().into_iter().map(arranged).collect();
-        Ok(Self { tables, comparison, alignment: Arc::new(alignment), partners, why_not })
+        Ok(Self { tables, comparison, alignment: Arc::new(alignment), partners, parts, why_not })
     }
 }
 

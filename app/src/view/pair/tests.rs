@@ -22,7 +22,7 @@ fn alignment(times: &[i64]) -> Alignment {
     for (i, &time) in (0_i64..).zip(times) {
         let titles = [i.to_string(), (i + 1).to_string()];
         let ranges = [range(i * 10, i * 10 + 10), range(begin, begin + time)];
-        steps.push(AlignedStep { titles, ranges, times_ps: [10, time] });
+        steps.push(AlignedStep { numbers: [i as u32; 2], titles, ranges, times_ps: [10, time] });
         begin += time;
     }
     Alignment::of(steps)
@@ -193,6 +193,19 @@ fn a_comparison_counts_what_it_has_done_and_can_be_stopped() {
     let compared = Compared::new(&a, &b, &progress).unwrap();
     assert_eq!(progress.fraction(), Some(1.0), "all of it is counted");
     assert_eq!(steps_of_both(&a, &b).unwrap(), compared.alignment, "steps alone tell the same");
+    // What takes longer in B is what takes longer in its parts.
+    let slower =
+        picture.replace("AAB", "AABB").replace("MMM", "MMMM").replace("0000111122223333", "00000111112222233333");
+    let slower = OpenTrace::new(
+        "slower".into(),
+        crate::session::Session::from_model(sample_traces::text_trace(&slower), analysis::Options::default()),
+    );
+    let changed = Compared::new(&a, &slower, &Progress::new()).unwrap();
+    let [was, is] = changed.alignment.times_ps(0, 2);
+    let parts = changed.parts.of(0, 2).expect("steps of both are divided");
+    assert!(is > was && parts.iter().map(|(_, ps)| ps).sum::<i64>() == is - was, "{parts:?}");
+    assert_eq!(changed.parts.of(0, 99), None);
+    assert_eq!(compared.parts.of(0, 4), Some(Vec::new()), "nothing changed");
     let stopped = Progress::new();
     stopped.cancel();
     assert_eq!(Compared::new(&a, &b, &stopped).err().as_deref(), Some(CANCELLED));

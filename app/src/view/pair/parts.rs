@@ -1,0 +1,61 @@
+//! What the changes of steps consist of: by how much each part of a step changed.
+
+use std::collections::BTreeMap;
+
+use analysis::step_parts::{DividedStep, Part, StepPartsReport};
+
+use super::Alignment;
+
+/// How many parts there are.
+const PARTS: usize = Part::ALL.len();
+
+/// Changes of parts, of steps that correspond.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartChanges {
+    /// Before each step, and after all: B less A of all steps before it, by part.
+    before_ps: Vec<[i128; PARTS]>,
+    /// Before each step, and after all: how many steps before it are not divided.
+    unknown: Vec<usize>,
+}
+
+impl PartChanges {
+    /// Of the cores that took longest.
+    pub fn new(alignment: &Alignment, divided: [Option<&StepPartsReport>; 2]) -> Self {
+        let by_number = divided.map(|report| -> BTreeMap<u32, &DividedStep> {
+            report.map_or(&[][..], |report| &report.steps).iter().map(|step| (step.step, step)).collect()
+        });
+        let parts = |side: usize, number: u32| Some(by_number.get(side)?.get(&number)?.critical()?.parts);
+        let (mut sum, mut unknown) = ([0_i128; PARTS], 0);
+        let mut changes = Self { before_ps: vec![sum], unknown: vec![0] };
+        for step in alignment.steps() {
+            match (parts(0, step.numbers[0]), parts(1, step.numbers[1])) {
+                (Some(a), Some(b)) => {
+                    for (sum, part) in sum.iter_mut().zip(Part::ALL) {
+                        *sum += i128::from(b.get(part)) - i128::from(a.get(part));
+                    }
+                }
+                _ => unknown += 1,
+            }
+            changes.before_ps.push(sum);
+            changes.unknown.push(unknown);
+        }
+        changes
+    }
+
+    /// Of so many steps from one on, the largest first; `None` where one of them is not
+    /// divided on both sides.
+    pub fn of(&self, from: usize, count: usize) -> Option<Vec<(Part, i64)>> {
+        let end = from.checked_add(count)?;
+        if self.unknown.get(from)? != self.unknown.get(end)? {
+            return None;
+        }
+        let (before, after) = (self.before_ps.get(from)?, self.before_ps.get(end)?);
+        let change = |(at, part)| {
+            let change = after.get::<usize>(at)? - before.get::<usize>(at)?;
+            (change != 0).then(|| (part, i64::try_from(change).unwrap_or(i64::MAX)))
+        };
+        let mut changes: Vec<(Part, i64)> = Part::ALL.into_iter().enumerate().filter_map(change).collect();
+        changes.sort_by_key(|&(_, ps)| std::cmp::Reverse(ps.unsigned_abs()));
+        Some(changes)
+    }
+}
