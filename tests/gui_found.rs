@@ -73,3 +73,36 @@ fn every_picture_can_be_saved_as_lines_or_points() {
     }
     window.get_by_label("Window as PNG…");
 }
+
+#[test]
+fn a_tab_is_dragged_below_the_timeline_and_moved_back_by_its_menu() {
+    let mut window = opened();
+    // The first is the tab; the overview has a line of that name.
+    let tab = window.get_all_by_label("Ops").next().expect("there is a tab").rect().center();
+    let button = egui::PointerButton::Primary;
+    let press = |window: &mut Harness<'static, App>, pos: Pos2, pressed: bool| {
+        window.event(Event::PointerButton { pos, button, pressed, modifiers: Modifiers::NONE });
+        window.step();
+    };
+    window.hover_at(tab);
+    window.step();
+    press(&mut window, tab, true);
+    for step in 1..=5_u8 {
+        window.hover_at(tab + vec2(-20.0, 8.0) * f32::from(step));
+        window.step();
+    }
+    let place = window.get_by_label("Drop here to show it below the timeline").rect().center();
+    window.hover_at(place);
+    window.run_steps(2);
+    press(&mut window, place, false);
+    settle(&mut window);
+    assert_eq!((state(&window).tab.as_str(), state(&window).tab_below()), ("overview", Some("ops")));
+    window.get_by_label("Row fusion.1");
+    // The tab; below it is the name of a table.
+    window.get_all_by_label("Ops").next().expect("the tab is below").click_secondary();
+    window.run_steps(3);
+    window.get_by_label("Move to the right").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!((state(&window).tab.as_str(), state(&window).tab_below()), ("ops", None));
+}

@@ -173,7 +173,11 @@ impl Photographer {
             }
         }
         if let Some(tab) = &self.shot.tab {
-            let (wide, tab) = tab.strip_prefix("wide:").map_or((false, tab.as_str()), |tab| (true, tab));
+            if let Some(tab) = tab.strip_prefix("below:") {
+                commands.push(ViewCommand::MoveTab { tab: tab.to_owned(), below: true }.into());
+            }
+            let tab = tab.strip_prefix("below:").unwrap_or(tab);
+            let (wide, tab) = tab.strip_prefix("wide:").map_or((false, tab), |tab| (true, tab));
             commands.push(ViewCommand::ShowTab(tab.to_owned()).into());
             commands.push(ViewCommand::WideReports(wide).into());
         }

@@ -29,7 +29,7 @@ use crate::view::histogram::{self, Histogram};
 use crate::view::palette::ColorKey;
 use crate::view::search::{self, Found, Wanted};
 use crate::view::state::{ColorBy, Panel, ViewCommand, ViewState};
-use crate::view::tabs::{COMPARE, FOUND, TABS};
+use crate::view::tabs::{COMPARE, FOUND};
 use crate::view::trace::OpenTrace;
 use crate::view::tree::group_digits;
 use crate::view::viewport::Viewport;
@@ -129,7 +129,8 @@ impl Workspace {
     /// Asks for what the state needs; what has been asked before costs nothing.
     pub fn ask_jobs(&mut self) {
         if self.state.shows(Panel::Reports) {
-            for id in dock::wanted(&self.state.tab) {
+            let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
+            for id in tabs.into_iter().flatten().flat_map(dock::wanted) {
                 self.reports.want(id);
             }
         }
@@ -163,7 +164,7 @@ impl Workspace {
 
     /// What was found is put in order where it is listed.
     fn ask_order(&mut self) {
-        let listed = self.state.tab == FOUND && self.state.shows(Panel::Reports) && self.state.is_searching();
+        let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
         match self.search.memo() {
             Memo::Ready(found) if listed => {
                 let Some(order) = self.list.order(found) else { return };
@@ -308,16 +309,15 @@ impl Workspace {
 
     /// There is no trace to compare with any more.
     pub fn alone(&mut self) {
-        if self.state.tab == COMPARE {
-            TABS[0].id.clone_into(&mut self.state.tab);
-        }
+        self.state.leave_comparison();
         if self.state.color_by == ColorBy::Change {
             self.state.color_by = ColorBy::default();
         }
     }
 
     fn dock_ui(&mut self, ui: &mut Ui, comparison: Option<DrawTab<'_>>, out: &mut Vec<Command>) {
-        let sight = Sight { trace: &self.trace, state: &self.state, reports: &self.reports };
+        let tab = self.state.tab.as_str();
+        let sight = Sight { trace: &self.trace, state: &self.state, reports: &self.reports, tab };
         let (trace, state, search, order, list) =
             (&self.trace, &self.state, self.search.memo(), &self.order, &mut self.list);
         let mut found = |ui: &mut Ui, out: &mut Vec<Command>| {
@@ -334,7 +334,7 @@ impl Workspace {
         };
         let mut extras = Vec::new();
         extras.extend(comparison.map(|draw| Extra { id: COMPARE, title: "Compare".to_owned(), draw }));
-        if state.is_searching() || state.tab == FOUND {
+        if state.is_searching() || state.shows_tab(FOUND) {
             let count = search.latest().filter(|_| state.is_searching()).map(|found| group_digits(found.total as u64));
             let title = count.map_or_else(|| "Found".to_owned(), |count| format!("Found ({count})"));
             extras.push(Extra { id: FOUND, title, draw: &mut found });
@@ -346,6 +346,20 @@ impl Workspace {
         } else {
             EguiPanel::right("reports").default_size(440.0).size_range(300.0..=900.0)
         };
-        panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, extras, out));
+        let (lower, upper): (Vec<_>, Vec<_>) = extras.into_iter().partition(|extra| state.is_below(extra.id));
+        if let Some(tab) = state.tab_below() {
+            let panel =
+                EguiPanel::bottom("reports below").resizable(true).default_size(260.0).size_range(120.0..=700.0);
+            let sight = Sight { tab, ..sight };
+            let shown = panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, lower, true, out));
+            dock::drop_ui(ui, &shown.response, true, out);
+        } else if dock::is_dragging(ui) {
+            let place = EguiPanel::bottom("drop reports").exact_size(64.0).show(ui, |ui| {
+                ui.centered_and_justified(|ui| ui.weak("Drop here to show it below the timeline"));
+            });
+            dock::drop_ui(ui, &place.response, true, out);
+        }
+        let shown = panel.show(ui, |ui| dock::dock_ui(ui, sight, &mut self.memory, upper, false, out));
+        dock::drop_ui(ui, &shown.response, false, out);
     }
 }

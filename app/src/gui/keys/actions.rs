@@ -94,6 +94,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("details", "Details", &["Q"], |state| toggle(state, Panel::Details)),
         action("reports", "Reports", &["Ctrl+B"], |state| toggle(state, Panel::Reports)),
         action("wide", "Reports: most of the window, or a column", &["Ctrl+Shift+B"], |state| ViewCommand::WideReports(!state.wide_reports).into()),
+        action("move-tab", "Reports: move the open tab below the timeline", &[], |state| ViewCommand::MoveTab { tab: state.tab.clone(), below: true }.into()),
         action("notes", "Notes", &["N"], |state| toggle(state, Panel::Notes)),
         action("grid", "Grid", &["G"], |state| toggle_layer(state, Layer::Grid)),
         action("help", "This help", &["Questionmark"], |state| toggle(state, Panel::Help)),

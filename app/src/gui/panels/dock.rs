@@ -1,11 +1,12 @@
 //! Reports beside the timeline, in tabs.
 
-use egui::{RichText, Ui};
+use egui::{Button, DragAndDrop, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 
 use super::tables::{Browser, tables_ui};
 use super::{hints, optree, overview, roofline, steps};
 use crate::gui::Command;
 use crate::gui::reports::Reports;
+use crate::gui::theme::Theme;
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::tabs::{COMPARE, FOUND, MORE, TABS, others, reports_of};
 use crate::view::trace::OpenTrace;
@@ -30,6 +31,8 @@ pub struct Sight<'a> {
     pub state: &'a ViewState,
     /// What is known of it.
     pub reports: &'a Reports,
+    /// The open tab, of the two sides that of the one that is drawn.
+    pub tab: &'a str,
 }
 
 /// Draws a tab that is no report of one trace.
@@ -55,8 +58,51 @@ pub fn wanted(tab: &str) -> Vec<&'static str> {
     }
 }
 
-/// Tabs and what the open one shows; `extras` come before reports.
-pub fn dock_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Memory, extras: Vec<Extra<'_>>, out: &mut Vec<Command>) {
+/// A tab on its way to the other side.
+struct Dragged(&'static str);
+
+/// Whether a tab is being dragged.
+pub fn is_dragging(ui: &Ui) -> bool {
+    DragAndDrop::has_payload_of_type::<Dragged>(ui.ctx())
+}
+
+/// Takes the tab that is dropped on `onto`.
+pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<Command>) {
+    if onto.dnd_hover_payload::<Dragged>().is_some() {
+        let stroke = Stroke::new(2.0, Theme::current(ui).accent);
+        ui.painter().rect_stroke(onto.rect.shrink(2.0), 4.0, stroke, StrokeKind::Inside);
+    }
+    if let Some(dragged) = onto.dnd_release_payload::<Dragged>() {
+        out.push(ViewCommand::MoveTab { tab: dragged.0.to_owned(), below }.into());
+    }
+}
+
+/// A tab; a click opens it, dragging moves it.
+fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, below: bool, view: &mut Vec<ViewCommand>) {
+    let button = ui.add(Button::selectable(is_open, title).sense(Sense::click_and_drag()));
+    button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_open, title));
+    button.dnd_set_drag_payload(Dragged(id));
+    if button.clicked() {
+        view.push(ViewCommand::ShowTab(id.to_owned()));
+    }
+    button.context_menu(|ui| {
+        let label = if below { "Move to the right" } else { "Move below the timeline" };
+        if ui.button(label).clicked() {
+            view.push(ViewCommand::MoveTab { tab: id.to_owned(), below: !below });
+            ui.close();
+        }
+    });
+}
+
+/// Tabs of one side and what the open one shows; `extras` come before reports.
+pub fn dock_ui(
+    ui: &mut Ui,
+    sight: Sight<'_>,
+    memory: &mut Memory,
+    extras: Vec<Extra<'_>>,
+    below: bool,
+    out: &mut Vec<Command>,
+) {
     let mut view: Vec<ViewCommand> = Vec::new();
     ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
@@ -64,10 +110,12 @@ pub fn dock_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Memory, extras: Vec<E
         let more = (!others().is_empty()).then_some((MORE, "More"));
         let first = extras.iter().map(|extra| (extra.id, extra.title.as_str()));
         let tabs = TABS.iter().map(|tab| (tab.id, tab.title));
-        for (id, title) in first.chain(tabs).chain(more) {
-            if ui.selectable_label(sight.state.tab == id, title).clicked() {
-                view.push(ViewCommand::ShowTab(id.to_owned()));
-            }
+        let own = |(id, _): &(&'static str, &str)| sight.state.is_below(id) == below;
+        for (id, title) in first.chain(tabs).chain(more).filter(own) {
+            tab_ui(ui, id, title, sight.tab == id, below, &mut view);
+        }
+        if below {
+            return;
         }
         let wide = sight.state.wide_reports;
         let label = RichText::new(if wide { "Narrow" } else { "Wide" }).weak();
@@ -76,7 +124,7 @@ pub fn dock_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Memory, extras: Vec<E
         }
     });
     ui.separator();
-    match sight.state.tab.as_str() {
+    match sight.tab {
         id @ (COMPARE | FOUND) => {
             if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {
                 (extra.draw)(ui, out);

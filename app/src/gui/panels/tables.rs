@@ -48,11 +48,11 @@ pub fn tables_ui(
     out: &mut Vec<Command>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let reports = reports_of(&sight.state.tab);
+    let reports = reports_of(sight.tab);
     let first = reports.iter().find(|id| matches!(sight.reports.by_id(id), Ok(Some(_)))).or(reports.first());
     let Some(&first) = first else { return };
     let start = FIRST.iter().find(|(id, _)| *id == first).map_or(0, |&(_, number)| number);
-    let open = browser.open.entry(sight.state.tab.clone()).or_insert((first, start));
+    let open = browser.open.entry(sight.tab.to_owned()).or_insert((first, start));
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for &id in &reports {

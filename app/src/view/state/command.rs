@@ -208,6 +208,13 @@ pub enum ViewCommand {
     ShowPanel(Panel, bool),
     /// Show these reports.
     ShowTab(String),
+    /// Move these reports below the timeline, or back to its right.
+    MoveTab {
+        /// Which.
+        tab: String,
+        /// Below.
+        below: bool,
+    },
     /// Give reports most of the window, or a column.
     WideReports(bool),
     /// Draw or leave out.

@@ -3,6 +3,7 @@
 //! tested without a window.
 
 mod command;
+mod docks;
 mod navigate;
 mod restore;
 
@@ -68,6 +69,12 @@ pub struct ViewState {
     pub panels: BTreeSet<Panel>,
     /// Which reports are shown.
     pub tab: String,
+    /// Tabs that were moved below the timeline.
+    #[serde(default)]
+    pub below: Vec<String>,
+    /// Which of those was opened last.
+    #[serde(default)]
+    pub open_below: String,
     /// Whether reports take most of the window.
     #[serde(default)]
     pub wide_reports: bool,
@@ -118,6 +125,8 @@ impl ViewState {
             track_filter: String::new(),
             panels: BTreeSet::from([Panel::Reports]),
             tab: "overview".to_owned(),
+            below: Vec::new(),
+            open_below: String::new(),
             wide_reports: false,
             layers: Layer::ALL.into_iter().map(|(layer, _)| layer).collect(),
             mouse: MouseMode::default(),
@@ -191,6 +200,8 @@ impl ViewState {
     pub fn share_window(&mut self, other: &Self) {
         self.panels.clone_from(&other.panels);
         self.tab.clone_from(&other.tab);
+        self.below.clone_from(&other.below);
+        self.open_below.clone_from(&other.open_below);
         self.layers.clone_from(&other.layers);
         (self.wide_reports, self.mouse, self.color_by) = (other.wide_reports, other.mouse, other.color_by);
         self.label_width = other.label_width;
@@ -307,10 +318,8 @@ impl ViewState {
             C::Move(Item::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
             C::FilterTracks(text) => self.track_filter.clone_from(text),
             C::ShowPanel(panel, show) => set(&mut self.panels, *panel, *show),
-            C::ShowTab(tab) => {
-                self.tab.clone_from(tab);
-                self.panels.insert(Panel::Reports);
-            }
+            C::ShowTab(tab) => self.open_tab(tab),
+            C::MoveTab { tab, below } => self.move_tab(tab, *below),
             C::WideReports(wide) => self.wide_reports = *wide,
             C::ShowLayer(layer, show) => set(&mut self.layers, *layer, *show),
             C::Mouse(mode) => self.mouse = *mode,

@@ -25,6 +25,7 @@ impl ViewState {
         state.moved_tracks.retain(|track, _| track.index() < tracks);
         state.moved_groups.retain(|group, _| group.index() < groups);
         state.label_width = if state.label_width.is_finite() { state.label_width.clamp(80.0, 600.0) } else { 250.0 };
+        state.forget_unknown_tabs();
         (state.history, state.reveal, state.flow) = (History::default(), None, 0);
         state
     }

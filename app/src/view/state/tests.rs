@@ -115,6 +115,29 @@ fn the_state_survives_serialisation() {
 }
 
 #[test]
+fn tabs_are_moved_below_and_back() {
+    let model = model();
+    let mut state = ViewState::new(&model);
+    let place = |tab: &str, below| ViewCommand::MoveTab { tab: tab.to_owned(), below };
+    state.apply(&place("overview", true), &model);
+    assert_eq!(
+        (state.tab.as_str(), state.tab_below()),
+        ("hints", Some("overview")),
+        "the next one is open at the right"
+    );
+    state.apply(&place("ops", true), &model);
+    assert!(state.shows_tab("ops") && !state.shows_tab("overview") && state.shows_tab("hints"));
+    state.apply(&ViewCommand::ShowTab("overview".to_owned()), &model);
+    assert!(state.shows_tab("overview") && state.tab == "hints", "it opens where it is");
+    state.apply(&place("overview", false), &model);
+    assert_eq!((state.tab.as_str(), state.tab_below()), ("overview", Some("ops")));
+    state.apply(&place("of another version", true), &model);
+    assert_eq!(state.below, ["ops"]);
+    state.apply(&ViewCommand::ShowPanel(Panel::Reports, false), &model);
+    assert!(!state.shows_tab("ops"));
+}
+
+#[test]
 fn undo_brings_back_the_tracks_of_the_mark() {
     let model = model();
     let mut state = ViewState::new(&model);

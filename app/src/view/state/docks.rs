@@ -1,0 +1,62 @@
+//! Which tabs of reports are open: at the right, and those that were moved below.
+
+use super::{Panel, ViewState};
+use crate::view::tabs::{COMPARE, FOUND, MORE, TABS};
+
+impl ViewState {
+    /// Whether a tab is open on either side.
+    pub fn shows_tab(&self, tab: &str) -> bool {
+        self.shows(Panel::Reports) && (self.tab == tab || self.tab_below() == Some(tab))
+    }
+
+    /// The open tab of those below; `None` where none is there.
+    pub fn tab_below(&self) -> Option<&str> {
+        self.below.iter().find(|tab| **tab == self.open_below).or(self.below.first()).map(String::as_str)
+    }
+
+    /// Whether a tab was moved below.
+    pub fn is_below(&self, tab: &str) -> bool {
+        self.below.iter().any(|other| other == tab)
+    }
+
+    /// Opens a tab where it is.
+    pub(super) fn open_tab(&mut self, tab: &str) {
+        if self.is_below(tab) {
+            tab.clone_into(&mut self.open_below);
+        } else {
+            tab.clone_into(&mut self.tab);
+        }
+        self.panels.insert(Panel::Reports);
+    }
+
+    /// Moves a tab to the other side, and opens it there.
+    pub(super) fn move_tab(&mut self, tab: &str, below: bool) {
+        self.below.retain(|other| other != tab);
+        if below && is_known(tab) {
+            self.below.push(tab.to_owned());
+            if self.tab == tab {
+                // Something must be open at the right; the first that is left there.
+                let left = TABS.iter().map(|tab| tab.id).find(|id| !self.is_below(id));
+                left.unwrap_or(MORE).clone_into(&mut self.tab);
+            }
+        }
+        self.open_tab(tab);
+    }
+
+    /// Leaves tabs out that this version does not know.
+    pub(super) fn forget_unknown_tabs(&mut self) {
+        self.below.retain(|tab| is_known(tab));
+    }
+
+    /// There is nothing any more to compare with.
+    pub fn leave_comparison(&mut self) {
+        self.below.retain(|other| other != COMPARE);
+        if self.tab == COMPARE {
+            TABS[0].id.clone_into(&mut self.tab);
+        }
+    }
+}
+
+fn is_known(tab: &str) -> bool {
+    [COMPARE, FOUND, MORE].contains(&tab) || TABS.iter().any(|known| known.id == tab)
+}
