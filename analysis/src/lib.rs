@@ -8,6 +8,7 @@
 pub mod balance;
 pub mod bound;
 pub mod buffers;
+pub mod bundles;
 pub mod busy;
 mod cache;
 pub mod category;
@@ -100,6 +101,7 @@ pub static ANALYSES: &[AnalysisEntry] = &[
     entry::<matmuls::Matmuls>(),
     entry::<loops::Loops>(),
     entry::<kernels::Kernels>(),
+    entry::<bundles::Code>(),
     entry::<hardware_counters::HardwareCounters>(),
     entry::<sparse_cores::SparseCores>(),
     entry::<overlap::Overlap>(),

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
 use crate::locate::{ImportOptions, Located, locate};
-use crate::looks_like::looks_like;
+use crate::looks_like::{self, looks_like};
 use crate::{Confidence, IMPORTERS, ImportError, Importer, Progress, Source};
+use crate::{llo, xla};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a
 /// pattern (see [`locate`]). Hosts of one run share one model. A file of several
@@ -51,7 +52,9 @@ pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, Import
 /// The importer that is surest about `head`, the first bytes of the unpacked
 /// content; of equally sure ones, the first.
 pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
-    let sure = importers.iter().map(|&importer| (importer.detect(head), importer));
+    // Of an archive that is not packed, the head shows what is inside.
+    let importers_of = if looks_like::is_archive(head) { &[] } else { importers };
+    let sure = importers_of.iter().map(|&importer| (importer.detect(head), importer));
     // `max_by_key` takes the last of equals, hence the reverse.
     let best = sure.filter(|(confidence, _)| *confidence > Confidence::No).rev().max_by_key(|(sure, _)| *sure);
     best.map(|(_, importer)| importer).ok_or_else(|| {
@@ -96,6 +99,9 @@ fn import_located(
             result.err().map(|error| (index, error))
         });
         let Some((index, error)) = failed else {
+            let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
+            let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
+            llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             // Their bytes and the table of slices need not exist at the same time.
             drop(opened);

@@ -76,6 +76,20 @@ fn the_surest_importer_wins_then_the_first() {
     assert_eq!(detect(b"tomato", &[&TOY, &OTHER]).unwrap().format().id, "other");
 }
 
+/// Without compression the head of an archive shows the file inside.
+#[test]
+fn an_archive_is_not_what_is_in_it() {
+    let log = b"[x] [info] [Core 0] Systolic Array Throughput: 1 GFLOPS, Spad size: 1 KB\n";
+    let zip = [b"PK\x03\x04\x14\0\0\0\0\0run.log".as_slice(), log].concat();
+    let mut tar = [b"run.log".to_vec(), vec![0; 505], log.to_vec()].concat();
+    tar[257..262].copy_from_slice(b"ustar");
+    for (archive, kind) in [(zip, "ZIP"), (tar, "tar")] {
+        let source = Source::from_bytes("runs", archive).unwrap();
+        let error = import(&source, &Progress::new()).err().unwrap().to_string();
+        assert!(error.contains(kind) && error.contains("unpack it and open what is inside"), "{error}");
+    }
+}
+
 #[test]
 fn an_unknown_format_names_what_it_looks_like_and_what_is_readable() {
     let error = detect(b"\x7fELF", &[&TOY, &OTHER]).err().unwrap().to_string();

@@ -13,6 +13,7 @@ mod error;
 mod glob;
 mod import;
 mod lines;
+mod llo;
 mod locate;
 mod looks_like;
 mod names;
@@ -45,7 +46,8 @@ pub struct Format {
     /// Usual endings, for file dialogs only.
     pub extensions: &'static [&'static str],
     /// Files whose presence makes a directory one trace of this format, best first,
-    /// relative to it. The importer is given the first that exists.
+    /// relative to it. The importer is given the first that exists; of a pattern, the one
+    /// file that matches.
     pub markers: &'static [&'static str],
     /// One sentence: who writes it, what is read.
     pub about: &'static str,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::trace_event::Roles;
-use crate::{Confidence, IMPORTERS, ImportError, Source, glob};
+use crate::{Confidence, IMPORTERS, ImportError, Source, glob, llo};
 
 /// What to import of all that a path names, and what its files do not say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +24,8 @@ pub struct ImportOptions {
     pub clock_mhz: Option<f64>,
     /// What the tracks of a Chrome trace are, for writers that are not known.
     pub roles: Option<Arc<Roles>>,
+    /// Where the TPU compiler dumped the code of ops; beside programs it is looked for.
+    pub llo: Option<PathBuf>,
 }
 
 /// The files of one session.
@@ -109,6 +111,13 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         if let Some(hosts) = hosts {
             return Ok(Located { hosts, ..Located::default() });
         }
+        if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
+            return nothing(format!(
+                "{} is a dump of the TPU compiler's code: open the program (its HLO text, or a profile of it), and name \
+                 the dump with --llo",
+                dump.display()
+            ));
+        }
         if let Some(located) = by_content(directories)? {
             return Ok(located);
         }
@@ -148,7 +157,16 @@ fn is_graph(host: &HostFiles) -> bool {
 /// Of a directory that a simulator wrote, the file to read first.
 fn marker_in(directory: &Path) -> Option<PathBuf> {
     let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
-    markers.map(|marker| directory.join(marker)).find(|path| path.is_file())
+    let file = |marker: &&str| {
+        if !glob::is_pattern(Path::new(marker)) {
+            return Some(directory.join(marker)).filter(|path| path.is_file());
+        }
+        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+        let mut matching = entries.filter(|entry| glob::matches(marker, &entry.file_name().to_string_lossy()));
+        // Of several programs the user must choose.
+        matching.next().filter(|_| matching.next().is_none()).map(|entry| entry.path())
+    };
+    markers.into_iter().find_map(file)
 }
 
 /// Files of a directory that are looked into.

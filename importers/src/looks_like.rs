@@ -30,6 +30,11 @@ const MAGIC: &[(&[u8], &str)] = &[
 /// The largest field number of the messages that profilers write.
 const MAX_PLAUSIBLE_FIELD: u64 = 1000;
 
+/// Whether `head` begins an archive of files.
+pub(crate) fn is_archive(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.get(257..262) == Some(b"ustar")
+}
+
 /// What `head`, the first bytes of a file, look like.
 pub(crate) fn looks_like(head: &[u8]) -> String {
     if head.is_empty() {
@@ -40,7 +45,7 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
     }
     let what = if head.iter().all(|&byte| byte == 0) {
         "zeros: the copy that made this file probably failed"
-    } else if head.get(257..262) == Some(b"ustar") {
+    } else if is_archive(head) {
         "a tar archive: unpack it and open what is inside"
     } else if is_pickle(head) {
         "a Python pickle"

@@ -259,6 +259,11 @@ impl TraceBuilder {
         self.op_index.get(&(program, name)).copied()
     }
 
+    /// All ops added so far.
+    pub fn ops(&self) -> impl Iterator<Item = (OpId, &Op)> {
+        self.ops.iter().enumerate().map(|(index, op)| (OpId(index as u32), op))
+    }
+
     /// An op added before.
     pub fn op_ref(&self, op: OpId) -> &Op {
         &self.ops[op.index()]

@@ -60,7 +60,9 @@ pub use flow::Flow;
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};
 pub use model::{Aggregate, Lane, MemoryUse, Source, TraceModel};
-pub use op::{Access, Blob, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId};
+pub use op::{
+    Access, Blob, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId, UnitSlots,
+};
 pub use slices::{SliceId, SliceRef};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};

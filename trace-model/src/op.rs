@@ -119,6 +119,39 @@ pub struct Op {
     pub deduplicated_name: Option<StringId>,
     /// Which collective of the program it is.
     pub all_reduce_id: Option<i64>,
+    /// The code that the compiler emitted for it, where a dump of it was read.
+    pub bundles: Option<Box<Bundles>>,
+}
+
+/// Code of an op: bundles of instructions that are issued together. Each counts once,
+/// however often a loop of the kernel runs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bundles {
+    /// How many.
+    pub count: u64,
+    /// What they use of each unit, in the order of the compiler.
+    pub units: Vec<UnitSlots>,
+    /// The op that the code was emitted for; others that do the same share it.
+    pub emitted_for: StringId,
+}
+
+/// Issue slots of one unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitSlots {
+    /// Name as the compiler writes it (`MATMUL`, `VSTORE:SPILL`).
+    pub unit: StringId,
+    /// Slots that all bundles together use.
+    pub used: u64,
+    /// Slots of one bundle.
+    pub per_bundle: u64,
+}
+
+impl UnitSlots {
+    /// Used slots of all slots that `bundles` have, in percent; `None` where there are none.
+    pub fn percent(&self, bundles: u64) -> Option<f64> {
+        let all = bundles as f64 * self.per_bundle as f64;
+        (all > 0.0).then(|| 100.0 * self.used as f64 / all)
+    }
 }
 
 impl Op {
@@ -142,6 +175,7 @@ impl Op {
         fill(&mut self.source_stack, other.source_stack.as_ref());
         fill(&mut self.deduplicated_name, other.deduplicated_name.as_ref());
         fill(&mut self.all_reduce_id, other.all_reduce_id.as_ref());
+        fill(&mut self.bundles, other.bundles.as_ref());
         if self.memory.is_empty() {
             self.memory.clone_from(&other.memory);
         }

@@ -97,6 +97,9 @@ pub struct AssumeArgs {
     /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
     #[arg(long, value_name = "FILE.toml")]
     pub roles: Option<RolesArg>,
+    /// Where the TPU compiler dumped the code of ops (`--xla_jf_dump_to`); beside a program it is found
+    #[arg(long, value_name = "DIR")]
+    pub llo: Option<PathBuf>,
     /// Only these devices, by ordinal
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub device: Vec<u32>,
@@ -118,7 +121,7 @@ impl AssumeArgs {
     /// What to import of a path.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
         let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
-        ImportOptions { run, clock_mhz: self.clock.map(|clock| clock.0), roles }
+        ImportOptions { run, clock_mhz: self.clock.map(|clock| clock.0), roles, llo: self.llo.clone() }
     }
 
     /// Assumptions of all reports.
@@ -231,6 +234,9 @@ pub struct OpenArgs {
     /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
     #[arg(long, value_name = "FILE.toml")]
     pub roles: Option<RolesArg>,
+    /// Where the TPU compiler dumped the code of ops (`--xla_jf_dump_to`); beside a program it is found
+    #[arg(long, value_name = "DIR")]
+    pub llo: Option<PathBuf>,
     /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
     #[arg(long, value_name = "CHIP")]
     pub device_spec: Option<ChipArg>,

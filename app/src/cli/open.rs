@@ -10,6 +10,7 @@ pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
         run: args.run,
         clock_mhz: args.clock.map(|clock| clock.0),
         roles: args.roles.map(|roles| roles.0),
+        llo: args.llo,
     };
     let mut options = analysis::Options::default();
     if let Some(chip) = &args.device_spec {

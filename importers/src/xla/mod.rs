@@ -46,11 +46,14 @@ use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, 
 #[derive(Debug)]
 pub struct ScheduledHlo;
 
+/// Programs beside which dumps of the compiler lie.
+pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
+
 static FORMAT: Format = Format {
-    id: "scheduled-hlo",
+    id: SCHEDULED_HLO,
     title: "scheduled HLO text",
     extensions: &["txt", "hlo"],
-    markers: &["scheduled_hlo.txt"],
+    markers: &["scheduled_hlo.txt", "*.after_codegen.txt"],
     about: "A program compiled for a TPU, with or without one (compiled.as_text(), *after_codegen.txt): what XLA \
             expects each op to cost, played in the order of the schedule; copies and collectives are modelled.",
 };

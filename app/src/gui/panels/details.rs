@@ -22,6 +22,9 @@ const NAME_LETTERS: usize = 56;
 const STATIC: &str = "static: by the compiler's cost model, for one execution";
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 
+const SLOTS: &str =
+    "issue slots of the unit that the code of the op uses; each bundle counts once, however often it runs";
+
 /// The drawer at the bottom.
 pub fn details_ui(
     ui: &mut Ui,
@@ -158,6 +161,14 @@ fn op_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, op: &Op) {
         for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name), ("Source", op.source)] {
             if let Some(text) = text {
                 row(ui, title, model.str(text), "");
+            }
+        }
+        if let Some(bundles) = &op.bundles {
+            static_row(ui, "Bundles", &number(bundles.count as f64, Unit::Count), STATIC);
+            for unit in bundles.units.iter().filter(|unit| unit.used > 0) {
+                let Some(percent) = unit.percent(bundles.count) else { continue };
+                let title = format!("  {}", model.str(unit.unit));
+                row(ui, &title, &number(percent, Unit::Percent), SLOTS);
             }
         }
     });
