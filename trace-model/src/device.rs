@@ -26,4 +26,17 @@ pub struct DeviceInfo {
     pub local_chip_id: Option<i64>,
     /// Chip in the slice.
     pub global_chip_id: Option<i64>,
+    /// How it is linked to the others, where that is recorded.
+    pub links: Option<DeviceLinks>,
+}
+
+/// Links between devices that form a torus.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceLinks {
+    /// Devices along each axis, each of which closes to a ring.
+    pub rings: Vec<u32>,
+    /// One way of one link, bytes/s.
+    pub bytes_per_second: f64,
+    /// From a device to its neighbour.
+    pub hop_seconds: f64,
 }

@@ -55,7 +55,7 @@ pub use attrs::SliceAttr;
 pub use batch::{SliceBatch, SliceSpec};
 pub use builder::{FlowEnd, SliceKey, TraceBuilder};
 pub use counters::CounterSeries;
-pub use device::DeviceInfo;
+pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::Flow;
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::Context;
 use crate::chips::Chip;
-use crate::ici::{Layout, LinkRate, Topology};
+use crate::ici::{Layout, LinkRate, Network, NetworkFrom, Topology};
 use crate::message::Message;
+use crate::{Context, Provenance};
 
 /// The links, and where the knowledge comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,9 +14,12 @@ pub struct Links {
     pub chip: Option<String>,
     /// The user named it.
     pub chip_assumed: bool,
+    /// The capture says how its devices are linked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recorded: bool,
     /// Links of one chip.
     pub per_chip: Option<u32>,
-    /// One way of one link, bytes/s, published.
+    /// One way of one link, bytes/s.
     pub rate: Option<LinkRate>,
     /// The grid, as the user gave it; else every grid that fits is considered.
     pub topology: Option<Topology>,
@@ -26,20 +29,23 @@ pub struct Links {
 
 impl Links {
     pub(super) fn of(cx: &Context<'_>) -> Self {
-        let recorded = cx.tensor_cores().into_iter().find_map(|core| {
-            let device = cx.model.group(core).device.as_ref()?;
-            Chip::named(device.type_name.as_deref()?)
-        });
-        let named = cx.options.chip();
-        let spec = named.or(recorded).cloned();
+        let network = Network::of(cx);
+        let (from, topology) = network.as_ref().map(|network| (network.from, network.topology.clone())).unzip();
+        let spec = network.map(|network| network.chip);
         Self {
             chip: spec.as_ref().map(|chip| chip.id.clone()),
-            chip_assumed: named.is_some(),
+            chip_assumed: from == Some(NetworkFrom::Named),
+            recorded: from == Some(NetworkFrom::Recorded),
             per_chip: spec.as_ref().and_then(|chip| chip.links).map(|links| links.per_chip),
             rate: spec.as_ref().and_then(LinkRate::of),
-            topology: cx.options.topology.clone(),
+            topology: topology.unwrap_or_else(|| cx.options.topology.clone()),
             spec,
         }
+    }
+
+    /// Of whatever is compared with the speed of the links.
+    pub(super) fn provenance(&self) -> Provenance {
+        if self.recorded { Provenance::Profile } else { Provenance::AssumedPeak }
     }
 
     /// Every way in which the participants can lie on the grid.
@@ -60,8 +66,20 @@ impl Links {
                 None => "The chip is unknown, and so are its links: name it with --device-spec.".to_owned(),
             };
         };
-        let how = if self.chip_assumed { "as named by you" } else { "published, not recorded" };
+        let how = match (self.recorded, self.chip_assumed) {
+            (true, _) => "recorded",
+            (false, true) => "as named by you",
+            (false, false) => "published, not recorded",
+        };
         let (peak, achievable) = (rate.peak / 1e9, rate.achievable / 1e9);
+        if self.recorded {
+            let grid = self.topology.as_ref().map(|topology| format!(", in a grid of {topology}")).unwrap_or_default();
+            let hop = rate.hop_seconds * 1e6;
+            return format!(
+                "Links of {chip}: {per_chip} a chip, {peak:.1} GB/s one way, {hop:.3} µs a hop ({how}){grid}. At best: over \
+                 all of them; what is simulated may use fewer."
+            );
+        }
         let grid = match &self.topology {
             Some(topology) => format!("Grid of chips: {topology}, as given."),
             None => "The grid of chips is not recorded: ranges are over every one that fits; --topology AxB narrows \

@@ -20,7 +20,8 @@ fn maybe_ps(time: Option<f64>) -> Cell {
 
 impl CollectivesReport {
     fn kinds_table(&self) -> Table {
-        use Provenance::{AssumedPeak, Derived, Measured, StaticCost};
+        use Provenance::{Derived, Measured, StaticCost};
+        let of_links = self.links.provenance();
         let row = |kind: &KindRow| {
             let name = if kind.is_fused { format!("{} (fused)", kind.kind) } else { kind.kind.clone() };
             vec![
@@ -63,8 +64,8 @@ impl CollectivesReport {
                 column("exposed_ps", "Exposed", Unit::Picoseconds, Measured),
                 column("exposed_of_time_percent", "of in flight", Unit::Percent, Derived),
                 column("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond, Derived),
-                column("links_low_percent", "Of links", Unit::Percent, AssumedPeak),
-                column("links_high_percent", "Up to", Unit::Percent, AssumedPeak),
+                column("links_low_percent", "Of links", Unit::Percent, of_links),
+                column("links_high_percent", "Up to", Unit::Percent, of_links),
                 column("sent_per_step_bytes", "Sent a step", Unit::Bytes, StaticCost),
                 column("exposed_per_step_ps", "Exposed a step", Unit::Picoseconds, Derived),
             ],
@@ -74,7 +75,8 @@ impl CollectivesReport {
     }
 
     fn links_table(&self) -> Table {
-        use Provenance::{AssumedPeak, Derived, Measured, StaticCost};
+        use Provenance::{Derived, Measured, StaticCost};
+        let of_links = self.links.provenance();
         let row = |row: &CollectiveRow| {
             let n = row.message.participants;
             vec![
@@ -104,10 +106,10 @@ impl CollectivesReport {
                 column("bytes", "Message", Unit::Bytes, StaticCost),
                 column("participants", "Group", Unit::Count, StaticCost),
                 column("transfer_ps", "Transfer", Unit::Picoseconds, Measured),
-                column("expected_least_ps", "At best", Unit::Picoseconds, AssumedPeak),
-                column("expected_usual_ps", "Usual", Unit::Picoseconds, AssumedPeak),
-                column("links_low_percent", "Of links", Unit::Percent, AssumedPeak),
-                column("links_high_percent", "Up to", Unit::Percent, AssumedPeak),
+                column("expected_least_ps", "At best", Unit::Picoseconds, of_links),
+                column("expected_usual_ps", "Usual", Unit::Picoseconds, of_links),
+                column("links_low_percent", "Of links", Unit::Percent, of_links),
+                column("links_high_percent", "Up to", Unit::Percent, of_links),
                 column("bus_bandwidth", "Bus bandwidth", Unit::BytesPerSecond, Derived),
                 column("algorithm_bandwidth", "Alg. bandwidth", Unit::BytesPerSecond, Derived),
                 column("sent_bytes", "Sent", Unit::Bytes, StaticCost),
@@ -123,7 +125,7 @@ impl CollectivesReport {
     fn link_notes(&self) -> Vec<String> {
         let mut notes = vec![
             "Of one execution. Transfer: mean of the shortest time on any device, for the others waited. Of links: \
-             share of the published speed of the links that the group can use."
+             share of the speed of the links that the group can use."
                 .to_owned(),
         ];
         if self.rows.iter().any(|row| row.is_async) {

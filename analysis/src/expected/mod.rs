@@ -26,6 +26,7 @@ mod tests;
 use serde::Serialize;
 
 use crate::category::OpGroup;
+use crate::ici::{Network, NetworkFrom};
 use crate::ops::{OpRow, Ops, OpsReport, percent};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::{Analysis, AnalysisError, Context};
@@ -48,8 +49,11 @@ pub struct ExpectedReport {
     pub totals: Totals,
     /// What the device can do.
     pub peaks: Peaks,
-    /// Links are those of a published chip, or of the user's.
+    /// Links are those of a published chip, of the user's, or as recorded.
     pub links_of: Option<String>,
+    /// The capture says how its devices are linked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub links_recorded: bool,
     /// HBM traffic is concluded from shapes.
     pub hbm_is_estimated: bool,
     /// What to know when reading it.
@@ -152,9 +156,10 @@ impl Analysis for Expected {
 }
 
 fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
-    let chip = cx.options.chip().or_else(|| ops.peaks.published());
+    let network = Network::of(cx);
+    let (chip, topology) = network.as_ref().map(|network| (&network.chip, network.topology.as_ref())).unzip();
     let devices = ops.cores.len() as u64;
-    let rates = Rates::new(cx.model, &ops.peaks, chip, cx.options.topology.as_ref(), devices, &ops.rows);
+    let rates = Rates::new(cx.model, &ops.peaks, chip, topology.flatten(), devices, &ops.rows);
     let mut totals = Totals::default();
     let mut limits = [0.0; Limit::ALL.len()];
     let mut groups: Vec<GroupSums> = Vec::new();
@@ -185,6 +190,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         totals,
         peaks: ops.peaks.clone(),
         links_of: chip.filter(|_| used_links).map(|chip| chip.id.clone()),
+        links_recorded: network.as_ref().is_some_and(|network| network.from == NetworkFrom::Recorded),
         hbm_is_estimated: ops.hbm_is_estimated,
         notes: ops.notes.clone(),
     }

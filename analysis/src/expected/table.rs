@@ -21,7 +21,7 @@ impl ExpectedReport {
     fn provenance(&self) -> Provenance {
         if self.hbm_is_estimated {
             Provenance::Inferred
-        } else if self.links_of.is_some() {
+        } else if self.links_of.is_some() && !self.links_recorded {
             Provenance::AssumedPeak
         } else {
             Peaks::provenance(self.peaks.flops)
@@ -53,7 +53,11 @@ impl ExpectedReport {
         let mut notes = self.total_notes();
         notes.push(format!("least times by {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()));
         if let Some(chip) = &self.links_of {
-            notes.push(format!("links between chips and to the host: those of {chip}, assumed"));
+            notes.push(if self.links_recorded {
+                format!("links between devices: those of {chip}, as recorded")
+            } else {
+                format!("links between chips and to the host: those of {chip}, assumed")
+            });
         }
         notes.extend(self.notes.iter().cloned());
         Table { id: "expected", title: "Ops by time above their roofline".to_owned(), columns, rows, notes }

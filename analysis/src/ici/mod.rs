@@ -11,8 +11,10 @@
 
 mod expected;
 mod layout;
+mod network;
 mod topology;
 
 pub use expected::{Expected, HOP_SECONDS, LinkRate, expected_time, link_seconds};
 pub use layout::{Layout, layouts, placed};
+pub use network::{Network, NetworkFrom};
 pub use topology::{Axis, Topology, TopologyError};

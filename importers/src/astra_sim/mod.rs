@@ -13,11 +13,15 @@
 //!   the run (`<prefix>.<rank>.et`) lie beside the log or in the directory around it,
 //!   they are taken from there, if all nodes agree.
 //!
+//! - The network is that of the configuration (YAML) in the same places, if it has as many
+//!   NPUs: rings of equal links become links of the devices.
+//!
 //! Ignored: what the topology says of itself.
 //!
 //! Written from the output of ASTRA-sim 2 with its analytical network, July 2025.
 
 mod line;
+mod network;
 mod nodes;
 mod write;
 

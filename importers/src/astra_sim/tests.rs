@@ -1,4 +1,4 @@
-use trace_model::{SliceRef, TraceModel};
+use trace_model::{DeviceLinks, SliceRef, TraceModel};
 
 use super::*;
 
@@ -171,6 +171,43 @@ fn graphs_beside_the_log_add_messages_and_arrows() {
 
     std::fs::write(dir.path().join("more.0.et"), graph("b")).unwrap();
     assert_eq!(open().import_log().count(IssueKind::SourceSkipped), 1);
+}
+
+/// All that ran is in the part that could be read: the graph is used, and said to be damaged.
+#[test]
+fn a_graph_that_breaks_off_behind_what_ran_is_used_and_logged() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = ["+ 0 0 1 gather 7", "- 0 4 1 gather 7", "+ 0 4 2 b 4", "- 0 6 2 b 4", FINISHED];
+    std::fs::write(dir.path().join("log.log"), log(&lines)).unwrap();
+    let nodes = [graph_node(1, "gather", 7, &[], Some(("comm_size", 64))), graph_node(2, "b", 4, &[1], None)];
+    let graph = [b"\x07\x0a\x050.0.4".to_vec(), nodes.concat(), b"\x20\x08".to_vec()].concat();
+    std::fs::write(dir.path().join("work.0.et"), graph).unwrap();
+    let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    assert_eq!((model.flows().len(), model.import_log().count(IssueKind::TruncatedFile)), (1, 1));
+}
+
+#[test]
+fn the_network_beside_the_log_is_that_of_the_devices() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("log")).unwrap();
+    let lines = ["+ 0 0 1 a 4", "- 0 4 1 a 4", "+ 1 0 1 a 4", "- 1 4 1 a 4"];
+    std::fs::write(dir.path().join("log/log.log"), log(&lines)).unwrap();
+    let write = |name: &str, npus: u32, rate: u32| {
+        let text = format!("topology: [ Ring ]\nnpus_count: [ {npus} ]\nbandwidth: [ {rate} ]\nlatency: [ 500 ]\n");
+        std::fs::write(dir.path().join(name), text).unwrap();
+    };
+    let links = || {
+        let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+        let all = model.tensor_cores().into_iter().map(|core| model.group(core).device.clone().unwrap().links);
+        (all.collect::<Vec<_>>(), model.import_log().count(IssueKind::SourceSkipped))
+    };
+    write("other.yml", 4, 10);
+    assert_eq!(links(), (vec![None, None], 1));
+    write("net.yml", 2, 10);
+    let ring = DeviceLinks { rings: vec![2], bytes_per_second: 10.0 * 1_073_741_824.0, hop_seconds: 500e-9 };
+    assert_eq!(links(), (vec![Some(ring.clone()), Some(ring)], 1));
+    write("third.yml", 2, 20);
+    assert_eq!(links(), (vec![None, None], 2));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::line::Roofline;
+use super::network;
 use super::nodes::{Node, Npu, Run};
 use crate::chakra::graph::{self, Graph};
 use crate::chakra::npu::{self, Costs, Ran};
@@ -21,13 +22,20 @@ pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut Tr
     }
     let graphs = graphs_beside(source, &run, out);
     let of = Some(run.npus.len());
+    let network = network::find(source, run.npus.len(), out);
+    if let Some(network) = &network {
+        out.source_mut().facts.push(("network".to_owned(), network.describe()));
+    }
+    let links = network.and_then(|network| network.links());
     let mut has_graphs = false;
     for (rank, npu) in run.npus {
         // Read one at a time: a run can have thousands.
-        let graph = graphs.get(&rank).map(|path| graph_of(path, rank, &npu, progress)).transpose()?;
-        let graph = graph.and_then(|graph| graph.map_err(|why| out.log(IssueKind::SourceSkipped, || why)).ok());
+        let graph = match graphs.get(&rank) {
+            Some(path) => graph_of(path, &npu, progress, out)?,
+            None => None,
+        };
         has_graphs |= graph.is_some();
-        let device = device(&npu);
+        let device = DeviceInfo { links: links.clone(), ..device(&npu) };
         let nodes = nodes(&npu, graph.as_ref());
         npu::write(&npu::Npu { rank, nodes, device, facts: npu.statistics, of }, out);
     }
@@ -95,22 +103,34 @@ fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap
     graphs
 }
 
-/// The graph of an NPU, or why there is none. The only outer error is that somebody cancelled.
-fn graph_of(path: &Path, rank: u32, npu: &Npu, progress: &Progress) -> Result<Result<Graph, String>, ImportError> {
+/// The graph of an NPU, where it is the one that ran. What is wrong with it is logged; the
+/// error is that somebody cancelled.
+fn graph_of(path: &Path, npu: &Npu, progress: &Progress, out: &mut TraceBuilder) -> Result<Option<Graph>, ImportError> {
+    let file = name_of(path);
     // Its limits on what a gzip may unpack to hold for files beside, too.
-    let graph = match Source::open(path).and_then(|file| file.content(progress)) {
-        Ok(content) => graph::read((*content.bytes).as_ref()),
+    let content = match Source::open(path).and_then(|source| source.content(progress)) {
+        Ok(content) => content,
         Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
-        Err(error) => return Ok(Err(format!("{}: {error}", name_of(path)))),
+        Err(error) => {
+            out.log(IssueKind::SourceSkipped, || format!("{file}: {error}"));
+            return Ok(None);
+        }
     };
-    if let (false, Some(broken)) = (fits(&graph, npu), graph.broken) {
-        return Ok(Err(format!("{}: {} at byte {}", name_of(path), broken.why, broken.at)));
+    let graph = graph::read((*content.bytes).as_ref());
+    let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
+    let damage = content.damage.or(broken);
+    let fits = fits(&graph, npu);
+    match (fits, damage) {
+        // All that ran is in what could be read.
+        (true, Some(what)) => {
+            let nodes = graph.nodes.len();
+            out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; {nodes} nodes were read"));
+        }
+        (false, Some(what)) => out.log(IssueKind::SourceSkipped, || format!("{file}: {what}")),
+        (false, None) => out.log(IssueKind::SourceSkipped, || format!("{file}: it has other nodes than the run")),
+        (true, None) => {}
     }
-    if fits(&graph, npu) {
-        Ok(Ok(graph))
-    } else {
-        Ok(Err(format!("the graph of rank {rank} has other nodes than the run")))
-    }
+    Ok(fits.then_some(graph))
 }
 
 fn name_of(path: &Path) -> String {

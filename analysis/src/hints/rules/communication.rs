@@ -243,10 +243,14 @@ fn slow_links(facts: &Facts<'_>) -> Outcome {
             Evidence::percent(
                 format!("speed of {}", first.op),
                 high,
-                "published speed of the fewest links that it can use",
+                if ledger.links.recorded {
+                    "recorded speed of the fewest links that it can use"
+                } else {
+                    "published speed of the fewest links that it can use"
+                },
                 Some(limit),
             )
-            .by(Provenance::AssumedPeak),
+            .by(if ledger.links.recorded { Provenance::Profile } else { Provenance::AssumedPeak }),
         ],
         ops,
         saving,
