@@ -95,6 +95,10 @@ issue_kinds! {
     CostModelled = "cost-modelled", Info;
     /// The compiler did not estimate this op; it takes no time on the timeline.
     CostMissing = "cost-missing", Warning;
+    /// The work of an op was counted roughly: counting it exactly would take too long.
+    CostRounded = "cost-rounded", Info;
+    /// A name or a text is longer than any should be; its end was cut.
+    TextCut = "text-cut", Info;
     /// How often a loop runs is not known; its body is drawn once.
     TripCountUnknown = "trip-count-unknown", Warning;
     /// A loop or call has more executions than are drawn; the rest is time of itself.

@@ -191,7 +191,10 @@ fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
         let work = |op: &Op| (op.category, op.hlo_text, op.flops, op.bytes_accessed);
         work(op) == work(&wanted)
     };
-    for name in [node.name.clone(), format!("{} (node {id})", node.name)] {
+    let names = [node.name.clone(), format!("{} (node {id})", node.name)].into_iter();
+    // Somebody's name can look like any of these, too.
+    let others = (0..).map(|ticks| format!("{} (NPU {rank}, node {id}){}", node.name, "'".repeat(ticks)));
+    for name in names.chain(others) {
         let text = out.intern(&name);
         // Looked up first: adding would fill in what the other op does not know.
         let known = out.find_op(None, text);
@@ -200,10 +203,7 @@ fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
             return out.label(&name, Some(op));
         }
     }
-    let name = format!("{} (NPU {rank}, node {id})", node.name);
-    let text = out.intern(&name);
-    let op = out.op(Op { name: text, ..wanted });
-    out.label(&name, Some(op))
+    unreachable!("there are more names than ops")
 }
 
 fn op_of(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Op {

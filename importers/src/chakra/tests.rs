@@ -127,3 +127,26 @@ fn nodes_of_one_name_that_do_other_work_are_other_ops() {
     let costs: Vec<_> = model.ops().iter().map(|op| (model.str(op.name), op.flops)).collect();
     assert!(costs.contains(&("mm", None)) && costs.contains(&("mm (node 2)", Some(8))), "{costs:?}");
 }
+
+/// Names that look like those which tell nodes of one name apart.
+#[test]
+fn nodes_of_other_work_are_never_one_op() {
+    let ran = |id: u64, name: &str| Ran {
+        id,
+        name: name.to_owned(),
+        kind: graph::NodeKind::Compute,
+        is_on_host: false,
+        begin: id as i64,
+        end: id as i64 + 1,
+        is_open: false,
+        costs: Some(Costs { flops: id, bytes: 1 }),
+        message: None,
+        needs: Vec::new(),
+    };
+    let nodes = vec![ran(1, "a"), ran(2, "a (node 4)"), ran(3, "a (NPU 0, node 4)"), ran(4, "a")];
+    let mut builder = TraceBuilder::new();
+    npu::write(&Npu { nodes, ..Npu::default() }, &mut builder);
+    let model = builder.finish();
+    let flops = model.all_slices().filter_map(|slice| model.op(slice.op()?).flops);
+    assert_eq!(flops.collect::<Vec<_>>(), [1, 2, 3, 4]);
+}

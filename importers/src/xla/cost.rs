@@ -26,6 +26,8 @@ pub(super) struct Costs<'p, 'a> {
     views: HashMap<usize, bool>,
     /// Positions of windows that may still be looked at.
     positions: u64,
+    /// Windows that were not.
+    rounded: u64,
 }
 
 /// Bytes that a computation reads of each of its parameters, by number.
@@ -58,7 +60,7 @@ impl Flops {
 impl<'p, 'a> Costs<'p, 'a> {
     pub fn new(program: &'p Program<'a>) -> Self {
         let (flops, reads, views) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { program, flops, reads, views, positions: MAX_POSITIONS_IN_ALL }
+        Self { program, flops, reads, views, positions: MAX_POSITIONS_IN_ALL, rounded: 0 }
     }
 
     /// Operations of one execution; those of a loop are in its body.
@@ -69,7 +71,7 @@ impl<'p, 'a> Costs<'p, 'a> {
     fn flops_at(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, depth: usize) -> Flops {
         match instruction.opcode {
             "fusion" => instruction.called("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
-            "convolution" => Flops::product(convolution(computation, instruction, &mut self.positions)),
+            "convolution" => Flops::product(self.convolution(computation, instruction)),
             "dot" => Flops::product(dot(computation, instruction)),
             "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
                 let operand = instruction.operands().next().and_then(|name| computation.find(name));
@@ -81,6 +83,37 @@ impl<'p, 'a> Costs<'p, 'a> {
             }
             _ => Flops::default(),
         }
+    }
+
+    /// Operations of a product where a window slides: only positions inside of the operand count.
+    fn convolution(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> u64 {
+        let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
+        let output = arrays(instruction.shape).into_iter().next().map(|array| array.dims).unwrap_or_default();
+        let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
+        let Some(((from, of), to)) = labels.and_then(|(operands, to)| Some((operands.split_once('_')?, to))) else {
+            return 0;
+        };
+        let size = |labels: &str, dims: &[u64], label: char| labels.find(label).and_then(|at| dims.get(at)).copied();
+        let (Some(batch), Some(features), Some(summed)) =
+            (size(to, &output, 'b'), size(to, &output, 'f'), size(of, &kernel, 'i'))
+        else {
+            return 0;
+        };
+        let mut multiplications = batch.saturating_mul(features).saturating_mul(summed);
+        let window = instruction.attribute("window").unwrap_or_default();
+        for (number, digit) in ('0'..='9').enumerate() {
+            let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit)) else { break };
+            let window = Window::of(window, number, size(of, &kernel, digit).unwrap_or(1));
+            let (positions, is_exact) = window.positions(from, to, &mut self.positions);
+            self.rounded += u64::from(!is_exact);
+            multiplications = multiplications.saturating_mul(positions);
+        }
+        multiplications.saturating_mul(2)
+    }
+
+    /// How many windows were counted roughly, as if they lay inside of their operand.
+    pub fn rounded(&self) -> u64 {
+        self.rounded
     }
 
     fn flops_of(&mut self, name: &str, depth: usize) -> Flops {
@@ -268,30 +301,6 @@ fn dot(computation: &Computation<'_>, instruction: &Instruction<'_>) -> u64 {
     elements(instruction.shape).saturating_mul(summed).saturating_mul(2)
 }
 
-/// The same, where a window slides: only positions inside of the operand count.
-fn convolution(computation: &Computation<'_>, instruction: &Instruction<'_>, budget: &mut u64) -> u64 {
-    let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
-    let output = arrays(instruction.shape).into_iter().next().map(|array| array.dims).unwrap_or_default();
-    let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
-    let Some(((from, of), to)) = labels.and_then(|(operands, to)| Some((operands.split_once('_')?, to))) else {
-        return 0;
-    };
-    let size = |labels: &str, dims: &[u64], label: char| labels.find(label).and_then(|at| dims.get(at)).copied();
-    let (Some(batch), Some(features), Some(summed)) =
-        (size(to, &output, 'b'), size(to, &output, 'f'), size(of, &kernel, 'i'))
-    else {
-        return 0;
-    };
-    let mut multiplications = batch.saturating_mul(features).saturating_mul(summed);
-    let window = instruction.attribute("window").unwrap_or_default();
-    for (number, digit) in ('0'..='9').enumerate() {
-        let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit)) else { break };
-        let window = Window::of(window, number, size(of, &kernel, digit).unwrap_or(1));
-        multiplications = multiplications.saturating_mul(window.positions(from, to, budget));
-    }
-    multiplications.saturating_mul(2)
-}
-
 /// One dimension of `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=2x2}`.
 struct Window {
     size: u64,
@@ -312,12 +321,12 @@ impl Window {
     }
 
     /// Pairs of a place in the output and one in the window that meet an element; all
-    /// pairs where they are too many, or where looking at them is beyond the budget.
-    fn positions(&self, input: u64, output: u64, budget: &mut u64) -> u64 {
+    /// pairs, and `false`, where they are too many, or looking at them is beyond the budget.
+    fn positions(&self, input: u64, output: u64, budget: &mut u64) -> (u64, bool) {
         let all = self.size.saturating_mul(output);
         // A window without size has a place for every output to look at, too.
         if self.size == 0 || all > MAX_POSITIONS.min(*budget) {
-            return all;
+            return (all, self.size == 0);
         }
         *budget -= all;
         let dilation = i128::from(self.base_dilation);
@@ -329,7 +338,7 @@ impl Window {
             (0..reach).contains(&place) && place % dilation == 0
         };
         let taps = |at| (0..self.size).filter(move |&tap| meets(at, tap)).count() as u64;
-        (0..output).map(taps).sum()
+        ((0..output).map(taps).sum(), true)
     }
 }
 
@@ -378,7 +387,7 @@ mod tests {
     fn windows_share_a_budget() {
         let window = Window { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };
         let mut budget = 40;
-        assert_eq!([8, 8].map(|output| window.positions(8, output, &mut budget)), [22, 24]);
+        assert_eq!([8, 8].map(|output| window.positions(8, output, &mut budget)), [(22, true), (24, false)]);
         assert_eq!(budget, 16);
     }
 

@@ -96,6 +96,7 @@ pub(super) fn emit(out: &mut TraceBuilder, program: &Program<'_>, machine: &Mach
             out.log(IssueKind::CostModelled, || format!("{name}: {us:.3} µs"));
         }
     }
+    labels.log(out);
     counters(out, group, program, run);
     out.log_mut().merge(run.issues.clone());
 }

@@ -85,7 +85,7 @@ impl<'a> Instruction<'a> {
     /// The line of text as profiles have it: operands with their shapes, and without the
     /// compiler's configuration but for loops, whose trip count stands there. Ends in …
     /// where it would be longer than `most`: many ops can share an operand of a huge shape.
-    pub fn text(&self, computation: &Computation<'_>, most: usize) -> String {
+    pub fn text(&self, computation: &Computation<'_>, most: usize) -> Bounded {
         let mut out = Bounded::new(most);
         out.push_all(&["%", self.name, " = ", self.shape, " ", self.opcode, "("]);
         let mut separator = "";
@@ -103,7 +103,7 @@ impl<'a> Instruction<'a> {
         for attribute in split_commas(self.attributes).filter(keep) {
             out.push_all(&[", ", attribute]);
         }
-        out.finish()
+        out
     }
 }
 

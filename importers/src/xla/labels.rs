@@ -1,7 +1,7 @@
 //! Instructions of a program as labels and ops of the model.
 
 use hashbrown::HashMap;
-use trace_model::{LabelId, Op, ProgramId, TraceBuilder};
+use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
 
 use super::cost::Costs;
 use super::hlo::{Computation, Instruction, Program};
@@ -16,6 +16,8 @@ pub(super) struct Labels<'p, 'a> {
     known: HashMap<Place, LabelId>,
     /// Bytes that texts may still take.
     room: usize,
+    /// Texts that did not fit.
+    cut: u64,
 }
 
 /// Longest text of an op, and of the lines of code that it comes from.
@@ -29,7 +31,7 @@ const TEXTS_OF_PROGRAM: usize = 8;
 impl<'p, 'a> Labels<'p, 'a> {
     pub fn new(program: &'p Program<'a>, id: ProgramId) -> Self {
         let room = program.len.saturating_mul(TEXTS_OF_PROGRAM).saturating_add(MAX_TEXT);
-        Self { program, id, costs: Costs::new(program), known: HashMap::new(), room }
+        Self { program, id, costs: Costs::new(program), known: HashMap::new(), room, cut: 0 }
     }
 
     /// The label of an instruction; `None` for one that there is not.
@@ -47,6 +49,15 @@ impl<'p, 'a> Labels<'p, 'a> {
         Some(label)
     }
 
+    /// Says what was cut, and what was counted roughly.
+    pub fn log(&self, out: &mut TraceBuilder) {
+        let log = out.log_mut();
+        log.add_many(IssueKind::TextCut, self.cut, || "texts of ops, or where they come from, end in …".to_owned());
+        log.add_many(IssueKind::CostRounded, self.costs.rounded(), || {
+            "windows of convolutions are counted as if all of their positions lay inside".to_owned()
+        });
+    }
+
     /// The longest text that the next op may have.
     fn most(&self) -> usize {
         self.room.clamp(MIN_TEXT, MAX_TEXT)
@@ -58,9 +69,12 @@ impl<'p, 'a> Labels<'p, 'a> {
         for (at, (file, line, _)) in stack.iter().enumerate() {
             lines.push_all(&[if at > 0 { "\n" } else { "" }, file, ":", &line.to_string()]);
         }
+        self.cut += u64::from(lines.is_full());
         let lines = lines.finish();
         self.room = self.room.saturating_sub(lines.len());
         let text = instruction.text(computation, self.most());
+        self.cut += u64::from(text.is_full());
+        let text = text.finish();
         self.room = self.room.saturating_sub(text.len());
         // What these do is in what they call.
         let is_opaque = matches!(instruction.opcode, "while" | "call" | "conditional" | "custom-call");

@@ -25,7 +25,8 @@ const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm:
 }
 
 /// HBM as the vendor publishes it, links as "How to Scale Your Model" gives them; those
-/// of v5p as a course at MIT measured them (92, not 90 GB/s).
+/// of v5p as a course at MIT measured them: 92, where the table of chips of the analyses has
+/// 90 and names both. Predictions follow the lab, so that they can be held against it.
 #[rustfmt::skip]
 static CHIPS: &[Chip] = &[
     Chip { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },

@@ -37,6 +37,26 @@ fn import(name: &str, text: &str) -> Result<TraceModel, ImportError> {
     Ok(builder.finish())
 }
 
+#[test]
+fn what_is_cut_or_counted_roughly_is_in_the_import_log() {
+    let count = |text: &str, kind| import("f.v5e.txt", text).unwrap().import_log().count(kind);
+    assert_eq!((count(LOOP, IssueKind::TextCut), count(LOOP, IssueKind::CostRounded)), (0, 0));
+    let long = LOOP.replacen(
+        "backend_config",
+        &format!("metadata={{op_name=\"{}\"}}, backend_config", "f".repeat(1 << 17)),
+        1,
+    );
+    assert_eq!(count(&long, IssueKind::TextCut), 1);
+    let wide = LOOP.replacen(
+        "dot(%x, %x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        "convolution(%x, %x), window={size=2000000}, dim_labels=b0f_0io->b0f",
+        1,
+    );
+    let wide = wide.replace("%x = f32[8,8]{1,0}", "%x = f32[8,2000000,8]{2,1,0}");
+    let wide = wide.replace("%dot.1 = f32[8,8]{1,0}", "%dot.1 = f32[8,2000000,8]{2,1,0}");
+    assert_eq!(count(&wide, IssueKind::CostRounded), 1);
+}
+
 fn names(model: &TraceModel) -> Vec<(String, i64)> {
     let core = model.tensor_cores()[0];
     let ops = model.track_of_kind(core, trace_model::TrackKind::Ops).unwrap();

@@ -90,6 +90,8 @@ impl Importer for LatencyHidingSchedule {
             let what = "the module repeats names until its text is many times the size of the file";
             return Err(ImportError::TooLarge { what: what.to_owned() });
         };
+        let cut_names = names.cut();
+        out.log_mut().add_many(IssueKind::TextCut, cut_names, || "names of the module, or lists of them".to_owned());
         let Some(program) = Program::parse(&hlo) else { return Err(malformed(0, 1, "the module has no name")) };
         progress.check()?;
         let cut = Cut::of(&parsed.cut_in);
@@ -265,6 +267,7 @@ fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: O
         writer.write(schedule, &mut labels, out);
         memory(out, group, schedule);
     }
+    labels.log(out);
 }
 
 /// Adds one schedule.

@@ -1,6 +1,7 @@
 //! An `xla.HloModuleProto` as the HLO text that its compiler would print, as far as
 //! other parts of this importer and the analyses read that.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -21,6 +22,8 @@ pub(super) struct Names {
     /// Name of the computation, and of the instruction.
     pub instructions: HashMap<u64, (Rc<str>, String)>,
     pub computations: HashMap<u64, Rc<str>>,
+    /// Names and lists that were cut.
+    cut: Cell<u64>,
 }
 
 /// A name as it can stand in text.
@@ -29,24 +32,17 @@ fn name_of(message: &Message<'_>) -> String {
     message.text("name").chars().take(MAX_NAME).map(|c| if is_part(c) { c } else { '_' }).collect()
 }
 
-/// `%a, %b`.
-fn references<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let mut out = Bounded::new(MAX_LIST);
-    let mut separator = "";
-    for name in names {
-        out.push_all(&[separator, "%", name]);
-        separator = ", ";
-        if out.is_full() {
-            break;
-        }
-    }
-    out.finish()
+/// Whether [`name_of`] cuts it.
+fn is_cut(message: &Message<'_>) -> bool {
+    message.text("name").chars().nth(MAX_NAME).is_some()
 }
 
 impl Names {
     pub fn of(module: &Message<'_>) -> Self {
         let mut names = Self::default();
         for computation in module.all("computations") {
+            let all = || std::iter::once(computation).chain(computation.all("instructions"));
+            names.cut.set(names.cut.get() + all().filter(|it| is_cut(it)).count() as u64);
             let name: Rc<str> = name_of(computation).into();
             for instruction in computation.all("instructions") {
                 let id = instruction.number("id").unwrap_or(0);
@@ -59,7 +55,27 @@ impl Names {
 
     fn operands(&self, instruction: &Message<'_>) -> String {
         let ids = instruction.numbers("operand_ids");
-        references(ids.iter().filter_map(|id| self.instructions.get(id)).map(|(_, name)| name.as_str()))
+        self.references(ids.iter().filter_map(|id| self.instructions.get(id)).map(|(_, name)| name.as_str()))
+    }
+
+    /// `%a, %b`.
+    fn references<'n>(&self, names: impl Iterator<Item = &'n str>) -> String {
+        let mut out = Bounded::new(MAX_LIST);
+        let mut separator = "";
+        for name in names {
+            out.push_all(&[separator, "%", name]);
+            separator = ", ";
+            if out.is_full() {
+                self.cut.set(self.cut.get() + 1);
+                break;
+            }
+        }
+        out.finish()
+    }
+
+    /// How many names and lists of names are not whole, so far.
+    pub fn cut(&self) -> u64 {
+        self.cut.get()
     }
 }
 
@@ -171,7 +187,7 @@ fn called(instruction: &Message<'_>, opcode: &str, names: &Names, add: &mut impl
         }
         "conditional" => {
             let branches = ids.iter().filter_map(|id| names.computations.get(id)).map(|name| &**name);
-            add("branch_computations", format!("{{{}}}", references(branches)));
+            add("branch_computations", format!("{{{}}}", names.references(branches)));
         }
         _ if opcode.starts_with("async-") => add("calls", called.next().unwrap_or_default()),
         _ => add("to_apply", called.next().unwrap_or_default()),

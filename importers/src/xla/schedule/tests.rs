@@ -54,6 +54,13 @@ fn import(text: &str, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError>
     Ok(builder.finish())
 }
 
+#[test]
+fn what_is_cut_is_in_the_import_log() {
+    assert_eq!(import(SCHEDULE, None).unwrap().import_log().count(IssueKind::TextCut), 0);
+    let long = SCHEDULE.replace("dot.2", &"d".repeat(2000));
+    assert_eq!(import(&long, None).unwrap().import_log().count(IssueKind::TextCut), 1);
+}
+
 /// Name, begin and length of the slices of a track, in cycles of 1 GHz.
 fn slices(model: &TraceModel, kind: TrackKind) -> Vec<(String, i64, i64)> {
     let track = model.track_of_kind(model.tensor_cores()[0], kind).unwrap();
