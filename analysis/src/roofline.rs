@@ -78,6 +78,15 @@ impl IciRoof {
         self.link_bytes_per_second * f64::from(self.links) / f64::from(self.devices.max(1))
     }
 
+    /// What to draw: one link and all that a device has, bytes/s; one line where they are alike.
+    pub fn ceilings(&self) -> Vec<(&'static str, f64)> {
+        let (link, all) = (self.link_bytes_per_second, self.device_bytes_per_second());
+        if (all / link - 1.0).abs() < 1e-9 {
+            return vec![("ICI", link)];
+        }
+        vec![("ICI, one link", link), ("ICI, all links", all)]
+    }
+
     fn note(&self, chip: &str) -> String {
         let (link, all) = (self.link_bytes_per_second / 1e9, self.device_bytes_per_second() / 1e9);
         let shared = if self.devices > 1 { format!(", shared by {} devices", self.devices) } else { String::new() };
@@ -417,6 +426,8 @@ mod tests {
         let shared = IciRoof { devices: 2, ..roof };
         assert!((shared.device_bytes_per_second() / (3.0 * roof.link_bytes_per_second) - 1.0).abs() < 1e-12);
         assert!(shared.note("x").contains("shared by 2 devices"), "{}", shared.note("x"));
+        assert_eq!(roof.ceilings().len(), 2);
+        assert_eq!(IciRoof { links: 1, ..roof }.ceilings(), [("ICI", roof.link_bytes_per_second)]);
         assert_eq!(IciRoof::of(&Chip { links: None, ..v5p.clone() }), None);
     }
 

@@ -2,9 +2,9 @@
 //! 2,000 by 1,200 points. `cargo bench -p systole --bench timeline`
 //!
 //! A frame is everything that egui does up to the triangles: input, layout, paint,
-//! tessellation. While a hand pans and zooms, 99 of 100 frames shall take at most 4 ms; the
-//! first ones after a jump to where nothing is known yet, and all 200 tracks at once on a
-//! screen of more than 5,000 points, at most 8 ms.
+//! tessellation. While a hand pans and zooms, 99 of 100 frames shall take at most 4 ms. On a
+//! screen so high that a hundred tracks are in sight, all frames, also the first ones after a
+//! jump to where nothing is known yet, shall take at most 8 ms.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ const SLICES_PER_TRACK: u32 = 100_000;
 /// Frames that are measured, after so many that fill the tiles.
 const FRAMES: u32 = 200;
 const WARM_UP: u32 = 40;
-/// Height of a screen, and of one that shows all tracks.
+/// Height of a screen, and of one that shows a hundred tracks.
 const SCREEN: f32 = 1_200.0;
-const ALL: f32 = TRACKS as f32 * 28.0 + 60.0;
+const HIGH: f32 = 100.0 * 28.0 + 60.0;
 const REPETITIONS: usize = 5;
 
 /// Tracks of short slices between long ones with gaps, each with its own rhythm.
@@ -160,7 +160,8 @@ fn main() {
     let [median, slow, worst] = travel(&mut stage);
     println!("panning and zooming: median {:.2} ms, p99 {:.2} ms, worst {:.2} ms", ms(median), ms(slow), ms(worst));
     println!("the target is 4 ms for 99 of 100 frames");
-    stage.height = ALL;
+    stage.height = HIGH;
+    println!("a hundred tracks in sight:");
     println!("{:>14}  {:>10}  {:>10}  {:>10}", "in view", "steady", "cold", "vertices");
     let mut worst = Duration::ZERO;
     for zoom in 0..20 {

@@ -2,12 +2,13 @@
 //! logarithm.
 
 use analysis::bound::BoundBy;
-use analysis::roofline::{Point, Roofline};
+use analysis::roofline::{IciRoof, Point, Roofline, RooflineReport};
 use analysis::{OpGroup, Scope, Unit};
 
 use super::Look;
 use super::drawing::{Anchor, Drawing, width_of};
 use crate::render::number::value;
+use crate::view::palette::{Palette, Rgb};
 use crate::view::trace::OpenTrace;
 
 /// Space for the axis.
@@ -35,8 +36,8 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     );
     let y_range = (dots.iter().map(|dot| dot.1.1).fold(peak - 3.0, f64::min).max(peak - 6.0).floor(), peak + 0.4);
     let (width, height) = (look.width - LEFT - 16.0, look.height - TOP - BOTTOM);
-    let x_of = |x: f64| LEFT + ((x - x_range.0) / (x_range.1 - x_range.0)) as f32 * width;
-    let y_of = |y: f64| TOP + height - ((y - y_range.0) / (y_range.1 - y_range.0)) as f32 * height;
+    let axes = Axes { x: x_range, y: y_range, width, height };
+    let (x_of, y_of) = (|x: f64| axes.x_of(x), |y: f64| axes.y_of(y));
 
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let device = report.peaks.device_type.as_deref().unwrap_or("device");
@@ -71,18 +72,7 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     drawing.text(LEFT + width / 2.0, below, Anchor::Middle, 11.0, palette.text, "FLOP per byte of HBM traffic");
 
     drawing.begin_clip(LEFT, TOP, width, height);
-    if let Some(hbm) = report.peaks.hbm {
-        let slope = hbm.per_second.log10();
-        drawing.line((x_of(x_range.0), y_of(slope + x_range.0)), (x_of(ridge), y_of(peak)), palette.text, 2.0);
-        let text = format!("HBM {}", value(hbm.per_second, Unit::BytesPerSecond));
-        let at = f64::midpoint(x_range.0.max(y_range.0 - slope), ridge);
-        drawing.text(x_of(at) - 8.0, y_of(slope + at) - 6.0, Anchor::End, 11.0, palette.text, &text);
-    }
-    if let Some(flops) = report.peaks.flops {
-        drawing.line((x_of(ridge), y_of(peak)), (LEFT + width, y_of(peak)), palette.text, 2.0);
-        let text = value(flops.per_second, Unit::FlopPerSecond);
-        drawing.text(LEFT + width - 6.0, y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
-    }
+    ceilings(&mut drawing, &report, &axes, palette);
     for (op, (x, y)) in dots.iter().rev() {
         let share = op.self_of_op_time_percent;
         // Drawn no larger than this, so that one op does not cover the others.
@@ -101,4 +91,55 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     }
     drawing.end_clip();
     Ok(drawing)
+}
+
+/// Where numbers lie, by their logarithm.
+struct Axes {
+    x: (f64, f64),
+    y: (f64, f64),
+    width: f32,
+    height: f32,
+}
+
+impl Axes {
+    fn x_of(&self, x: f64) -> f32 {
+        LEFT + ((x - self.x.0) / (self.x.1 - self.x.0)) as f32 * self.width
+    }
+
+    fn y_of(&self, y: f64) -> f32 {
+        TOP + self.height - ((y - self.y.0) / (self.y.1 - self.y.0)) as f32 * self.height
+    }
+}
+
+/// What HBM, links between chips and the matrix units allow.
+fn ceilings(drawing: &mut Drawing, report: &RooflineReport, axes: &Axes, palette: &Palette<Rgb>) {
+    let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
+    let ridge =
+        report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm).map_or(2.0, |r| r.flops_per_byte.log10());
+    if let Some(hbm) = report.peaks.hbm {
+        let slope = hbm.per_second.log10();
+        drawing.line(
+            (axes.x_of(axes.x.0), axes.y_of(slope + axes.x.0)),
+            (axes.x_of(ridge), axes.y_of(peak)),
+            palette.text,
+            2.0,
+        );
+        let text = format!("HBM {}", value(hbm.per_second, Unit::BytesPerSecond));
+        let at = f64::midpoint(axes.x.0.max(axes.y.0 - slope), ridge);
+        drawing.text(axes.x_of(at) - 8.0, axes.y_of(slope + at) - 6.0, Anchor::End, 11.0, palette.text, &text);
+    }
+    for (title, rate) in report.ici.iter().flat_map(IciRoof::ceilings) {
+        let slope = rate.log10();
+        let (from, to) = (axes.x.0.max(axes.y.0 - slope), (peak - slope).min(axes.x.1));
+        let color = palette.group(OpGroup::Collective);
+        drawing.line((axes.x_of(from), axes.y_of(slope + from)), (axes.x_of(to), axes.y_of(slope + to)), color, 1.2);
+        let at = f64::midpoint(from, to);
+        let text = format!("{title} {}", value(rate, Unit::BytesPerSecond));
+        drawing.text(axes.x_of(at) + 8.0, axes.y_of(slope + at) + 8.0, Anchor::Start, 11.0, palette.text_weak, &text);
+    }
+    if let Some(flops) = report.peaks.flops {
+        drawing.line((axes.x_of(ridge), axes.y_of(peak)), (LEFT + axes.width, axes.y_of(peak)), palette.text, 2.0);
+        let text = value(flops.per_second, Unit::FlopPerSecond);
+        drawing.text(LEFT + axes.width - 6.0, axes.y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
+    }
 }

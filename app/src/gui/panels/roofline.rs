@@ -2,7 +2,7 @@
 //! traffic, both by their logarithm; ceilings of each memory; a point an op.
 
 use analysis::bound::BoundBy;
-use analysis::roofline::{Point, Roofline, RooflineReport};
+use analysis::roofline::{IciRoof, Point, Roofline, RooflineReport};
 use analysis::{OpGroup, Unit};
 use egui::{Align2, Color32, RichText, Ui, Vec2b};
 use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, PlotPoints, Points, Text};
@@ -199,7 +199,8 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
         all.push((format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond)), line, color));
     }
     // Links have bytes of their own too: those that leave the device.
-    for (title, peak, color) in ici(report, theme) {
+    let color = theme.group(OpGroup::Collective);
+    for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
         let slope = peak.log10();
         let (top, from) = (flat.unwrap_or(range.y.1), range.x.0.max(range.y.0 - slope));
         let end = (top - slope).min(range.x.1);
@@ -207,17 +208,6 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
         all.push((format!("{title} {}", number(peak, Unit::BytesPerSecond)), line, color));
     }
     all
-}
-
-/// One link of the chip and all that a device has; one line where that is the same.
-fn ici(report: &RooflineReport, theme: &Theme) -> Vec<(&'static str, f64, Color32)> {
-    let Some(ici) = report.ici else { return Vec::new() };
-    let color = theme.group(OpGroup::Collective);
-    let (link, all) = (ici.link_bytes_per_second, ici.device_bytes_per_second());
-    if (all / link - 1.0).abs() < 1e-9 {
-        return vec![("ICI", link, color)];
-    }
-    vec![("ICI, one link", link, color), ("ICI, all links", all, color)]
 }
 
 /// Ceilings, and over all of them their names.
