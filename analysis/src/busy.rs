@@ -28,10 +28,9 @@ impl Analysis for Devices {
     const TITLE: &'static str = "Device time";
 
     fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
-        let classes = cx.classes();
         let mut cores = Vec::new();
         for core in cx.tensor_cores() {
-            cores.extend(CoreTime::of(cx, classes, core)?.map(|time| core_report(cx.model, &time)));
+            cores.extend(cx.core_time(core)?.map(|time| core_report(cx.model, &time)));
         }
         if cores.is_empty() {
             return Err(AnalysisError::NotApplicable("no TPU device recorded anything here".to_owned()));
@@ -170,11 +169,16 @@ const EMPTY_BARRIERS_PS: [i64; 2] = [0, 1_250];
 fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
     let window = time.window.dur();
     let has_ops = tracks(model, time.core, TrackKind::Ops).any(|track| !model.lanes(track).is_empty());
-    let idle = time.idle().measure();
+    let idle = window - time.busy_time();
+    let mut times = [Picos::ZERO; OpGroup::ALL.len()];
+    for segment in &time.segments {
+        times[segment.class.group as usize] += segment.range.dur();
+    }
+    times[OpGroup::Idle as usize] = idle;
     let mut groups: Vec<GroupTime> = OpGroup::ALL
         .into_iter()
         .map(|group| {
-            let own = if group == OpGroup::Idle { idle } else { time.time(|class| class.group == group) };
+            let own = times[group as usize];
             GroupTime { group, time_ps: own.ps(), percent: 100.0 * own.fraction_of(window).unwrap_or_default() }
         })
         .filter(|entry| entry.time_ps > 0)

@@ -14,10 +14,11 @@
 //! to the window exactly. Everything is by the clock that timed the ops.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
 
-use crate::category::{OpClass, OpClasses};
+use crate::category::OpClass;
 use crate::intervals::IntervalSet;
 use crate::{AnalysisError, Context, Window};
 
@@ -43,16 +44,25 @@ pub struct CoreTime {
     pub segments: Vec<Segment>,
 }
 
+impl Context<'_> {
+    /// The time of `core` in the scope of this context, found out once for all who
+    /// ask; `None` where it recorded nothing there.
+    pub fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+        let slot = self.reports.shared.core_time(core, self.scope);
+        slot.get_or_init(|| CoreTime::of(self, core).map(|time| time.map(Arc::new))).clone()
+    }
+}
+
 impl CoreTime {
-    /// The time of `core` in the scope of `cx`; `None` where it recorded nothing there.
-    pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
+    fn of(cx: &Context<'_>, core: GroupId) -> Result<Option<Self>, AnalysisError> {
+        let classes = cx.classes();
         let Some(window) = cx.window(core)? else { return Ok(None) };
-        let mut spans: Vec<(TimeRange, Segment)> = Vec::new();
+        let mut spans: Vec<Segment> = Vec::new();
         let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
         for slice in tracks.flat_map(|track| cx.model.slices_on(track)) {
             let (range, class) = (slice.measured_range(), classes.class_of(slice.op()));
             if range.overlaps(window.measured) {
-                spans.push((range, Segment { range, slice: slice.id(), class }));
+                spans.push(Segment { range, slice: slice.id(), class });
             }
         }
         let mut segments = innermost(spans);
@@ -63,6 +73,7 @@ impl CoreTime {
             }
             None => false,
         });
+        segments.shrink_to_fit();
         Ok(Some(Self { core, window, segments }))
     }
 
@@ -81,6 +92,11 @@ impl CoreTime {
         self.when(|_| true)
     }
 
+    /// For how long any op ran.
+    pub fn busy_time(&self) -> Picos {
+        self.time(|_| true)
+    }
+
     /// When none did.
     pub fn idle(&self) -> IntervalSet {
         self.busy().complement(self.window.measured)
@@ -89,8 +105,8 @@ impl CoreTime {
 
 /// Cuts nested spans into segments that do not overlap. Where spans overlap
 /// without being nested, the one that began later has the shared part.
-pub(crate) fn innermost(mut spans: Vec<(TimeRange, Segment)>) -> Vec<Segment> {
-    spans.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+pub(crate) fn innermost(mut spans: Vec<Segment>) -> Vec<Segment> {
+    spans.sort_by_key(|span| (span.range.start, Reverse(span.range.end)));
     let mut out = Vec::with_capacity(spans.len());
     let mut open: Vec<(Timestamp, Segment)> = Vec::new();
     let mut now = Timestamp::MIN;
@@ -100,7 +116,8 @@ pub(crate) fn innermost(mut spans: Vec<(TimeRange, Segment)>) -> Vec<Segment> {
         }
         from.max(to)
     };
-    for (range, segment) in spans {
+    for segment in spans {
+        let range = segment.range;
         while let Some((end, inner)) = open.pop_if(|(end, _)| *end <= range.start) {
             now = emit(&inner, now, end);
         }
@@ -126,7 +143,7 @@ mod tests {
     fn segments_of(spans: &[(i64, i64)]) -> Vec<(usize, i64, i64)> {
         let spans = spans.iter().enumerate().map(|(i, &(start, end))| {
             let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-            (range, Segment { range, slice: SliceId::from_index(i), class: OpClass::default() })
+            Segment { range, slice: SliceId::from_index(i), class: OpClass::default() }
         });
         let cut = innermost(spans.collect());
         cut.iter().map(|s| (s.slice.index(), s.range.start.ps(), s.range.end.ps())).collect()
@@ -161,8 +178,7 @@ mod tests {
         );
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        let classes = OpClasses::new(&model);
-        let time = CoreTime::of(&cx, &classes, model.tensor_cores()[0]).unwrap().unwrap();
+        let time = cx.core_time(model.tensor_cores()[0]).unwrap().unwrap();
         assert_eq!(time.window.dur().ps(), 14_000);
         assert_eq!(time.idle().measure().ps(), 2_000);
         assert_eq!(time.time(|class| class.may_have_inner_ops).ps(), 4_000);

@@ -15,7 +15,6 @@ use serde::Serialize;
 use trace_model::{GroupId, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
 
 use crate::chips::Chip;
-use crate::core_time::CoreTime;
 use crate::gaps::{Cause, DeviceGaps, Gaps};
 use crate::host_class::HostClass;
 use crate::intervals::IntervalSet;
@@ -120,7 +119,7 @@ fn mean(all: &[InputWait]) -> Option<InputWait> {
 
 /// When a core ran infeed ops, by the clock that timed them; `None` without ops.
 fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>, AnalysisError> {
-    let Some(time) = CoreTime::of(cx, classes, core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
+    let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
     let is_infeed = |segment: &&crate::core_time::Segment| {
         segment.class.group == OpGroup::HostIo
             && cx.model.slice(segment.slice).op().is_some_and(|op| classes.category(op).starts_with("infeed"))

@@ -184,12 +184,13 @@ impl MeasureIndex {
     }
 }
 
-/// The union of any ranges in any order; sorted ones cost no sorting.
+/// The union of any ranges in any order; sorted ones cost no sorting, and lanes one
+/// after the other, each sorted, only a merge.
 impl FromIterator<TimeRange> for IntervalSet {
     fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
         let mut ranges: Vec<TimeRange> = ranges.into_iter().collect();
         if !ranges.is_sorted_by_key(|range| range.start) {
-            ranges.sort_unstable_by_key(|range| range.start);
+            ranges.sort_by_key(|range| range.start);
         }
         let mut out = Self::new();
         for range in ranges {

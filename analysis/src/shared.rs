@@ -1,18 +1,19 @@
 //! What several analyses need of a trace, found out once, whoever asks first.
 //!
-//! Everything here depends on the trace alone: not on scope, not on options.
+//! Nothing here depends on options.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use trace_model::{GroupId, TimeRange, TrackId};
 
 use crate::category::OpClasses;
+use crate::core_time::CoreTime;
 use crate::gaps::Activity;
 use crate::hlo::HloCache;
 use crate::host_class::HostClasses;
 use crate::ops::TextCosts;
-use crate::{Context, Window};
+use crate::{AnalysisError, Context, Scope, Window};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -28,7 +29,15 @@ pub(crate) struct Shared {
     spans: Mutex<HashMap<TrackId, Spans>>,
     /// What each core recorded; each window of a step asks for it.
     extents: Mutex<HashMap<GroupId, Option<Window>>>,
+    core_times: Mutex<VecDeque<(Scope, HashMap<GroupId, CoreTimeSlot>)>>,
 }
+
+/// Filled by the first who needs it; see [`Context::core_time`].
+type CoreTimeSlot = Arc<OnceLock<Result<Option<Arc<CoreTime>>, AnalysisError>>>;
+
+/// The times of cores are kept for so many scopes, the newest ones: they are as many
+/// as ops were executed, and analyses look at the whole and at the steady steps.
+const SCOPES_KEPT: usize = 2;
 
 impl Shared {
     /// The extent of `core`, found out by `find` where it is not known yet.
@@ -40,6 +49,20 @@ impl Shared {
         let extent = find();
         known().insert(core, extent);
         extent
+    }
+
+    /// Where the time of `core` in `scope` belongs.
+    pub fn core_time(&self, core: GroupId, scope: Scope) -> CoreTimeSlot {
+        let mut kept = self.core_times.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cores)) = kept.iter_mut().find(|(own, _)| *own == scope) {
+            return Arc::clone(cores.entry(core).or_default());
+        }
+        if kept.len() == SCOPES_KEPT {
+            kept.pop_front();
+        }
+        let slot = CoreTimeSlot::default();
+        kept.push_back((scope, HashMap::from([(core, Arc::clone(&slot))])));
+        slot
     }
 }
 

@@ -116,12 +116,15 @@ impl Context<'_> {
         for lane in lanes {
             // The ops of a lane follow each other: the outermost ones of a range say all,
             // and a range costs a search, however many ops it has and others share.
-            let inside = || self.model.slices_in(lane, range).filter(|op| range.contains(op.start()));
+            let overlapping = self.model.slices_in(lane, range);
+            let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
             let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
             for span in [inside().take(OUTERMOST).find_map(both), inside().rev().take(OUTERMOST).find_map(both)] {
                 members = hull(members, span);
             }
-            around = hull(around, self.model.slices_in(lane, range).next().and_then(both));
+            if members.is_none() {
+                around = hull(around, overlapping.clone().next().and_then(both));
+            }
         }
         // Without an op of its own the range lies inside of one, or between two.
         let Some((shown, timed)) = members.or(around) else { return range };

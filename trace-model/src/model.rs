@@ -300,6 +300,21 @@ impl TraceModel {
             .map(|(row, value)| (self.slice(SliceId(row)), value))
     }
 
+    /// Those of them that lie in a lane and overlap `range`, instants at its start included.
+    pub fn slices_with_in(
+        &self,
+        attr: SliceAttr,
+        lane: &Lane,
+        range: TimeRange,
+    ) -> impl Iterator<Item = (SliceRef<'_>, i64)> + use<'_> {
+        let wanted = self.rows_overlapping(lane, range);
+        self.slices.attrs.get(&attr).into_iter().flat_map(move |column| {
+            let from = column.rows.partition_point(|&row| row < wanted.start);
+            let to = column.rows.partition_point(|&row| row < wanted.end).max(from);
+            (from..to).map(|i| (self.slice(SliceId(column.rows[i])), column.values.get(i)))
+        })
+    }
+
     /// Every lane, by track then depth.
     pub fn all_lanes(&self) -> &[Lane] {
         &self.lanes
@@ -338,7 +353,11 @@ impl TraceModel {
         rows.map(|row| self.slice(SliceId(row)))
     }
     /// Slices of a lane that overlap `range`, instants at its start included.
-    pub fn slices_in(&self, lane: &Lane, range: TimeRange) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + use<'_> {
+    pub fn slices_in(
+        &self,
+        lane: &Lane,
+        range: TimeRange,
+    ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
         self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
     }
     /// Slices of a lane that begin in `range`, which is closed for empty ranges.

@@ -32,6 +32,9 @@ impl SliceId {
 /// Handle that means "no arguments".
 pub(crate) const NO_ARGS: i64 = -1;
 
+/// Rows that share an entry of [`SliceTable::first_clocks`]: a lookup passes over fewer tracks than these.
+const CLOCK_BLOCK: usize = 256;
+
 /// Columns of all slices. At most 32 bytes a row, `args` left aside, in every capture seen.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTable {
@@ -45,6 +48,8 @@ pub(crate) struct SliceTable {
     pub(crate) args: CompactColumn,
     /// Sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClock>,
+    /// For each [`CLOCK_BLOCK`] rows the first of `device_clocks` that does not end before them.
+    pub(crate) first_clocks: Vec<u32>,
     pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
     /// Tracks whose parents do not follow the timeline, sorted by rows; elsewhere
     /// children are found by time.
@@ -71,8 +76,9 @@ pub(crate) struct DeviceClock {
 
 impl SliceTable {
     fn device_clock(&self, row: u32) -> Option<&DeviceClock> {
-        let at = self.device_clocks.partition_point(|clock| clock.rows.end <= row);
-        self.device_clocks.get(at).filter(|clock| clock.rows.contains(&row))
+        let first = *self.first_clocks.get(row as usize / CLOCK_BLOCK)? as usize;
+        let next = self.device_clocks.get(first..)?.iter().find(|clock| row < clock.rows.end);
+        next.filter(|clock| clock.rows.start <= row)
     }
 
     /// Children of `row` where they cannot be found by time, because the parents of
@@ -93,6 +99,10 @@ impl SliceTable {
         self.parents.shrink_to_fit();
         self.args.freeze();
         self.attrs.values_mut().for_each(SparseColumn::freeze);
+        if !self.device_clocks.is_empty() {
+            let first = |row| self.device_clocks.partition_point(|clock| clock.rows.end as usize <= row) as u32;
+            self.first_clocks = (0..self.starts.len()).step_by(CLOCK_BLOCK).map(first).collect();
+        }
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -105,6 +115,7 @@ impl SliceTable {
                 .iter()
                 .map(|c| c.start_minus_base.heap_bytes() + c.dur_minus_timeline.heap_bytes())
                 .sum::<usize>()
+            + self.first_clocks.capacity() * 4
             + self.attrs.values().map(SparseColumn::heap_bytes).sum::<usize>()
             + self.reparented.iter().map(|track| track.pairs.capacity() * size_of::<(u32, u32)>()).sum::<usize>()
     }
@@ -166,7 +177,12 @@ impl<'a> SliceRef<'a> {
 
     /// [`Self::measured_dur`] less that of the direct children; never negative.
     pub fn self_dur(self) -> Picos {
-        (self.measured_dur() - Picos::from_ps(self.model.slices.child_durs.get(self.row()))).clamped()
+        (self.measured_dur() - self.children_dur()).clamped()
+    }
+
+    /// [`Self::measured_dur`] of the direct children together.
+    pub fn children_dur(self) -> Picos {
+        Picos::from_ps(self.model.slices.child_durs.get(self.row()))
     }
 
     /// What it is an occurrence of, for grouping.

@@ -176,7 +176,7 @@ fn pieces(model: &TraceModel, traffic: &Traffic) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = traffic.time.segments.iter().map(op_piece).collect();
     let busy: IntervalSet = traffic.time.segments.iter().map(|segment| segment.range).collect();
     let flights = traffic.in_flight.iter().filter(|span| span.class.is_collective());
-    let spans = flights.map(|span| (span.range, Segment { range: span.range, slice: span.slice, class: span.class }));
+    let spans = flights.map(|span| Segment { range: span.range, slice: span.slice, class: span.class });
     for flight in innermost(spans.collect()) {
         let label = model.slice(flight.slice).label_id();
         let subject = subject(label);

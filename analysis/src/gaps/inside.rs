@@ -5,8 +5,8 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
 use crate::clocks::programs;
-use crate::core_time::{CoreTime, Segment};
-use crate::{AnalysisError, Context, OpClasses};
+use crate::core_time::Segment;
+use crate::{AnalysisError, Context};
 
 /// Gaps between ops shorter than this are how a core issues ops.
 pub const LONG_PS: i64 = 1_000_000;
@@ -35,12 +35,8 @@ pub struct InsidePrograms {
 }
 
 /// `None` where the device has no ops or no programs in the scope.
-pub(super) fn inside_programs(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    core: GroupId,
-) -> Result<Option<InsidePrograms>, AnalysisError> {
-    let Some(time) = CoreTime::of(cx, classes, core)? else { return Ok(None) };
+pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>, AnalysisError> {
+    let Some(time) = cx.core_time(core)? else { return Ok(None) };
     let idle = time.idle();
     let mut out = InsidePrograms {
         idle_ps: 0,

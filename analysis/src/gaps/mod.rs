@@ -202,13 +202,12 @@ impl Analysis for Gaps {
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
         let activity = cx.activity();
-        let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
         for core in cores {
             let doing = activity.get(&model.group(core).source).map(Vec::as_slice).unwrap_or_default();
             if let Some(mut gaps) = device::device_gaps(cx, core, doing, steps.as_deref())? {
-                gaps.inside = inside::inside_programs(cx, classes, core)?;
+                gaps.inside = inside::inside_programs(cx, core)?;
                 devices.push(gaps);
             }
         }

@@ -92,8 +92,10 @@ impl Inside {
         self.executions += 1;
         self.time += call.dur();
         // Segments carry the place in the list instead of a row of the model.
-        let spans = clipped.iter().enumerate().map(|(i, &(range, _))| {
-            (range, Segment { range, slice: SliceId::from_index(i), class: OpClass::default() })
+        let spans = clipped.iter().enumerate().map(|(i, &(range, _))| Segment {
+            range,
+            slice: SliceId::from_index(i),
+            class: OpClass::default(),
         });
         let mut rest = call.dur();
         for segment in innermost(spans.collect()) {

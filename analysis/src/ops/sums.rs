@@ -85,11 +85,15 @@ impl CoreSums {
     pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: Option<&OpClasses>) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = Sums::new(cx.model);
-        let has_scale = cx.model.slices_with(SliceAttr::TimeScaleBits).next().is_some();
         for slice in slices_in(cx, track, window) {
-            sums.at(Subject::of(slice)).add(slice, has_scale);
+            sums.at(Subject::of(slice)).add(slice);
             if let Some(parent) = slice.parent() {
                 sums.at(Subject::of(parent)).has_children = true;
+            }
+        }
+        for attr in EVENT_FACTS {
+            for (slice, value) in facts_in(cx, track, window, attr) {
+                sums.at(Subject::of(slice)).add_fact(slice, attr, value);
             }
         }
         if cx.scope == Scope::WholeTrace {
@@ -145,26 +149,50 @@ pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
 }
 
 fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Iterator<Item = SliceRef<'a>> {
-    let model = cx.model;
-    let whole = cx.scope == Scope::WholeTrace;
-    // Of the whole trace everything counts: an instant at the very end would begin
-    // outside of the half-open window, a program before the first op as well.
-    let range = if whole { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range };
+    let (model, range) = (cx.model, counted(cx, window));
     let lanes = model.lanes(track).iter();
     lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
 }
 
+/// Of the whole trace everything counts: an instant at the very end would begin
+/// outside of the half-open window, a program before the first op as well.
+fn counted(cx: &Context<'_>, window: Window) -> TimeRange {
+    if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
+}
+
+/// What single executions say of themselves. Few do, so these are looked up by fact:
+/// asking every slice for every fact would cost more than everything else together.
+const EVENT_FACTS: [SliceAttr; 5] =
+    [SliceAttr::DmaStallPs, SliceAttr::TimeScaleBits, SliceAttr::Flops, SliceAttr::ModelFlops, SliceAttr::Bytes];
+
+/// Those of [`slices_in`] that carry a fact.
+fn facts_in<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    window: Window,
+    fact: SliceAttr,
+) -> impl Iterator<Item = (SliceRef<'a>, i64)> {
+    let (model, range) = (cx.model, counted(cx, window));
+    let lanes = model.lanes(track).iter();
+    let carrying = lanes.flat_map(move |lane| model.slices_with_in(fact, lane, range));
+    carrying.filter(move |(slice, _)| range.contains(slice.start()))
+}
+
 /// Needs complete sums to know the leaves.
 fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut Sums) -> Duty {
-    let on_duty_slices = || {
-        slices_in(cx, track, window)
-            .map(|slice| (slice, classes.class_of(slice.op())))
-            .filter(|(_, class)| !class.is_off_duty)
-    };
-    let leaves = on_duty_slices().filter(|&(slice, class)| is_leaf(class, sums.at(Subject::of(slice))));
-    let busy: IntervalSet = leaves.map(|(slice, _)| slice.measured_range()).collect();
-    let on_duty: IntervalSet = on_duty_slices().map(|(slice, _)| slice.range()).collect();
-    Duty { busy: busy.measure(), on_duty: on_duty.measure() }
+    let (mut busy, mut on_duty) = (Vec::new(), Vec::new());
+    for slice in slices_in(cx, track, window) {
+        let class = classes.class_of(slice.op());
+        if class.is_off_duty {
+            continue;
+        }
+        on_duty.push(slice.range());
+        if is_leaf(class, sums.at(Subject::of(slice))) {
+            busy.push(slice.measured_range());
+        }
+    }
+    let length = |ranges: Vec<TimeRange>| ranges.into_iter().collect::<IntervalSet>().measure();
+    Duty { busy: length(busy), on_duty: length(on_duty) }
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {
@@ -193,25 +221,34 @@ pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
 }
 
 impl OpSums {
-    /// Adds an execution; `has_scale` says whether any execution of the trace has a
-    /// time scale.
-    fn add(&mut self, slice: SliceRef<'_>, has_scale: bool) {
+    /// Adds an execution.
+    fn add(&mut self, slice: SliceRef<'_>) {
         let dur = slice.measured_dur();
         self.occurrences += 1;
         self.total += dur;
-        self.self_time += slice.self_dur();
+        self.self_time += (dur - slice.children_dur()).clamped();
         self.min = least(self.min, Some(dur));
-        if let Some(stall) = slice.attr(SliceAttr::DmaStallPs) {
-            self.dma_stall = Some(self.dma_stall.unwrap_or_default() + Picos::from_ps(stall));
+    }
+
+    /// Adds what an execution says of itself.
+    fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64) {
+        let amount = u64::try_from(value).ok();
+        match fact {
+            SliceAttr::DmaStallPs => {
+                self.dma_stall = Some(self.dma_stall.unwrap_or_default() + Picos::from_ps(value));
+            }
+            SliceAttr::TimeScaleBits => {
+                let (scale, dur) = (f64::from_bits(value as u64), slice.measured_dur());
+                if scale > 0.0 && scale < 1e3 {
+                    let (scaled, time) = self.scaled.unwrap_or_default();
+                    self.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
+                }
+            }
+            SliceAttr::Flops => self.event_flops = plus(self.event_flops, amount),
+            SliceAttr::ModelFlops => self.event_model_flops = plus(self.event_model_flops, amount),
+            SliceAttr::Bytes => self.event_bytes = plus(self.event_bytes, amount),
+            _ => {}
         }
-        if has_scale && let Some(scale) = slice.attr_f64(SliceAttr::TimeScaleBits).filter(|&s| s > 0.0 && s < 1e3) {
-            let (scaled, time) = self.scaled.unwrap_or_default();
-            self.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
-        }
-        let attr = |attr| slice.attr(attr).and_then(|value| u64::try_from(value).ok());
-        self.event_flops = plus(self.event_flops, attr(SliceAttr::Flops));
-        self.event_model_flops = plus(self.event_model_flops, attr(SliceAttr::ModelFlops));
-        self.event_bytes = plus(self.event_bytes, attr(SliceAttr::Bytes));
     }
 
     /// Adds the same op on another core.

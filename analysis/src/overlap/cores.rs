@@ -1,5 +1,7 @@
 //! The sets `C`, `S`, `F`, `D` of one core, and what follows from them.
 
+use std::sync::Arc;
+
 use trace_model::{GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, StringId, TimeRange, TraceModel, TrackKind};
 
 use super::CoreOverlap;
@@ -26,7 +28,7 @@ pub(crate) struct InFlight {
 
 /// What one core did and what was in flight meanwhile.
 pub(crate) struct Traffic {
-    pub time: CoreTime,
+    pub time: Arc<CoreTime>,
     pub in_flight: Vec<InFlight>,
     pub compute: MeasureIndex,
     /// When it computed or was in a collective.
@@ -57,7 +59,7 @@ pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &I
 
 impl Traffic {
     pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
-        let Some(time) = CoreTime::of(cx, classes, core)? else { return Ok(None) };
+        let Some(time) = cx.core_time(core)? else { return Ok(None) };
         let in_flight = spans(cx.model, classes, &time);
         let (compute, blocked) = (time.when(OpClass::is_compute), time.when(OpClass::is_collective));
         let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());

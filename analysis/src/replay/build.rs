@@ -1,21 +1,16 @@
 //! From a trace to a schedule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
-use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp};
+use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel};
 
-use super::schedule::{Core, Kind, Member, Piece, Schedule, Timing, Transfer};
+use super::schedule::{Core, DONE_TAKES, Member, Schedule, Tie, Transfer};
 use crate::category::{CollectiveKind, OpClass};
-use crate::core_time::{CoreTime, Segment};
+use crate::core_time::Segment;
 use crate::hlo_text::{HloText, Shape};
 use crate::message::Message;
 use crate::overlap::skew::{self, Execution};
 use crate::{AnalysisError, Context};
-
-/// A done op of something that is already finished takes a cycle or two: the
-/// shortest ones in captures of real chips. Longer ones waited.
-const DONE_TAKES: Picos = Picos::from_ps(1_250);
 
 /// One execution of a transfer on one core, before executions are matched.
 struct Flight {
@@ -45,58 +40,33 @@ impl Flight {
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
-    let classes = cx.classes();
     let mut schedule = Schedule { cores: Vec::new(), transfers: Vec::new(), unmatched: 0 };
     let mut flights = Vec::new();
     for group in cx.tensor_cores() {
-        let Some(time) = CoreTime::of(cx, classes, group)? else { continue };
+        let Some(time) = cx.core_time(group)? else { continue };
         if time.segments.is_empty() {
             continue;
         }
-        let core = core_of(cx, &time);
-        flights_of(cx, schedule.cores.len(), &core.pieces, &mut flights);
-        schedule.cores.push(core);
+        flights_of(cx.model, schedule.cores.len(), &time.segments, &mut flights);
+        schedule.cores.push(Core { group, window: time.window.measured, time, ties: Vec::new() });
     }
     if schedule.cores.is_empty() {
         return Err(AnalysisError::NotApplicable("no TPU device recorded ops here: there is nothing to replay".into()));
     }
     matched(cx, flights, &mut schedule);
     bound_hidden(cx, &mut schedule);
+    for core in &mut schedule.cores {
+        // What a transfer was found for later hangs together with that one.
+        core.ties.sort_by_key(|&(row, _)| row);
+        core.ties.reverse();
+        core.ties.dedup_by_key(|&mut (row, _)| row);
+        core.ties.reverse();
+    }
     Ok(schedule)
 }
 
-fn core_of(cx: &Context<'_>, time: &CoreTime) -> Core {
-    let window = time.window.measured;
-    let mut now = window.start;
-    let timings = time.segments.iter().map(|segment| {
-        let gap = (segment.range.start - now).clamped();
-        now = segment.range.end;
-        Timing { gap, dur: segment.range.dur() }
-    });
-    let timings = timings.collect();
-    let piece = |segment: &Segment| Piece {
-        range: segment.range,
-        slice: segment.slice,
-        label: cx.model.slice(segment.slice).label_id(),
-        class: segment.class,
-        kind: Kind::Work,
-    };
-    let pieces = Arc::new(time.segments.iter().map(piece).collect());
-    Core { group: time.core, window, pieces, timings, tail: (window.end - now).clamped() }
-}
-
 /// Everything that a core issues and waits for, both inside of the window.
-fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec<Flight>) {
-    let starts = pieces.iter().filter(|piece| piece.class.is_start());
-    let targets = starts.flat_map(|piece| cx.model.flows_from(piece.slice)).map(|flow| (flow.to, None));
-    let mut last_piece: HashMap<SliceId, Option<usize>> = targets.collect();
-    if !last_piece.is_empty() {
-        for (row, piece) in pieces.iter().enumerate() {
-            if let Some(last) = last_piece.get_mut(&piece.slice) {
-                *last = Some(row);
-            }
-        }
-    }
+fn flights_of(model: &TraceModel, core: usize, pieces: &[Segment], flights: &mut Vec<Flight>) {
     let mut awaited = BTreeSet::new();
     let mut seen: Option<SliceId> = None;
     for (row, piece) in pieces.iter().enumerate() {
@@ -104,9 +74,9 @@ fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec
             continue;
         }
         seen = Some(piece.slice);
-        let slice = cx.model.slice(piece.slice);
+        let slice = model.slice(piece.slice);
         let waits = if piece.class.is_start() {
-            let flow = cx.model.flows_from(piece.slice).iter().find_map(|flow| *last_piece.get(&flow.to)?);
+            let flow = model.flows_from(piece.slice).iter().find_map(|flow| last_piece(model, pieces, flow.to));
             let Some(done) = flow.filter(|&done| done > row) else { continue };
             awaited.insert(done);
             done
@@ -121,15 +91,23 @@ fn flights_of(cx: &Context<'_>, core: usize, pieces: &[Piece], flights: &mut Vec
         let Some(done) = pieces.get(waits) else { continue };
         flights.push(Flight {
             core,
-            label: piece.label,
+            label: slice.label_id(),
             class: piece.class,
             slice: piece.slice,
-            shown: slice.range().hull(cx.model.slice(done.slice).range()),
+            shown: slice.range().hull(model.slice(done.slice).range()),
             begin: piece.range.start,
             done: done.range,
             pieces: (row, waits),
         });
     }
+}
+
+/// Row of the last piece of a slice.
+fn last_piece(model: &TraceModel, pieces: &[Segment], slice: SliceId) -> Option<usize> {
+    let span = model.slice(slice).measured_range();
+    let until = pieces.partition_point(|piece| piece.range.start < span.end);
+    let from = pieces.partition_point(|piece| piece.range.end <= span.start).min(until);
+    pieces[from..until].iter().rposition(|piece| piece.slice == slice).map(|at| from + at)
 }
 
 /// Joins executions of the same collective on several cores, as [`skew::instances`]
@@ -175,14 +153,12 @@ fn add(schedule: &mut Schedule, flights: &[Flight]) {
     let waits = waits(flights);
     let mut members = Vec::with_capacity(flights.len());
     for (flight, wait) in flights.iter().zip(waits) {
-        let core = &mut schedule.cores[flight.core];
-        let pieces = Arc::make_mut(&mut core.pieces);
+        let ties = &mut schedule.cores[flight.core].ties;
         let (issues, awaits) = flight.pieces;
-        core.timings[awaits].dur = if flight.is_sync() { Picos::ZERO } else { flight.done.dur().min(DONE_TAKES) };
         if flight.is_sync() {
-            pieces[issues].kind = Kind::Sync(row);
+            ties.push((issues, Tie::Sync(row)));
         } else {
-            (pieces[issues].kind, pieces[awaits].kind) = (Kind::Start(row), Kind::Done(row));
+            ties.extend([(issues, Tie::Start(row)), (awaits, Tie::Done(row))]);
         }
         let arrived = flight.waited().then_some(flight.done.end);
         members.push(Member { core: flight.core, begin: flight.begin, wait, arrived });
@@ -194,7 +170,7 @@ fn add(schedule: &mut Schedule, flights: &[Flight]) {
         Some(took) => (took.clamped(), took.clamped()),
         None => (Picos::ZERO, latest.min().unwrap_or_default().clamped()),
     };
-    schedule.transfers.push(Transfer { class, label, members, took, factor: 1.0 });
+    schedule.transfers.push(Transfer { class, label, members, took });
 }
 
 /// How long each waited for the last to come. Members of a synchronous collective

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{LabelId, OpId, Picos, TimeRange, TraceModel};
 
-use super::schedule::{Kind, Piece, Schedule};
+use super::schedule::{Schedule, Tie};
 use crate::bound::{BoundBy, Work};
 use crate::gaps::Gaps;
 use crate::ops::Ops;
@@ -91,46 +91,110 @@ impl Change {
     }
 }
 
-/// Changes the durations of `schedule`; says what the change could not be applied to.
+/// What is different from the recording in a replay.
+#[derive(Debug)]
+pub(super) struct Changed {
+    /// What the own time of the ops of each label is multiplied by; empty where every
+    /// op takes its time.
+    work: Vec<f64>,
+    /// What the time of each transfer is multiplied by.
+    transfers: Vec<f64>,
+    /// What happens to idle time, one after the other.
+    gaps: Vec<GapChange>,
+}
+
+#[derive(Debug)]
+enum GapChange {
+    /// It is multiplied by this.
+    Times(f64),
+    /// Before these pieces of each core so much of it is taken away, by row.
+    Less(Vec<Vec<(usize, Picos)>>),
+}
+
+impl Changed {
+    /// All as recorded.
+    pub fn nothing(schedule: &Schedule) -> Self {
+        Self { work: Vec::new(), transfers: vec![1.0; schedule.transfers.len()], gaps: Vec::new() }
+    }
+
+    /// Whether pieces that hang together with no transfer take what they took.
+    pub fn keeps_work(&self) -> bool {
+        self.work.is_empty() && self.gaps.is_empty()
+    }
+
+    /// Own time of an execution of `label` that took `recorded`.
+    pub fn work(&self, label: impl FnOnce() -> LabelId, recorded: Picos) -> Picos {
+        if self.work.is_empty() {
+            return recorded;
+        }
+        let factor = self.work.get(label().index()).copied().unwrap_or(1.0);
+        // Nearly all ops of most changes.
+        if factor.to_bits() == 1.0_f64.to_bits() { recorded } else { scaled(recorded, factor) }
+    }
+
+    /// The idle time `recorded` before a piece; after the last one for the row behind it.
+    pub fn gap(&self, core: usize, row: usize, recorded: Picos) -> Picos {
+        self.gaps.iter().fold(recorded, |gap, change| match change {
+            GapChange::Times(factor) => scaled(gap, *factor),
+            GapChange::Less(cores) => {
+                let less = cores.get(core).map(Vec::as_slice).unwrap_or_default();
+                let own = less.binary_search_by_key(&row, |&(row, _)| row).ok().and_then(|at| less.get(at));
+                own.map_or(gap, |&(_, less)| (gap - less).clamped())
+            }
+        })
+    }
+
+    /// The time `recorded` of a transfer.
+    pub fn transfer(&self, row: usize, recorded: Picos) -> Picos {
+        scaled(recorded, self.transfers.get(row).copied().unwrap_or(1.0))
+    }
+
+    /// Scales the own time of the ops for which `factor` has an answer. A collective has
+    /// no own time: its transfer does.
+    fn each_work(&mut self, model: &TraceModel, factor: impl Fn(OpId) -> Option<f64>) {
+        self.work.resize(model.labels().len(), 1.0);
+        for (label, slot) in model.labels().iter().zip(&mut self.work) {
+            *slot *= label.op.and_then(&factor).unwrap_or(1.0);
+        }
+    }
+}
+
+/// Adds a change; says what it could not be applied to.
 pub(super) fn apply(
     cx: &Context<'_>,
     change: &Change,
-    schedule: &mut Schedule,
+    schedule: &Schedule,
+    out: &mut Changed,
 ) -> Result<Option<String>, AnalysisError> {
+    let mut each_transfer = |factor: f64, collective: bool| {
+        for (transfer, own) in schedule.transfers.iter().zip(&mut out.transfers) {
+            *own *= if transfer.class.is_collective() == collective { factor } else { 1.0 };
+        }
+    };
     match change {
         Change::Ops { factors, .. } => {
-            // Every piece asks: a table answers at once.
-            let mut by_label = vec![None; cx.model.labels().len()];
-            for (label, factor) in cx.model.labels().iter().zip(&mut by_label) {
-                *factor = label.op.and_then(|op| factors.get(&op).copied());
-            }
-            let chosen = |label: LabelId| by_label.get(label.index()).copied().flatten();
-            each_work(schedule, |piece| chosen(piece.label));
+            let chosen = |label: LabelId| factors.get(&cx.model.label(label).op?).copied();
             // An op that waits takes no time of its own: what it waits for does.
-            let awaits = |piece: &Piece| match piece.kind {
-                Kind::Done(transfer) => Some((transfer, chosen(piece.label)?)),
-                _ => None,
-            };
-            let awaited: BTreeMap<usize, f64> =
-                schedule.cores.iter().flat_map(|core| core.pieces.iter()).filter_map(awaits).collect();
-            for (row, transfer) in schedule.transfers.iter_mut().enumerate() {
-                transfer.factor *= chosen(transfer.label).or_else(|| awaited.get(&row).copied()).unwrap_or(1.0);
+            let mut awaited = vec![None; schedule.transfers.len()];
+            for core in &schedule.cores {
+                for &(row, tie) in &core.ties {
+                    let piece = core.pieces().get(row).filter(|_| matches!(tie, Tie::Done(_)));
+                    let factor = piece.and_then(|piece| chosen(cx.model.slice(piece.slice).label_id()));
+                    if let (Some(factor), Some(slot)) = (factor, awaited.get_mut(tie.transfer())) {
+                        *slot = Some(factor);
+                    }
+                }
             }
-        }
-        Change::Collectives(factor) => {
-            schedule.transfers.iter_mut().filter(|t| t.class.is_collective()).for_each(|t| t.factor *= factor);
-        }
-        Change::Copies(factor) => {
-            schedule.transfers.iter_mut().filter(|t| !t.class.is_collective()).for_each(|t| t.factor *= factor);
-        }
-        Change::Chip { flops, hbm } => return chip(cx, *flops, *hbm, schedule).map(Some),
-        Change::Idle(factor) => {
-            for core in &mut schedule.cores {
-                core.timings.iter_mut().for_each(|timing| timing.gap = scaled(timing.gap, *factor));
-                core.tail = scaled(core.tail, *factor);
+            for ((transfer, own), awaited) in schedule.transfers.iter().zip(&mut out.transfers).zip(awaited) {
+                *own *= chosen(transfer.label).or(awaited).unwrap_or(1.0);
             }
+            out.each_work(cx.model, |op| factors.get(&op).copied());
         }
-        Change::NoCompile => no_compile(cx, schedule)?,
+        Change::Collectives(factor) => each_transfer(*factor, true),
+        Change::Copies(factor) => each_transfer(*factor, false),
+        Change::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
+        Change::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
+        Change::NoCompile => out.gaps.push(no_compile(cx, schedule)?),
     }
     Ok(None)
 }
@@ -139,19 +203,8 @@ fn scaled(time: Picos, factor: f64) -> Picos {
     Picos::from_ps((time.ps() as f64 * factor).round() as i64)
 }
 
-/// Scales the own time of the pieces for which `factor` has an answer. A collective
-/// has no own time: its transfer does.
-fn each_work(schedule: &mut Schedule, factor: impl Fn(&Piece) -> Option<f64>) {
-    let pieces = schedule.cores.iter_mut().flat_map(|core| core.pieces.iter().zip(&mut core.timings));
-    for (piece, timing) in pieces {
-        if let Some(factor) = factor(piece) {
-            timing.dur = scaled(timing.dur, factor);
-        }
-    }
-}
-
 /// An op that took `e` times its least time takes `e` times the new least time.
-fn chip(cx: &Context<'_>, flops: f64, hbm: f64, schedule: &mut Schedule) -> Result<String, AnalysisError> {
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed) -> Result<String, AnalysisError> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -173,13 +226,9 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, schedule: &mut Schedule) -> Resu
             "no op of this capture has both costs and a peak: what another chip would do cannot be said".into(),
         ));
     }
-    each_work(schedule, |piece| factors.get(op_index(cx.model, piece)?).copied().flatten());
+    out.each_work(cx.model, |op| factors.get(op.index()).copied().flatten());
     let share = 100.0 * unknown as f64 / (known + unknown) as f64;
     Ok(format!("{share:.1} % of compute time is in ops without recorded costs: it is taken as unchanged"))
-}
-
-fn op_index(model: &TraceModel, piece: &Piece) -> Option<usize> {
-    model.label(piece.label).op.map(OpId::index)
 }
 
 fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
@@ -189,19 +238,21 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
     (before > 0.0).then(|| after / before)
 }
 
-/// Takes that part of gaps away of which the gap analysis says that the host compiled.
-fn no_compile(cx: &Context<'_>, schedule: &mut Schedule) -> Result<(), AnalysisError> {
+/// That part of gaps of which the gap analysis says that the host compiled.
+fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<GapChange, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
-    for core in &mut schedule.cores {
+    let mut less = vec![Vec::new(); schedule.cores.len()];
+    for (core, less) in schedule.cores.iter().zip(&mut less) {
         let Some(device) = gaps.devices.iter().find(|device| device.group == core.group) else { continue };
         let mut before = None;
-        for (piece, timing) in core.pieces.iter().zip(&mut core.timings) {
+        for (row, piece) in core.pieces().iter().enumerate() {
             let shown = cx.model.slice(piece.slice).range();
-            if let Some(end) = before.replace(shown.end).filter(|end| *end < shown.start && timing.gap > Picos::ZERO) {
+            let Some(end) = before.replace(shown.end).filter(|end| *end < shown.start) else { continue };
+            if core.gap(row) > Picos::ZERO {
                 let gap = cx.to_host(core.group, TimeRange::new(end, shown.start));
-                timing.gap = (timing.gap - device.compiling.measure_in(gap)).clamped();
+                less.push((row, device.compiling.measure_in(gap)));
             }
         }
     }
-    Ok(())
+    Ok(GapChange::Less(less))
 }

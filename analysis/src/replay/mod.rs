@@ -27,7 +27,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use trace_model::Picos;
+use trace_model::{Picos, Timestamp};
 
 use crate::{AnalysisError, Context};
 
@@ -38,6 +38,7 @@ pub use predict::{Part, Prediction, StepPrediction};
 pub struct Replay {
     recorded: schedule::Schedule,
     steps: Vec<predict::StepOnCores>,
+    instants: Vec<Vec<Timestamp>>,
 }
 
 impl Replay {
@@ -45,7 +46,8 @@ impl Replay {
     pub fn new(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let recorded = build::build(cx)?;
         let steps = predict::steps(cx, &recorded);
-        Ok(Self { recorded, steps })
+        let instants = predict::instants(&recorded, &steps);
+        Ok(Self { recorded, steps, instants })
     }
 
     /// What would have happened with all `changes` together. Errors where a change
@@ -55,20 +57,16 @@ impl Replay {
         Ok(predict::predict(cx, self, &changed, changes, notes))
     }
 
-    /// [`Prediction::saving`] of the same, in half the time.
+    /// [`Prediction::saving`] of the same, sooner.
     pub fn saving(&self, cx: &Context<'_>, changes: &[Change]) -> Result<Picos, AnalysisError> {
-        Ok(predict::saving(self, &self.changed(cx, changes)?.0))
+        Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
     }
 
-    fn changed(
-        &self,
-        cx: &Context<'_>,
-        changes: &[Change],
-    ) -> Result<(schedule::Schedule, Vec<String>), AnalysisError> {
-        let mut changed = self.recorded.clone();
+    fn changed(&self, cx: &Context<'_>, changes: &[Change]) -> Result<(change::Changed, Vec<String>), AnalysisError> {
+        let mut changed = change::Changed::nothing(&self.recorded);
         let mut notes = Vec::new();
         for change in changes {
-            notes.extend(change::apply(cx, change, &mut changed)?);
+            notes.extend(change::apply(cx, change, &self.recorded, &mut changed)?);
         }
         Ok((changed, notes))
     }

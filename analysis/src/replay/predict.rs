@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
-use super::engine::{Played, play};
+use super::change::Changed;
+use super::engine::{Game, Groups, Played, play};
 use super::schedule::{Belief, Core, Schedule};
 use super::{Change, Replay};
 use crate::Context;
@@ -94,15 +95,74 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
     counted.filter(|spans| !spans.is_empty()).collect()
 }
 
+/// Begins and ends of the steps on each core, sorted: when they come is all that is
+/// asked of a replay.
+pub(super) fn instants(schedule: &Schedule, steps: &[StepOnCores]) -> Vec<Vec<Timestamp>> {
+    let mut instants = vec![Vec::new(); schedule.cores.len()];
+    for &(core, span) in steps.iter().flatten() {
+        instants[core].extend([span.start, span.end]);
+    }
+    for own in &mut instants {
+        own.sort_unstable();
+        own.dedup();
+    }
+    instants
+}
+
+impl Replay {
+    fn play(&self, cx: &Context<'_>, changed: &Changed, belief: Belief, with_groups: bool) -> Vec<Played> {
+        let (schedule, instants) = (&self.recorded, &self.instants);
+        play(Game { model: cx.model, schedule, changed, belief, instants, with_groups })
+    }
+
+    /// How long a recorded span of a core is as played.
+    fn played_span(&self, played: &[Played], core: usize, span: TimeRange) -> i64 {
+        let at = |time: Timestamp| {
+            let place = self.instants.get(core)?.binary_search(&time).ok()?;
+            played.get(core)?.instants.get(place).copied()
+        };
+        at(span.end).zip(at(span.start)).map_or(0, |(end, start)| (end - start).ps())
+    }
+
+    /// [`StepPrediction::each_ps`] and [`StepPrediction::predicted_each_ps`].
+    fn each_step(&self, short: &[Played]) -> (f64, f64) {
+        let mut run: BTreeMap<usize, TimeRange> = BTreeMap::new();
+        for &(core, span) in self.steps.iter().flatten() {
+            run.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
+        }
+        let each = |time: &dyn Fn(usize, TimeRange) -> i64| {
+            let longest = run.iter().map(|(&core, &span)| time(core, span)).max().unwrap_or(0);
+            longest as f64 / self.steps.len().max(1) as f64
+        };
+        (each(&|_, span| span.dur().ps()), each(&|core, span| self.played_span(short, core, span)))
+    }
+
+    fn step_prediction(&self, short: &[Played], long: &[Played]) -> Option<StepPrediction> {
+        let of_median = |time: &dyn Fn(usize, TimeRange) -> i64| {
+            let longest = |spans: &StepOnCores| spans.iter().map(|&(core, span)| time(core, span)).max().unwrap_or(0);
+            median(&self.steps.iter().map(|spans| longest(spans) as f64).collect::<Vec<f64>>())
+        };
+        let (each_ps, predicted_each_ps) = self.each_step(short);
+        Some(StepPrediction {
+            steps: self.steps.len(),
+            median_ps: of_median(&|_, span| span.dur().ps())?,
+            predicted_ps: of_median(&|core, span| self.played_span(short, core, span))?,
+            predicted_at_most_ps: of_median(&|core, span| self.played_span(long, core, span))?,
+            each_ps,
+            predicted_each_ps,
+        })
+    }
+}
+
 pub(super) fn predict(
     cx: &Context<'_>,
     replay: &Replay,
-    changed: &Schedule,
+    changed: &Changed,
     changes: &[Change],
     mut notes: Vec<String>,
 ) -> Prediction {
     let recorded = &replay.recorded;
-    let (short, long) = (play(changed, Belief::Shortest), play(changed, Belief::Longest));
+    let [short, long] = [Belief::Shortest, Belief::Longest].map(|belief| replay.play(cx, changed, belief, true));
     let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, &short, core)).unwrap_or(0);
     if recorded.unmatched > 0 {
         notes.push(format!(
@@ -116,26 +176,26 @@ pub(super) fn predict(
         window_ps: window_ps(recorded),
         predicted_ps: played_ps(recorded, &short),
         predicted_at_most_ps: played_ps(recorded, &long),
-        step: step_prediction(replay, changed, &short, &long),
-        parts: parts(&recorded.cores[slowest], &short, slowest),
+        step: replay.step_prediction(&short, &long),
+        parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
     }
 }
 
 /// [`Prediction::saving`] alone, for those who ask often.
-pub(super) fn saving(replay: &Replay, changed: &Schedule) -> Picos {
-    let short = play(changed, Belief::Shortest);
+pub(super) fn saving(cx: &Context<'_>, replay: &Replay, changed: &Changed) -> Picos {
+    let short = replay.play(cx, changed, Belief::Shortest, false);
     if replay.steps.is_empty() {
         return Picos::from_ps(window_ps(&replay.recorded) - played_ps(&replay.recorded, &short));
     }
-    let (recorded, predicted) = each_step(replay, changed, &short);
+    let (recorded, predicted) = replay.each_step(&short);
     Picos::from_ps((recorded - predicted).round() as i64)
 }
 
 /// How long a core takes from the begin of its window.
-fn lasts(recorded: &Schedule, played: &Played, core: usize) -> i64 {
-    let end = played.ends.get(core).copied().unwrap_or_default();
+fn lasts(recorded: &Schedule, played: &[Played], core: usize) -> i64 {
+    let end = played.get(core).map(|played| played.end).unwrap_or_default();
     (end - recorded.cores[core].window.start).ps()
 }
 
@@ -145,93 +205,29 @@ fn window_ps(recorded: &Schedule) -> i64 {
 }
 
 /// The same as played.
-fn played_ps(recorded: &Schedule, played: &Played) -> i64 {
+fn played_ps(recorded: &Schedule, played: &[Played]) -> i64 {
     (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
 }
 
-/// [`StepPrediction::each_ps`] and [`StepPrediction::predicted_each_ps`].
-fn each_step(replay: &Replay, changed: &Schedule, short: &Played) -> (f64, f64) {
-    let mut run: BTreeMap<usize, TimeRange> = BTreeMap::new();
-    for &(core, span) in replay.steps.iter().flatten() {
-        run.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
-    }
-    let each = |time: &dyn Fn(usize, TimeRange) -> i64| {
-        let longest = run.iter().map(|(&core, &span)| time(core, span)).max().unwrap_or(0);
-        longest as f64 / replay.steps.len().max(1) as f64
-    };
-    (each(&|_, span| span.dur().ps()), each(&|core, span| played_span(replay, changed, short, core, span)))
-}
-
-/// How long a recorded span of a core is as played.
-fn played_span(replay: &Replay, changed: &Schedule, played: &Played, core: usize, span: TimeRange) -> i64 {
-    let at = |time| when(&replay.recorded.cores[core], &changed.cores[core], played, core, time);
-    (at(span.end) - at(span.start)).ps()
-}
-
-fn step_prediction(replay: &Replay, changed: &Schedule, short: &Played, long: &Played) -> Option<StepPrediction> {
-    let of_median = |time: &dyn Fn(usize, TimeRange) -> i64| {
-        let longest = |spans: &StepOnCores| spans.iter().map(|&(core, span)| time(core, span)).max().unwrap_or(0);
-        median(&replay.steps.iter().map(|spans| longest(spans) as f64).collect::<Vec<f64>>())
-    };
-    let (each_ps, predicted_each_ps) = each_step(replay, changed, short);
-    Some(StepPrediction {
-        steps: replay.steps.len(),
-        median_ps: of_median(&|_, span| span.dur().ps())?,
-        predicted_ps: of_median(&|core, span| played_span(replay, changed, short, core, span))?,
-        predicted_at_most_ps: of_median(&|core, span| played_span(replay, changed, long, core, span))?,
-        each_ps,
-        predicted_each_ps,
-    })
-}
-
-/// When the recorded instant `time` of a core comes in the replay: in the gap before
-/// a piece it keeps its distance to the piece, inside of one its share of it.
-fn when(recorded: &Core, changed: &Core, played: &Played, row: usize, time: Timestamp) -> Timestamp {
-    let times = played.cores.get(row).map(Vec::as_slice).unwrap_or_default();
-    let next = recorded.pieces.partition_point(|piece| piece.range.end <= time);
-    let gap = |core: &Core| core.timings.get(next).map_or(Picos::ZERO, |timing| timing.gap);
-    match (recorded.pieces.get(next), times.get(next)) {
-        (Some(piece), Some(&(begin, end))) => {
-            if time <= piece.range.start {
-                begin - kept(piece.range.start - time, gap(recorded), gap(changed))
-            } else {
-                let share = (time - piece.range.start).fraction_of(piece.range.dur()).unwrap_or(0.0);
-                begin + Picos::from_ps(((end - begin).ps() as f64 * share).round() as i64)
-            }
-        }
-        _ => match (recorded.pieces.last(), times.last()) {
-            (Some(last), Some(&(_, end))) => end + kept(time - last.range.end, recorded.tail, changed.tail),
-            _ => time,
-        },
-    }
-}
-
-/// What is left of a distance into (or beyond) a gap that shrinks from its far end.
-fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
-    if distance > recorded { distance - recorded + now } else { distance.min(now) }
-}
-
-fn parts(core: &Core, played: &Played, row: usize) -> Vec<Part> {
-    let times = played.cores.get(row).map(Vec::as_slice).unwrap_or_default();
-    let mut parts: Vec<Part> =
-        OpGroup::ALL.iter().map(|&group| Part { group, recorded_ps: 0, predicted_ps: 0 }).collect();
-    let mut add = |group: OpGroup, recorded: Picos, predicted: Picos| {
-        if let Some(part) = parts.iter_mut().find(|part| part.group == group) {
-            part.recorded_ps += recorded.ps();
-            part.predicted_ps += predicted.ps();
-        }
-    };
-    let (mut busy, mut busy_then) = (Picos::ZERO, Picos::ZERO);
-    for (piece, &(begin, end)) in core.pieces.iter().zip(times) {
+/// What a core does; both columns add up to its window.
+fn parts(core: &Core, played: &Played) -> Vec<Part> {
+    let mut recorded = Groups::default();
+    for piece in core.pieces() {
         // A start only issues: what it costs belongs to its kind as the rest does.
-        add(piece.class.group, piece.range.dur(), end - begin);
-        busy += piece.range.dur();
-        busy_then += end - begin;
+        recorded[piece.class.group as usize] += piece.range.dur();
     }
-    let ends = played.ends.get(row).copied().unwrap_or_default();
-    add(OpGroup::Idle, core.window.dur() - busy, ends - core.window.start - busy_then);
-    parts.retain(|part| part.recorded_ps != 0 || part.predicted_ps != 0);
-    parts
+    let mut predicted = played.groups;
+    let rest = |window: Picos, groups: &Groups| window - groups.iter().copied().sum::<Picos>();
+    let idle = OpGroup::Idle as usize;
+    recorded[idle] += rest(core.window.dur(), &recorded);
+    predicted[idle] += rest(played.end - core.window.start, &predicted);
+    let part = |group: OpGroup| Part {
+        group,
+        recorded_ps: recorded[group as usize].ps(),
+        predicted_ps: predicted[group as usize].ps(),
+    };
+    let parts = OpGroup::ALL.iter().map(|&group| part(group));
+    parts.filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0).collect()
 }
 
 impl Tabular for Prediction {

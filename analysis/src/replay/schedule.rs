@@ -3,54 +3,70 @@
 
 use std::sync::Arc;
 
-use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp};
+use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp};
 
 use crate::category::OpClass;
+use crate::core_time::{CoreTime, Segment};
 
-/// How a piece hangs together with transfers. The number is a row of [`Schedule::transfers`].
+/// A done op of something that is already finished takes a cycle or two: the
+/// shortest ones in captures of real chips. Longer ones waited.
+pub(super) const DONE_TAKES: Picos = Picos::from_ps(1_250);
+
+/// How a piece hangs together with a transfer, a row of [`Schedule::transfers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Takes its time, whatever happens elsewhere.
-    Work,
-    /// Issues a transfer and goes on.
+pub(super) enum Tie {
+    /// Issues it and goes on.
     Start(usize),
-    /// Waits until a transfer has arrived.
+    /// Waits until it has arrived.
     Done(usize),
     /// Is the transfer: begins when the last member has come, ends when it has arrived.
     Sync(usize),
 }
 
-/// A span in which one op is the innermost one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    /// As recorded.
-    pub range: TimeRange,
-    pub slice: SliceId,
-    pub label: LabelId,
-    pub class: OpClass,
-    pub kind: Kind,
+impl Tie {
+    pub fn transfer(self) -> usize {
+        match self {
+            Self::Start(transfer) | Self::Done(transfer) | Self::Sync(transfer) => transfer,
+        }
+    }
+
+    /// Own time of a piece that took `recorded`, waiting for the transfer left out.
+    pub fn own(self, recorded: Picos) -> Picos {
+        match self {
+            Self::Start(_) => recorded,
+            Self::Done(_) => recorded.min(DONE_TAKES),
+            Self::Sync(_) => Picos::ZERO,
+        }
+    }
 }
 
-/// How long things take in the replay.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timing {
-    /// Idle time before a piece.
-    pub gap: Picos,
-    /// Its own time, waiting for transfers left out.
-    pub dur: Picos,
-}
-
-/// The ops of one core.
-#[derive(Clone, Debug)]
+/// The ops of one core. Its pieces are the segments of its time: there are as many
+/// as ops were executed, so they are shared and never copied.
+#[derive(Debug)]
 pub(super) struct Core {
     pub group: GroupId,
     pub window: TimeRange,
-    /// Shared by all replays: there are as many as ops were executed.
-    pub pieces: Arc<Vec<Piece>>,
-    /// Of each piece.
-    pub timings: Vec<Timing>,
-    /// Idle time after the last piece, in the replay.
-    pub tail: Picos,
+    pub time: Arc<CoreTime>,
+    /// Pieces that hang together with transfers, by row; all others only take their time.
+    pub ties: Vec<(usize, Tie)>,
+}
+
+impl Core {
+    pub fn pieces(&self) -> &[Segment] {
+        &self.time.segments
+    }
+
+    /// End of what comes before a piece.
+    pub fn before(&self, row: usize) -> Timestamp {
+        let piece = row.checked_sub(1).and_then(|row| self.pieces().get(row));
+        piece.map_or(self.window.start, |piece| piece.range.end)
+    }
+
+    /// Idle time before a piece; after the last one for the row behind it.
+    pub fn gap(&self, row: usize) -> Picos {
+        let until = self.pieces().get(row).map_or(self.window.end, |piece| piece.range.start);
+        (until - self.before(row)).clamped()
+    }
 }
 
 /// One participant of a transfer.
@@ -67,7 +83,7 @@ pub(super) struct Member {
 }
 
 /// Something that takes time beside the ops, or instead of them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Transfer {
     pub class: OpClass,
     /// The op that issues it.
@@ -77,12 +93,10 @@ pub(super) struct Transfer {
     /// Shortest and longest time that it can have taken after the last member came,
     /// as recorded. They differ where it arrived while every member was busy.
     pub took: (Picos, Picos),
-    /// What that time is multiplied by in the replay.
-    pub factor: f64,
 }
 
 /// Everything that is replayed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Schedule {
     pub cores: Vec<Core>,
     pub transfers: Vec<Transfer>,

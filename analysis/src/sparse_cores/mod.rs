@@ -29,7 +29,6 @@ use serde::Serialize;
 use trace_model::{GroupId, GroupKind, TraceModel, TrackKind};
 
 use crate::category::OpClasses;
-use crate::core_time::CoreTime;
 use crate::ops::percent;
 use crate::{Analysis, AnalysisError, Context};
 
@@ -132,7 +131,7 @@ impl Analysis for SparseCores {
         let mut sums: BTreeMap<trace_model::LabelId, OpSums> = BTreeMap::new();
         let mut cores = Vec::new();
         for &(core, device) in &pairs {
-            cores.push(core_row(cx, classes, core, device)?);
+            cores.push(core_row(cx, core, device)?);
             add_ops(cx, core, &mut sums)?;
         }
         let (offloads, unmatched) = offload::offloads(cx, classes, &pairs)?;
@@ -156,20 +155,15 @@ fn cores(cx: &Context<'_>) -> Vec<(GroupId, Option<GroupId>)> {
     found
 }
 
-fn core_row(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    core: GroupId,
-    device: Option<GroupId>,
-) -> Result<SparseCore, AnalysisError> {
+fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<SparseCore, AnalysisError> {
     let model = cx.model;
     let name = |group: GroupId| model.device_name(group);
-    let own = CoreTime::of(cx, classes, core)?;
+    let own = cx.core_time(core)?;
     let around = device.map(|device| cx.window(device)).transpose()?.flatten();
     let window = around.or(own.as_ref().map(|time| time.window));
     let window_ps = window.map_or(0, |window| window.dur().ps());
     let has_ops = model.track_of_kind(core, TrackKind::Ops).is_some_and(|track| !model.lanes(track).is_empty());
-    let busy = own.as_ref().filter(|_| has_ops).map(|time| time.busy().measure().ps());
+    let busy = own.as_ref().filter(|_| has_ops).map(|time| time.busy_time().ps());
     let count = |kind| {
         let tracks = model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind);
         let slices = tracks.flat_map(|track| model.slices_on(track));

@@ -120,7 +120,7 @@ fn compute<'a>(
 ) -> IntervalSet {
     let segments = ops.map(|op| {
         let range = span(op);
-        (range, Segment { range, slice: op.id(), class: classes.class_of(op.op()) })
+        Segment { range, slice: op.id(), class: classes.class_of(op.op()) }
     });
     let segments = innermost(segments.collect());
     segments.iter().filter(|segment| segment.class.is_compute()).map(|segment| segment.range).collect()

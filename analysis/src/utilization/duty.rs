@@ -63,9 +63,10 @@ impl Chip {
                     if !window.contains(slice) && cx.scope != crate::Scope::WholeTrace {
                         continue;
                     }
-                    self.hull = Some(self.hull.map_or(slice.range(), |hull| hull.hull(slice.range())));
+                    let range = slice.range();
+                    self.hull = Some(self.hull.map_or(range, |hull| hull.hull(range)));
                     if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty) {
-                        self.busy.push(slice.range());
+                        self.busy.push(range);
                     }
                 }
             }
