@@ -4,14 +4,17 @@
 #![allow(dead_code, reason = "not everybody wants to know everything")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// The system's allocator. Make it the global one.
 pub struct Counting;
 
-static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// Far from zero: what was asked for while nobody counted may be given back later.
+static LIVE: AtomicUsize = AtomicUsize::new(1 << 40);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static TOTAL: AtomicUsize = AtomicUsize::new(0);
+/// Counting costs time, most where several threads do it.
+static COUNTS: AtomicBool = AtomicBool::new(false);
 
 /// Bytes that were asked for since [`begin`].
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +25,15 @@ pub struct Heap {
 
 /// Counts from here on.
 pub fn begin() -> Heap {
+    COUNTS.store(true, Relaxed);
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
     Heap { before, total_before: TOTAL.load(Relaxed) }
+}
+
+/// Nobody counts any more, so that times are true.
+pub fn stop() {
+    COUNTS.store(false, Relaxed);
 }
 
 impl Heap {
@@ -45,8 +54,16 @@ impl Heap {
 }
 
 fn grow(bytes: usize) {
-    TOTAL.fetch_add(bytes, Relaxed);
-    PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    if COUNTS.load(Relaxed) {
+        TOTAL.fetch_add(bytes, Relaxed);
+        PEAK.fetch_max(LIVE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    }
+}
+
+fn shrink(bytes: usize) {
+    if COUNTS.load(Relaxed) {
+        LIVE.fetch_sub(bytes, Relaxed);
+    }
 }
 
 // SAFETY: everything is handed to the system's allocator as it came.
@@ -64,14 +81,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
+        shrink(layout.size());
         // SAFETY: as above.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         grow(size.saturating_sub(layout.size()));
-        LIVE.fetch_sub(layout.size().saturating_sub(size), Relaxed);
+        shrink(layout.size().saturating_sub(size));
         // SAFETY: as above.
         unsafe { System.realloc(at, layout, size) }
     }

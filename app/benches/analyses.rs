@@ -35,20 +35,17 @@ struct Run {
     analyses: Duration,
     analyses_cpu: Duration,
     own: BTreeMap<&'static str, Duration>,
-    model_bytes: usize,
-    growth_bytes: usize,
 }
 
 impl Run {
     /// `None` where the file does not open.
     fn of(path: &Path) -> Option<Self> {
-        let (heap, began, cpu) = (heap::begin(), Instant::now(), ProcessTime::now());
-        let session = Session::open(path, &ImportOptions::default(), Options::default(), &Progress::default()).ok()?;
-        let (import, import_cpu, model_bytes) = (began.elapsed(), cpu.elapsed(), heap.live());
-        let (heap, began, cpu) = (heap::begin(), Instant::now(), ProcessTime::now());
-        let entries: Vec<_> = ANALYSES.iter().collect();
-        session.context(Scope::WholeTrace).reports_of(&entries);
-        let (analyses, analyses_cpu, growth_bytes) = (began.elapsed(), cpu.elapsed(), heap.peak());
+        let (began, cpu) = (Instant::now(), ProcessTime::now());
+        let session = open(path)?;
+        let (import, import_cpu) = (began.elapsed(), cpu.elapsed());
+        let (began, cpu) = (Instant::now(), ProcessTime::now());
+        analyze(&session);
+        let (analyses, analyses_cpu) = (began.elapsed(), cpu.elapsed());
         // Once more, one after the other: who waits for another does not work.
         let session = session.with_options(Options::default());
         for entry in ANALYSES {
@@ -59,8 +56,29 @@ impl Run {
         for cost in session.context(Scope::WholeTrace).reports.costs() {
             *own.entry(cost.id).or_default() += cost.own;
         }
-        Some(Self { import, import_cpu, analyses, analyses_cpu, own, model_bytes, growth_bytes })
+        Some(Self { import, import_cpu, analyses, analyses_cpu, own })
     }
+}
+
+fn open(path: &Path) -> Option<Session> {
+    Session::open(path, &ImportOptions::default(), Options::default(), &Progress::default()).ok()
+}
+
+fn analyze(session: &Session) {
+    session.context(Scope::WholeTrace).reports_of(&ANALYSES.iter().collect::<Vec<_>>());
+}
+
+/// Bytes of the model, and most bytes that all analyses needed beyond it; in a run of
+/// its own, because counting takes time.
+fn memory(path: &Path) -> Option<(usize, usize)> {
+    let heap = heap::begin();
+    let session = open(path)?;
+    let model = heap.live();
+    let heap = heap::begin();
+    analyze(&session);
+    let growth = heap.peak();
+    heap::stop();
+    Some((model, growth))
 }
 
 fn median<T: Ord + Copy>(runs: &[Run], value: impl Fn(&Run) -> T) -> Option<T> {
@@ -71,7 +89,7 @@ fn median<T: Ord + Copy>(runs: &[Run], value: impl Fn(&Run) -> T) -> Option<T> {
 
 /// The line of one file; `None` where it does not open.
 fn line(path: &Path, name: &str) -> Option<String> {
-    Run::of(path)?; // Warms the page cache.
+    let (model, growth) = memory(path)?; // Warms the page cache, too.
     let (mut runs, began) = (Vec::new(), Instant::now());
     while runs.len() < RUNS.0 || (runs.len() < RUNS.1 && began.elapsed() < LONG_ENOUGH) {
         runs.push(Run::of(path)?);
@@ -79,7 +97,6 @@ fn line(path: &Path, name: &str) -> Option<String> {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let cpu = |time: fn(&Run) -> Duration| median(&runs, time).map(ms);
     let (import, analyses) = (ms(median(&runs, |run| run.import)?), ms(median(&runs, |run| run.analyses)?));
-    let (model, growth) = (median(&runs, |run| run.model_bytes)?, median(&runs, |run| run.growth_bytes)?);
     let ids = runs.first()?.own.keys();
     let mut slowest: Vec<(Duration, &str)> =
         ids.filter_map(|&id| Some((median(&runs, |run| run.own.get(id).copied().unwrap_or_default())?, id))).collect();

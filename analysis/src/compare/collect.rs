@@ -29,7 +29,7 @@ impl Summary {
     /// Of a trace, or of some of its steps.
     pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let steps = cx.report::<Steps>()?;
-        let chosen = classes(&steps);
+        let (chosen, classes_not_listed) = classes(&steps);
         let divided = times::collect(cx, &steps, &chosen)?;
         let mut classes = chosen.iter().zip(&divided).map(|(chosen, divided)| {
             let chosen = divided.as_ref().map_or(chosen, |divided| &divided.chosen);
@@ -53,12 +53,12 @@ impl Summary {
             ..Self::default()
         };
         let classes = classes.collect();
-        Ok(Self { classes, ..summary.with_steps(main) }.rounded())
+        Ok(Self { classes, classes_not_listed, ..summary.with_steps(main) }.rounded())
     }
 }
 
-/// Steady steps by class, most time first.
-fn classes(steps: &StepsReport) -> Vec<Vec<&Step>> {
+/// Steady steps by class, most time first, and how many classes these are not.
+fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
     let mut classes: Vec<(i64, Vec<&Step>)> = vec![(0, Vec::new()); steps.classes.len().max(1)];
     for step in steps.counted() {
         if let Some((time, members)) = classes.get_mut(step.class) {
@@ -67,9 +67,12 @@ fn classes(steps: &StepsReport) -> Vec<Vec<&Step>> {
         }
     }
     classes.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
-    classes.truncate(MOST_CLASSES);
-    let members = classes.into_iter().map(|(_, members)| members);
-    members.enumerate().filter(|(at, members)| *at == 0 || !members.is_empty()).map(|(_, members)| members).collect()
+    let members = classes.into_iter().map(|(_, members)| members).enumerate();
+    let mut members: Vec<_> =
+        members.filter(|(at, members)| *at == 0 || !members.is_empty()).map(|(_, members)| members).collect();
+    let left = members.len().saturating_sub(MOST_CLASSES);
+    members.truncate(MOST_CLASSES);
+    (members, left)
 }
 
 fn inputs(model: &TraceModel) -> Vec<Input> {

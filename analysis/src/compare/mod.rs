@@ -173,12 +173,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         out.fill(first, second);
         out.values = value_changes(base, cand, options);
         out.classes = found.matched.iter().skip(1).map(|class| of_class(&class.base, &class.cand, options)).collect();
-        for (side, alone) in [("base", &found.base_only), ("cand", &found.cand_only)] {
-            out.notes.extend(alone.iter().map(|steps| {
-                let count = if steps.counted == 1 { "step" } else { "steps" };
-                format!("only {side} has steady steps of {} ({} {count})", steps.class, steps.counted)
-            }));
-        }
+        out.notes.extend(unmatched(base, cand, &found));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
     out.statement = match &out.prediction {
@@ -186,6 +181,25 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         None => table::statement(&out),
     };
     out
+}
+
+/// Which steps are not compared, and why.
+fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::Classes<'_>) -> Vec<String> {
+    let left = |runs: &[Summary]| runs.first().map_or(0, |run| run.classes_not_listed);
+    let mut notes = Vec::new();
+    let sides = [("base", base, &found.base_only, "cand", cand), ("cand", cand, &found.cand_only, "base", base)];
+    for (side, runs, alone, other, others) in sides {
+        notes.extend(alone.iter().map(|steps| {
+            let count = if steps.counted == 1 { "step" } else { "steps" };
+            let among = if left(others) > 0 { format!(", as far as {other} lists its own") } else { String::new() };
+            format!("only {side} has steady steps of {} ({} {count}){among}", steps.class, steps.counted)
+        }));
+        if left(runs) > 0 {
+            notes
+                .push(format!("{} more classes of steps of {side} are not compared: they take least time", left(runs)));
+        }
+    }
+    notes
 }
 
 /// The steps of one more class.

@@ -49,6 +49,14 @@ pub struct Summary {
     /// Steps of other classes than that of most time, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassTimes>,
+    /// Classes of less time that are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub classes_not_listed: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Steps of one more class; as the fields of the same name of a [`Summary`].

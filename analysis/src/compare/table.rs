@@ -172,7 +172,17 @@ impl Tabular for Comparison {
         }
         if let Some(prediction) = &self.prediction {
             tables.extend(prediction.tables());
-            tables.extend(values_tables(&self.values));
+            let [base, cand] = if prediction.is_base { ["Predicted", "Measured"] } else { ["Measured", "Predicted"] };
+            for mut table in values_tables(&self.values) {
+                for column in &mut table.columns {
+                    column.title = match column.title {
+                        "Base" => base,
+                        "Cand" => cand,
+                        title => title,
+                    };
+                }
+                tables.push(table);
+            }
             return tables;
         }
         tables.extend(self.steps_tables());

@@ -366,3 +366,19 @@ fn programs_are_paired_by_fingerprint_then_by_name_then_by_size() {
     let expected = [(0, 3, How::SameProgram), (1, 0, How::SameName), (2, 2, How::SameName), (3, 1, How::SameName)];
     assert_eq!(pairs, expected);
 }
+
+#[test]
+fn classes_that_a_side_does_not_list_are_not_said_to_be_absent() {
+    let of = |class: &str| StepFacts { class: class.to_owned(), counted: 3, middle_ps: 1e9, ..StepFacts::default() };
+    let train = Summary { steps: of("jit_train"), ..Summary::default() };
+    let both =
+        Summary { classes: vec![ClassTimes { steps: of("jit_eval"), ..ClassTimes::default() }], ..train.clone() };
+    let notes = |cand: &Summary| {
+        compare(std::slice::from_ref(&both), std::slice::from_ref(cand), &CompareOptions::default()).notes
+    };
+    let only = |notes: Vec<String>| notes.into_iter().find(|note| note.starts_with("only base")).unwrap();
+    assert_eq!(only(notes(&train)), "only base has steady steps of jit_eval (3 steps)");
+    let shortened = Summary { classes_not_listed: 2, ..train.clone() };
+    assert!(only(notes(&shortened)).ends_with("as far as cand lists its own"));
+    assert!(notes(&shortened).iter().any(|note| note.starts_with("2 more classes of steps of cand")));
+}

@@ -324,16 +324,22 @@ fn merge(parts: &mut [Part]) -> Vec<Doing> {
     parts.sort_by_key(|part| (part.range.start, part.rank.index(), part.label));
     // By rank, begun and not known to have ended, the one that began first in front.
     let mut active: [VecDeque<&Part>; Rank::COUNT] = Default::default();
+    // Bit by bit which of them are not empty: most are, most of the time.
+    let mut filled = 0_u32;
     let mut out: Vec<Doing> = Vec::new();
     let mut begun = 0;
     let mut now = Timestamp::MIN;
     loop {
-        let best = active.iter_mut().find_map(|same| {
+        let best = loop {
+            let Some(same) = active.get_mut(filled.trailing_zeros() as usize) else { break None };
             while same.front().is_some_and(|part| part.range.end <= now) {
                 same.pop_front();
             }
-            same.front().copied()
-        });
+            match same.front() {
+                Some(&part) => break Some(part),
+                None => filled &= filled - 1,
+            }
+        };
         let begins = parts.get(begun).map(|part| part.range.start);
         now = match (best, begins) {
             (None, None) => return out,
@@ -345,7 +351,9 @@ fn merge(parts: &mut [Part]) -> Vec<Doing> {
             }
         };
         if begins == Some(now) {
-            active[parts[begun].rank.index()].push_back(&parts[begun]);
+            let rank = parts[begun].rank.index();
+            active[rank].push_back(&parts[begun]);
+            filled |= 1 << rank;
             begun += 1;
         }
     }

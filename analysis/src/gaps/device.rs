@@ -123,14 +123,18 @@ fn pieces(gap: TimeRange, doing: &[Doing], out: &mut Vec<Piece>) {
 /// Time by cause, with the event of each that took most of it.
 fn causes(cx: &Context<'_>, pieces: &[Piece]) -> Vec<CauseTime> {
     let mut times = [Picos::ZERO; Cause::ALL.len()];
-    let mut events: HashMap<(Cause, LabelId), Picos> = HashMap::new();
+    let mut events: Vec<((Cause, LabelId), Picos)> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         times[piece.cause.index()] += piece.range.dur();
-        if let Some(label) = piece.label {
-            *events.entry((piece.cause, label)).or_default() += piece.range.dur();
-        }
+        events.extend(piece.label.map(|label| ((piece.cause, label), piece.range.dur())));
     }
-    let mut events: Vec<((Cause, LabelId), Picos)> = events.into_iter().collect();
+    // Alike ones together; then the first of each takes the time of all.
+    events.sort_unstable_by_key(|&(event, _)| event);
+    events.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        first.1 += if same { later.1 } else { Picos::ZERO };
+        same
+    });
     events.sort_unstable_by_key(|&((cause, label), time)| (cause, std::cmp::Reverse(time), label));
     let present = Cause::ALL.into_iter().filter(|cause| times[cause.index()] > Picos::ZERO);
     present

@@ -99,6 +99,8 @@ pub struct Measured {
     ps: Option<f64>,
     /// Ops that match, in the run that has most of them.
     ops: usize,
+    /// So much more may be in a step, in small ops that a shortened summary does not list.
+    unlisted: f64,
 }
 
 /// A metric on both sides of a comparison.
@@ -170,7 +172,7 @@ impl Measured {
             }
         }
         match (found.is_empty(), why) {
-            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0 }),
+            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0, unlisted: 0.0 }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
             (true, None) => Err(format!("this run has no {name:?}: {METRIC_HELP}")),
         }
@@ -198,6 +200,13 @@ impl Measured {
         Change::of_runs(&self.runs, &other.runs, effect, options)
     }
 
+    /// Why a number that keeps below `max` may not: ops that are not listed are no part of it.
+    pub(super) fn unlisted(&self, actual: f64, max: f64) -> Option<String> {
+        (actual <= max && actual + self.unlisted > max).then(|| {
+            "ops that the saved summary does not list may take it beyond (systole summarize --ops N)".to_owned()
+        })
+    }
+
     /// So many milliseconds in the unit of the metric; `None` where it is no time.
     pub(super) fn of_ms(&self, ms: f64) -> Option<f64> {
         self.ps.map(|ps| ms * 1e9 / ps)
@@ -208,7 +217,7 @@ impl Measured {
 fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == Part::ExposedComm;
-    let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0 };
+    let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: 0.0 };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
@@ -221,6 +230,12 @@ fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -
             }
         }
         found.ops = found.ops.max(ops);
+        // A name stands for one op: where that is found, it is no other.
+        if run.ops_not_listed > 0 && is_pattern(pattern) {
+            let of_metric = |part: Part| if stem == "op.time" { part != Part::Idle } else { part == Part::ExposedComm };
+            let rest = run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps / scale).sum();
+            found.unlisted = found.unlisted.max(rest);
+        }
         found.runs.push(sums);
     }
     if found.runs.is_empty() { Err("the ops of a step are not known".to_owned()) } else { Ok(found) }
@@ -238,6 +253,11 @@ fn no_op(pattern: &str, floor: f64) -> String {
         String::new()
     };
     format!("no op is called {pattern:?}{above}")
+}
+
+/// Whether it can stand for several ops.
+fn is_pattern(pattern: &str) -> bool {
+    pattern.starts_with("re:") || pattern.contains('*')
 }
 
 /// `re:REGEX`, or a name in which `*` stands for anything.

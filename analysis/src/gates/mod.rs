@@ -223,6 +223,11 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateCo
         gate.message = format!("{metric} is {}, allowed {}, but {few}", number(actual), gate.limit);
         return gate;
     }
+    if let Some(why) = budget.max.and_then(|max| measured.unlisted(actual, max)) {
+        let metric = titled(&budget.metric, aggregate);
+        gate.message = format!("{metric} is {}, allowed {}, but {why}", number(actual), gate.limit);
+        return gate;
+    }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
     gate.message = format!("{} is {}, allowed {}", titled(&budget.metric, aggregate), number(actual), gate.limit);
     gate

@@ -1,7 +1,7 @@
 //! Gates about made runs.
 
 use super::*;
-use crate::compare::{Better, OpTimes, Series, StepFacts, Value};
+use crate::compare::{Better, OpTimes, RestTimes, Series, StepFacts, Value};
 use crate::step_parts::Part;
 
 /// Twenty steps of `ms` that differ by up to 1 %, an all-gather of a tenth, three compilations.
@@ -197,6 +197,24 @@ fn small_ops_that_a_saved_baseline_does_not_list_count_on_neither_side() {
     let before = with_small_ops(run(100.0), 5, 0.095).shortened(2, 10);
     let (report, _) = against(&grown, &[before], &of_op("all-gather*"));
     assert_eq!(report.gates[0].status, Status::Inconclusive, "{}", report.gates[0].message);
+}
+
+#[test]
+fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
+    // 10 ms are in the listed all-gather, 3 in thirty small ones.
+    let whole = with_small_ops(run(100.0), 30, 0.001);
+    let mut saved = whole.clone().shortened(2, 20);
+    // The fixture's steps are made of nothing but its ops: the rest is what was cut.
+    saved.rest = vec![RestTimes { part: Part::ExposedComm, middle_ps: 3e9 }];
+    let of = |op: &str, max: f64| GateConfig {
+        budget: vec![Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", max) }],
+        ..GateConfig::default()
+    };
+    assert_eq!(status(&of("all-gather*", 12.0), &whole, &[]), [Status::Fail]);
+    assert_eq!(status(&of("all-gather*", 12.0), &saved, &[]), [Status::Inconclusive]);
+    assert_eq!(status(&of("all-gather*", 14.0), &saved, &[]), [Status::Pass]);
+    assert_eq!(status(&of("all-gather*", 9.0), &saved, &[]), [Status::Fail]);
+    assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Pass]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod shape;
 
 pub use crate::hlo::{parse_pairs, parse_replica_groups};
 pub use shape::{ArrayShape, Shape, element_bits};
-pub(crate) use shape::{MAX_DEPTH, dtype_of_number};
+pub(crate) use shape::{MAX_DEPTH, array_sizes, dtype_of_number};
 
 /// Byte offset after the balanced brackets that begin at `at`, or the end of a
 /// text that was cut inside.
@@ -117,9 +117,14 @@ impl<'a> HloText<'a> {
         Shape::parse(self.shape)
     }
 
+    /// The text of each operand, in order.
+    pub(crate) fn operand_texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        split_commas(self.operands).map(str::trim)
+    }
+
     /// The operands, in order.
     pub fn operand_list(&self) -> Vec<Operand<'a>> {
-        split_commas(self.operands).map(Operand::parse).collect()
+        self.operand_texts().map(Operand::parse).collect()
     }
 
     /// The groups of devices that communicate; `Some` of no group means that all
@@ -161,7 +166,6 @@ pub struct Operand<'a> {
 impl<'a> Operand<'a> {
     /// Reads `f32[8]{0} %name`, `%name`, `name` or `f32[8]{0}`, after `/*index=5*/` or not.
     fn parse(text: &'a str) -> Self {
-        let text = text.trim();
         let text = text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim());
         let (shape, name) = match find_outside(text, 0, |byte| byte == b' ') {
             Some(at) => (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default().trim()),
@@ -173,8 +177,8 @@ impl<'a> Operand<'a> {
 }
 
 /// The parts between commas outside all brackets.
-fn split_commas(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text).filter(|text| !text.trim().is_empty());
+fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
+    let mut rest = Some(text).filter(|text: &&str| !text.trim().is_empty());
     std::iter::from_fn(move || {
         let text = rest?;
         let comma = find_outside(text, 0, |byte| byte == b',');

@@ -228,6 +228,49 @@ impl<'a> ArrayShape<'a> {
     }
 }
 
+/// What an array takes in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ArraySize {
+    /// Without padding; `None` where the type is unknown or the text is no shape.
+    pub bytes: Option<u64>,
+    /// As in [`ArrayShape`].
+    pub memory_space: u64,
+}
+
+/// What the arrays in the text of a shape or of an operand take: as [`Shape::arrays`]
+/// says, without taking them apart, for those who ask for every op of a program.
+pub(crate) fn array_sizes(text: &str) -> impl Iterator<Item = ArraySize> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let open = rest.find('[')?;
+        let (before, inside) = (&rest[..open], &rest[open + 1..]);
+        let dtype = before.rsplit([' ', '(', ',', '/']).next().unwrap_or_default();
+        let Some((dims, after)) = inside.split_once(']') else {
+            rest = "";
+            return Some(ArraySize { bytes: None, memory_space: 0 });
+        };
+        let (layout, after) = match after.strip_prefix('{') {
+            Some(layout) => layout.split_once('}').unwrap_or((layout, "")),
+            None => ("", after),
+        };
+        rest = after;
+        let mark = |letter: &str| {
+            let number = layout.split_once(letter)?.1.split([')', ',']).next()?;
+            number.trim().parse::<u64>().ok()
+        };
+        let bytes = || {
+            if matches!(dtype, "token" | "opaque") {
+                return Some(0);
+            }
+            let mut parts = dims.split(',').map(str::trim).filter(|_| !dims.trim().is_empty());
+            let elements = parts
+                .try_fold(1_u64, |product, part| product.checked_mul(part.trim_start_matches("<=").parse().ok()?))?;
+            elements.checked_mul(mark("E(").or_else(|| element_bits(dtype))?).map(|bits| bits.div_ceil(8))
+        };
+        Some(ArraySize { bytes: bytes(), memory_space: mark("S(").unwrap_or(0) })
+    })
+}
+
 /// As HLO writes it.
 impl fmt::Display for ArrayShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -310,6 +353,31 @@ mod tests {
         assert_eq!(bytes("token[]"), Some(0));
         assert_eq!(bytes("mystery[3]"), None);
         assert_eq!(bytes("(f32[2]{0}, (s8[3]{0}, u32[]{:S(2)}))"), Some(8 + 3 + 4));
+    }
+
+    /// Each array of a shape, once read as a whole and once in passing.
+    #[test]
+    fn sizes_in_passing_are_those_of_the_arrays() {
+        let texts = [
+            "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
+            "s4[16,128]{1,0:T(64,128)(8,1)E(4)}",
+            "(f32[2]{0}, (s8[3]{0:S(5)}, u32[]{:S(2)}), token[])",
+            "f32[<=8, 2]{1,0}",
+            "mystery[3]",
+            "f32[18446744073709551615,4]",
+            "()",
+        ];
+        for text in texts {
+            let shape = Shape::parse(text).unwrap();
+            let arrays = shape.arrays().into_iter();
+            let whole: Vec<_> =
+                arrays.map(|array| ArraySize { bytes: array.bytes(), memory_space: array.memory_space }).collect();
+            assert_eq!(array_sizes(text).collect::<Vec<_>>(), whole, "{text}");
+        }
+        let commented = array_sizes("/*index=5*/f32[2]{0} %a").collect::<Vec<_>>();
+        assert_eq!(commented, [ArraySize { bytes: Some(8), memory_space: 0 }]);
+        let unknown = |text: &str| array_sizes(text).all(|array| array.bytes.is_none());
+        assert!(["f32[8,1", "[3]", "a.b[3]", "f32[x]", "f32[18446744073709551616]"].into_iter().all(unknown));
     }
 
     #[test]

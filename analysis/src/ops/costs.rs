@@ -111,11 +111,12 @@ impl<'a> Basis<'a> {
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
         let memory = MemoryBytes::of(op, sums.occurrences);
         let mut costs = if class.is_custom_call {
+            let told = sums.told();
             let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
             Costs {
-                flops: declared(op.flops, sums.event_flops),
-                model_flops: declared(op.model_flops, sums.event_model_flops),
-                bytes: declared(op.bytes_accessed, sums.event_bytes),
+                flops: declared(op.flops, told.flops),
+                model_flops: declared(op.model_flops, told.model_flops),
+                bytes: declared(op.bytes_accessed, told.bytes),
                 memory: memory.filter(|memory| memory.total() > 0),
                 ..Costs::default()
             }

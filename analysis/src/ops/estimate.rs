@@ -11,7 +11,7 @@
 use trace_model::{Op, TraceModel};
 
 use crate::category::{AsyncRole, OpClass};
-use crate::hlo_text::{ArrayShape, HloText, Shape};
+use crate::hlo_text::{HloText, Shape, array_sizes};
 
 /// The mark of HBM in shapes.
 const HBM: u64 = 0;
@@ -29,9 +29,9 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
     if recorded.is_none() && reads_parts(hlo.opcode) {
         return None;
     }
-    let operands = || hlo.operand_list().into_iter().map(|operand| in_hbm(&operand.shape?)).sum::<Option<u64>>();
+    let operands = || hlo.operand_texts().map(in_hbm).sum::<Option<u64>>();
     let sum = match class.role {
-        None => operands()?.saturating_add(in_hbm(&hlo.result()?)?),
+        None => operands()?.saturating_add(in_hbm(hlo.shape)?),
         // The result is `(source, destination, context)` or the other way round, both of the
         // moved size unless it is a slice: then the smaller of the two.
         Some(AsyncRole::Start) => {
@@ -39,15 +39,18 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
             operands()?.min(moved.into_iter().min()?)
         }
         Some(AsyncRole::Update) => 0,
-        Some(AsyncRole::Done) => in_hbm(&hlo.result()?)?,
+        Some(AsyncRole::Done) => in_hbm(hlo.shape)?,
     };
     Some(recorded.map_or(sum, |recorded| sum.min(recorded)))
 }
 
-/// Bytes of the arrays of a shape that live in HBM.
-fn in_hbm(shape: &Shape<'_>) -> Option<u64> {
-    let arrays = shape.arrays().into_iter().filter(|array| array.memory_space == HBM);
-    arrays.map(ArrayShape::bytes).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
+/// Bytes of the arrays of a shape, or of an operand with its shape, that live in HBM.
+fn in_hbm(text: &str) -> Option<u64> {
+    if !text.contains(['[', '(']) {
+        return None;
+    }
+    let arrays = array_sizes(text).filter(|array| array.memory_space == HBM);
+    arrays.map(|array| array.bytes).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
 }
 
 /// Ops that touch only part of what they are given. A fusion may contain any.

@@ -186,7 +186,9 @@ fn sums(cx: &Context<'_>, classes: Option<&OpClasses>) -> Result<Vec<CoreSums>, 
         cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
     }
     let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
-    let sums: Vec<CoreSums> = parallel::map(&cores, cx.model.slice_count(), collect).into_iter().flatten().collect();
+    // A step, or any other part, is soon added up.
+    let work = if cx.scope == crate::Scope::WholeTrace { cx.model.slice_count() } else { 0 };
+    let sums: Vec<CoreSums> = parallel::map(&cores, work, collect).into_iter().flatten().collect();
     if sums.iter().all(|core| core.subjects().next().is_none()) {
         return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
     }
@@ -307,7 +309,7 @@ fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps 
             out.wait_ps += self_ps;
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
-            if let Some((scaled, time)) = sums.scaled {
+            if let Some((scaled, time)) = sums.told().scaled {
                 out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
                 out.scale_recorded_ps += time.ps();
             }

@@ -199,7 +199,7 @@ impl Frame<'_> {
 
     /// A row with times only.
     fn times(&self, sums: &OpSums, per_core: Vec<CoreOpTime>) -> OpRow {
-        let (total, own) = (sums.total.ps(), sums.self_time.ps());
+        let (total, own, told) = (sums.total.ps(), sums.self_time.ps(), sums.told());
         OpRow {
             occurrences: sums.occurrences,
             total_time_ps: total,
@@ -209,9 +209,9 @@ impl Frame<'_> {
             self_of_total_percent: percent(own, self.total_time_ps),
             self_of_op_time_percent: percent(own, self.op_time_ps),
             // Executions that do not record it ran at the clock that is default.
-            time_at_default_clock_ps: sums.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
-            dma_stall_ps: sums.dma_stall.map(Picos::ps),
-            dma_stall_percent: sums.dma_stall.and_then(|stall| percent(stall.ps(), total)),
+            time_at_default_clock_ps: told.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
+            dma_stall_ps: told.dma_stall.map(Picos::ps),
+            dma_stall_percent: told.dma_stall.and_then(|stall| percent(stall.ps(), total)),
             per_core,
             ..OpRow::default()
         }

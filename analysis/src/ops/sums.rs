@@ -29,23 +29,30 @@ impl Subject {
     }
 }
 
-/// Executions of one op on one core.
-#[derive(Clone, Copy, Debug, Default)]
+/// Executions of one op on one core. There are many of these, so what few ops have is
+/// kept apart.
+#[derive(Clone, Debug, Default)]
 pub(super) struct OpSums {
     pub occurrences: u64,
     pub total: Picos,
     pub self_time: Picos,
     pub min: Option<Picos>,
+    /// Any execution had another op inside.
+    pub has_children: bool,
+    told: Option<Box<Told>>,
+}
+
+/// What executions say of themselves, added up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
     pub dma_stall: Option<Picos>,
     /// Time × the recorded ratio of the clock that ran to the default one, and the
     /// time of executions that record it.
     pub scaled: Option<(f64, Picos)>,
-    /// Sums of what single executions say of their costs (custom calls).
-    pub event_flops: Option<u64>,
-    pub event_model_flops: Option<u64>,
-    pub event_bytes: Option<u64>,
-    /// Any execution had another op inside.
-    pub has_children: bool,
+    /// Costs (custom calls).
+    pub flops: Option<u64>,
+    pub model_flops: Option<u64>,
+    pub bytes: Option<u64>,
 }
 
 /// One core.
@@ -230,23 +237,29 @@ impl OpSums {
         self.min = least(self.min, Some(dur));
     }
 
+    /// What executions say of themselves.
+    pub fn told(&self) -> Told {
+        self.told.as_deref().copied().unwrap_or_default()
+    }
+
     /// Adds what an execution says of itself.
     fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64) {
+        let told = self.told.get_or_insert_default();
         let amount = u64::try_from(value).ok();
         match fact {
             SliceAttr::DmaStallPs => {
-                self.dma_stall = Some(self.dma_stall.unwrap_or_default() + Picos::from_ps(value));
+                told.dma_stall = Some(told.dma_stall.unwrap_or_default() + Picos::from_ps(value));
             }
             SliceAttr::TimeScaleBits => {
                 let (scale, dur) = (f64::from_bits(value as u64), slice.measured_dur());
                 if scale > 0.0 && scale < 1e3 {
-                    let (scaled, time) = self.scaled.unwrap_or_default();
-                    self.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
+                    let (scaled, time) = told.scaled.unwrap_or_default();
+                    told.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
                 }
             }
-            SliceAttr::Flops => self.event_flops = plus(self.event_flops, amount),
-            SliceAttr::ModelFlops => self.event_model_flops = plus(self.event_model_flops, amount),
-            SliceAttr::Bytes => self.event_bytes = plus(self.event_bytes, amount),
+            SliceAttr::Flops => told.flops = plus(told.flops, amount),
+            SliceAttr::ModelFlops => told.model_flops = plus(told.model_flops, amount),
+            SliceAttr::Bytes => told.bytes = plus(told.bytes, amount),
             _ => {}
         }
     }
@@ -257,6 +270,15 @@ impl OpSums {
         self.total += other.total;
         self.self_time += other.self_time;
         self.min = least(self.min, other.min);
+        self.has_children |= other.has_children;
+        if let Some(other) = other.told.as_deref() {
+            self.told.get_or_insert_default().merge(other);
+        }
+    }
+}
+
+impl Told {
+    fn merge(&mut self, other: &Self) {
         self.dma_stall = match (self.dma_stall, other.dma_stall) {
             (Some(a), Some(b)) => Some(a + b),
             (a, b) => a.or(b),
@@ -265,9 +287,8 @@ impl OpSums {
             (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
             (a, b) => a.or(b),
         };
-        self.event_flops = plus(self.event_flops, other.event_flops);
-        self.event_model_flops = plus(self.event_model_flops, other.event_model_flops);
-        self.event_bytes = plus(self.event_bytes, other.event_bytes);
-        self.has_children |= other.has_children;
+        self.flops = plus(self.flops, other.flops);
+        self.model_flops = plus(self.model_flops, other.model_flops);
+        self.bytes = plus(self.bytes, other.bytes);
     }
 }

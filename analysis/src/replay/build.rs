@@ -112,42 +112,46 @@ fn last_piece(model: &TraceModel, pieces: &[Segment], slice: SliceId) -> Option<
 
 /// Joins executions of the same collective on several cores, as [`skew::instances`]
 /// finds them. What cannot be joined depends on its own core only.
-fn matched(cx: &Context<'_>, flights: Vec<Flight>, schedule: &mut Schedule) {
-    let mut by_op: BTreeMap<LabelId, BTreeMap<usize, Vec<Flight>>> = BTreeMap::new();
-    for flight in flights {
-        by_op.entry(flight.label).or_default().entry(flight.core).or_default().push(flight);
-    }
+fn matched(cx: &Context<'_>, mut flights: Vec<Flight>, schedule: &mut Schedule) {
+    flights.sort_by_key(|flight| (flight.label, flight.slice));
     let cores = schedule.cores.len();
-    for (label, by_core) in by_op {
-        let kind = by_core.values().flatten().next().and_then(|flight| flight.class.collective);
-        let instances = kind.filter(|_| by_core.len() > 1).and_then(|kind| {
-            let message = Message::of(cx, cx.model.label(label).op, kind, cores);
-            skew::instances(executions(cx, &by_core), message.groups.as_deref(), cores)
+    for same in flights.chunk_by(|a, b| a.label == b.label) {
+        let Some(first) = same.first() else { continue };
+        let is_shared = first.class.is_collective() && same.iter().any(|flight| flight.core != first.core);
+        let instances = first.class.collective.filter(|_| is_shared).and_then(|kind| {
+            let message = Message::of(cx, cx.model.label(first.label).op, kind, cores);
+            skew::instances(executions(cx, same), message.groups.as_deref(), cores)
         });
-        let is_shared = kind.is_some() && by_core.len() > 1;
-        let mut left: BTreeMap<SliceId, Flight> =
-            by_core.into_values().flatten().map(|flight| (flight.slice, flight)).collect();
+        let mut is_left = vec![true; same.len()];
         for instance in instances.unwrap_or_default() {
-            let own: Vec<Flight> = instance.iter().filter_map(|(_, execution)| left.remove(&execution.slice)).collect();
+            let mut own = Vec::with_capacity(instance.len());
+            for (_, execution) in instance {
+                let found = same.binary_search_by_key(&execution.slice, |flight| flight.slice).ok();
+                own.extend(found.filter(|&at| std::mem::take(&mut is_left[at])).map(|at| &same[at]));
+            }
             add(schedule, &own);
         }
-        schedule.unmatched += if is_shared { left.len() as u64 } else { 0 };
-        for flight in left.into_values() {
+        let left = || same.iter().zip(&is_left).filter(|&(_, &is_left)| is_left);
+        schedule.unmatched += if is_shared { left().count() as u64 } else { 0 };
+        for (flight, _) in left() {
             add(schedule, &[flight]);
         }
     }
 }
 
 /// Flights as executions: at the same time on the timeline, which all cores share.
-fn executions(cx: &Context<'_>, by_core: &BTreeMap<usize, Vec<Flight>>) -> BTreeMap<usize, Vec<Execution>> {
-    let execution = |flight: &Flight| Execution {
-        range: flight.shown,
-        ..Execution::of(cx.model.slice(flight.slice), flight.done.dur(), Picos::ZERO)
-    };
-    by_core.iter().map(|(&core, flights)| (core, flights.iter().map(execution).collect())).collect()
+fn executions(cx: &Context<'_>, flights: &[Flight]) -> BTreeMap<usize, Vec<Execution>> {
+    let mut by_core: BTreeMap<usize, Vec<Execution>> = BTreeMap::new();
+    for flight in flights {
+        by_core.entry(flight.core).or_default().push(Execution {
+            range: flight.shown,
+            ..Execution::of(cx.model.slice(flight.slice), flight.done.dur(), Picos::ZERO)
+        });
+    }
+    by_core
 }
 
-fn add(schedule: &mut Schedule, flights: &[Flight]) {
+fn add(schedule: &mut Schedule, flights: &[&Flight]) {
     let row = schedule.transfers.len();
     let Some((class, label)) = flights.first().map(|flight| (flight.class, flight.label)) else { return };
     let waits = waits(flights);
@@ -176,13 +180,13 @@ fn add(schedule: &mut Schedule, flights: &[Flight]) {
 /// How long each waited for the last to come. Members of a synchronous collective
 /// leave together, so the shortest was the last; those of an asynchronous one are
 /// compared by when they began on the timeline.
-fn waits(flights: &[Flight]) -> Vec<Picos> {
-    if flights.iter().all(Flight::is_sync) {
+fn waits(flights: &[&Flight]) -> Vec<Picos> {
+    if flights.iter().all(|flight| flight.is_sync()) {
         let shortest = flights.iter().map(|flight| flight.done.dur()).min().unwrap_or_default();
         return flights.iter().map(|flight| flight.done.dur() - shortest).collect();
     }
     let last = flights.iter().map(|flight| flight.shown.start).max().unwrap_or_default();
-    let longest = |flight: &Flight| (flight.done.end - flight.begin).clamped();
+    let longest = |flight: &&Flight| (flight.done.end - flight.begin).clamped();
     flights.iter().map(|flight| (last - flight.shown.start).clamped().min(longest(flight))).collect()
 }
 

@@ -96,7 +96,7 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let compared = Compared { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
     output::write_as(&args.output, talk, |format, layout| rendered(&compared, format, layout))?;
     gate::step_summary(|| comparison::verdict(&compared))?;
-    if let Some(run) = cand.first() {
+    for run in &cand {
         gate::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()))?;
     }
     if let Some(outcome) =

@@ -154,18 +154,24 @@ impl Talk {
 /// runner: GitHub's takes `::command` from the begin of a line, behind spaces as well,
 /// and `##[command]` from anywhere.
 fn harmless(text: &str) -> String {
-    let text = text.replace(|c: char| c.is_control() && c != '\n', " ").replace("##[", "# #[");
+    without_orders(&text.replace(|c: char| c.is_control() && c != '\n', " "))
+}
+
+/// The latter alone, for text that has colours.
+fn without_orders(text: &str) -> String {
+    let text = text.replace("##[", "# #[");
     let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::{harmless, without_orders};
 
     #[test]
     fn names_give_no_orders() {
         assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
+        assert_eq!(without_orders("\x1b[1mTop ops\n  ::add-mask::x"), "\x1b[1mTop ops\n·   ::add-mask::x");
         assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");
     }
 }

@@ -55,7 +55,9 @@ pub fn write_as(
         .map_or(FILE_WIDTH, |(width, _)| usize::from(width.0))
         .clamp(MIN_WIDTH, MAX_WIDTH);
     let layout = Layout { width, top: output.top, style };
-    print(&rendered(output.format.into(), &layout)?)
+    let format = FileFormat::from(output.format);
+    let text = rendered(format, &layout)?;
+    print(&if format == FileFormat::Text { super::without_orders(&text) } else { text })
 }
 
 fn rendered(document: &Document, format: FileFormat, layout: &Layout) -> Result<String, Failure> {

@@ -101,6 +101,13 @@ fn differences(page: &mut String, comparison: &Comparison) {
 
 /// What there is to say of the steps of one class.
 fn class(page: &mut String, comparison: &Comparison, base: &[Summary], cand: &[Summary]) {
+    if let Some(prediction) = &comparison.prediction {
+        // A model is off; nothing became slower.
+        for table in prediction.tables() {
+            section(page, &table.title, &html_table(&table));
+        }
+        return;
+    }
     section(page, "Steps", &steps(comparison, base, cand));
     if let Some(attribution) = &comparison.attribution {
         section(page, "Where the change is", &waterfall(attribution));
