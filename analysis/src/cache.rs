@@ -95,6 +95,7 @@ impl<'a> Context<'a> {
 
     /// The reports of `entries`, in their order, several at a time.
     pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
+        let _keeper = self.reports.shared.keep_core_times();
         let next = AtomicUsize::new(0);
         let work = || {
             while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {

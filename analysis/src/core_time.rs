@@ -48,8 +48,7 @@ impl Context<'_> {
     /// The time of `core` in the scope of this context, found out once for all who
     /// ask; `None` where it recorded nothing there.
     pub fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
-        let slot = self.reports.shared.core_time(core, self.scope);
-        slot.get_or_init(|| CoreTime::of(self, core).map(|time| time.map(Arc::new))).clone()
+        self.reports.shared.core_time(core, self.scope, || CoreTime::of(self, core))
     }
 }
 

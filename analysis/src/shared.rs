@@ -2,8 +2,8 @@
 //!
 //! Nothing here depends on options.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use trace_model::{GroupId, TimeRange, TrackId};
 
@@ -29,15 +29,34 @@ pub(crate) struct Shared {
     spans: Mutex<HashMap<TrackId, Spans>>,
     /// What each core recorded; each window of a step asks for it.
     extents: Mutex<HashMap<GroupId, Option<Window>>>,
-    core_times: Mutex<VecDeque<(Scope, HashMap<GroupId, CoreTimeSlot>)>>,
+    core_times: Mutex<HashMap<(GroupId, Scope), CoreTimeSlot>>,
+    kept: Mutex<Kept>,
 }
 
-/// Filled by the first who needs it; see [`Context::core_time`].
-type CoreTimeSlot = Arc<OnceLock<Result<Option<Arc<CoreTime>>, AnalysisError>>>;
+/// See [`Context::core_time`]. Nobody waits here for a report that waits for this one:
+/// steps do not ask for times of cores.
+type CoreTimeSlot = Arc<Mutex<Weak<CoreTime>>>;
 
-/// The times of cores are kept for so many scopes, the newest ones: they are as many
-/// as ops were executed, and analyses look at the whole and at the steady steps.
-const SCOPES_KEPT: usize = 2;
+/// Times of cores take as much memory as their ops. They live as long as someone uses
+/// them, and while many reports are computed as long as these are.
+#[derive(Debug, Default)]
+struct Kept {
+    keepers: usize,
+    times: Vec<Arc<CoreTime>>,
+}
+
+/// While it lives, times of cores are found out once.
+pub(crate) struct Keeper<'a>(&'a Shared);
+
+impl Drop for Keeper<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.keepers -= 1;
+        if kept.keepers == 0 {
+            kept.times = Vec::new();
+        }
+    }
+}
 
 impl Shared {
     /// The extent of `core`, found out by `find` where it is not known yet.
@@ -51,18 +70,35 @@ impl Shared {
         extent
     }
 
-    /// Where the time of `core` in `scope` belongs.
-    pub fn core_time(&self, core: GroupId, scope: Scope) -> CoreTimeSlot {
-        let mut kept = self.core_times.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cores)) = kept.iter_mut().find(|(own, _)| *own == scope) {
-            return Arc::clone(cores.entry(core).or_default());
+    /// The time of `core` in `scope`, found out by `find` where nobody has it.
+    pub fn core_time(
+        &self,
+        core: GroupId,
+        scope: Scope,
+        find: impl FnOnce() -> Result<Option<CoreTime>, AnalysisError>,
+    ) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+        let slot = {
+            let mut slots = self.core_times.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(slots.entry((core, scope)).or_default())
+        };
+        // Who asks at the same time waits here instead of doing the same.
+        let mut known = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(time) = known.upgrade() {
+            return Ok(Some(time));
         }
-        if kept.len() == SCOPES_KEPT {
-            kept.pop_front();
+        let Some(time) = find()?.map(Arc::new) else { return Ok(None) };
+        *known = Arc::downgrade(&time);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.keepers > 0 {
+            kept.times.push(Arc::clone(&time));
         }
-        let slot = CoreTimeSlot::default();
-        kept.push_back((scope, HashMap::from([(core, Arc::clone(&slot))])));
-        slot
+        Ok(Some(time))
+    }
+
+    /// Keeps times of cores until the answer goes.
+    pub fn keep_core_times(&self) -> Keeper<'_> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).keepers += 1;
+        Keeper(self)
     }
 }
 

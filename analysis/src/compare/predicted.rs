@@ -230,7 +230,7 @@ impl Prediction {
     }
 
     /// As tables.
-    pub(super) fn tables(&self) -> Vec<Table> {
+    pub fn tables(&self) -> Vec<Table> {
         let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
         let row = |op: &PredictedOp| {
             let name = op.predicted_name.as_ref().map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name));

@@ -172,6 +172,9 @@ impl Tabular for Comparison {
         }
         if let Some(prediction) = &self.prediction {
             tables.extend(prediction.tables());
+            if let Some(table) = tables.last_mut() {
+                table.notes.extend(self.notes.iter().cloned());
+            }
             let [base, cand] = if prediction.is_base { ["Predicted", "Measured"] } else { ["Measured", "Predicted"] };
             for mut table in values_tables(&self.values) {
                 for column in &mut table.columns {

@@ -200,11 +200,11 @@ impl Measured {
         Change::of_runs(&self.runs, &other.runs, effect, options)
     }
 
-    /// Why a number that keeps below `max` may not: ops that are not listed are no part of it.
-    pub(super) fn unlisted(&self, actual: f64, max: f64) -> Option<String> {
-        (actual <= max && actual + self.unlisted > max).then(|| {
-            "ops that the saved summary does not list may take it beyond (systole summarize --ops N)".to_owned()
-        })
+    /// Whether ops that are not listed, and so are no part of `actual`, may take it
+    /// beyond `limit`: how much they take is known of the middle of the steps only.
+    pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: Aggregate) -> bool {
+        let is_middle = matches!(how, Aggregate::Median | Aggregate::WorstDevice | Aggregate::Mean);
+        self.unlisted > 0.0 && actual <= limit && (!is_middle || actual + self.unlisted > limit)
     }
 
     /// So many milliseconds in the unit of the metric; `None` where it is no time.
@@ -230,11 +230,13 @@ fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -
             }
         }
         found.ops = found.ops.max(ops);
-        // A name stands for one op: where that is found, it is no other.
-        if run.ops_not_listed > 0 && is_pattern(pattern) {
+        if run.ops_not_listed > 0 {
             let of_metric = |part: Part| if stem == "op.time" { part != Part::Idle } else { part == Part::ExposedComm };
-            let rest = run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps / scale).sum();
-            found.unlisted = found.unlisted.max(rest);
+            let rest = run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps).sum::<f64>();
+            // A name stands for one op of each program, a pattern for any number of ops.
+            let others = run.facts.programs.len().saturating_sub(ops) as f64;
+            let most = if is_pattern(pattern) { rest } else { rest.min(others * run.listed_from_ps()) };
+            found.unlisted = found.unlisted.max(most / scale);
         }
         found.runs.push(sums);
     }

@@ -215,6 +215,16 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     assert_eq!(status(&of("all-gather*", 14.0), &saved, &[]), [Status::Pass]);
     assert_eq!(status(&of("all-gather*", 9.0), &saved, &[]), [Status::Fail]);
     assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Pass]);
+    // Nobody knows how much they take at most, and what they would add to reach a floor.
+    let mut most = of("all-gather*", 14.0);
+    most.budget[0].aggregate = Some(Aggregate::Max);
+    assert_eq!(status(&most, &saved, &[]), [Status::Inconclusive]);
+    let mut least = of("all-gather*", 20.0);
+    (least.budget[0].max, least.budget[0].min) = (None, Some(12.0));
+    assert_eq!(status(&least, &saved, &[]), [Status::Inconclusive]);
+    // The op of that name of another program may be one of the small ones.
+    saved.facts.programs = vec![crate::compare::ProgramFacts::default(); 2];
+    assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Inconclusive]);
 }
 
 #[test]

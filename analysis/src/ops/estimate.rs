@@ -46,7 +46,9 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
 
 /// Bytes of the arrays of a shape, or of an operand with its shape, that live in HBM.
 fn in_hbm(text: &str) -> Option<u64> {
-    if !text.contains(['[', '(']) {
+    // A text can be cut: what is missing then is not nothing.
+    let count = |bracket: char| text.matches(bracket).count();
+    if !text.contains(['[', '(']) || count('(') != count(')') || count('{') != count('}') {
         return None;
     }
     let arrays = array_sizes(text).filter(|array| array.memory_space == HBM);
@@ -96,6 +98,16 @@ mod tests {
         assert_eq!(estimate(slice, None), Some(4));
         let gather = "%s = (f32[1]{0}, f32[8]{0}) all-gather-start(f32[1]{0} %a), dimensions={0}";
         assert_eq!(estimate(gather, None), None);
+    }
+
+    #[test]
+    fn a_cut_text_has_no_estimate() {
+        let text = "%f = f32[4]{0:T(128)} add(f32[8]{0} %a, (f32[1024]{0:T(8,128)}, f32[4096]{0}) %b)";
+        assert_eq!(estimate(text, None), Some(4 * (4 + 8 + 1024 + 4096)));
+        let second = text.find("(f32[1024]").unwrap();
+        for cut in second + 1..text.rfind(") %b").unwrap() {
+            assert_eq!(estimate(&text[..cut], None), None, "{}", &text[..cut]);
+        }
     }
 
     #[test]

@@ -186,8 +186,7 @@ fn sums(cx: &Context<'_>, classes: Option<&OpClasses>) -> Result<Vec<CoreSums>, 
         cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
     }
     let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
-    // A step, or any other part, is soon added up.
-    let work = if cx.scope == crate::Scope::WholeTrace { cx.model.slice_count() } else { 0 };
+    let work = cores.iter().map(|&(core, window)| sums::count(cx, core, window)).sum();
     let sums: Vec<CoreSums> = parallel::map(&cores, work, collect).into_iter().flatten().collect();
     if sums.iter().all(|core| core.subjects().next().is_none()) {
         return Err(AnalysisError::NotApplicable(why_no_ops(cx)));

@@ -167,6 +167,13 @@ fn counted(cx: &Context<'_>, window: Window) -> TimeRange {
     if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
 }
 
+/// About how many slices [`CoreSums::collect`] goes through.
+pub(super) fn count(cx: &Context<'_>, core: GroupId, window: Window) -> usize {
+    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
+    let range = counted(cx, window);
+    lanes.iter().map(|lane| cx.model.slices_in(lane, range).size_hint().0).sum()
+}
+
 /// What single executions say of themselves. Few do, so these are looked up by fact:
 /// asking every slice for every fact would cost more than everything else together.
 const EVENT_FACTS: [SliceAttr; 5] =

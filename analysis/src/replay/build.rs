@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel};
+use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use super::schedule::{Core, DONE_TAKES, Member, Schedule, Tie, Transfer};
 use crate::category::{CollectiveKind, OpClass};
-use crate::core_time::Segment;
+use crate::core_time::CoreTime;
 use crate::hlo_text::{HloText, Shape};
 use crate::message::Message;
 use crate::overlap::skew::{self, Execution};
@@ -47,7 +47,7 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
         if time.segments.is_empty() {
             continue;
         }
-        flights_of(cx.model, schedule.cores.len(), &time.segments, &mut flights);
+        flights_of(cx.model, schedule.cores.len(), &time, &mut flights);
         schedule.cores.push(Core { group, window: time.window.measured, time, ties: Vec::new() });
     }
     if schedule.cores.is_empty() {
@@ -66,7 +66,10 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
 }
 
 /// Everything that a core issues and waits for, both inside of the window.
-fn flights_of(model: &TraceModel, core: usize, pieces: &[Segment], flights: &mut Vec<Flight>) {
+fn flights_of(model: &TraceModel, core: usize, time: &CoreTime, flights: &mut Vec<Flight>) {
+    let pieces = &time.segments;
+    let mut ends: HashMap<SliceId, Option<usize>> = HashMap::new();
+    let mut end = |slice: SliceId| *ends.entry(slice).or_insert_with(|| last_piece(model, time, slice));
     let mut awaited = BTreeSet::new();
     let mut seen: Option<SliceId> = None;
     for (row, piece) in pieces.iter().enumerate() {
@@ -76,7 +79,7 @@ fn flights_of(model: &TraceModel, core: usize, pieces: &[Segment], flights: &mut
         seen = Some(piece.slice);
         let slice = model.slice(piece.slice);
         let waits = if piece.class.is_start() {
-            let flow = model.flows_from(piece.slice).iter().find_map(|flow| last_piece(model, pieces, flow.to));
+            let flow = model.flows_from(piece.slice).iter().find_map(|flow| end(flow.to));
             let Some(done) = flow.filter(|&done| done > row) else { continue };
             awaited.insert(done);
             done
@@ -102,9 +105,13 @@ fn flights_of(model: &TraceModel, core: usize, pieces: &[Segment], flights: &mut
     }
 }
 
-/// Row of the last piece of a slice.
-fn last_piece(model: &TraceModel, pieces: &[Segment], slice: SliceId) -> Option<usize> {
-    let span = model.slice(slice).measured_range();
+/// Row of the last piece of an op; `None` for slices elsewhere.
+fn last_piece(model: &TraceModel, time: &CoreTime, slice: SliceId) -> Option<usize> {
+    let track = model.track(model.slice(slice).track());
+    if track.group != time.core || track.kind != TrackKind::Ops {
+        return None;
+    }
+    let (pieces, span) = (&time.segments, model.slice(slice).measured_range());
     let until = pieces.partition_point(|piece| piece.range.start < span.end);
     let from = pieces.partition_point(|piece| piece.range.end <= span.start).min(until);
     pieces[from..until].iter().rposition(|piece| piece.slice == slice).map(|at| from + at)
@@ -114,6 +121,10 @@ fn last_piece(model: &TraceModel, pieces: &[Segment], slice: SliceId) -> Option<
 /// finds them. What cannot be joined depends on its own core only.
 fn matched(cx: &Context<'_>, mut flights: Vec<Flight>, schedule: &mut Schedule) {
     flights.sort_by_key(|flight| (flight.label, flight.slice));
+    // An op with another inside has several pieces: the last one stands for it.
+    flights.reverse();
+    flights.dedup_by_key(|flight| (flight.label, flight.slice));
+    flights.reverse();
     let cores = schedule.cores.len();
     for same in flights.chunk_by(|a, b| a.label == b.label) {
         let Some(first) = same.first() else { continue };

@@ -174,3 +174,22 @@ fn a_hidden_transfer_is_as_fast_as_others_of_its_kind_were_seen() {
     // Nothing is known of one without a size: it may have taken nothing.
     assert_eq!(without_compute(0), 20_000 - 9_000);
 }
+
+#[test]
+fn a_collective_with_an_op_inside_is_one_execution() {
+    let model = text_trace(
+        "
+        TPU:0 ops: RRRRRRV
+                 : ..f....
+        TPU:1 ops: RRRRRRV
+                 : ..f....
+        R = all-reduce.1 [all-reduce]
+        f = fusion.1 [loop fusion]
+        V = add.1 [loop fusion]
+        ",
+    );
+    let prediction = predict(&model, &[]);
+    assert_eq!((prediction.predicted_ps, prediction.notes.as_slice()), (7_000, [].as_slice()));
+    // What comes before the op inside is taken as it is.
+    assert_eq!(predict(&model, &[Change::Collectives(0.0)]).predicted_ps, 7_000 - 3_000);
+}

@@ -36,7 +36,9 @@ pub fn page(compared: &Compared<'_>) -> String {
     }
     differences(&mut page, comparison);
     if comparison.is_comparable {
-        let all = std::iter::once(comparison).chain(&comparison.classes);
+        // What a model is off is said of the steps of most time.
+        let others = comparison.classes.iter().filter(|_| comparison.prediction.is_none());
+        let all = std::iter::once(comparison).chain(others);
         for (at, (one, sides)) in all.zip(matched_classes(compared.base, compared.cand)).enumerate() {
             if at > 0 {
                 let statement = format!("<p>{}</p>\n", escaped(&capitalised(&one.statement)));
@@ -106,6 +108,8 @@ fn class(page: &mut String, comparison: &Comparison, base: &[Summary], cand: &[S
         for table in prediction.tables() {
             section(page, &table.title, &html_table(&table));
         }
+        let notes = comparison.notes.iter().map(|note| format!("<p class=dim>{}</p>\n", escaped(&capitalised(note))));
+        page.push_str(&notes.collect::<String>());
         return;
     }
     section(page, "Steps", &steps(comparison, base, cand));
