@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::OpGroup;
 use crate::chips::Chip;
+use crate::ici::{Network, NetworkFrom};
 use crate::ops::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::steps::{Step, Steps};
@@ -87,13 +88,12 @@ impl IciRoof {
         vec![("ICI, one link", link), ("ICI, all links", all)]
     }
 
-    fn note(&self, chip: &str) -> String {
+    fn note(&self, chip: &str, from: NetworkFrom) -> String {
         let (link, all) = (self.link_bytes_per_second / 1e9, self.device_bytes_per_second() / 1e9);
         let shared = if self.devices > 1 { format!(", shared by {} devices", self.devices) } else { String::new() };
         let links = self.links;
-        format!(
-            "ICI of {chip}: {links} links of {link:.1} GB/s one way{shared}, {all:.1} GB/s a device (published, assumed)"
-        )
+        let how = if from == NetworkFrom::Recorded { "recorded" } else { "published, assumed" };
+        format!("ICI of {chip}: {links} links of {link:.1} GB/s one way{shared}, {all:.1} GB/s a device ({how})")
     }
 }
 
@@ -246,11 +246,13 @@ impl Analysis for Roofline {
         }
         let (average_step, steps) = steps(cx)?;
         let mut report = RooflineReport { average_step, steps, ..roofline(&ops) };
-        let chip = cx.options.chip().or(report.peaks.published());
-        report.ici = chip.and_then(IciRoof::of);
-        report.notes.push(match (chip, report.ici) {
-            (Some(chip), Some(ici)) => ici.note(&chip.id),
-            (Some(chip), None) => format!("no ceiling of ICI: the links of {} are not published", chip.id),
+        let network = Network::of(cx);
+        report.ici = network.as_ref().and_then(|network| IciRoof::of(&network.chip));
+        report.notes.push(match (&network, report.ici) {
+            (Some(network), Some(ici)) => ici.note(&network.chip.id, network.from),
+            (Some(network), None) => {
+                format!("no ceiling of ICI: the links of {} are not published", network.chip.id)
+            }
             (None, _) => "no ceiling of ICI: the chip is unknown; name it with --device-spec".to_owned(),
         });
         Ok(report)
@@ -425,7 +427,9 @@ mod tests {
         assert!((roof.device_bytes_per_second() / (6.0 * roof.link_bytes_per_second) - 1.0).abs() < 1e-12);
         let shared = IciRoof { devices: 2, ..roof };
         assert!((shared.device_bytes_per_second() / (3.0 * roof.link_bytes_per_second) - 1.0).abs() < 1e-12);
-        assert!(shared.note("x").contains("shared by 2 devices"), "{}", shared.note("x"));
+        let note = |from| shared.note("x", from);
+        assert!(note(NetworkFrom::Published).contains("shared by 2 devices"), "{}", note(NetworkFrom::Published));
+        assert!(note(NetworkFrom::Recorded).ends_with("(recorded)"), "{}", note(NetworkFrom::Recorded));
         assert_eq!(roof.ceilings().len(), 2);
         assert_eq!(IciRoof { links: 1, ..roof }.ceilings(), [("ICI", roof.link_bytes_per_second)]);
         assert_eq!(IciRoof::of(&Chip { links: None, ..v5p.clone() }), None);

@@ -178,3 +178,29 @@ fn the_all_reduces_of_a_real_capture_are_as_counted_by_hand() {
     let known = collectives(&model, Some("4x2")).rows[0].share.unwrap();
     assert!(near(known.low_percent, 44.1, 0.1) && near(known.high_percent, 44.1, 0.1));
 }
+
+/// The run's own network: a ring of four with 92 GiB/s one way of a link. Its collectives
+/// use one direction, so the largest come to half of both.
+#[test]
+fn a_simulated_collective_is_held_against_the_simulated_network() {
+    let Some(corpus) = corpus() else { return };
+    let astra = corpus.join("simulators/astra-sim");
+    let folder = std::env::temp_dir().join(format!("systole-astra-network-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let run = "reduce_scatter_4096x8x128";
+    let log = std::fs::read(astra.join("out").join(run).join("log/log.log")).unwrap();
+    std::fs::write(folder.join("log.log"), log).unwrap();
+    let graphs = std::fs::read_dir(astra.join("workload").join(run)).unwrap().map(|entry| entry.unwrap().path());
+    for path in graphs.chain([astra.join("cfg/ring4_v5p.yml")]) {
+        std::fs::write(folder.join(path.file_name().unwrap()), std::fs::read(&path).unwrap()).unwrap();
+    }
+    let model = importers::import_path(&folder, &ImportOptions::default(), &Progress::default()).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let report = collectives(&model, None);
+    let row = &report.rows[0];
+    // Three quarters of 16 MiB over two links.
+    let least = 12_582_912.0 / (2.0 * 92.0 * 1_073_741_824.0);
+    assert!(near(row.expected.unwrap().least_seconds, least, 1e-12), "{row:?}");
+    let share = row.share.as_ref().unwrap();
+    assert!(report.links.recorded && near(share.high_percent, 49.5, 0.3), "{share:?}");
+}
