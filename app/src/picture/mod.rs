@@ -21,6 +21,9 @@ pub use roofline::roofline;
 pub use steps::steps;
 pub use timeline::timeline;
 
+#[cfg(feature = "png")]
+use png::png as points;
+
 /// How a picture looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
@@ -56,6 +59,9 @@ pub enum Panel {
     Steps,
 }
 
+/// What is said where points are wanted of a build that has only lines.
+const SVG_ONLY: &str = "this build writes SVG only: build it with the feature png, or name a .svg";
+
 /// How a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -72,7 +78,7 @@ impl Format {
         match extension.as_ref().and_then(|extension| extension.to_str()) {
             Some("svg") => Ok(Self::Svg),
             Some("png") if cfg!(feature = "png") => Ok(Self::Png),
-            Some("png") => Err("this build writes SVG only: build it with the feature png, or name a .svg".to_owned()),
+            Some("png") => Err(SVG_ONLY.to_owned()),
             _ => Err("pictures are written as SVG or PNG: name a file that ends in .svg or .png".to_owned()),
         }
     }
@@ -92,11 +98,13 @@ pub fn draw(panel: Panel, trace: &OpenTrace, state: &ViewState, look: Look) -> R
 pub fn encoded(drawing: &Drawing, format: Format, scale: f32) -> Result<Vec<u8>, String> {
     match format {
         Format::Svg => Ok(svg::svg(drawing).into_bytes()),
-        #[cfg(feature = "png")]
-        Format::Png => png::png(drawing, scale),
-        #[cfg(not(feature = "png"))]
-        Format::Png => Err(format!("this build writes SVG only, of no scale like {scale}")),
+        Format::Png => points(drawing, scale),
     }
+}
+
+#[cfg(not(feature = "png"))]
+fn points(_drawing: &Drawing, _scale: f32) -> Result<Vec<u8>, String> {
+    Err(SVG_ONLY.to_owned())
 }
 
 #[cfg(test)]
