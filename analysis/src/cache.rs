@@ -98,7 +98,10 @@ impl<'a> Context<'a> {
         let _keeper = self.reports.shared.keep_core_times();
         let next = AtomicUsize::new(0);
         let work = || {
-            while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
+            // From the end: what sums others up comes first in a report, and would make
+            // one thread compute them one after the other.
+            let taken = || entries.len().checked_sub(1 + next.fetch_add(1, Ordering::Relaxed));
+            while let Some(entry) = taken().and_then(|at| entries.get(at)) {
                 // An error is kept like a report.
                 let _ = (entry.run)(self);
             }
