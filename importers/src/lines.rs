@@ -1,6 +1,7 @@
 //! Logs of simulators, line by line: a log can be gigabytes, so it is never held whole.
 
-use crate::source::Fed;
+use trace_model::{IssueKind, TraceBuilder};
+
 use crate::{ImportError, Progress, Source};
 
 /// No line of a log is longer; longer ones are passed over.
@@ -17,14 +18,34 @@ pub(crate) struct Line<'a> {
     pub(crate) level: &'a str,
 }
 
+/// What became of a text that was read.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Why the end is missing, where a gzip stream broke off.
+    pub(crate) damage: Option<String>,
+    /// Lines that were passed over because no line of a log is that long.
+    pub(crate) too_long: u64,
+}
+
+impl Seen {
+    /// Logs what of `file` is missing.
+    pub(crate) fn log(&self, file: &str, out: &mut TraceBuilder) {
+        if let Some(damage) = &self.damage {
+            out.log(IssueKind::TruncatedFile, || format!("{file}: {damage}"));
+        }
+        let what = || format!("{file}: lines of more than {} KiB were passed over", MAX_LINE >> 10);
+        out.log_mut().add_many(IssueKind::MalformedEvent, self.too_long, what);
+    }
+}
+
 /// Shows every line of a text to `take`.
 pub(crate) fn read(
     source: &Source,
     progress: &Progress,
     mut take: impl FnMut(Line<'_>) -> Result<(), ImportError>,
-) -> Result<Fed, ImportError> {
-    let (mut number, mut skipping) = (0, false);
-    source.feed(progress, |window, is_last| {
+) -> Result<Seen, ImportError> {
+    let (mut number, mut skipping, mut too_long) = (0, false, 0);
+    let fed = source.feed(progress, |window, is_last| {
         let mut used = 0;
         while let Some(rest) = window.get(used..).filter(|rest| !rest.is_empty()) {
             let end = memchr::memchr(b'\n', rest);
@@ -38,6 +59,8 @@ pub(crate) fn read(
                 let text = String::from_utf8_lossy(&rest[..len]);
                 let (level, message) = split_logger(text.trim_end());
                 take(Line { number: number + 1, message, level })?;
+            } else if !skipping {
+                too_long += 1;
             }
             // The rest of a line that is too long is no line either.
             skipping = end.is_none();
@@ -45,7 +68,8 @@ pub(crate) fn read(
             used += len;
         }
         Ok(used)
-    })
+    })?;
+    Ok(Seen { damage: fed.damage, too_long })
 }
 
 /// Levels of spdlog.
@@ -68,14 +92,19 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<(u64, String)> {
+        seen(text).0
+    }
+
+    /// The lines, and how many were too long.
+    fn seen(text: &[u8]) -> (Vec<(u64, String)>, u64) {
         let source = Source::from_bytes("a.log", text.to_vec()).unwrap();
         let mut seen = Vec::new();
         let take = |line: Line<'_>| {
             seen.push((line.number, line.message.to_owned()));
             Ok(())
         };
-        read(&source, &Progress::new(), take).unwrap();
-        seen
+        let read = read(&source, &Progress::new(), take).unwrap();
+        (seen, read.too_long)
     }
 
     #[test]
@@ -88,7 +117,11 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_passed_over() {
         let text = [b"a\n".to_vec(), vec![b'x'; 3 * MAX_LINE], b"\nb\n".to_vec()].concat();
-        let seen = lines(&text);
+        let (seen, too_long) = seen(&text);
+        assert_eq!(too_long, 1);
+        let whole = [vec![b'x'; MAX_LINE + 9], b"\nb".to_vec()].concat();
+        assert_eq!(self::seen(&whole), (vec![(2, "b".to_owned())], 1));
+        assert_eq!(self::seen(&whole[..=MAX_LINE]), (vec![], 1), "cut");
         assert_eq!(seen.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(seen[1].0, 3);
     }

@@ -7,6 +7,8 @@
 //! latency: [ 1000.0, 1000.0 ] # ns
 //! ```
 //!
+//! Lists may also stand below their key, an item a line (`- Ring`).
+//!
 //! It is looked for where the graphs of a run are, and believed where it has as many NPUs
 //! as ran.
 
@@ -53,10 +55,10 @@ impl Network {
             return Some(Err("a value that is no number".to_owned()));
         };
         let lens = [counts.len(), rates.len(), latencies.len()];
-        if lens.iter().any(|len| *len != kinds.len()) || rates.contains(&0.0) {
-            return Some(Err(
-                "topology, npus_count, bandwidth and latency do not have a value each dimension".to_owned()
-            ));
+        if kinds.is_empty() || lens.iter().any(|len| *len != kinds.len()) || rates.contains(&0.0) {
+            let what = "topology, npus_count, bandwidth and latency do not have a value each dimension: write lists as \
+                        [ a, b ], or an item a line";
+            return Some(Err(what.to_owned()));
         }
         let rest = counts.into_iter().zip(rates.into_iter().zip(latencies));
         let dimensions = kinds.into_iter().zip(rest);
@@ -94,11 +96,22 @@ impl Network {
     }
 }
 
-/// What stands behind a key: `[ a, b ]`, or `a` alone.
+/// What stands behind a key: `[ a, b ]`, over several lines or on one, or `a` alone; or
+/// below it, an item a line.
 fn values(text: &str, key: &str) -> Option<Vec<String>> {
-    let line = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    let value = line.filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key)?.1.trim();
-    let inner = value.strip_prefix('[').map_or(value, |value| value.strip_suffix(']').unwrap_or(value));
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let value = lines.by_ref().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key)?.1.trim();
+    let mut value = value.to_owned();
+    if value.is_empty() {
+        let items: Vec<&str> = lines.map_while(|line| line.strip_prefix("- ")).collect();
+        value = items.join(",");
+    } else if value.starts_with('[') {
+        while !value.contains(']') {
+            value.push_str(lines.next()?);
+        }
+    }
+    let inner = value.strip_prefix('[').map_or(value.as_str(), |value| value.strip_suffix(']').unwrap_or(value));
     let plain = |value: &str| value.trim().trim_matches(['"', '\'']).to_owned();
     Some(inner.split(',').map(plain).filter(|value| !value.is_empty()).collect())
 }
@@ -154,6 +167,17 @@ mod tests {
         let links = network.links().unwrap();
         assert_eq!((links.rings, links.bytes_per_second, links.hop_seconds), (vec![4], 92.0 * 1_073_741_824.0, 1e-6));
         assert_eq!(network.describe(), "Ring of 4: 92 GiB/s one way of a link, 1000 ns a hop (ring.yml)");
+    }
+
+    #[test]
+    fn lists_may_take_several_lines() {
+        let text = "topology:\n\n  - Ring # first\n  - \"Ring\"\nnpus_count:\n- 4\n- 2\nbandwidth: [ 50.0,\n  50.0 ]\n\
+                    latency: [500, 500]\n";
+        let links = Network::parse("n.yml", text).unwrap().unwrap().links();
+        assert_eq!(links.map(|links| links.rings), Some(vec![4, 2]));
+        let nested = "topology:\n  first: Ring\nnpus_count:\n  first: 4\n";
+        let why = Network::parse("n.yml", nested).unwrap().unwrap_err();
+        assert!(why.contains("[ a, b ]"), "{why}");
     }
 
     #[test]

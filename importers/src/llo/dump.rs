@@ -4,18 +4,53 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hashbrown::HashMap;
+
+use crate::{ImportError, Progress};
+
 /// Dumps have some fifty files an op; more names are not looked at.
 const MAX_NAMES: usize = 1 << 20;
 /// In a directory that may be none.
 const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
 /// Maps and texts of ops are short.
 const MAX_BYTES: u64 = 16 << 20;
+/// All that are read of a dump together.
+const MAX_BYTES_OF_ALL: u64 = 256 << 20;
+/// The import is checked for being wanted each time so many names are seen.
+const NAMES_A_CHECK: usize = 1 << 10;
 
 const TABLE: &str = "-final_hlo-static-per-bundle-utilization.txt";
 const ANALYSIS: &str = "-schedule-analysis_final_bundles.txt";
 const MAP: &str = "-deduplication-map.txt";
 /// What belongs to all of a program.
 const PROGRAM: &str = "TLP";
+
+/// What of a file's name says what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Map,
+    Table,
+    Analysis,
+}
+
+/// A file of a dump. In the order of time; a map comes before tables of its time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct File {
+    stamp: u64,
+    kind: Kind,
+    hlo: String,
+    name: String,
+}
+
+impl File {
+    fn of(name: String) -> Option<Self> {
+        let kinds = [(MAP, Kind::Map), (TABLE, Kind::Table), (ANALYSIS, Kind::Analysis)];
+        let (kind, (stamp, hlo)) = kinds.into_iter().find_map(|(ending, kind)| Some((kind, split(&name, ending)?)))?;
+        let is_program = hlo == PROGRAM;
+        let is_meant = if kind == Kind::Map { is_program } else { !is_program && !hlo.starts_with('<') };
+        is_meant.then_some(Self { stamp, kind, hlo, name })
+    }
+}
 
 /// The table of one emitted op.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +60,10 @@ pub(super) struct Found {
     pub hlo: String,
     /// Ops that run the same code, this one included.
     pub shared_by: Vec<String>,
-    /// The op as HLO text.
+    /// The op as HLO text, where the analysis of its schedule has it.
     pub text: Option<String>,
+    /// How many bundles the analysis counts.
+    pub bundles: Option<u64>,
 }
 
 /// Which file of a dump a name is: when it was written, of what.
@@ -44,43 +81,81 @@ pub(crate) fn is_dump(folder: &Path) -> bool {
     entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(TABLE))
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).filter_map(Result::ok);
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    names
+/// The files that matter, in the order of time.
+fn files(folder: &Path, progress: &Progress) -> Result<Vec<File>, ImportError> {
+    let mut files = Vec::new();
+    for (at, entry) in fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).enumerate() {
+        if at % NAMES_A_CHECK == 0 {
+            progress.check()?;
+        }
+        files.extend(entry.ok().and_then(|entry| File::of(entry.file_name().into_string().ok()?)));
+    }
+    files.sort();
+    Ok(files)
 }
 
-/// All tables of a dump with the ops that they are of.
-pub(super) fn tables(folder: &Path) -> Vec<Found> {
-    let names = names(folder);
-    let maps: BTreeMap<u64, Map> = names
+/// The tables of a dump that are of wanted ops.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub found: Vec<Found>,
+    /// How many tables of ops there are, wanted or not.
+    pub all: usize,
+    /// Whether there is too much of it to read all.
+    pub is_cut: bool,
+}
+
+/// Finds the tables of ops that `is_wanted` by name. Texts of others are not read.
+pub(super) fn tables(
+    folder: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+    progress: &Progress,
+) -> Result<Tables, ImportError> {
+    let files = files(folder, progress)?;
+    let analyses: HashMap<(u64, &str), &str> = files
         .iter()
-        .filter_map(|name| Some((split(name, MAP).filter(|(_, hlo)| hlo == PROGRAM)?.0, read(&folder.join(name))?)))
-        .map(|(stamp, text)| (stamp, map(&text)))
+        .filter(|file| file.kind == Kind::Analysis)
+        .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
         .collect();
-    let texts: BTreeMap<(u64, String), &String> =
-        names.iter().filter_map(|name| Some((split(name, ANALYSIS)?, name))).collect();
-    let mut found = Vec::new();
-    for name in &names {
-        let Some((stamp, hlo)) = split(name, TABLE) else { continue };
-        if hlo == PROGRAM || hlo.starts_with('<') {
+    let mut tables = Tables::default();
+    let mut budget = MAX_BYTES_OF_ALL;
+    // Of the programs begun so far: what the last one says that has the op.
+    let mut shared = Map::new();
+    for file in &files {
+        progress.check()?;
+        if file.kind == Kind::Map {
+            let text = read(&folder.join(&file.name), &mut budget, &mut tables.is_cut);
+            add_map(&mut shared, &text.unwrap_or_default(), &is_wanted);
+        }
+        if file.kind != Kind::Table {
             continue;
         }
-        // The program that was begun last, of those that have the op.
-        let shared = maps.range(..=stamp).rev().find_map(|(_, map)| map.get(&hlo));
-        let shared_by = shared.cloned().unwrap_or_else(|| vec![hlo.clone()]);
-        let text = texts.get(&(stamp, hlo.clone())).and_then(|name| read(&folder.join(name)));
-        let text = text.and_then(|text| instruction(&text, &hlo));
-        found.push(Found { path: folder.join(name), hlo, shared_by, text });
+        tables.all += 1;
+        let shared_by = shared.get(&file.hlo).cloned().unwrap_or_else(|| vec![file.hlo.clone()]);
+        if !shared_by.iter().any(|name| is_wanted(name)) {
+            continue;
+        }
+        let analysis = analyses.get(&(file.stamp, file.hlo.as_str())).map(|name| folder.join(name));
+        let analysis = analysis.and_then(|path| read(&path, &mut budget, &mut tables.is_cut)).unwrap_or_default();
+        tables.found.push(Found {
+            path: folder.join(&file.name),
+            hlo: file.hlo.clone(),
+            shared_by,
+            text: instruction(&analysis, &file.hlo),
+            bundles: bundles(&analysis),
+        });
     }
-    found
+    Ok(tables)
 }
 
-fn read(path: &Path) -> Option<String> {
-    let metadata = fs::metadata(path).ok()?;
-    let bytes = (metadata.is_file() && metadata.len() <= MAX_BYTES).then(|| fs::read(path).ok()).flatten()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+/// A text, as far as there is budget for it.
+fn read(path: &Path, budget: &mut u64, is_cut: &mut bool) -> Option<String> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    if metadata.len() > MAX_BYTES.min(*budget) {
+        *is_cut = true;
+        return None;
+    }
+    *budget -= metadata.len();
+    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
 }
 
 /// Ops that run the same code, by the one that it was emitted for.
@@ -93,17 +168,27 @@ type Map = BTreeMap<String, Vec<String>>;
 ///   fusion.19
 ///   fusion.28
 /// ```
-fn map(text: &str) -> Map {
-    let mut map = Map::new();
-    let mut key = None;
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("key:") {
-            key = Some(name.trim().to_owned());
-        } else if let (Some(key), Some(name)) = (&key, line.strip_prefix("  ")) {
-            map.entry(key.clone()).or_default().push(name.trim().to_owned());
+fn add_map(map: &mut Map, text: &str, is_wanted: impl Fn(&str) -> bool) {
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(key) = line.strip_prefix("key:") else { continue };
+        let mut shared_by = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("key:")) {
+            shared_by.extend(line.strip_prefix("  ").map(str::trim));
+        }
+        // Most are of other programs.
+        if shared_by.iter().any(|name| is_wanted(name)) {
+            map.insert(key.trim().to_owned(), shared_by.into_iter().map(str::to_owned).collect());
+        } else if !shared_by.is_empty() {
+            map.remove(key.trim());
         }
     }
-    map
+}
+
+/// `total scheduled bundles:    1678`
+fn bundles(text: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.trim_start().strip_prefix("total scheduled bundles:"))?;
+    rest.trim().parse().ok()
 }
 
 /// The line of an op in the analysis of its schedule: `… (100.00%): %fusion.26 = …`.
@@ -154,10 +239,33 @@ mod tests {
     fn ops_share_code() {
         let text = "key:<top-inlining-caller>\nordinal:0\nequivalent_hlos[size=0]:\nkey:fusion.19\nordinal:8\n\
                     equivalent_hlos[size=2]:\n  fusion.19\n  fusion.28\n";
-        assert_eq!(
-            map(text),
-            Map::from([("fusion.19".to_owned(), vec!["fusion.19".to_owned(), "fusion.28".to_owned()])])
-        );
+        let shared = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let mut map = Map::new();
+        add_map(&mut map, text, |name| name == "fusion.28");
+        assert_eq!(map, Map::from([("fusion.19".to_owned(), shared(&["fusion.19", "fusion.28"]))]));
+        let later = "key:fusion.19\nordinal:1\nequivalent_hlos[size=1]:\n  fusion.19\n";
+        add_map(&mut map, later, |name| name == "fusion.28");
+        assert_eq!(map, Map::new(), "the later program says that they do not");
+    }
+
+    #[test]
+    fn texts_of_ops_that_nobody_wants_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+        for (stamp, hlo) in [(100, "a"), (9, "a"), (5, "b")] {
+            write(&format!("{stamp}-{hlo}-64{TABLE}"), "");
+            write(&format!("{stamp}-{hlo}-65{ANALYSIS}"), &format!("\ttotal scheduled bundles:    {stamp}\n"));
+        }
+        let of = |name: &'static str| tables(dir.path(), move |it| it == name, &Progress::new()).unwrap();
+        let stamps = |tables: &Tables| tables.found.iter().map(|found| found.bundles).collect::<Vec<_>>();
+        assert_eq!(stamps(&of("a")), [Some(9), Some(100)], "in the order of time");
+        assert_eq!((of("c").all, of("c").found), (3, vec![]));
+        let large = fs::File::create(dir.path().join(format!("5-b-65{ANALYSIS}"))).unwrap();
+        large.set_len(MAX_BYTES + 1).unwrap();
+        assert_eq!((of("a").is_cut, of("b").is_cut), (false, true));
+        let progress = Progress::new();
+        progress.cancel();
+        assert!(matches!(tables(dir.path(), |_| true, &progress), Err(ImportError::Cancelled)));
     }
 
     #[test]

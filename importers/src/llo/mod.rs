@@ -11,7 +11,9 @@
 //! A bundle stands there once, however often the loops of the kernel run it: the numbers
 //! are of the code, never of time. They become facts of ops ([`trace_model::Bundles`]),
 //! of predicted and of measured programs alike: an op is the one meant where its name
-//! and the shape of what it makes agree, so a dump of another program adds nothing.
+//! and the shape of what it makes agree, so a dump of another program adds nothing. Where
+//! several tables are of an op and differ, which one is its own is not known: none is
+//! believed. Nor is a table with fewer or more rows than bundles were scheduled.
 //!
 //! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of
 //! files are looked at. Which buffers lie in VMEM when is in its tables of the memory
@@ -24,11 +26,13 @@ mod table;
 
 pub(crate) use dump::is_dump;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hashbrown::{HashMap, HashSet};
-use trace_model::{Bundles, IssueKind, Op, OpId, StringId, TraceBuilder};
+use hashbrown::HashMap;
+use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
 
 use crate::{ImportError, Progress, Source};
 
@@ -47,13 +51,15 @@ pub(crate) fn add(
         Some(folder) => vec![folder.to_owned()],
         None => near(beside),
     };
-    let mut ops: HashMap<StringId, Vec<OpId>> = HashMap::new();
+    let mut ops: HashMap<String, Vec<OpId>> = HashMap::new();
     for (id, op) in out.ops() {
-        ops.entry(op.name).or_default().push(id);
+        ops.entry(out.str(op.name).to_owned()).or_default().push(id);
     }
+    let mut said: BTreeMap<OpId, Said> = BTreeMap::new();
+    let mut read: Vec<(PathBuf, usize)> = Vec::new();
     for folder in folders {
-        let found = dump::tables(&folder);
-        if found.is_empty() && named.is_some() {
+        let tables = dump::tables(&folder, |name| ops.contains_key(name), progress)?;
+        if tables.all == 0 && named.is_some() {
             let what = format!(
                 "no *-final_hlo-static-per-bundle-utilization.txt in {}: dump with \
                  LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true\" and name DIR",
@@ -61,22 +67,63 @@ pub(crate) fn add(
             );
             return Err(ImportError::NothingFound { what });
         }
-        let tables = found.len();
-        let mut described: HashSet<OpId> = HashSet::new();
-        for found in found {
-            progress.check()?;
-            described.extend(add_table(&found, &ops, progress, out)?);
+        if tables.is_cut {
+            let what = || format!("{}: texts of ops are too large, some were left out", folder.display());
+            out.log(IssueKind::TextCut, what);
         }
-        if !described.is_empty() {
-            let value = format!("{} of {tables} tables say what {} ops use", folder.display(), described.len());
+        let nameless = tables.found.iter().filter(|found| found.text.is_none()).count() as u64;
+        out.log_mut().add_many(IssueKind::UnknownMetadata, nameless, || {
+            format!("{}: tables without the text of their op were left out", folder.display())
+        });
+        for found in &tables.found {
+            progress.check()?;
+            add_table(found, read.len(), &ops, &mut said, progress, out)?;
+        }
+        read.push((folder, tables.all));
+    }
+    write(said, &read, named.is_some(), out);
+    Ok(())
+}
+
+/// What tables say of an op.
+struct Said {
+    bundles: Bundles,
+    /// Which folder says so.
+    folder: usize,
+    file: String,
+    /// A table that says something else.
+    other: Option<String>,
+}
+
+/// Gives the ops what all tables agree upon.
+fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, out: &mut TraceBuilder) {
+    let mut described = vec![0_usize; read.len()];
+    let mut is_meant = vec![false; read.len()];
+    for (id, Said { bundles, folder, file, other }) in said {
+        is_meant[folder] = true;
+        let Op { name, program, .. } = *out.op_ref(id);
+        if let Some(other) = other {
+            let name = out.str(name).to_owned();
+            out.log(IssueKind::ImplausibleValue, || {
+                format!(
+                    "{file} and {other} say different things of {name}, which may be of two programs: none was read"
+                )
+            });
+            continue;
+        }
+        described[folder] += 1;
+        out.op(Op { name, program, bundles: Some(Box::new(bundles)), ..Op::default() });
+    }
+    for (((folder, tables), described), is_meant) in read.iter().zip(described).zip(is_meant) {
+        if described > 0 {
+            let value = format!("{} of {tables} tables say what {described} ops use", folder.display());
             out.source_mut().facts.push(("LLO tables".to_owned(), value));
-        } else if named.is_some() {
+        } else if is_named && !is_meant {
             out.log(IssueKind::SourceSkipped, || {
                 format!("{}: its {tables} tables are of ops that this program does not have", folder.display())
             });
         }
     }
-    Ok(())
 }
 
 /// Dumps in the folders of the programs, in those inside, and in those beside.
@@ -101,46 +148,60 @@ fn near(programs: &[&Path]) -> Vec<PathBuf> {
     folders
 }
 
-/// Adds one table to the ops that it is of, and returns them.
+/// Adds what one table says to the ops that it is of.
 fn add_table(
     found: &dump::Found,
-    ops: &HashMap<StringId, Vec<OpId>>,
+    folder: usize,
+    ops: &HashMap<String, Vec<OpId>>,
+    said: &mut BTreeMap<OpId, Said>,
     progress: &Progress,
     out: &mut TraceBuilder,
-) -> Result<Vec<OpId>, ImportError> {
-    let Some(wanted) = found.text.as_deref().and_then(dump::shape) else { return Ok(Vec::new()) };
+) -> Result<(), ImportError> {
+    let Some(wanted) = found.text.as_deref().and_then(dump::shape) else { return Ok(()) };
     let mut meant = Vec::new();
-    for name in &found.shared_by {
-        let name = out.intern(name);
-        for &id in ops.get(&name).into_iter().flatten() {
-            let text = out.op_ref(id).hlo_text.map(|text| out.str(text));
-            if text.and_then(dump::shape).is_some_and(|shape| shape == wanted) {
-                meant.push(id);
-            }
+    for &id in found.shared_by.iter().filter_map(|name| ops.get(name)).flatten() {
+        let text = out.op_ref(id).hlo_text.map(|text| out.str(text));
+        if text.and_then(dump::shape).is_some_and(|shape| shape == wanted) {
+            meant.push(id);
         }
     }
     if meant.is_empty() {
-        return Ok(meant);
+        return Ok(());
     }
     let file = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let table = match Source::open(&found.path).map(|source| table::read(&source, progress)) {
         Ok(table) => table?,
         Err(error) => Err(error.to_string()),
     };
+    let table = table.and_then(|table| match found.bundles {
+        Some(bundles) if bundles != table.bundles => {
+            Err(format!("{} rows, but {bundles} bundles were scheduled", table.bundles))
+        }
+        _ => Ok(table),
+    });
     let table = match table {
         Ok(table) => table,
         Err(what) => {
             out.log(IssueKind::SourceSkipped, || format!("{file}: {what}: the dump is cut, write it again"));
-            return Ok(Vec::new());
+            return Ok(());
         }
     };
     let emitted_for = out.intern(&found.hlo);
     let bundles = Bundles { count: table.bundles, units: table.slots(|name| out.intern(name)), emitted_for };
-    for &id in &meant {
-        let Op { name, program, .. } = *out.op_ref(id);
-        out.op(Op { name, program, bundles: Some(Box::new(bundles.clone())), ..Op::default() });
+    for id in meant {
+        match said.entry(id) {
+            Entry::Vacant(said) => {
+                said.insert(Said { bundles: bundles.clone(), folder, file: file.clone(), other: None });
+            }
+            Entry::Occupied(mut said) => {
+                let said = said.get_mut();
+                if (said.bundles.count, &said.bundles.units) != (bundles.count, &bundles.units) {
+                    said.other.get_or_insert_with(|| file.clone());
+                }
+            }
+        }
     }
-    Ok(meant)
+    Ok(())
 }
 
 #[cfg(test)]

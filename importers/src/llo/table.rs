@@ -42,7 +42,7 @@ pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table,
     let mut table = Table::default();
     let mut next = Next::Head;
     let mut wrong = None;
-    let fed = lines::read(source, progress, |line| {
+    let seen = lines::read(source, progress, |line| {
         if wrong.is_none()
             && let Err(what) = table.take(line.message.trim(), &mut next)
         {
@@ -50,9 +50,14 @@ pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table,
         }
         Ok(())
     })?;
-    let wrong = wrong.or(fed.damage).or((next != Next::Rows).then(|| "the head of the table is missing".to_owned()));
+    let too_long = (seen.too_long > 0).then(|| "a line that is too long".to_owned());
+    let wrong = wrong
+        .or(seen.damage)
+        .or(too_long)
+        .or((next != Next::Rows).then(|| "the head of the table is missing".to_owned()));
     Ok(match wrong {
         Some(what) => Err(what),
+        None if table.bundles == 0 => Err("no rows".to_owned()),
         None => Ok(table),
     })
 }
@@ -133,7 +138,6 @@ mod tests {
         assert_eq!(table.bundles, 3);
         let units: Vec<_> = table.units.iter().map(|unit| (unit.name.as_str(), unit.capacity, unit.used)).collect();
         assert_eq!(units, [("MATMUL", 4, 6), ("VLOAD", 3, 3), ("VSTORE:SPILL", 1, 1)]);
-        assert_eq!(parse(HEAD).unwrap().bundles, 0);
     }
 
     #[test]
@@ -145,6 +149,7 @@ mod tests {
         assert_eq!(wrong(&format!("{HEAD}1 1 x\n")), "line 5: a value that is no number of slots");
         assert_eq!(wrong(&format!("{HEAD}5 0 0\n")), "line 5: 5 slots of MATMUL, which has 4");
         assert_eq!(wrong("== CAPACTIY:\nA\n1\n"), "the head of the table is missing");
+        assert_eq!(wrong(HEAD), "no rows");
         assert_eq!(wrong(""), "the head of the table is missing");
     }
 }

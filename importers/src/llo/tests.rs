@@ -109,3 +109,48 @@ fn a_cut_table_is_left_out_with_its_place() {
                     cut, write it again";
     assert_eq!(skipped.examples, [expected]);
 }
+
+#[test]
+fn a_table_cut_at_the_end_of_a_line_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, jf) = (program(dir.path()), dir.path().join("jf"));
+    dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", "4 3 1\n");
+    dump(&jf, 6, "fusion.2", "f32[8,8]{1,0}", "");
+    let model = open(&path, None);
+    assert_eq!(described(&model), []);
+    let log = model.import_log().counts();
+    let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
+    assert!(skipped.examples[0].contains(": 1 rows, but 2 bundles were scheduled"), "{:?}", skipped.examples);
+    assert!(skipped.examples[1].contains(": no rows"), "{:?}", skipped.examples);
+}
+
+#[test]
+fn tables_that_differ_are_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, jf) = (program(dir.path()), dir.path().join("jf"));
+    dump(&jf, 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
+    dump(&jf, 30, "fusion.1", "f32[8,8]{1,0}", ROWS);
+    dump(&jf, 6, "fusion.3", "f32[8,8]{1,0}", ROWS);
+    assert_eq!(described(&open(&path, None)).len(), 2, "the same twice");
+    dump(&jf, 7, "fusion.3", "f32[8,8]{1,0}", "0 0 0\n4 0 0\n");
+    let model = open(&path, None);
+    assert_eq!(described(&model), [("fusion.1".to_owned(), 2, vec![4, 3, 1])]);
+    assert_eq!(model.import_log().count(IssueKind::ImplausibleValue), 1);
+    // A table of another shape is of another op.
+    dump(&jf, 7, "fusion.3", "f32[8,16]{1,0}", "0 0 0\n4 0 0\n");
+    assert_eq!(described(&open(&path, None)).len(), 2);
+}
+
+#[test]
+fn tables_without_the_text_of_their_op_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, jf) = (program(dir.path()), dir.path().join("jf"));
+    for (stamp, hlo) in [(5, "fusion.1"), (6, "fusion.3"), (7, "fusion.77")] {
+        dump(&jf, stamp, hlo, "f32[8,8]{1,0}", ROWS);
+    }
+    fs::remove_file(jf.join("5-fusion.1-65-schedule-analysis_final_bundles.txt")).unwrap();
+    fs::remove_file(jf.join("7-fusion.77-65-schedule-analysis_final_bundles.txt")).unwrap();
+    let model = open(&path, None);
+    assert_eq!(described(&model).len(), 1);
+    assert_eq!(model.import_log().count(IssueKind::UnknownMetadata), 1, "nobody asks for fusion.77");
+}

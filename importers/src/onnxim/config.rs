@@ -1,11 +1,13 @@
 //! What was simulated: the log names peaks but neither clock nor array, which are in the
 //! configuration that the simulator was given. It is looked for beside the log, and
-//! believed only where it makes the peak that the log prints.
+//! believed only where it makes the peak that the log prints and its clock can be that of
+//! the end of the log.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use trace_model::{IssueKind, TraceBuilder};
 
 use super::run::Run;
 use crate::cycles::Clock;
@@ -42,10 +44,32 @@ impl Config {
         2.0 * multipliers * self.mhz * 1e6
     }
 
-    fn fits(&self, run: &Run) -> bool {
-        let cores = run.cores.is_empty() || run.cores.len() == self.arrays.len();
-        cores && peak(run).is_none_or(|peak| (self.peak() / peak - 1.0).abs() < TOLERANCE)
+    /// What the log says against it, or that it says nothing of a clock.
+    fn fits(&self, run: &Run) -> Result<(), String> {
+        let (own, cores) = (self.arrays.len(), run.cores.len());
+        if cores > 0 && cores != own {
+            return Err(format!("{own} cores, the log has {cores}"));
+        }
+        let (own, peak) = (self.peak(), peak(run));
+        if let Some(peak) = peak.filter(|peak| (own / peak - 1.0).abs() >= TOLERANCE) {
+            return Err(format!("a peak of {:.4e} FLOP/s, the log says {peak:.4e}", own));
+        }
+        let mhz = self.mhz;
+        match implied(run) {
+            Some((_, [least, most])) if !can_be(mhz, least, most) => {
+                Err(format!("a clock of {mhz} MHz, the end of the log says {least:.1} to {most:.1} MHz"))
+            }
+            None if peak.is_none() => Err("nothing in the log says that it is the one".to_owned()),
+            _ => Ok(()),
+        }
     }
+}
+
+/// Whether a clock is between two. Versions differ in whether they count time in whole
+/// picoseconds a cycle.
+fn can_be(mhz: f64, least: f64, most: f64) -> bool {
+    let whole = 1e6 / (1e6 / mhz).floor();
+    [mhz, whole].into_iter().any(|mhz| (least * (1.0 - 1e-9)..=most * (1.0 + 1e-9)).contains(&mhz))
 }
 
 /// FLOP/s of the chip: every core prints its own times the number of cores.
@@ -55,8 +79,9 @@ pub(super) fn peak(run: &Run) -> Option<f64> {
     (mean.is_finite() && mean > 0.0).then_some(mean)
 }
 
-/// The configuration beside the log, where one fits or all that fit have one clock.
-pub(super) fn find(log: Option<&Path>, run: &Run) -> Option<Config> {
+/// The configuration beside the log, where one fits or all that fit have one clock. Where
+/// there are others only, what speaks against them is logged.
+pub(super) fn find(log: Option<&Path>, run: &Run, out: &mut TraceBuilder) -> Option<Config> {
     let entries = fs::read_dir(log?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")));
@@ -67,9 +92,23 @@ pub(super) fn find(log: Option<&Path>, run: &Run) -> Option<Config> {
         let text = is_small.then(|| fs::read_to_string(path).ok()).flatten()?;
         Config::parse(&path.file_name()?.to_string_lossy(), &text)
     };
-    let mut fitting = paths.iter().filter_map(|path| parse(path)).filter(|config| config.fits(run));
-    let first = fitting.next()?;
-    fitting.all(|other| (other.mhz - first.mhz).abs() < f64::EPSILON * first.mhz).then_some(first)
+    let (mut fitting, mut others) = (Vec::new(), Vec::new());
+    for config in paths.iter().filter_map(|path| parse(path)) {
+        match config.fits(run) {
+            Ok(()) => fitting.push(config),
+            Err(why) => others.push(format!("{}: {why}", config.file)),
+        }
+    }
+    if let [first, rest @ ..] = &fitting[..] {
+        let Some(other) = rest.iter().find(|other| other.mhz.total_cmp(&first.mhz).is_ne()) else {
+            return fitting.into_iter().next();
+        };
+        others = vec![format!("{} and {} have different clocks, and both fit: none was read", first.file, other.file)];
+    }
+    for why in others {
+        out.log(IssueKind::SourceSkipped, || why);
+    }
+    None
 }
 
 /// The clock that the end of the log implies: it prints cycles, and microseconds without
@@ -104,6 +143,26 @@ mod tests {
         ] {
             assert_eq!(Config::parse("c.json", wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_clock_is_believed_where_the_log_agrees() {
+        let config = Config::parse("c.json", TWO_CORES).unwrap();
+        let fits = |peak: Option<f64>, ended| {
+            let mut run = Run::default();
+            run.set_peak(peak);
+            run.ended = ended;
+            config.fits(&run).err()
+        };
+        let peak = Some(2.0 * 2.0 * 8192.0 * 0.94);
+        assert_eq!(fits(peak, None), None);
+        assert_eq!(fits(peak, Some((940_000, 1000))), None);
+        assert_eq!(fits(None, Some((940_000, 1000))), None);
+        // Whole picoseconds a cycle: 1063 instead of 1063.83.
+        assert_eq!(fits(peak, Some((1_000_000_000, 1_063_000))), None);
+        assert!(fits(peak, Some((1_000_000, 1000))).unwrap().contains("the end of the log says 999.0 to 1000.0 MHz"));
+        assert!(fits(None, None).unwrap().contains("nothing in the log"));
+        assert!(fits(Some(1.0), None).unwrap().contains("the log says 1.0000e9"));
     }
 
     #[test]

@@ -41,6 +41,10 @@ pub(super) enum Line<'a> {
     LeastCompute {
         ms: f64,
     },
+    /// How many layers could be begun.
+    Ready {
+        layers: u64,
+    },
     Start {
         layer: &'a str,
     },
@@ -54,6 +58,7 @@ pub(super) enum Line<'a> {
         core: u32,
         cycle: i64,
     },
+    /// Schedulers of several models write the model before the layer.
     Finish {
         layer: &'a str,
         cycle: i64,
@@ -88,11 +93,12 @@ pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
     if message == "Simulator Configuration:" {
         return Some(Ok(Line::Begin));
     }
-    let readers: [(&str, Reader); 11] = [
+    let readers: [(&str, Reader); 12] = [
         ("[Core ", peak),
         ("DRAM Bandwidth ", |rest| Some(Line::DramPeak { gigabytes: number(rest.strip_suffix(" GB/s")?)? })),
         ("[GemmWs] Keys ", sizes),
         ("[GemmWS]: ", product),
+        ("executable layer count ", |rest| Some(Line::Ready { layers: rest.trim().parse().ok()? })),
         ("Start layer ", |rest| Some(Line::Start { layer: rest })),
         ("Layer ", layer),
         ("Total compute time ", |rest| Some(Line::Took { cycles: cycle(rest)? })),
@@ -112,6 +118,8 @@ fn matters(message: &str) -> bool {
     match message.as_bytes() {
         [b'[', b'C', ..] => message.contains("Systolic Array Throughput"),
         [b'C', ..] => message.contains("Systolic Array Utilization"),
+        // Some schedulers end models so, beside or instead of the line with the times.
+        [b'M', ..] => !message.contains("] finish "),
         [b'L', ..] => message.contains(" finish at ") || message.contains(" Tile at "),
         _ => true,
     }
@@ -211,6 +219,12 @@ mod tests {
         assert_eq!(parse(get), Some(Ok(Line::GetTile { layer: "a Core 1", core: 3, cycle: 7 })));
         let finish = "Layer b finish at 3 finish at 9";
         assert_eq!(parse(finish), Some(Ok(Line::Finish { layer: "b finish at 3", cycle: 9 })));
+    }
+
+    #[test]
+    fn models_end_with_or_without_times() {
+        assert_eq!(parse("Model[a] finish  at 90"), None);
+        assert_eq!(parse("Model[a] Request: 1 us, Start"), Some(Err(())));
     }
 
     #[test]

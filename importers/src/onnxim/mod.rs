@@ -10,15 +10,20 @@
 //!
 //! - Layers are the ops of one device, because all of its cores work at the same one.
 //!   Tiles are on tracks of the cores, for looking at.
-//! - What a product of matrices costs is printed before the run, in the order of the
-//!   layers: it is believed where there are as many as layers (or as layers that are
-//!   named for it), and none is shorter than it can be.
-//! - The log has peaks, but its clock is in the configuration (JSON): looked for beside
-//!   the log, and believed where it makes the same peak. Else it follows, less exactly,
-//!   from the end of the log, or is named by the user.
+//! - Schedulers of several models write `Layer MODEL Gemm_0 finish at 8595` where all other
+//!   lines have the layer only.
+//! - What a product of matrices costs is printed before the run, in the order of the graph,
+//!   which is that of the numbers, not that in which layers run. It is believed where there
+//!   are as many as layers (or as layers that are named for it), where numbers tell which is
+//!   whose, or all are equal, or the log never had a choice of layers, and where none is
+//!   shorter than it can be.
+//! - The log has peaks, but its clock is in the configuration (JSON). What the user names
+//!   comes first, then a configuration beside the log that makes the same peak and whose
+//!   clock the end of the log allows; else the clock follows, less exactly, from that end.
 //! - Utilization of the cores is printed now and then, each time of the time since; the
 //!   last line is of all of the run.
-//! - A log that ends while all cores stand still is one of a run that hangs, and says so.
+//! - A log that ends while all cores stand still and layers are unfinished is one of a run
+//!   that hangs, and says so.
 //!
 //! Ignored: instruction counts, channels of the DRAM one by one, the mapping of products
 //! to tiles.
@@ -76,13 +81,11 @@ impl Importer for OnnxIm {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut runs = Runs::default();
-        let fed = lines::read(source, progress, |line| {
+        let seen = lines::read(source, progress, |line| {
             runs.add(line, source.name(), out);
             Ok(())
         })?;
-        if let Some(damage) = fed.damage {
-            out.log(IssueKind::TruncatedFile, || format!("{}: {damage}", source.name()));
-        }
+        seen.log(source.name(), out);
         let Runs { last: run, earlier } = runs;
         if run.is_empty() {
             return Err(nothing_ran(&run));
@@ -103,7 +106,7 @@ impl Importer for OnnxIm {
         let described = out.source_mut();
         described.simulator = Some("ONNXim".to_owned());
         described.cannot_know = CANNOT_KNOW.to_vec();
-        let config = config::find(source.path(), &run);
+        let config = config::find(source.path(), &run, out);
         timeline::write(&run, config.as_ref(), options.clock_mhz, out);
         Ok(())
     }

@@ -28,6 +28,13 @@ const LAYER: [&str; 7] = [
     "Layer Gemm_0 finish at 100",
     "Total compute time 100",
 ];
+/// That the array of a core works at nothing.
+fn idle(core: u32, cycle: i64) -> String {
+    format!(
+        "Core [{core}] : Systolic Array Utilization(%) 0.00 (0.00% PE util), Vector Unit Utilization(%) 0.00, Total cycle: {cycle}"
+    )
+}
+
 const END: [&str; 2] = [
     "Simulation Finished at 2000 cycle 2 us",
     "Core [0] : Systolic Array Utilization(%) 50.00 (25.00% PE util), Vector Unit Utilization(%) 0.00, Total cycle: 2000",
@@ -82,16 +89,18 @@ fn a_core_works_at_several_tiles_and_layers_at_once() {
         &BEGIN,
         &["Start layer a", "Layer a Core 0 Get Tile at 0", "Layer a Core 0 Get Tile at 5", "Start layer b"],
         &["Layer b Core 0 Get Tile at 6", "Layer 1 Core 0 Finish Tile at 7 Remain tile 2"],
-        &["Layer 1 Core 0 Finish Tile at 8 Remain tile 1", "Layer a finish at 8", "Total compute time 8"],
+        &["Layer 1 Core 0 Finish Tile at 8 Remain tile 1", "Layer m a finish at 8", "Total compute time 8"],
         &["Layer 2 Core 0 Finish Tile at 9 Remain tile 2", "Layer 2 Core 0 Finish Tile at 9 Remain tile 1"],
-        &["Layer b finish at 9", "Total compute time 4"],
+        &["Layer my m b finish at 9", "Total compute time 4", "Model[my m] finish  at 9"],
         &END,
     ]);
     assert_eq!(slices(&model, "Core 0 tiles"), ["a 0-7", "a 5-8", "b 6-9"]);
     assert_eq!(slices(&model, "Layers"), ["a 0-8", "b 8-9"]);
     assert_eq!(slices(&model, "Layers at once"), ["a 0-8", "b 5-9"]);
     assert_eq!(model.import_log().count(IssueKind::ScheduleOverlaps), 1);
-    assert_eq!(model.import_log().count(IssueKind::EndWithoutBegin), 0, "a barrier is no tile");
+    let log = model.import_log();
+    assert_eq!(log.count(IssueKind::EndWithoutBegin), 0, "a barrier is no tile");
+    assert_eq!((log.count(IssueKind::MalformedEvent), log.count(IssueKind::BeginWithoutEnd)), (0, 0));
 }
 
 #[test]
@@ -124,9 +133,92 @@ fn products_are_believed_where_they_can_be_told() {
     assert_eq!(flops(&[&PRODUCT, &PRODUCT, &PRODUCT, &LAYER]), (vec![None], 1));
     // A layer of 10 cycles cannot do what takes 16.5 ns at full rate.
     let short = ["Start layer Gemm_0", "Layer Gemm_0 finish at 10", "Total compute time 10"];
-    assert_eq!(flops(&[&PRODUCT, &short]), (vec![None], 0));
-    // Other schedulers announce no layers and mix those of several models.
-    assert_eq!(flops(&[&PRODUCT, &LAYER[1..]]).0, [None]);
+    assert_eq!(flops(&[&PRODUCT, &short]), (vec![None], 1));
+    // What the log does not say is not 0.
+    assert_eq!(flops(&[&PRODUCT[..1], &LAYER]), (vec![None], 0));
+}
+
+/// A product of 8 × 16 by 16 × 64.
+const WIDE: [&str; 3] = [
+    "[GemmWs] Keys K = 16, N = 8, M = 64",
+    "[GemmWS]: total 0.000016896 GFLOPs, 0.000003456 GB",
+    "[GemmWS]: Theoretical time(ms): 0.00004 Compute time: 0.000033 Memory time: 0.00004",
+];
+
+#[test]
+fn products_are_of_layers_in_the_order_of_the_graph() {
+    let flops = |parts: &[&[&str]]| {
+        let model = open(&[&[&BEGIN as &[&str], &PRODUCT, &WIDE], parts, &[&END]].concat());
+        let of = |name: &str| model.ops().iter().find(|op| model.str(op.name) == name).and_then(|op| op.flops);
+        (of("Gemm_0"), of("Gemm_1"), model.import_log().count(IssueKind::CostMissing))
+    };
+    let layer = |name: &str, number: u64, begin: i64| {
+        let end = begin + 100;
+        let begins = [format!("Start layer {name}"), format!("Layer {name} Core 0 Get Tile at {begin}")];
+        let tile = [format!("Layer {number} Core 0 Finish Tile at {end} Remain tile 1")];
+        let ends = [format!("Layer {name} finish at {end}"), "Total compute time 100".to_owned()];
+        [begins.to_vec(), tile.to_vec(), ends.to_vec()].concat()
+    };
+    let log = |layers: [Vec<String>; 2]| layers.concat();
+    let text = |lines: &[String]| -> Vec<&'static str> { lines.iter().map(|line| &*line.clone().leak()).collect() };
+    let known = (Some(8448), Some(16896), 0);
+    // The second layer of the graph runs first.
+    let swapped = text(&log([layer("Gemm_1", 9, 0), layer("Gemm_0", 7, 100)]));
+    assert_eq!(flops(&[&swapped]), known);
+    // Without numbers, only a log that never has a choice says which is whose.
+    let quiet: Vec<&str> = swapped.iter().copied().filter(|line| !line.contains("Tile")).collect();
+    assert_eq!(flops(&[&quiet]), (None, None, 1));
+    let chain = text(&log([layer("Gemm_0", 7, 0), layer("Gemm_1", 9, 100)]));
+    let chain: Vec<&str> = chain.into_iter().filter(|line| !line.contains("Tile")).collect();
+    let counted = |count: &'static str| {
+        let counted = |line: &&'static str| if line.starts_with("Start") { vec![count, *line] } else { vec![*line] };
+        chain.iter().flat_map(counted).collect::<Vec<_>>()
+    };
+    assert_eq!(flops(&[&counted("executable layer count 1")]), known);
+    assert_eq!(flops(&[&counted("executable layer count 2")]), (None, None, 1));
+    // Each model numbers and prints its own.
+    let mixed: Vec<&str> = swapped
+        .iter()
+        .map(|line| match *line {
+            "Layer Gemm_1 finish at 100" => "Layer one Gemm_1 finish at 100",
+            "Layer Gemm_0 finish at 200" => "Layer two Gemm_0 finish at 200",
+            line => line,
+        })
+        .collect();
+    assert_eq!(flops(&[&mixed]), (None, None, 1));
+}
+
+#[test]
+fn what_is_too_fast_is_so_by_the_clock_of_the_simulator() {
+    // 20 cycles of a nanosecond, in which work of 16.5 ns can be done at any clock.
+    let brief = ["Start layer Gemm_0", "Layer Gemm_0 finish at 20", "Total compute time 20"];
+    let all = [&BEGIN as &[&str], &PRODUCT, &brief, &END].concat();
+    for mhz in [1000.0, 4000.0, 100.0] {
+        let model = try_open(&all, Some(mhz)).unwrap();
+        assert_eq!(model.ops()[0].flops, Some(8448), "{mhz}");
+        assert_eq!(model.import_log().count(IssueKind::CostMissing), 0);
+    }
+}
+
+#[test]
+fn a_short_rest_of_a_total_says_nothing() {
+    let usage = |percent: &str, cycle: i64| idle(0, cycle).replacen(" 0.00 ", &format!(" {percent} "), 1);
+    let (first, total) = (usage("50.00", 100_000), usage("50.01", 100_020));
+    let end = "Simulation Finished at 100020 cycle 100 us";
+    let model = open(&[&BEGIN, &LAYER, &[&first, end, &total]]);
+    let track = model.track_ids().find(|id| model.str(model.track(*id).name) == "Core 0 array busy").unwrap();
+    assert_eq!(model.counter(track).unwrap().samples().count(), 1);
+    assert!(model.sources()[0].facts.iter().any(|(name, value)| name == "core 0" && value.contains("50.01 %")));
+}
+
+#[test]
+fn the_dram_of_an_interval_is_not_that_of_the_run() {
+    let dram = "DRAM: AVG BW Util 66.80%";
+    let counters = |parts: &[&[&str]]| {
+        let model = open(parts);
+        model.track_ids().filter(|id| model.str(model.track(*id).name).starts_with("DRAM bandwidth")).count()
+    };
+    assert_eq!((counters(&[&BEGIN, &LAYER, &[dram]]), counters(&[&BEGIN, &LAYER, &END, &[dram]])), (0, 1));
 }
 
 #[test]
@@ -149,8 +241,12 @@ fn the_clock_is_named_or_beside_or_follows_from_the_end() {
     let open = || crate::import_path(&path, &ImportOptions::default(), &Progress::new()).unwrap();
     std::fs::write(dir.path().join("other.json"), CONFIG.replace("16", "32")).unwrap();
     assert_eq!(clock(&open()).1, 1, "a configuration of another chip");
+    let log = open().import_log().counts().to_vec();
+    let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
+    assert!(skipped.examples[0].starts_with("other.json: a peak of 1.0240e12 FLOP/s"), "{:?}", skipped.examples);
     std::fs::write(dir.path().join("chip.json"), CONFIG).unwrap();
     assert_eq!(clock(&open()), ("1000 MHz (chip.json)".to_owned(), 0));
+    assert_eq!(open().import_log().counts(), [], "others lie there for other runs");
     let device = open().group(open().tensor_cores()[0]).device.clone().unwrap();
     assert_eq!(device.type_name.as_deref(), Some("2 systolic arrays 8×16"));
 }
@@ -179,13 +275,19 @@ fn what_is_wrong_with_a_log_is_said() {
         1
     );
     assert_eq!(count(&[&BEGIN, &LAYER, &["Layer 9 Core 0 Finish Tile at 100"], &END], IssueKind::EndWithoutBegin), 1);
-    let idle = "Core [0] : Systolic Array Utilization(%) 0.00 (0.00% PE util), Vector Unit Utilization(%) 0.00, Total cycle: 500";
-    let stuck = open(&[&BEGIN, &LAYER, &["Start layer b", "Layer b Core 0 Get Tile at 101", idle]]);
+    assert_eq!(count(&[&BEGIN, &LAYER, &["Layer a finish at 150"], &END], IssueKind::EndWithoutBegin), 1);
+    let (first, second, later) = (idle(0, 500), idle(1, 500), idle(1, 600));
+    let begun = ["Start layer b", "Layer b Core 0 Get Tile at 101"];
+    let stuck = open(&[&BEGIN, &LAYER, &begun, &[&first, &second]]);
     assert_eq!(stuck.import_log().count(IssueKind::ProfilerError), 1);
+    let errors = |parts: &[&[&str]]| count(&[&[&BEGIN as &[&str], &LAYER], parts].concat(), IssueKind::ProfilerError);
+    assert_eq!(errors(&[&begun, &[&first]]), 0, "what the other core does is not known");
+    assert_eq!(errors(&[&begun, &[&first, &later]]), 0, "nor what the first one does by then");
+    assert_eq!(errors(&[&[&first, &second]]), 0, "nothing is left to do");
     assert_eq!(slices(&stuck, "Layers"), ["Gemm_0 0-100", "b 101-500"]);
 
     let error = |lines: &[&str]| try_open(lines, None).unwrap_err().to_string();
-    assert!(error(&[&BEGIN as &[&str], &[idle]].concat()).contains("hangs"));
+    assert!(error(&[&BEGIN as &[&str], &[&first, &second]].concat()).contains("hangs"));
     assert!(error(&[&BEGIN as &[&str], &END].concat()).contains("--log_level"));
 }
 
@@ -204,4 +306,22 @@ fn hostile_numbers_do_no_harm() {
     ]);
     assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2, "the layer and its tile");
     assert_eq!(model.tracks().iter().filter(|track| track.kind == TrackKind::Counter).count(), 0);
+}
+
+#[test]
+fn many_open_tiles_end_in_the_order_of_their_layer() {
+    let tiles = 400;
+    let got = (0..tiles).map(|at| format!("Layer {} Core 0 Get Tile at {at}", if at < tiles / 2 { "a" } else { "b" }));
+    let ended = (0..tiles).map(|at| {
+        // The last that were got end first, so that all others stay open before them.
+        let layer = if at < tiles / 2 { 2 } else { 1 };
+        format!("Layer {layer} Core 0 Finish Tile at {} Remain tile 1", tiles + at)
+    });
+    let first = ["Layer a Core 0 Get Tile at 0".to_owned(), "Layer 1 Core 0 Finish Tile at 0 Remain tile 9".to_owned()];
+    let lines: Vec<String> = first.into_iter().chain(got).chain(ended).collect();
+    let model = open(&[&BEGIN, &lines.iter().map(String::as_str).collect::<Vec<_>>()]);
+    let ends = slices(&model, "Core 0 tiles");
+    assert!(ends.contains(&format!("a 1-{}", tiles + tiles / 2 + 1)));
+    assert!(ends.contains(&format!("b {}-{tiles}", tiles / 2)));
+    assert_eq!(model.import_log().count(IssueKind::EndWithoutBegin), 0);
 }

@@ -8,13 +8,15 @@ use trace_model::{
 
 use super::config::{self, Config};
 use super::line::Sizes;
-use super::run::{Layer, Product, Run, Sample};
+use super::run::{Layer, Number, Product, Run, Sample};
 use crate::chakra::npu::is_matmul;
 use crate::cycles::Clock;
 use crate::names::Taken;
 
 /// A log of a run this long tells its clock to a thousandth.
 const LONG_US: i64 = 1000;
+/// Percentages are printed with so many percentage points between them.
+const ROUNDING: f64 = 0.01;
 /// GFLOPs and GB are printed with seven digits.
 const TOLERANCE: f64 = 1e-6;
 
@@ -22,6 +24,8 @@ struct Writer<'a> {
     out: &'a mut TraceBuilder,
     core: GroupId,
     clock: Clock,
+    /// Times as fast as the clock of the simulator.
+    faster: f64,
     next: i64,
 }
 
@@ -30,10 +34,10 @@ pub(super) fn write(run: &Run, config: Option<&Config>, named: Option<f64>, out:
     let own = config.map(|config| Clock { mhz: config.mhz }).or_else(|| Some(config::implied(run)?.0));
     let clock = named.map(|mhz| Clock { mhz }).or(own).unwrap_or(Clock::NONE);
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "NPU 0");
-    let mut writer = Writer { out, core, clock, next: 0 };
-    // Peaks are per second, so they follow the clock.
+    // What is per second follows the clock.
     let faster = own.map_or(1.0, |own| clock.mhz / own.mhz);
-    writer.describe(run, config, faster);
+    let mut writer = Writer { out, core, clock, faster, next: 0 };
+    writer.describe(run, config);
     writer.say_clock(run, config, named);
     let products = products(run, writer.out);
     writer.layers(run, &products);
@@ -47,8 +51,6 @@ fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>
     if run.products.is_empty() {
         return none();
     }
-    // Schedulers that announce no layers also run several models at once, in any order.
-    let are_in_order = run.announced == run.layers.len();
     let named: Vec<usize> =
         run.layers.iter().enumerate().filter(|(_, layer)| is_matmul(out.str(layer.name))).map(|(at, _)| at).collect();
     let of: Vec<usize> = match run.products.len() {
@@ -56,7 +58,8 @@ fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>
         some if some == named.len() => named,
         _ => Vec::new(),
     };
-    if !are_in_order || of.is_empty() {
+    let of = in_order(run, of);
+    if of.is_empty() {
         let (products, layers) = (run.products.len(), run.layers.len());
         out.log(IssueKind::CostMissing, || {
             format!(
@@ -72,6 +75,30 @@ fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>
     of_layers
 }
 
+/// Layers in the order in which their products are printed: that of the graph. None where
+/// nothing tells it.
+fn in_order(run: &Run, of: Vec<usize>) -> Vec<usize> {
+    if run.products.windows(2).all(|two| matches!(two, [one, other] if one == other)) {
+        return of;
+    }
+    if run.has_several_models() {
+        return Vec::new();
+    }
+    let number = |at: &usize| match run.layers.get(*at)?.id {
+        Number::Known(number) => Some((number, *at)),
+        _ => None,
+    };
+    if let Some(mut numbered) = of.iter().map(number).collect::<Option<Vec<_>>>() {
+        numbered.sort_unstable();
+        let are_distinct = numbered.windows(2).all(|two| matches!(two, [one, other] if one.0 < other.0));
+        return if are_distinct { numbered.into_iter().map(|(_, at)| at).collect() } else { Vec::new() };
+    }
+    // A chain runs as it is written.
+    let all = run.layers.len();
+    let is_chain = run.announced == all && run.without_choice >= all && !run.had_choice;
+    if is_chain { of } else { Vec::new() }
+}
+
 impl Writer<'_> {
     fn track(&mut self, kind: TrackKind, name: &str) -> TrackId {
         self.next += 1;
@@ -85,7 +112,7 @@ impl Writer<'_> {
         self.out.source_mut().facts.push((name.to_owned(), value));
     }
 
-    fn describe(&mut self, run: &Run, config: Option<&Config>, faster: f64) {
+    fn describe(&mut self, run: &Run, config: Option<&Config>) {
         let peak = config::peak(run).or_else(|| config.map(Config::peak));
         let arrays = config.and_then(|config| match config.arrays.split_first() {
             Some((first, rest)) if rest.iter().all(|array| array == first) => {
@@ -95,7 +122,7 @@ impl Writer<'_> {
         });
         let device = DeviceInfo {
             type_name: Some(arrays.unwrap_or_else(|| format!("{} systolic arrays", run.cores.len()))),
-            peak_flops: peak.map(|peak| peak * faster),
+            peak_flops: peak.map(|peak| peak * self.faster),
             peak_hbm_bytes: run.dram_gigabytes.map(|gigabytes| gigabytes * 1e9).filter(|bytes| *bytes > 0.0),
             ..DeviceInfo::default()
         };
@@ -148,18 +175,7 @@ impl Writer<'_> {
     /// the one before ends, and their own spans are on a track that nothing counts.
     fn layers(&mut self, run: &Run, products: &[Option<&Product>]) {
         let track = self.track(TrackKind::Ops, "Layers");
-        let mut spans: Vec<(i64, i64, &Layer, Option<&Product>)> = Vec::new();
-        for (layer, product) in run.layers.iter().zip(products) {
-            let (begin, end) = (layer.begin.unwrap_or(layer.end.unwrap_or(run.now)), layer.end.unwrap_or(run.now));
-            if layer.end.is_none() {
-                let name = self.out.str(layer.name).to_owned();
-                self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} begins and does not end"));
-            }
-            // Nothing is shorter than its work at full rate.
-            let ns = (end - begin) as f64 * 1e3 / self.clock.mhz;
-            let product = product.filter(|product| ns * (1.0 + 1e-3) + 1.0 >= product.least_ms * 1e6);
-            spans.push((begin, end, layer, product));
-        }
+        let mut spans = self.spans(run, products);
         spans.sort_by_key(|(begin, end, ..)| (*begin, *end));
         let own = spans.windows(2).any(|two| matches!(two, [before, after] if after.0 < before.1));
         let own = own.then(|| self.track(TrackKind::Derived, "Layers at once"));
@@ -188,6 +204,37 @@ impl Writer<'_> {
             }
             free = free.max(end);
         }
+    }
+
+    /// Begin and end of layers, and what they cost.
+    fn spans<'a>(&mut self, run: &'a Run, products: &[Option<&'a Product>]) -> Vec<Span<'a>> {
+        let mut spans = Vec::new();
+        for (layer, product) in run.layers.iter().zip(products) {
+            let name = self.out.str(layer.name).to_owned();
+            let (begin, end) = match (layer.begin, layer.end) {
+                (Some(begin), end) => (begin, end.unwrap_or(run.now)),
+                (None, None) => (run.now, run.now),
+                (None, Some(end)) => {
+                    let what = || format!("layer {name} ends at cycle {end} and has no begin: it was left out");
+                    self.out.log(IssueKind::EndWithoutBegin, what);
+                    continue;
+                }
+            };
+            if layer.end.is_none() {
+                self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} begins and does not end"));
+            }
+            // Nothing is shorter than its work at full rate, by the clock of the simulator.
+            let ns = (end - begin) as f64 * 1e3 / self.clock.mhz * self.faster;
+            let is_possible = |it: &Product| it.least_ms.is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6);
+            if let Some(least) = product.filter(|it| !is_possible(it)).and_then(|it| it.least_ms) {
+                let cycles = end - begin;
+                self.out.log(IssueKind::CostMissing, || {
+                    format!("layer {name} takes {cycles} cycles, less than the {least} ms of its product: no FLOPs, no bytes")
+                });
+            }
+            spans.push((begin, end, layer, product.filter(|it| is_possible(it))));
+        }
+        spans
     }
 
     /// Requests as programs, or all of the run as one; and the run itself, which goes on until
@@ -263,6 +310,9 @@ impl Writer<'_> {
     }
 }
 
+/// Begin, end, layer and what it costs.
+type Span<'a> = (i64, i64, &'a Layer, Option<&'a Product>);
+
 type Quantity = (&'static str, fn(&Sample) -> Option<f64>);
 
 /// What is known of a core over time.
@@ -281,14 +331,16 @@ fn samples(each: &[Sample], total: Option<Sample>) -> Vec<(i64, Sample)> {
         samples.push((from, *sample));
         from = sample.until;
     }
-    let Some(total) = total.filter(|total| total.until > from) else { return samples };
+    // Percentages have two digits: of a short rest they say nothing.
+    let is_rest =
+        |total: &Sample| total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0;
+    let Some(total) = total.filter(is_rest) else { return samples };
     let rest = |percent: fn(&Sample) -> Option<f64>| {
         let before: f64 = samples
             .iter()
             .map(|(from, sample)| Some((sample.until - from) as f64 * percent(sample)?))
             .sum::<Option<f64>>()?;
         let mean = (percent(&total)? * total.until as f64 - before) / (total.until - from) as f64;
-        // Percentages are printed with two digits.
         (-1.0..=101.0).contains(&mean).then_some(mean.clamp(0.0, 100.0))
     };
     let [array, multipliers, vector] = QUANTITIES.map(|(_, percent)| rest(percent));
@@ -323,7 +375,7 @@ impl Labels {
 }
 
 fn op(name: &str, product: Option<&Product>, out: &mut TraceBuilder) -> Op {
-    let (flops, bytes) = product.map(amounts).unzip();
+    let (flops, bytes) = product.map_or((None, None), amounts);
     let hlo_text = product.zip(bytes).and_then(|(product, bytes)| hlo(&product.sizes, bytes));
     let memory = bytes.map(|bytes| MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes });
     Op {
@@ -340,15 +392,15 @@ fn op(name: &str, product: Option<&Product>, out: &mut TraceBuilder) -> Op {
 
 /// Operations and bytes as the log prints them, to the last one where the sizes explain
 /// the digits: a product, with or without a bias that is added.
-fn amounts(product: &Product) -> (u64, u64) {
+fn amounts(product: &Product) -> (Option<u64>, Option<u64>) {
     let Sizes { rows, inner, columns } = product.sizes;
     let plain = 2.0 * rows as f64 * inner as f64 * columns as f64;
     let exact = |printed: f64, candidates: [f64; 2]| {
         let fits = |candidate: &f64| (candidate / printed - 1.0).abs() < TOLERANCE;
         candidates.into_iter().find(fits).unwrap_or(printed).round() as u64
     };
-    let flops = exact(product.gflops * 1e9, [plain + rows as f64 * columns as f64, plain]);
-    (flops, (product.gigabytes * 1e9).round() as u64)
+    let flops = product.gflops.map(|gflops| exact(gflops * 1e9, [plain + rows as f64 * columns as f64, plain]));
+    (flops, product.gigabytes.map(|gigabytes| (gigabytes * 1e9).round() as u64))
 }
 
 /// The product as the compiler would write it: from there analyses know sizes. How many

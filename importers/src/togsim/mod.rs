@@ -15,7 +15,10 @@
 //!   such waits are made here, and marked as reconstructed.
 //! - The younger generation of the simulator numbers instructions. The older one says at
 //!   the issue when computation will end, and loads end in the order in which they began.
-//! - Operators (kernels) are the programs of every core.
+//! - Operators (kernels) are the programs of every core; of the first cores only, where
+//!   there are too many of both.
+//! - What cores say of themselves is printed now and then, and last at the end: it is of
+//!   the run only where the run came to its end.
 //! - The clock is in the log of the younger generation; `--clock` names that of others.
 //!
 //! Ignored: barriers, tiles, what caches and memory channels did.
@@ -68,13 +71,11 @@ impl Importer for TogSim {
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
         let mut run = Run::default();
-        let fed = lines::read(source, progress, |line| {
+        let seen = lines::read(source, progress, |line| {
             run.add(line, source.name(), out);
             Ok(())
         })?;
-        if let Some(damage) = fed.damage {
-            out.log(IssueKind::TruncatedFile, || format!("{}: {damage}", source.name()));
-        }
+        seen.log(source.name(), out);
         if run.cores.values().all(|core| core.spans.is_empty()) {
             let what = "no instruction is issued in it: run the simulator with --log_level trace";
             return Err(ImportError::Unusable { format: FORMAT.title, what: what.to_owned() });
@@ -90,8 +91,7 @@ impl Importer for TogSim {
             let why = "a cycle is shown as a nanosecond: name the clock with --clock, 940MHz for TPU v3";
             out.log(IssueKind::AssumedClock, || why.to_owned());
         }
-        timeline::write(&run, clock.unwrap_or(Clock::NONE), out);
-        Ok(())
+        timeline::write(&run, clock.unwrap_or(Clock::NONE), progress, out)
     }
 }
 

@@ -11,6 +11,9 @@ use crate::lines;
 /// More cores and arrays than any chip has; each gets tracks of its own.
 const MAX_UNITS: u32 = 4096;
 
+/// More than the simulator prints of a core.
+const MAX_STATISTICS: usize = 1 << 10;
+
 /// An instruction that ran.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
@@ -27,8 +30,11 @@ pub(super) struct Span {
 pub(super) struct Core {
     /// In the order in which they were issued.
     pub spans: Vec<Span>,
-    /// What the simulator says of it at the end.
-    pub statistics: Vec<String>,
+    /// What the simulator said last of it, by what it is about: of the run where it ended,
+    /// else of an interval.
+    pub statistics: BTreeMap<String, String>,
+    /// Ends of what was never issued.
+    pub only_ended: u64,
     /// Open spans by number.
     numbered: HashMap<u64, usize>,
     /// Open spans without one, by what they do.
@@ -84,7 +90,13 @@ impl Run {
                 self.ended = Some(cycle);
                 self.now = self.now.max(cycle);
             }
-            Line::Statistic { core, text } => self.core(core)?.statistics.push(text.to_owned()),
+            Line::Statistic { core, text } => {
+                let (name, value) = statistic(text);
+                let statistics = &mut self.core(core)?.statistics;
+                if statistics.len() < MAX_STATISTICS || statistics.contains_key(name) {
+                    statistics.insert(name.to_owned(), value);
+                }
+            }
             Line::Kernel { scheduler, number, name, end } => {
                 self.now = self.now.max(end);
                 self.kernels.push(Kernel { scheduler, number, name: out.intern(name), start: None, end });
@@ -169,8 +181,8 @@ impl Run {
             None => core.named.get_mut(&(unit, name)).and_then(VecDeque::pop_front),
         };
         let Some(span) = open.and_then(|index| core.spans.get_mut(index)) else {
-            // The older generation says at the issue when computation will end, and skipped
-            // instructions end without having been issued.
+            // The older generation says at the issue when computation will end.
+            core.only_ended += u64::from(is_moved || id.is_some());
             return Ok(());
         };
         if !is_moved {
@@ -181,4 +193,17 @@ impl Run {
         span.end = Some(cycle.max(span.begin));
         Ok(())
     }
+}
+
+/// `Systolic array [1] utilization(%) 41.5, active_cycles 3` as what it is about and how
+/// much: `41.5 %, active_cycles 3`.
+fn statistic(text: &str) -> (&str, String) {
+    let Some((name, value)) = text.split_once("(%)") else {
+        let name = text.split_once("active").map_or(text, |(name, _)| name);
+        return (name.trim(), text.to_owned());
+    };
+    let value = value.trim_start_matches([':', ' ']);
+    let (percent, rest) = value.split_once(',').unwrap_or((value, ""));
+    let comma = if rest.is_empty() { "" } else { "," };
+    (name.trim(), format!("{} %{comma}{rest}", percent.trim()))
 }

@@ -1,4 +1,4 @@
-use trace_model::{SliceAttr, SliceRef, TraceModel};
+use trace_model::{ArgValue, SliceAttr, SliceRef, TraceModel};
 
 use super::*;
 
@@ -120,4 +120,66 @@ fn hostile_numbers_do_no_harm() {
     let log = model.import_log();
     assert_eq!(log.count(IssueKind::MalformedEvent), 2);
     assert_eq!(log.count(IssueKind::TimeOutOfRange), 2);
+}
+
+#[test]
+fn kernels_of_too_many_cores_are_on_the_first_only() {
+    let cores = (0..3).map(|core| format!("[0][Core {core}][INST_ISSUED][SA 0] COMP-1, finsh at 20"));
+    let kernels = (0..4).map(|kernel| {
+        format!("[Scheduler 0] Kernel {kernel} has completed - TOG path: a operation: gemm finished at cycle {kernel}")
+    });
+    let lines: Vec<String> = cores.chain(kernels).chain(["Total execution cycles: 20".to_owned()]).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let model = open(&lines);
+    assert_eq!(slices(&model, "Kernels").len(), 8, "of two cores of three");
+    assert_eq!(slices(&model, "Systolic array 0").len(), 3);
+    assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 1);
+    assert_eq!(open(&[&lines[..5], &lines[7..]].concat()).import_log().count(IssueKind::SourceSkipped), 0);
+}
+
+#[test]
+fn what_nobody_wants_is_not_written() {
+    let text = YOUNG.map(|line| format!("{line}\n")).concat();
+    let source = Source::from_bytes("run.log", text.into_bytes()).unwrap();
+    let (mut builder, mut run, progress) = (TraceBuilder::new(), Run::default(), Progress::new());
+    lines::read(&source, &progress, |line| {
+        run.add(line, "run.log", &mut builder);
+        Ok(())
+    })
+    .unwrap();
+    progress.cancel();
+    let written = timeline::write(&run, Clock::NONE, &progress, &mut builder);
+    assert!(matches!(written, Err(ImportError::Cancelled)));
+}
+
+#[test]
+fn statistics_are_of_the_run_where_it_ended() {
+    let said = |percent: &str| {
+        format!("Core [0] : Systolic array [1] utilization(%) {percent}, active_cycles 3, idle_cycles 4")
+    };
+    let dma = "Core [0] : DMA active_cycles, 3 DMA idle_cycles 4, DRAM BW 5.000 GB/s (7 responses)";
+    let (early, last) = (said("41.50"), said("60.00"));
+    let facts = |model: &TraceModel| {
+        let facts = &model.group(model.tensor_cores()[0]).facts;
+        let text = |(name, value): &(_, ArgValue)| (model.str(*name).to_owned(), value.clone());
+        facts.iter().map(text).collect::<Vec<_>>()
+    };
+    let fact =
+        |model: &TraceModel, name: &str| facts(model).into_iter().find(|(it, _)| it == name).map(|(_, value)| value);
+    let model = open(&[&YOUNG as &[&str], &[&early, &last, dma], &END].concat());
+    let text = |text: &str| Some(ArgValue::Text(text.to_owned()));
+    let array = "Systolic array [1] utilization";
+    assert_eq!(fact(&model, array), text("60.00 % of 50 cycles, active_cycles 3, idle_cycles 4"));
+    assert_eq!(fact(&model, "DMA"), text("DMA active_cycles, 3 DMA idle_cycles 4, DRAM BW 5.000 GB/s (7 responses)"));
+    let cut = open(&[&YOUNG as &[&str], &[&early]].concat());
+    assert_eq!(fact(&cut, array), None, "of an interval");
+}
+
+#[test]
+fn ends_without_a_begin_are_counted() {
+    let stray = "[50][Core 0][INST_FINISHED  ][INST_ID=99] COMP (compute_type=0 compute_cycle=5 sa=-1 tile=0)";
+    let model = open(&[&YOUNG as &[&str], &[stray], &END].concat());
+    let facts = &model.group(model.tensor_cores()[0]).facts;
+    assert!(facts.iter().any(|(name, _)| model.str(*name) == "ends without a begin"));
+    assert_eq!(model.import_log().counts(), []);
 }

@@ -12,25 +12,47 @@ use super::line::Unit;
 use super::run::{Core, Run, Span};
 use crate::chakra::npu::add_waits;
 use crate::cycles::Clock;
+use crate::{ImportError, Progress};
+
+/// More kernels of all cores together are not written: which core runs which is not in
+/// the log, so each has all of them.
+const MAX_KERNELS: usize = if cfg!(test) { 8 } else { 1 << 20 };
+/// The import is checked for being wanted each time so many spans are written.
+const SPANS_A_CHECK: usize = 1 << 12;
 
 /// Makes a device of every core.
-pub(super) fn write(run: &Run, clock: Clock, out: &mut TraceBuilder) {
-    for (number, core) in &run.cores {
-        if core.spans.is_empty() && run.kernels.is_empty() {
-            continue;
-        }
+pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    let is_shown = |core: &&Core| !core.spans.is_empty() || !run.kernels.is_empty();
+    let shown = run.cores.values().filter(is_shown).count();
+    let with_kernels = (MAX_KERNELS / run.kernels.len().max(1)).clamp(1, shown.max(1));
+    let without = (shown - with_kernels.min(shown)) as u64;
+    let kernels = run.kernels.len();
+    out.log_mut().add_many(IssueKind::SourceSkipped, without, || {
+        format!("cores without kernels: there are {kernels}, shown on the first {with_kernels} cores only")
+    });
+    for (at, (number, core)) in run.cores.iter().filter(|(_, core)| is_shown(core)).enumerate() {
+        progress.check()?;
         let group = out.group(None, GroupKind::TensorCore { ordinal: *number }, &format!("core {number}"));
         out.set_device(group, DeviceInfo { type_name: Some("PyTorchSim core".to_owned()), ..DeviceInfo::default() });
         out.set_group_fact(group, "clock", ArgValue::Text(format!("{} MHz", clock.mhz)));
-        for statistic in &core.statistics {
-            let (name, value) = statistic.split_once("(%)").unwrap_or((statistic, ""));
-            let value = value.trim_start_matches([':', ' ']).to_owned();
-            out.set_group_fact(group, name.trim(), ArgValue::Text(value));
+        if let Some(cycles) = run.ended {
+            for (name, value) in &core.statistics {
+                // Of the run, as the simulator prints it.
+                let value = value.replacen(" %", &format!(" % of {cycles} cycles"), 1);
+                out.set_group_fact(group, name, ArgValue::Text(value));
+            }
+        }
+        if core.only_ended > 0 {
+            let value = format!("{} instructions: skipped, or the log lacks lines", core.only_ended);
+            out.set_group_fact(group, "ends without a begin", ArgValue::Text(value));
         }
         let mut writer = Writer { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
-        writer.kernels(run);
-        writer.core(core);
+        if at < with_kernels {
+            writer.kernels(run);
+        }
+        writer.core(core, progress)?;
     }
+    Ok(())
 }
 
 struct Writer<'a> {
@@ -69,12 +91,15 @@ impl Writer<'_> {
         }
     }
 
-    fn core(&mut self, core: &Core) {
+    fn core(&mut self, core: &Core, progress: &Progress) -> Result<(), ImportError> {
         let ops = self.track(TrackKind::Ops, 2, "Compute");
         let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
         let (mut moved, mut unended, mut lost) = (Vec::new(), 0, 0);
         let mut computed: Vec<(TimeRange, LabelId)> = Vec::new();
-        for span in &core.spans {
+        for (at, span) in core.spans.iter().enumerate() {
+            if at % SPANS_A_CHECK == 0 {
+                progress.check()?;
+            }
             let Some(range) = self.clock.range(span.begin, span.end.unwrap_or(self.now)) else {
                 lost += 1;
                 continue;
@@ -99,6 +124,7 @@ impl Writer<'_> {
         log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions that do not end".to_owned());
         log.add_many(IssueKind::TimeOutOfRange, lost, || "instructions that begin too late".to_owned());
         self.ops(ops, computed, moved);
+        Ok(())
     }
 
     /// What the core works at, one after the other: units work beside each other, so each
