@@ -52,7 +52,7 @@ impl Config {
         }
         let (own, peak) = (self.peak(), peak(run));
         if let Some(peak) = peak.filter(|peak| (own / peak - 1.0).abs() >= TOLERANCE) {
-            return Err(format!("a peak of {:.4e} FLOP/s, the log says {peak:.4e}", own));
+            return Err(format!("a peak of {own:.4e} FLOP/s, the log says {peak:.4e}"));
         }
         let mhz = self.mhz;
         match implied(run) {

@@ -199,14 +199,12 @@ impl Run {
     fn add(&mut self, line: &Line<'_>, out: &mut TraceBuilder) -> Added {
         let lasts = std::mem::take(&mut self.ended_last);
         match *line {
-            Line::Begin => {}
             Line::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
             Line::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end it is of an interval.
             Line::DramUsage { percent } if self.ended.is_some() => self.dram_percent = Some(percent),
-            Line::DramUsage { .. } => {}
             Line::Sizes(_) | Line::Work { .. } | Line::LeastCompute { .. } => self.product(line),
-            Line::Ready { layers: 0 } => {}
+            Line::Begin | Line::DramUsage { .. } | Line::Ready { layers: 0 } => {}
             Line::Ready { layers } => {
                 self.had_choice |= layers > 1;
                 self.without_choice += usize::from(layers == 1);
