@@ -50,6 +50,26 @@ fn loader() -> Loader {
     })
 }
 
+/// A trace of 450 ops, one after the other.
+fn many_ops() -> Loader {
+    Arc::new(|path, _progress| {
+        let mut builder = trace_model::TraceBuilder::new();
+        let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");
+        let category = builder.intern("loop fusion");
+        for i in 0..450 {
+            let name = builder.intern(&format!("op.{i}"));
+            let op = trace_model::Op { name, category: Some(category), ..trace_model::Op::default() };
+            let op = builder.op(op);
+            let label = builder.label(&format!("op.{i}"), Some(op));
+            let start = trace_model::Timestamp::from_ps(i * 10_000);
+            let range = trace_model::TimeRange::at(start, trace_model::Picos::from_ps(10_000 - i));
+            builder.add_slice(track, trace_model::SliceSpec::new(range, label));
+        }
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(builder.finish(), Options::default())))
+    })
+}
+
 fn empty_window() -> Harness<'static, App> {
     window_of(800.0)
 }
@@ -166,25 +186,9 @@ fn commands_are_about_the_trace_that_was_seen() {
 
 #[test]
 fn a_long_branch_of_the_tree_says_how_much_more_there_is() {
-    let many: Loader = Arc::new(|path, _progress| {
-        let mut builder = trace_model::TraceBuilder::new();
-        let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
-        let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");
-        let category = builder.intern("loop fusion");
-        for i in 0..450 {
-            let name = builder.intern(&format!("op.{i}"));
-            let op = trace_model::Op { name, category: Some(category), ..trace_model::Op::default() };
-            let op = builder.op(op);
-            let label = builder.label(&format!("op.{i}"), Some(op));
-            let start = trace_model::Timestamp::from_ps(i * 10_000);
-            let range = trace_model::TimeRange::at(start, trace_model::Picos::from_ps(10_000 - i));
-            builder.add_slice(track, trace_model::SliceSpec::new(range, label));
-        }
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(builder.finish(), Options::default())))
-    });
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 12_000.0))
-        .build_eframe(|cc| App::new(&cc.egui_ctx, Settings::default(), many));
+        .build_eframe(|cc| App::new(&cc.egui_ctx, Settings::default(), many_ops()));
     open(&mut window, "many");
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("by category").click();

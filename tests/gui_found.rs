@@ -50,6 +50,38 @@ fn what_was_found_is_listed_sorted_and_led_to() {
 }
 
 #[test]
+fn what_is_selected_is_in_sight_in_a_long_list() {
+    let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), many_ops())
+    });
+    open(&mut window, "many");
+    want(&mut window, ViewCommand::Search("op.".to_owned()));
+    want(&mut window, ViewCommand::ShowTab("found".to_owned()));
+    let model = Arc::clone(&window.state().trace().expect("it is open").model);
+    for name in ["op.400", "op.30", "op.449", "op.432"] {
+        let slice = model.all_slices().find(|slice| slice.name() == name).expect("there is one").id();
+        want(&mut window, ViewCommand::Select(slice));
+        let row = window.get_by_label(&format!("Found {name}")).rect();
+        assert!(row.top() > 40.0 && row.bottom() < 775.0, "{name} is at {row:?}");
+    }
+}
+
+#[test]
+fn rows_of_a_table_fill_it_to_its_end() {
+    let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), many_ops())
+    });
+    open(&mut window, "many");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, false));
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    let rows = window.query_all_by_label_contains("Row op.");
+    let lowest = rows.map(|row| row.rect().bottom()).fold(0.0, f32::max);
+    assert!(lowest > 720.0, "the lowest row ends at {lowest}");
+}
+
+#[test]
 fn a_key_lists_what_is_lit_up() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));

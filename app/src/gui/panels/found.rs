@@ -85,9 +85,10 @@ pub fn found_ui(
         let middle = row as f32 - list.in_sight.len() as f32 / 2.0;
         area = area.vertical_scroll_offset((middle * ROW).max(0.0));
     }
+    // Before the area asks how high rows are: it counts what lies between them.
+    ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
     area.show_rows(ui, ROW, count, |ui, rows| {
-        ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
-        list.in_sight = rows.clone();
+        list.in_sight = whole(&rows, ui.max_rect().top(), ui.clip_rect());
         for row in rows {
             let at = order.map_or(Some(row), |order| order.get(row).map(|&at| at as usize));
             if let Some(&slice) = at.and_then(|at| found.slices.get(at))
@@ -110,6 +111,14 @@ fn follow(list: &mut List, found: &Found, state: &ViewState, is_ordered: bool) -
     list.selected = selected;
     let row = found.number(selected)? - 1;
     (!list.in_sight.contains(&row)).then_some(row)
+}
+
+/// Those of `rows`, the first of which begins at `top`, that nothing of is cut off.
+fn whole(rows: &Range<usize>, top: f32, clip: Rect) -> Range<usize> {
+    let rows_to = |y: f32| ((y - top) / ROW).max(0.0);
+    let (first, end) = (rows_to(clip.top()).ceil() as usize, rows_to(clip.bottom()).floor() as usize);
+    let end = (rows.start + end).min(rows.end);
+    (rows.start + first).min(end)..end
 }
 
 /// Columns from the left: what they are sorted by, title, width.

@@ -166,12 +166,14 @@ pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, ab
     let heading = heading_ui(ui, table, &widths, sorted.by, sorted.offset_x);
     let mut clicked = None;
     let theme = Theme::current(ui);
-    let rows = ScrollArea::both()
+    let area = ScrollArea::both()
         .id_salt(("table", table.id, &table.title))
         .max_height((height - ROW).max(ROW * 3.0))
-        .auto_shrink([false, true])
-        .show_rows(ui, ROW, made.order.len(), |ui, range| {
-            ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+        .auto_shrink([false, true]);
+    let rows = ui.scope(|ui| {
+        // Before the area asks how high rows are: it counts what lies between them.
+        ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+        area.show_rows(ui, ROW, made.order.len(), |ui, range| {
             for number in made.order.get(range).unwrap_or_default() {
                 let index = *number as usize;
                 let Some(row) = table.rows.get(index) else { continue };
@@ -197,8 +199,9 @@ pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, ab
                 response.context_menu(|ui| copy_ui(ui, table, row));
                 cells_ui(ui, table, row, rect, &widths);
             }
-        });
-    sorted.offset_x = rows.state.clamped_offset().x;
+        })
+    });
+    sorted.offset_x = rows.inner.state.clamped_offset().x;
     sorted.by = heading;
     if clicked.is_some() {
         sorted.chosen = clicked;
