@@ -1,7 +1,8 @@
 //! What the app remembers between two runs: recent files, theme, keys, as JSON in the
 //! user's configuration directory. Failing to read or write it is no error worth a word:
 //! the app works without. What cannot be understood is left alone, so that neither a slip
-//! of the pen nor another version of the app costs more than the entry itself.
+//! of the pen nor another version of the app costs more than the entry itself; and only
+//! what changed is written, so that two windows do not undo each other's changes.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -57,9 +58,6 @@ pub struct Settings {
     /// Where it is kept; nowhere where `None`.
     #[serde(skip)]
     file: Option<PathBuf>,
-    /// Entries of the file that are not understood.
-    #[serde(flatten)]
-    others: Map<String, Value>,
 }
 
 impl Settings {
@@ -70,12 +68,7 @@ impl Settings {
 
     fn load_from(file: &Path) -> Self {
         let mut settings = Self { file: Some(file.to_owned()), ..Self::default() };
-        let Ok(bytes) = fs::read(file) else { return settings };
-        let Ok(mut stored) = serde_json::from_slice::<Map<String, Value>>(&bytes) else {
-            // Perhaps somebody can mend it: it must not be written over.
-            let _ = fs::rename(file, file.with_extension("damaged.json"));
-            return settings;
-        };
+        let Some(mut stored) = stored(file) else { return settings };
         settings.recent = taken::<Vec<PathBuf>>(&mut stored, "recent").unwrap_or_default();
         settings.theme = taken(&mut stored, "theme").unwrap_or_default();
         settings.wheel_zooms = taken(&mut stored, "wheel_zooms").unwrap_or_default();
@@ -83,62 +76,107 @@ impl Settings {
         let keys = taken::<BTreeMap<String, Value>>(&mut stored, "keys").unwrap_or_default();
         let read = |(id, keys)| Some((id, serde_json::from_value::<Vec<String>>(keys).ok()?));
         settings.keys = keys.into_iter().filter_map(read).collect();
-        for known in ["recent", "theme", "wheel_zooms", "times", "keys"] {
-            stored.remove(known);
-        }
-        settings.others = stored;
         settings
     }
 
     /// Puts a file at the top of the recent ones.
     pub fn remember(&mut self, path: &Path) {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.reread_recent();
         self.recent.retain(|other| *other != path);
         self.recent.insert(0, path);
         self.recent.truncate(RECENT);
-        self.save();
+        self.save("recent");
     }
 
     /// Takes a file off the recent ones.
     pub fn forget(&mut self, path: &Path) {
+        self.reread_recent();
         self.recent.retain(|other| other != path);
-        self.save();
+        self.save("recent");
+    }
+
+    /// What other windows have opened meanwhile.
+    fn reread_recent(&mut self) {
+        let stored = self.file.as_deref().and_then(stored);
+        if let Some(recent) = stored.and_then(|mut stored| taken(&mut stored, "recent")) {
+            self.recent = recent;
+        }
     }
 
     /// Chooses the theme.
     pub fn set_theme(&mut self, theme: ThemeChoice) {
         if self.theme != theme {
             self.theme = theme;
-            self.save();
+            self.save("theme");
         }
     }
 
     /// Chooses what the wheel does.
     pub fn set_wheel_zooms(&mut self, zooms: bool) {
         self.wheel_zooms = zooms;
-        self.save();
+        self.save("wheel_zooms");
     }
 
     /// Chooses how times are written.
     pub fn set_times(&mut self, times: TimeFormat) {
         self.times = times;
-        self.save();
+        self.save("times");
     }
 
     /// Replaces the keys that replace the usual ones.
     pub fn set_keys(&mut self, keys: BTreeMap<String, Vec<String>>) {
-        self.keys = keys;
-        self.save();
+        let before = std::mem::replace(&mut self.keys, keys);
+        self.change(|stored| {
+            let mut all = taken::<Map<String, Value>>(stored, "keys").unwrap_or_default();
+            for id in before.keys().chain(self.keys.keys()).filter(|id| before.get(*id) != self.keys.get(*id)) {
+                match self.keys.get(id) {
+                    Some(own) => drop(all.insert(id.clone(), own.as_slice().into())),
+                    None => drop(all.remove(id)),
+                }
+            }
+            stored.insert("keys".to_owned(), all.into());
+        });
     }
 
-    fn save(&self) {
+    /// Writes one entry; the others stay as they are in the file.
+    fn save(&self, entry: &str) {
+        self.change(|stored| {
+            if let Some(value) = self.entries().remove(entry) {
+                stored.insert(entry.to_owned(), value);
+            }
+        });
+    }
+
+    fn entries(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(entries)) => entries,
+            _ => Map::new(),
+        }
+    }
+
+    /// Changes what the file says now, which another window may have written.
+    fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
         let Some(file) = &self.file else { return };
-        let Ok(text) = serde_json::to_vec_pretty(self) else { return };
+        let mut entries = stored(file).unwrap_or_else(|| self.entries());
+        change(&mut entries);
+        let Ok(text) = serde_json::to_vec_pretty(&entries) else { return };
         // See the module's comment for why failures are dropped here.
         let Some(dir) = file.parent() else { return };
         let _ = fs::create_dir_all(dir);
         let _ = write_beside(file, &text);
     }
+}
+
+/// Everything in the file; `None` where there is none or it is damaged.
+fn stored(file: &Path) -> Option<Map<String, Value>> {
+    let bytes = fs::read(file).ok()?;
+    let stored = serde_json::from_slice(&bytes).ok();
+    if stored.is_none() {
+        // Perhaps somebody can mend it: it must not be written over.
+        let _ = fs::rename(file, file.with_extension("damaged.json"));
+    }
+    stored
 }
 
 /// Writes beside the file and renames, so that there is always a whole one.
@@ -192,6 +230,27 @@ mod tests {
     }
 
     #[test]
+    fn two_windows_do_not_undo_each_others_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let key = |id: &str, key: &str| (id.to_owned(), vec![key.to_owned()]);
+        let mut first = Settings::load_from(&file);
+        first.set_keys(BTreeMap::from([key("undo", "U")]));
+        let mut second = Settings::load_from(&file);
+        first.set_keys(BTreeMap::from([key("fit", "Ctrl+E")]));
+        first.remember(Path::new("/of-the-first"));
+        first.set_times(TimeFormat::Exact);
+        // What this one read when it started is old by now.
+        second.set_theme(ThemeChoice::Light);
+        second.remember(Path::new("/of-the-second"));
+        second.set_keys(BTreeMap::from([key("undo", "U"), key("notes", "Ctrl+J")]));
+        let both = Settings::load_from(&file);
+        assert_eq!((both.theme, both.times), (ThemeChoice::Light, TimeFormat::Exact));
+        assert_eq!(both.recent, [PathBuf::from("/of-the-second"), PathBuf::from("/of-the-first")]);
+        assert_eq!(both.keys, BTreeMap::from([key("fit", "Ctrl+E"), key("notes", "Ctrl+J")]));
+    }
+
+    #[test]
     fn a_damaged_file_means_defaults() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("gui.json");
@@ -217,7 +276,9 @@ mod tests {
         settings.remember(Path::new("/a"));
         let again = Settings::load_from(&file);
         assert_eq!(again.keys, settings.keys);
-        assert_eq!(again.others["of_tomorrow"]["x"], 1, "another version may know it");
+        let all = stored(&file).unwrap();
+        assert_eq!(all["of_tomorrow"]["x"], 1, "another version may know it");
+        assert_eq!(all["keys"]["fit"], "0", "somebody may mend it");
         let entries = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(entries, 1, "nothing is left lying beside it");
     }
