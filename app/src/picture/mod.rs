@@ -18,6 +18,8 @@ use crate::view::trace::OpenTrace;
 
 pub use drawing::Drawing;
 pub use roofline::roofline;
+#[cfg(feature = "gui")]
+pub use roofline::{ABOUT_ICI, OF_ICI};
 pub use steps::steps;
 pub use timeline::timeline;
 
@@ -133,7 +135,11 @@ mod tests {
     }
 
     fn trace() -> OpenTrace {
-        OpenTrace::new("a <b>".into(), Session::from_model(text_trace(PICTURE), Options::default()))
+        named("a <b>", Options::default())
+    }
+
+    fn named(name: &str, options: Options) -> OpenTrace {
+        OpenTrace::new(name.into(), Session::from_model(text_trace(PICTURE), options))
     }
 
     #[test]
@@ -174,5 +180,24 @@ mod tests {
         assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
         // The picture's device has no peaks.
         assert!(roofline(&trace, Look::default()).unwrap_err().contains("peak"));
+    }
+
+    #[test]
+    fn links_are_dashed_and_say_which_bytes_they_are_of() {
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let picture = text(&roofline(&named("a", options), Look::default()).unwrap());
+        assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
+        assert!(picture.contains("<title>Dashed: FLOP/s that links"), "{picture}");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_where_the_picture_ends() {
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let drawing = roofline(&named(&"name".repeat(10_000), options), Look::default()).unwrap();
+        let longest = drawing.shapes.iter().map(|shape| match shape {
+            drawing::Shape::Text { text, .. } => text.chars().count(),
+            _ => 0,
+        });
+        assert!(longest.max().unwrap() < 250);
     }
 }

@@ -18,6 +18,12 @@ const TOP: f32 = 58.0;
 /// Space below the plot.
 const BOTTOM: f32 = 44.0;
 
+/// What the ceilings of links are of, since the axis is not theirs.
+pub const OF_ICI: &str = "per byte over ICI, not HBM";
+/// The same at length.
+pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per byte that goes over them. \
+    The axis counts bytes of HBM, which links do not limit: compare no op with these lines.";
+
 /// Ops, program and roofs. The error says why there is none.
 pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
@@ -41,19 +47,17 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
 
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let device = report.peaks.device_type.as_deref().unwrap_or("device");
-    drawing.text(
-        12.0,
-        18.0,
-        Anchor::Start,
-        13.0,
-        palette.text_strong,
-        &format!("{}: roofline of one {device}", trace.name()),
-    );
+    let title = format!("{}: roofline of one {device}", trace.name());
+    drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &title);
     let mut x = LEFT;
     for group in OpGroup::ALL.into_iter().filter(|group| dots.iter().any(|dot| dot.0.group == *group)) {
         drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group), "");
         drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, group.title());
         x += 29.0 + width_of(group.title(), 11.0);
+    }
+    if report.ici.is_some() {
+        drawing.rect(x, 38.0, 10.0, 2.0, palette.group(OpGroup::Collective), ABOUT_ICI);
+        drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, &format!("dashed: {OF_ICI}"));
     }
     drawing.rect(LEFT, TOP, width, height, palette.canvas, "");
     for decade in x_range.0.ceil() as i32..=x_range.1.floor() as i32 {
@@ -132,14 +136,25 @@ fn ceilings(drawing: &mut Drawing, report: &RooflineReport, axes: &Axes, palette
         let slope = rate.log10();
         let (from, to) = (axes.x.0.max(axes.y.0 - slope), (peak - slope).min(axes.x.1));
         let color = palette.group(OpGroup::Collective);
-        drawing.line((axes.x_of(from), axes.y_of(slope + from)), (axes.x_of(to), axes.y_of(slope + to)), color, 1.2);
+        dashed(drawing, (axes.x_of(from), axes.y_of(slope + from)), (axes.x_of(to), axes.y_of(slope + to)), color);
         let at = f64::midpoint(from, to);
-        let text = format!("{title} {}", value(rate, Unit::BytesPerSecond));
+        let text = format!("{title} {} {OF_ICI}", value(rate, Unit::BytesPerSecond));
         drawing.text(axes.x_of(at) + 8.0, axes.y_of(slope + at) + 8.0, Anchor::Start, 11.0, palette.text_weak, &text);
     }
     if let Some(flops) = report.peaks.flops {
         drawing.line((axes.x_of(ridge), axes.y_of(peak)), (LEFT + axes.width, axes.y_of(peak)), palette.text, 2.0);
         let text = value(flops.per_second, Unit::FlopPerSecond);
         drawing.text(LEFT + axes.width - 6.0, axes.y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
+    }
+}
+
+/// A line of dashes.
+fn dashed(drawing: &mut Drawing, from: (f32, f32), to: (f32, f32), color: Rgb) {
+    const DASH: f32 = 10.0;
+    let (x, y) = (to.0 - from.0, to.1 - from.1);
+    let count = (x.hypot(y) / DASH).clamp(1.0, 400.0) as u16;
+    let at = |dash: f32| (from.0 + x * dash / f32::from(count), from.1 + y * dash / f32::from(count));
+    for dash in 0..count {
+        drawing.line(at(f32::from(dash)), at(f32::from(dash) + 0.55), color, 1.2);
     }
 }

@@ -10,6 +10,7 @@ use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, PlotPoints, Points, Tex
 use super::dock::{Sight, computing_ui};
 use super::number::number;
 use crate::gui::theme::Theme;
+use crate::picture::{ABOUT_ICI, OF_ICI};
 use crate::view::state::ViewCommand;
 use crate::view::target::Target;
 
@@ -123,6 +124,10 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut Plot) {
         if report.average_step.is_some() {
             super::legend::swatch_ui(ui, theme.accent, "average step (square)");
         }
+        if report.ici.is_some() {
+            let color = theme.group(OpGroup::Collective);
+            ui.label(RichText::new(format!("dashed: {OF_ICI}")).small().color(color)).on_hover_text(ABOUT_ICI);
+        }
     });
 }
 
@@ -175,15 +180,24 @@ impl Range {
     }
 }
 
+/// What something allows.
+struct Ceiling {
+    name: String,
+    line: Vec<PlotPoint>,
+    color: Color32,
+    style: LineStyle,
+}
+
 /// The roof of each memory: a slope up to the flat roof of compute.
-fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String, Vec<PlotPoint>, Color32)> {
+fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<Ceiling> {
     let mut all = Vec::new();
     let flat = report.peaks.flops.map(|peak| peak.per_second.log10());
     if let (Some(flat), Some(peak)) = (flat, report.peaks.flops) {
         let ridge = report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm);
         let from = ridge.map_or(range.x.0, |ridge| ridge.flops_per_byte.log10());
         let name = format!("{} peak", number(peak.per_second, Unit::FlopPerSecond));
-        all.push((name, vec![PlotPoint::new(from, flat), PlotPoint::new(range.x.1, flat)], theme.text));
+        let line = vec![PlotPoint::new(from, flat), PlotPoint::new(range.x.1, flat)];
+        all.push(Ceiling { name, line, color: theme.text, style: LineStyle::Solid });
     }
     for limit in BoundBy::ALL.into_iter().filter(|limit| *limit != BoundBy::Compute) {
         let Some(peak) = limit.peak(&report.peaks) else { continue };
@@ -196,16 +210,18 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
         let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
         let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(top - slope, top)];
         let color = if limit == BoundBy::Hbm { theme.text } else { theme.text_weak.gamma_multiply(0.6) };
-        all.push((format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond)), line, color));
+        let name = format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond));
+        all.push(Ceiling { name, line, color, style: LineStyle::Solid });
     }
-    // Links have bytes of their own too: those that leave the device.
+    // Links have bytes of their own too, those that leave the device, and few of HBM's do.
     let color = theme.group(OpGroup::Collective);
     for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
         let slope = peak.log10();
         let (top, from) = (flat.unwrap_or(range.y.1), range.x.0.max(range.y.0 - slope));
         let end = (top - slope).min(range.x.1);
         let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(end, slope + end)];
-        all.push((format!("{title} {}", number(peak, Unit::BytesPerSecond)), line, color));
+        let name = format!("{title} {} {OF_ICI}", number(peak, Unit::BytesPerSecond));
+        all.push(Ceiling { name, line, color, style: LineStyle::dashed_loose() });
     }
     all
 }
@@ -213,10 +229,11 @@ fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<(String
 /// Ceilings, and over all of them their names.
 fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: Range, theme: &Theme) {
     let ceilings = ceilings(report, range, theme);
-    for (_, ceiling, color) in &ceilings {
-        plot.line(Line::new("", PlotPoints::Owned(ceiling.clone())).color(*color).width(2.0).allow_hover(false));
+    for Ceiling { line, color, style, .. } in &ceilings {
+        let line = Line::new("", PlotPoints::Owned(line.clone())).color(*color).style(*style).width(2.0);
+        plot.line(line.allow_hover(false));
     }
-    for (name, ceiling, color) in ceilings {
+    for Ceiling { name, line: ceiling, color, .. } in ceilings {
         // Slopes come together at the top: their names stand where they begin.
         let is_flat = ceiling.first().zip(ceiling.last()).is_some_and(|(a, b)| (a.y - b.y).abs() < 1e-9);
         let (at, anchor) = if is_flat {
