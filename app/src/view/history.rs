@@ -4,6 +4,7 @@
 //! entry too, from its first movement to [`History::end_gesture`].
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use trace_model::TrackId;
 
@@ -17,8 +18,8 @@ const KEPT: usize = 100;
 pub struct Seen {
     /// Where.
     pub place: Place,
-    /// Tracks of its mark.
-    pub mark_tracks: BTreeSet<TrackId>,
+    /// Tracks of its mark; shared, since a view is copied with all that it remembers.
+    pub mark_tracks: Arc<BTreeSet<TrackId>>,
 }
 
 /// Where the view was, and where it was before it went back.
@@ -89,5 +90,22 @@ impl History {
             self.past.remove(0);
         }
         self.past.push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::viewport::Viewport;
+
+    #[test]
+    fn a_copy_shares_the_tracks_of_marks() {
+        let mark_tracks = Arc::new(BTreeSet::new());
+        let mut history = History::default();
+        let place = Place { time: Viewport::default(), scroll: 0.0, selection: None, mark: None };
+        history.jump(Seen { place, mark_tracks: Arc::clone(&mark_tracks) });
+        let copy = history.clone();
+        assert_eq!(Arc::strong_count(&mark_tracks), 3);
+        assert_eq!(copy, history);
     }
 }

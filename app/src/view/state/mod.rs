@@ -8,6 +8,7 @@ mod navigate;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
@@ -228,7 +229,7 @@ impl ViewState {
     }
 
     fn seen(&self) -> Seen {
-        Seen { place: self.place, mark_tracks: self.mark_tracks.clone() }
+        Seen { place: self.place, mark_tracks: Arc::new(self.mark_tracks.clone()) }
     }
 
     /// Commands about where one looks; false for others.
@@ -285,7 +286,7 @@ impl ViewState {
                 let seen = self.seen();
                 let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
                 if let Some(Seen { place, mark_tracks }) = other {
-                    (self.place, self.mark_tracks) = (place, mark_tracks);
+                    (self.place, self.mark_tracks) = (place, Arc::unwrap_or_clone(mark_tracks));
                 }
             }
             C::EndGesture => {}
