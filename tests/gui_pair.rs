@@ -374,6 +374,51 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
 }
 
+/// Which may lie beside its own trace, where nobody could go alone.
+#[test]
+fn a_session_keeps_where_a_shorter_run_follows() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, by) in [("offset", Lock::Offset), ("steps", Lock::Step)] {
+        let empty = || {
+            let sessions = Sessions::in_folder(folder.path());
+            Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
+                cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+                App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+            })
+        };
+        let mut window = empty();
+        open(&mut window, "a");
+        want(&mut window, Command::Compare(PathBuf::from("late")));
+        if by == Lock::Offset {
+            want(&mut window, PairCommand::Offset(trace_model::Picos::ZERO));
+        }
+        // The end of the last step of B: that of A was over long before.
+        let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
+        let range = trace_model::TimeRange::new(at(167), at(169));
+        want(&mut window, Command::On(Side::B, ViewCommand::Show(range)));
+        let before = views(&window);
+        let extent = window.state().trace_of(Side::A).unwrap().model.extent();
+        assert_ne!(before[0], before[0].clamped(extent), "A is where it could not go alone");
+        want(&mut window, Command::SaveSession(name.to_owned()));
+
+        let mut window = empty();
+        want(&mut window, Command::OpenSession(name.to_owned()));
+        settle(&mut window);
+        assert_eq!(lock(&window), by);
+        assert_eq!(views(&window), before, "{name}");
+    }
+}
+
+#[test]
+fn what_is_compared_is_written_as_times_are() {
+    let mut window = compared("a", "b");
+    want(&mut window, Command::Times(systole::view::time_format::TimeFormat::Nanoseconds));
+    let slice = execution(&window, Side::A, "fusion.2", 4);
+    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    let about = "2000.000 ns in A, 4000.000 ns in B: +2000.000 ns (+100.0 %)";
+    assert!(window.get_all_by_label_contains(about).count() >= 1);
+}
+
 #[test]
 fn a_dropped_file_is_opened_or_compared() {
     let mut window = compared("a", "/tmp/notes.txt");

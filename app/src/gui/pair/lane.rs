@@ -12,9 +12,10 @@ use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::gui::timeline::{canvas_x, paint::elided};
+use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::render::comparison::capitalised;
-use crate::view::pair::{Alignment, Compared, Delta, Side, Tone, change_text, deltas, tone_of};
+use crate::view::pair::{Alignment, Compared, Delta, Side, Tone, deltas, tone_of};
 
 /// Height of the lane.
 const LANE: f32 = 38.0;
@@ -81,8 +82,8 @@ pub fn head_ui(
         };
         let text = match steps.steps {
             0 => "no steady steps".to_owned(),
-            1 => format!("1 steady step of {}", Picos::from_ps(steps.middle_ps as i64)),
-            n => format!("{n} steady steps of {}", Picos::from_ps(steps.middle_ps as i64)),
+            1 => format!("1 steady step of {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
+            n => format!("{n} steady steps of {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
         };
         let at = at + vec2(used.x + 14.0, 0.0);
         elided(
@@ -189,14 +190,14 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
         Finding::Changed => "",
         _ => "? ",
     };
-    let text = format!("{mark}{}", change_text(change, steps.change_percent));
+    let text = format!("{mark}{}", times::change(change, steps.change_percent));
     line(rect.center().y + 7.5, &text, theme.text_strong);
 }
 
 /// By how much parts of the steps of a shape changed, the largest first.
 fn parts_of(compared: Option<&Compared>, delta: &Delta) -> Vec<String> {
     let parts = compared.and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1)).unwrap_or_default();
-    parts.iter().map(|(part, ps)| format!("{} {}", part.title(), change_text(*ps as f64, None))).collect()
+    parts.iter().map(|(part, ps)| format!("{} {}", part.title(), times::change(*ps as f64, None))).collect()
 }
 
 /// A shape with its change, and below it where there is room those of its parts.
@@ -229,7 +230,7 @@ fn delta_ui(
     let mark = if tone == Tone::Noise { 0.0 } else { 12.0 };
     let room = right - left - 10.0 - mark;
     let font = small_font();
-    let full = change_text(delta.change_ps as f64, delta.percent);
+    let full = times::change(delta.change_ps as f64, delta.percent);
     let full = if tone == Tone::Noise { format!("~ {full}") } else { full };
     let short = delta.percent.map(|percent| format!("{percent:+.1} %")).unwrap_or_default();
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), color.text).size().x;
@@ -284,8 +285,8 @@ fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
 fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, compared: Option<&Compared>) -> String {
     let (from, count) = delta.steps;
     let steps = alignment.steps().get(from..from + count).unwrap_or_default();
-    let [a, b] = alignment.times_ps(from, count).map(Picos::from_ps);
-    let change = change_text(delta.change_ps as f64, delta.percent);
+    let [a, b] = alignment.times_ps(from, count).map(|ps| times::time(Picos::from_ps(ps)));
+    let change = times::change(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
         Some(Tone::Slower) => format!("{change}, longer in B"),
         Some(Tone::Faster) => format!("{change}, shorter in B"),

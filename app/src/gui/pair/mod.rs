@@ -63,7 +63,7 @@ pub struct Pair {
     compared: Worker<(), Compared>,
     /// Steps that correspond, before all else is found out.
     steps: Worker<(), Arc<Alignment>>,
-    /// The views are as they were kept: nothing moves them but the user.
+    /// The views are as they were kept: nothing moves the one that leads but the user.
     is_restored: bool,
     places: Places,
     tables: tab::Tables,
@@ -108,6 +108,8 @@ impl Pair {
         self.link = saved.link;
         self.split = if saved.split.is_finite() { saved.split.clamp(0.15, 0.85) } else { 0.5 };
         self.is_restored = true;
+        // The one that follows may lie where nobody can go: beside its own trace.
+        self.follow(first, self.link.leader, false);
     }
 
     /// How far the comparison is.
@@ -333,10 +335,10 @@ impl Pair {
     }
 
     /// Shows all steps that correspond, as soon as they are known, unless the user looks
-    /// at something already.
+    /// at something already. Where it was kept what is looked at, only one follows the other.
     fn meet(&mut self, first: &mut Workspace) {
         if self.is_restored {
-            return;
+            return self.follow(first, self.link.leader, false);
         }
         let whole = |own: &Workspace| own.state.place.time == Viewport::fit(own.trace.model.extent());
         if whole(first) && whole(&self.second) {

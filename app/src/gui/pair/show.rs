@@ -6,8 +6,9 @@ use std::sync::Arc;
 use trace_model::Picos;
 
 use super::Pair;
+use crate::gui::times;
 use crate::gui::workspace::Workspace;
-use crate::view::pair::{Lock, Side, change_text};
+use crate::view::pair::{Lock, Side};
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::target::longest;
 use crate::view::viewport::Viewport;
@@ -66,14 +67,14 @@ impl Pair {
         let row = compared.partners.row(self.link.focus, slice.label_id())?;
         let op = compared.comparison.ops.get(row)?;
         let time = |estimate: Option<analysis::compare::Estimate>| {
-            estimate.map(|estimate| Picos::from_ps(estimate.median.round() as i64).to_string())
+            estimate.map(|estimate| times::time(Picos::from_ps(estimate.median.round() as i64)))
         };
         Some(match (&op.base_name, &op.cand_name) {
             (Some(_), None) => "Only in A: B has no op that corresponds.".to_owned(),
             (None, Some(_)) => "Only in B: A has no op that corresponds.".to_owned(),
             _ => {
                 let (a, b) = (time(op.change.base)?, time(op.change.cand)?);
-                let change = change_text(op.change.change?, op.change.change_percent);
+                let change = times::change(op.change.change?, op.change.change_percent);
                 let how = op.how.map_or("", |how| how.title());
                 let verdict = match op.change.finding {
                     analysis::compare::Finding::Noise => ", ~ not more than noise",

@@ -5,6 +5,7 @@ use trace_model::Picos;
 
 use crate::gui::jobs::Memo;
 use crate::gui::theme::{Theme, small_font};
+use crate::gui::times::time;
 use crate::view::histogram::Histogram;
 use crate::view::tree::group_digits;
 
@@ -16,7 +17,7 @@ pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) 
     let theme = Theme::current(ui);
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else { return };
     ui.label(RichText::new("How long this takes").small().strong().color(theme.text_weak));
-    let times = |ps: i64| Picos::from_ps(ps).to_string();
+    let times = |ps: i64| time(Picos::from_ps(ps));
     ui.label(format!("{} slices, {} together", group_digits(histogram.count as u64), times(histogram.total)));
     if histogram.count < 2 {
         return;

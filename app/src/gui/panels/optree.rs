@@ -8,9 +8,11 @@ use super::dock::{Sight, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
+use crate::gui::times;
 use crate::view::optree::{Branch, OpNode, tree};
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::target::longest;
+use crate::view::time_format::TimeFormat;
 use crate::view::tree::group_digits;
 use analysis::Unit;
 
@@ -25,6 +27,28 @@ const COLUMNS: [(f32, &str, &str); 4] = [
     (134.0, "self time", "Time of all executions without ops inside"),
     (214.0, "runs", "Executions"),
 ];
+
+/// What a time takes more than one of four digits.
+fn more_room() -> f32 {
+    if times::format() == TimeFormat::Digits { 0.0 } else { 100.0 }
+}
+
+/// Right edges of the columns, of which the last has the times to its right.
+fn edges() -> [f32; 4] {
+    let [limit, share, time, (runs, ..)] = COLUMNS;
+    [limit.0, share.0, time.0, runs + more_room()]
+}
+
+/// What the columns say of an op, `whole` being the self time of all.
+fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
+    let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
+    [
+        node.efficiency_percent().map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
+        number(share, Unit::Percent),
+        times::time(Picos::from_ps(node.self_time_ps)),
+        number(node.occurrences as f64, Unit::Count),
+    ]
+}
 
 /// Which tree is shown, if any.
 #[derive(Default)]
@@ -63,7 +87,7 @@ pub fn tree_ui(ui: &mut Ui, sight: Sight<'_>, trees: &mut Trees, out: &mut Vec<V
     let Some((_, root)) = &trees.made else { return };
     let theme = Theme::current(ui);
     let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
-    for (offset, title, _) in COLUMNS {
+    for (offset, (_, title, _)) in edges().into_iter().zip(COLUMNS) {
         let at = pos2(heading.right() - offset, heading.center().y);
         ui.painter().text(at, Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
     }
@@ -149,19 +173,12 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> b
     } else {
         fold_mark(&painter, pos2(x + 5.0, y), !open, theme.group(node.group));
     }
-    let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
-    let texts = [
-        node.efficiency_percent().map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
-        number(share, Unit::Percent),
-        Picos::from_ps(node.self_time_ps).to_string(),
-        number(node.occurrences as f64, Unit::Count),
-    ];
     let font = FontId::proportional(12.0);
-    let room = rect.width() - 262.0 - (x - rect.left());
+    let room = rect.width() - 262.0 - more_room() - (x - rect.left());
     elided_middle(&painter, pos2(x + 16.0, y), &node.title, room.max(40.0), &font, theme.text);
-    for ((offset, ..), text) in COLUMNS.into_iter().zip(texts) {
+    for (offset, text) in edges().into_iter().zip(texts_of(node, whole)) {
         let at = pos2(rect.right() - offset, y);
-        elided(&painter, at, Align2::RIGHT_CENTER, &text, 90.0, &font, theme.text);
+        elided(&painter, at, Align2::RIGHT_CENTER, &text, 90.0 + more_room(), &font, theme.text);
     }
     let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
         ui.label(&node.title);
@@ -170,4 +187,28 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> b
         }
     });
     response.clicked()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_stand_as_in_the_tables() {
+        let node = OpNode {
+            title: "fusion".to_owned(),
+            self_time_ps: 2_500_000,
+            occurrences: 3,
+            ideal_ps: 0.0,
+            known_ps: 0,
+            ops: std::collections::BTreeSet::new(),
+            group: analysis::OpGroup::Idle,
+            children: Vec::new(),
+        };
+        assert_eq!(texts_of(&node, 5_000_000), ["–", "50.0 %", "2.500 µs", "3"]);
+        times::write_as(TimeFormat::Nanoseconds);
+        let written = texts_of(&node, 5_000_000);
+        times::write_as(TimeFormat::Digits);
+        assert_eq!(written[2], "2500.000 ns");
+    }
 }

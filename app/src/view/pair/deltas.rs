@@ -7,10 +7,12 @@
 //! B   |    0    |   1    |
 //! ```
 
-use analysis::compare::{Comparison, Finding, signed};
+use analysis::compare::{Comparison, Finding};
+use trace_model::Picos;
 
 use super::{Alignment, Side};
 use crate::view::palette::ColorKey;
+use crate::view::time_format::TimeFormat;
 use crate::view::viewport::Viewport;
 
 /// Steps narrower than this share a shape.
@@ -55,11 +57,11 @@ pub struct Delta {
 }
 
 /// `+1.2 ms (+3.4 %)`.
-pub fn change_text(change_ps: f64, percent: Option<f64>) -> String {
-    match percent {
-        Some(percent) => format!("{} ({percent:+.1} %)", signed(change_ps)),
-        None => signed(change_ps),
-    }
+pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> String {
+    let change = Picos::from_ps(change_ps.round() as i64);
+    let sign = if change > Picos::ZERO { "+" } else { "" };
+    let share = percent.map(|percent| format!(" ({percent:+.1} %)")).unwrap_or_default();
+    format!("{sign}{}{share}", format.text(change))
 }
 
 /// What can be said of the change of a step: noise where the steps as a whole show no

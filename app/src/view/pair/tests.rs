@@ -5,6 +5,7 @@ use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilde
 
 use super::*;
 use crate::view::state::ViewCommand;
+use crate::view::time_format::TimeFormat;
 use crate::view::tree::Item;
 
 fn at(ps: i64) -> Timestamp {
@@ -62,13 +63,20 @@ fn views_meet_at_the_first_step_that_begins_in_their_left_half() {
 }
 
 #[test]
+fn changes_are_written_as_times_are() {
+    assert_eq!(change_text(TimeFormat::Digits, 12_345_678.4, Some(3.0)), "+12.35 µs (+3.0 %)");
+    assert_eq!(change_text(TimeFormat::Exact, -12_345_678.4, None), "-12 µs 345 ns 678 ps");
+    assert_eq!(change_text(TimeFormat::Nanoseconds, 12_345_678.0, None), "+12345.678 ns");
+}
+
+#[test]
 fn changes_are_shapes_from_step_to_step() {
     let aligned = alignment(&[12, 8, 10]);
     let views = [Viewport::of(range(0, 40)), Viewport::of(range(1000, 1040))];
     let picture = |width: f32| {
         let mut text = String::new();
         for delta in deltas(&aligned, [&views[0], &views[1]], width) {
-            let change = change_text(delta.change_ps as f64, delta.percent);
+            let change = change_text(TimeFormat::Digits, delta.change_ps as f64, delta.percent);
             let (top, bottom, tone) = (delta.top, delta.bottom, tone_of(delta.change_ps, None));
             writeln!(text, "{:?} {top:?} {bottom:?} {change} {tone:?}", delta.steps).unwrap();
         }
