@@ -54,6 +54,19 @@ fn a_key_is_assigned_by_pressing_it() {
 }
 
 #[test]
+fn what_is_held_takes_no_key_with_ctrl() {
+    let mut window = tall();
+    want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
+    window.get_by_label("Add a key: Zoom in at the pointer").click();
+    window.run_steps(2);
+    key(&mut window, Modifiers::COMMAND, Key::E);
+    window.get_by_label("Press a key");
+    key(&mut window, Modifiers::NONE, Key::E);
+    window.get_by_label("Remove E: Zoom in at the pointer");
+    assert!(window.query_by_label("Remove Ctrl+E: Zoom in at the pointer").is_none());
+}
+
+#[test]
 fn a_key_that_means_something_is_taken_over_and_given_back() {
     let mut window = tall();
     press(&mut window, Modifiers::NONE, Key::Questionmark);
@@ -131,6 +144,27 @@ fn p_pins_the_track_below_the_pointer() {
 }
 
 #[test]
+fn a_track_behind_a_window_is_not_pinned() {
+    let mut window = opened();
+    let row = window.get_by_label("Fold XLA Ops").rect();
+    let canvas = window.get_by_label("Timeline").rect();
+    press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    let palette = window.get_by_label("What do you want to do?").rect();
+    assert!(window.query_by_label_contains("Pin the track").is_none(), "the pointer is at the palette");
+    let at = Pos2::new(palette.left() + 10.0, row.center().y);
+    assert!(canvas.contains(at) && at.y > palette.bottom());
+    window.hover_at(at);
+    window.run_steps(2);
+    want(&mut window, Command::PinHovered);
+    assert!(state(&window).pinned.is_empty());
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    window.hover_at(at);
+    window.run_steps(2);
+    want(&mut window, Command::PinHovered);
+    assert_eq!(state(&window).pinned.len(), 1, "it lies there");
+}
+
+#[test]
 fn times_are_written_as_one_wants_them() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
@@ -142,6 +176,10 @@ fn times_are_written_as_one_wants_them() {
     assert!(window.get_all_by_label("7 µs").count() >= 1, "exact");
     want(&mut window, Command::Times(TimeFormat::Nanoseconds));
     assert!(window.get_all_by_label("7000.000 ns").count() >= 1);
+    // Beside the details, nothing says another unit.
+    want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
+    assert!(window.get_all_by_label_contains("7000.000 ns together").count() == 1, "as the histogram says");
+    assert_eq!(window.query_all_by_label_contains(" µs").count(), 0);
     window.get_by_label("View").click();
     window.run_steps(3);
     window.get_by_label("Times: four digits").click();

@@ -167,7 +167,8 @@ pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, 
     let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
     let mut all: Vec<_> = actions
-        .filter(|action| action.id != "palette" && action.id != LEAVE)
+        // Below the pointer lies the palette.
+        .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
         .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
         .collect();
     for tab in &TABS {

@@ -48,7 +48,8 @@ impl Chord {
         let key = match (key, physical) {
             // Where the two letters have changed places, Z is what says Z: no finger rests on it.
             (Key::Z, Key::Y) | (Key::Y, Key::Z) => key,
-            (Key::Slash, _) if modifiers.shift => Key::Questionmark,
+            // Elsewhere Shift may be what makes a slash of another key.
+            (Key::Slash, Key::Slash) if modifiers.shift => Key::Questionmark,
             _ if is_letter(physical) => physical,
             _ => key,
         };
@@ -106,5 +107,12 @@ mod tests {
         assert_eq!(question.text(), "Questionmark");
         let letter = Chord::to_assign(Key::E, Key::E, Modifiers::SHIFT).unwrap();
         assert_eq!(letter.text(), "Shift+E");
+    }
+
+    #[test]
+    fn a_slash_is_one_also_where_shift_makes_it() {
+        let german = Chord::pressed(Key::Slash, Key::Num7, Modifiers::SHIFT);
+        assert!(german.is(Chord::read("Slash").unwrap()), "{}", german.text());
+        assert_eq!(Chord::to_assign(Key::Slash, Key::Num7, Modifiers::SHIFT).unwrap().text(), "Slash");
     }
 }

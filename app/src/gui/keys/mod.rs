@@ -32,16 +32,20 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// The usual ones, with those of some actions replaced. What is no key counts for nothing.
+    /// The usual ones, with those of some actions replaced. What is no key or cannot be
+    /// one of the action counts for nothing; what replaces goes before what is usual.
     pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
-        let mut chords = Vec::new();
-        for action in ACTIONS.iter().flat_map(|(_, actions)| *actions) {
-            match replaced.get(action.id) {
-                Some(own) => chords.extend(own.iter().filter_map(|text| Some((Chord::read(text)?, action.id)))),
-                None => chords.extend(action.keys.iter().filter_map(|text| Some((Chord::read(text)?, action.id)))),
-            }
-        }
-        Self { chords }
+        let actions = || ACTIONS.iter().flat_map(|(_, actions)| *actions);
+        let own_of = |action: &'static Action| -> Option<Vec<(Chord, &'static str)>> {
+            let own = replaced.get(action.id).filter(|_| action.id != LEAVE)?.iter();
+            let own = own.filter_map(|text| Chord::read(text)).filter(|chord| can_mean(*chord, action));
+            Some(own.map(|chord| (chord, action.id)).collect())
+        };
+        let all_own: Vec<_> = actions().filter_map(own_of).flatten().collect();
+        let is_free = |usual: &(Chord, &'static str)| !all_own.iter().any(|own| clash(*own, *usual));
+        let usual =
+            |action: &'static Action| usual(action).map(|chord| (chord, action.id)).filter(is_free).collect::<Vec<_>>();
+        Self { chords: actions().flat_map(|action| own_of(action).unwrap_or_else(|| usual(action))).collect() }
     }
 
     /// Keys of an action, for people.
@@ -117,6 +121,17 @@ pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
     }
 }
 
+/// Keys of an action where nothing else is set.
+fn usual(action: &'static Action) -> impl Iterator<Item = Chord> {
+    action.keys.iter().filter_map(|text| Chord::read(text))
+}
+
+/// Whether a key can be one of an action: Escape always leaves, and what is held is not
+/// heard while Ctrl is down.
+pub fn can_mean(chord: Chord, action: &Action) -> bool {
+    chord.key != Key::Escape && !(chord.command && action.run.is_none())
+}
+
 /// Whether an action lasts as long as its key is held.
 fn lasts(id: &str) -> bool {
     action_of(id).is_some_and(|action| action.run.is_none())
@@ -157,6 +172,14 @@ mod tests {
         assert_eq!(keys.held(Key::Q, Key::A), Some("pan-left"));
         let own = Keys::new(&BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned(), "nonsense".to_owned()])]));
         assert_eq!(own.shown("focus"), "Ctrl+E");
+        let own = Keys::new(&BTreeMap::from([
+            ("zoom-in".to_owned(), vec!["Ctrl+B".to_owned()]),
+            (LEAVE.to_owned(), vec!["Q".to_owned()]),
+            ("notes".to_owned(), vec!["Escape".to_owned(), "F".to_owned()]),
+        ]));
+        assert_eq!((own.shown("zoom-in"), own.shown("reports")), (String::new(), "Ctrl+B".to_owned()));
+        assert_eq!((own.shown(LEAVE).as_str(), own.shown("details").as_str()), ("Escape", "Q"));
+        assert_eq!((own.shown("notes").as_str(), own.shown("focus").as_str()), ("F", ""), "one press means one thing");
         // A letter with Shift beside the letter that is held: the held one still works.
         let own = Keys::new(&BTreeMap::from([("fit".to_owned(), vec!["Ctrl+W".to_owned()])]));
         assert_eq!(own.held(Key::W, Key::W), Some("zoom-in"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ACTIONS, Chord, Keys, action_of};
+use super::{Chord, Keys, action_of};
 
 /// A wish to change keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub fn remapped(replaced: &BTreeMap<String, Vec<String>>, wish: Remap) -> BTreeM
         }
         Remap::Reset(id) => {
             next.remove(id);
-            for chord in Keys::new(&next).of(id).collect::<Vec<_>>() {
+            for chord in action_of(id).into_iter().flat_map(super::usual) {
                 take(&mut next, id, chord);
             }
         }
@@ -54,9 +54,7 @@ fn take(replaced: &mut BTreeMap<String, Vec<String>>, id: &str, chord: Chord) {
 
 /// The usual keys need not be kept.
 fn set(replaced: &mut BTreeMap<String, Vec<String>>, id: &str, chords: Vec<Chord>) {
-    let usual = ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id);
-    let usual: Vec<Chord> =
-        usual.map(|own| own.keys.iter().filter_map(|key| Chord::read(key)).collect()).unwrap_or_default();
+    let usual: Vec<Chord> = action_of(id).into_iter().flat_map(super::usual).collect();
     if chords == usual {
         replaced.remove(id);
     } else {

@@ -6,7 +6,7 @@ use egui::{
 };
 
 use crate::gui::Command;
-use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, Remap};
+use crate::gui::keys::{ACTIONS, Action, Chord, Keys, LEAVE, Remap, can_mean};
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
 use crate::view::state::{Panel, ViewCommand};
@@ -139,7 +139,8 @@ fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<Comm
 fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut Changing, out: &mut Vec<Command>) {
     let waits = changing.waiting == Some(action.id);
     let text = if waits {
-        RichText::new("Press a key (Esc: none)").color(Theme::current(ui).accent)
+        let what = if action.run.is_none() { "a key without Ctrl" } else { "a key" };
+        RichText::new(format!("Press {what} (Esc: none)")).color(Theme::current(ui).accent)
     } else {
         RichText::new("+").weak()
     };
@@ -165,7 +166,8 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut Chan
     let pressed = ui.input(|i| {
         i.events.iter().find_map(|event| match event {
             Event::Key { key, physical_key, pressed: true, repeat: false, modifiers, .. } => {
-                Some((*key, Chord::to_assign(*key, physical_key.unwrap_or(*key), *modifiers)))
+                let chord = Chord::to_assign(*key, physical_key.unwrap_or(*key), *modifiers);
+                Some((*key, chord.filter(|chord| can_mean(*chord, action))))
             }
             _ => None,
         })

@@ -279,7 +279,9 @@ impl Timeline {
 
     fn track_below_pointer(&self, ui: &Ui, trace: &OpenTrace, areas: &Areas) -> Option<TrackId> {
         let tracks = areas.canvas.union(areas.names);
-        let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|at| tracks.contains(*at))?;
+        // Not where a window or a menu covers them.
+        let is_there = ui.rect_contains_pointer(tracks);
+        let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|_| is_there)?;
         match trace.tree.node(self.list.row_at(pointer.y - tracks.top())?.node).item {
             Item::Track(track) => Some(track),
             Item::Group(_) => None,
