@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use hashbrown::HashMap;
 
@@ -16,6 +17,8 @@ const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
 const MAX_BYTES: u64 = 16 << 20;
 /// All that are read of a dump together.
 const MAX_BYTES_OF_ALL: u64 = 256 << 20;
+/// More pairs of a table and an op that runs its code are not looked at.
+const MAX_PAIRS: usize = if cfg!(test) { 1 << 6 } else { 1 << 22 };
 /// The import is checked for being wanted each time so many names are seen.
 const NAMES_A_CHECK: usize = 1 << 10;
 
@@ -58,8 +61,8 @@ pub(super) struct Found {
     pub path: PathBuf,
     /// The op that it was emitted for.
     pub hlo: String,
-    /// Ops that run the same code, this one included.
-    pub shared_by: Vec<String>,
+    /// Wanted ops that run its code.
+    pub shared_by: Rc<[String]>,
     /// The op as HLO text, where the analysis of its schedule has it.
     pub text: Option<String>,
     /// How many bundles the analysis counts.
@@ -117,7 +120,7 @@ pub(super) fn tables(
         .map(|file| ((file.stamp, file.hlo.as_str()), file.name.as_str()))
         .collect();
     let mut tables = Tables::default();
-    let mut budget = MAX_BYTES_OF_ALL;
+    let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
     // Of the programs begun so far: what the last one says that has the op.
     let mut shared = Map::new();
     for file in &files {
@@ -130,9 +133,14 @@ pub(super) fn tables(
             continue;
         }
         tables.all += 1;
-        let shared_by = shared.get(&file.hlo).cloned().unwrap_or_else(|| vec![file.hlo.clone()]);
+        let shared_by = shared.get(&file.hlo).cloned().unwrap_or_else(|| Rc::new([file.hlo.clone()]));
         if !shared_by.iter().any(|name| is_wanted(name)) {
             continue;
+        }
+        pairs += shared_by.len();
+        if pairs > MAX_PAIRS {
+            tables.is_cut = true;
+            break;
         }
         let analysis = analyses.get(&(file.stamp, file.hlo.as_str())).map(|name| folder.join(name));
         let analysis = analysis.and_then(|path| read(&path, &mut budget, &mut tables.is_cut)).unwrap_or_default();
@@ -159,7 +167,7 @@ fn read(path: &Path, budget: &mut u64, is_cut: &mut bool) -> Option<String> {
 }
 
 /// Ops that run the same code, by the one that it was emitted for.
-type Map = BTreeMap<String, Vec<String>>;
+type Map = BTreeMap<String, Rc<[String]>>;
 
 /// ```text
 /// key:fusion.19
@@ -178,7 +186,8 @@ fn add_map(map: &mut Map, text: &str, is_wanted: impl Fn(&str) -> bool) {
         }
         // Most are of other programs.
         if shared_by.iter().any(|name| is_wanted(name)) {
-            map.insert(key.trim().to_owned(), shared_by.into_iter().map(str::to_owned).collect());
+            let wanted = shared_by.into_iter().filter(|name| is_wanted(name)).map(str::to_owned);
+            map.insert(key.trim().to_owned(), wanted.collect());
         } else if !shared_by.is_empty() {
             map.remove(key.trim());
         }
@@ -239,10 +248,9 @@ mod tests {
     fn ops_share_code() {
         let text = "key:<top-inlining-caller>\nordinal:0\nequivalent_hlos[size=0]:\nkey:fusion.19\nordinal:8\n\
                     equivalent_hlos[size=2]:\n  fusion.19\n  fusion.28\n";
-        let shared = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let mut map = Map::new();
         add_map(&mut map, text, |name| name == "fusion.28");
-        assert_eq!(map, Map::from([("fusion.19".to_owned(), shared(&["fusion.19", "fusion.28"]))]));
+        assert_eq!(map, Map::from([("fusion.19".to_owned(), Rc::from(["fusion.28".to_owned()]))]));
         let later = "key:fusion.19\nordinal:1\nequivalent_hlos[size=1]:\n  fusion.19\n";
         add_map(&mut map, later, |name| name == "fusion.28");
         assert_eq!(map, Map::new(), "the later program says that they do not");
@@ -266,6 +274,19 @@ mod tests {
         let progress = Progress::new();
         progress.cancel();
         assert!(matches!(tables(dir.path(), |_| true, &progress), Err(ImportError::Cancelled)));
+    }
+
+    #[test]
+    fn ops_of_tables_are_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let names: String = (0..MAX_PAIRS / 2).map(|at| format!("  a.{at}\n")).collect();
+        let map = format!("key:a\nordinal:1\nequivalent_hlos[size=9]:\n{names}");
+        fs::write(dir.path().join(format!("1-TLP-00{MAP}")), map).unwrap();
+        for stamp in 2..5 {
+            fs::write(dir.path().join(format!("{stamp}-a-64{TABLE}")), "").unwrap();
+        }
+        let tables = tables(dir.path(), |_| true, &Progress::new()).unwrap();
+        assert_eq!((tables.found.len(), tables.is_cut), (2, true));
     }
 
     #[test]

@@ -68,7 +68,8 @@ pub(crate) fn add(
             return Err(ImportError::NothingFound { what });
         }
         if tables.is_cut {
-            let what = || format!("{}: texts of ops are too large, some were left out", folder.display());
+            let what =
+                || format!("{}: there is too much in it, some tables or texts of ops were left out", folder.display());
             out.log(IssueKind::TextCut, what);
         }
         let nameless = tables.found.iter().filter(|found| found.text.is_none()).count() as u64;
