@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn ops_of_tables_are_bounded() {
         let dir = tempfile::tempdir().unwrap();
-        let names: String = (0..MAX_PAIRS / 2).map(|at| format!("  a.{at}\n")).collect();
-        let map = format!("key:a\nordinal:1\nequivalent_hlos[size=9]:\n{names}");
+        let names: Vec<String> = (0..MAX_PAIRS / 2).map(|at| format!("  a.{at}")).collect();
+        let map = format!("key:a\nordinal:1\nequivalent_hlos[size=9]:\n{}\n", names.join("\n"));
         fs::write(dir.path().join(format!("1-TLP-00{MAP}")), map).unwrap();
         for stamp in 2..5 {
             fs::write(dir.path().join(format!("{stamp}-a-64{TABLE}")), "").unwrap();
