@@ -98,10 +98,14 @@ impl<'a> Context<'a> {
         let _keeper = self.reports.shared.keep_core_times();
         let next = AtomicUsize::new(0);
         let work = || {
-            // From the end: what sums others up comes first in a report, and would make
-            // one thread compute them one after the other.
-            let taken = || entries.len().checked_sub(1 + next.fetch_add(1, Ordering::Relaxed));
-            while let Some(entry) = taken().and_then(|at| entries.get(at)) {
+            // From both ends: what comes first in a report sums others up, and would make
+            // one thread compute them one after the other while the rest waits.
+            let taken = || {
+                let nth = next.fetch_add(1, Ordering::Relaxed);
+                let at = if nth.is_multiple_of(2) { nth / 2 } else { entries.len().checked_sub(1 + nth / 2)? };
+                entries.get(at).filter(|_| nth < entries.len())
+            };
+            while let Some(entry) = taken() {
                 // An error is kept like a report.
                 let _ = (entry.run)(self);
             }
