@@ -172,13 +172,13 @@ fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
     let idle = window - time.busy_time();
     let mut times = [Picos::ZERO; OpGroup::ALL.len()];
     for segment in &time.segments {
-        times[segment.class.group as usize] += segment.range.dur();
+        times[segment.class.group.index()] += segment.range.dur();
     }
-    times[OpGroup::Idle as usize] = idle;
+    times[OpGroup::Idle.index()] = idle;
     let mut groups: Vec<GroupTime> = OpGroup::ALL
         .into_iter()
         .map(|group| {
-            let own = times[group as usize];
+            let own = times[group.index()];
             GroupTime { group, time_ps: own.ps(), percent: 100.0 * own.fraction_of(window).unwrap_or_default() }
         })
         .filter(|entry| entry.time_ps > 0)

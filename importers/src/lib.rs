@@ -22,6 +22,8 @@ mod op_costs;
 mod progress;
 mod scale_sim;
 mod source;
+#[cfg(test)]
+mod testing;
 mod togsim;
 mod trace_event;
 mod xla;

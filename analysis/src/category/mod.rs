@@ -68,6 +68,11 @@ impl OpGroup {
         Self::Idle,
     ];
 
+    /// Its place in a table of all groups, which has as many places as [`Self::ALL`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
     /// Name for people.
     pub fn title(self) -> &'static str {
         match self {
@@ -320,6 +325,13 @@ mod tests {
 
     fn class(category: &str, text: &str, name: &str) -> OpClass {
         classify_texts((!category.is_empty()).then_some(category), text, name).0
+    }
+
+    #[test]
+    fn every_group_has_a_place_of_its_own() {
+        let mut places = OpGroup::ALL.map(OpGroup::index);
+        places.sort_unstable();
+        assert_eq!(places, std::array::from_fn(|place| place));
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl State<'_> {
             before = piece.range.end;
             let takes = changed.work(|| self.game.model.slice(piece.slice).label_id(), piece.range.dur());
             cursor.now = cursor.now + changed.gap(cursor.number, row, gap) + takes;
-            cursor.out.groups[piece.class.group as usize] += takes;
+            cursor.out.groups[piece.class.group.index()] += takes;
         }
         cursor.row = stop;
     }
@@ -198,7 +198,7 @@ impl State<'_> {
             let Some(arrival) = self.arrival(transfer, cursor.number) else { return false };
             end = end.max(arrival);
         }
-        cursor.out.groups[piece.class.group as usize] += end - begin;
+        cursor.out.groups[piece.class.group.index()] += end - begin;
         cursor.answer(&piece, gap, (begin, end));
         cursor.tie += usize::from(tie.is_some());
         (cursor.row, cursor.now, cursor.came) = (row + 1, end, false);

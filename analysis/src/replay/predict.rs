@@ -214,17 +214,17 @@ fn parts(core: &Core, played: &Played) -> Vec<Part> {
     let mut recorded = Groups::default();
     for piece in core.pieces() {
         // A start only issues: what it costs belongs to its kind as the rest does.
-        recorded[piece.class.group as usize] += piece.range.dur();
+        recorded[piece.class.group.index()] += piece.range.dur();
     }
     let mut predicted = played.groups;
     let rest = |window: Picos, groups: &Groups| window - groups.iter().copied().sum::<Picos>();
-    let idle = OpGroup::Idle as usize;
+    let idle = OpGroup::Idle.index();
     recorded[idle] += rest(core.window.dur(), &recorded);
     predicted[idle] += rest(played.end - core.window.start, &predicted);
     let part = |group: OpGroup| Part {
         group,
-        recorded_ps: recorded[group as usize].ps(),
-        predicted_ps: predicted[group as usize].ps(),
+        recorded_ps: recorded[group.index()].ps(),
+        predicted_ps: predicted[group.index()].ps(),
     };
     let parts = OpGroup::ALL.iter().map(|&group| part(group));
     parts.filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0).collect()

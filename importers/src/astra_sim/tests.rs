@@ -1,6 +1,7 @@
-use trace_model::{DeviceLinks, SliceRef, TraceModel};
+use trace_model::{DeviceLinks, TraceModel};
 
 use super::*;
+use crate::testing::slices;
 
 const HEAD: &str = "[12:00] [workload] [debug] ";
 const ROOFLINE: &str = "operation_intensity=2, perf=50, elapsed_time=1 compute_utilization=0.5 memory_utilization=0.25 \
@@ -26,16 +27,6 @@ fn open(lines: &[&str]) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();
     AstraSim.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder)?;
     Ok(builder.finish())
-}
-
-/// `name start-end`, in ns, of a track.
-fn slices(model: &TraceModel, track: &str) -> Vec<String> {
-    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
-    let text = |slice: SliceRef<'_>| {
-        let range = slice.range();
-        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
-    };
-    model.all_slices().filter(of_track).map(text).collect()
 }
 
 const FINISHED: &str = "[workload] [info] sys[0] finished, 9 cycles, exposed communication 3 cycles.";

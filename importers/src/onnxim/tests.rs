@@ -1,6 +1,7 @@
-use trace_model::{SliceRef, TraceModel, TrackKind};
+use trace_model::{TraceModel, TrackKind};
 
 use super::*;
+use crate::testing::slices;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [info] ";
 
@@ -55,16 +56,6 @@ fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, Import
 
 fn open(parts: &[&[&str]]) -> TraceModel {
     try_open(&parts.concat(), Some(1000.0)).unwrap()
-}
-
-/// `name begin-end`, in ns, of a track.
-fn slices(model: &TraceModel, track: &str) -> Vec<String> {
-    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
-    let text = |slice: SliceRef<'_>| {
-        let range = slice.range();
-        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
-    };
-    model.all_slices().filter(of_track).map(text).collect()
 }
 
 #[test]
@@ -324,4 +315,13 @@ fn many_open_tiles_end_in_the_order_of_their_layer() {
     assert!(ends.contains(&format!("a 1-{}", tiles + tiles / 2 + 1)));
     assert!(ends.contains(&format!("b {}-{tiles}", tiles / 2)));
     assert_eq!(model.import_log().count(IssueKind::EndWithoutBegin), 0);
+}
+
+#[test]
+fn requests_begin_by_the_clock_of_the_simulator() {
+    let request = ["Model[mlp] Request: 0 us, Start: 1 us, finish:2 us, Current Cycle:2000"];
+    let log = [&BEGIN[..], &LAYER, &request, &END].concat();
+    // 1000 cycles at the simulator's 1 GHz are half of that time at 2 GHz.
+    assert_eq!(slices(&try_open(&log, Some(1000.0)).unwrap(), "Models"), ["mlp 1000-2000"]);
+    assert_eq!(slices(&try_open(&log, Some(2000.0)).unwrap(), "Models"), ["mlp 500-1000"]);
 }

@@ -246,7 +246,8 @@ impl Writer<'_> {
             self.out.add_slice(whole, SliceSpec::new(range, label));
         }
         let track = self.track(TrackKind::Modules, "Models");
-        let cycles_of = |us: i64| (us as f64 * self.clock.mhz) as i64;
+        // What the log says in time is by the clock of the simulator.
+        let cycles_of = |us: i64| (us as f64 * self.clock.mhz / self.faster) as i64;
         let mut spans: Vec<(i64, i64, LabelId)> = Vec::new();
         for request in &run.requests {
             let name = self.out.str(request.name).to_owned();

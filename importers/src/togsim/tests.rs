@@ -1,6 +1,7 @@
-use trace_model::{ArgValue, SliceAttr, SliceRef, TraceModel};
+use trace_model::{ArgValue, SliceAttr, TraceModel};
 
 use super::*;
+use crate::testing::slices;
 
 fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
     let text: Vec<String> = lines.iter().map(|line| format!("[2026-01-01 00:00:00.000] [trace] {line}\n")).collect();
@@ -14,16 +15,6 @@ fn try_open(lines: &[&str], clock_mhz: Option<f64>) -> Result<TraceModel, Import
 
 fn open(lines: &[&str]) -> TraceModel {
     try_open(lines, None).unwrap()
-}
-
-/// `name begin-end`, in cycles of a nanosecond, of a track.
-fn slices(model: &TraceModel, track: &str) -> Vec<String> {
-    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
-    let text = |slice: SliceRef<'_>| {
-        let range = slice.range();
-        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
-    };
-    model.all_slices().filter(of_track).map(text).collect()
 }
 
 const CLOCK: &str = "[Config/Core] Core 0: core_freq_mhz: 1000, systolic_arrays_per_core: 2";
