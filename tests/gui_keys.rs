@@ -165,6 +165,16 @@ fn a_track_behind_a_window_is_not_pinned() {
 }
 
 #[test]
+fn the_overview_writes_times_as_all_else_does() {
+    let mut window = opened();
+    let holds = |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
+    assert!(holds(&window, "median 10.00 µs over 2 steps") == 1 && holds(&window, "20.00 µs  ·  ") == 1);
+    want(&mut window, Command::Times(TimeFormat::Nanoseconds));
+    assert!(holds(&window, "median 10000.000 ns over 2 steps") == 1 && holds(&window, "20000.000 ns  ·  ") == 1);
+    assert_eq!(holds(&window, " µs"), 0, "all of them");
+}
+
+#[test]
 fn times_are_written_as_one_wants_them() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));

@@ -100,7 +100,7 @@ pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
     if args.by_name {
         state.apply(&ViewCommand::Color(ColorBy::Name), &trace.model);
     }
-    let look = Look { width: args.size.width, height: args.size.height, dark: args.dark };
+    let look = Look { width: args.size.width, height: args.size.height, dark: args.dark, ..Look::default() };
     let panel = match args.panel {
         PictureArg::Timeline => Panel::Timeline,
         PictureArg::Roofline => Panel::Roofline,

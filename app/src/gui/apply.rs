@@ -89,7 +89,8 @@ impl App {
             Panel::Steps => ("steps", 600.0),
         };
         let name = format!("{name}.{}", if format == Format::Png { "png" } else { "svg" });
-        let look = Look { width: 1600.0, height, dark: ctx.global_style().visuals.dark_mode };
+        let dark = ctx.global_style().visuals.dark_mode;
+        let look = Look { width: 1600.0, height, dark, times: self.settings.times };
         // Points: as sharp as the window.
         let scale = ctx.pixels_per_point().max(1.0);
         let make = move || picture::encoded(&picture::draw(panel, &trace, &state, look)?, format, scale);

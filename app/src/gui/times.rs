@@ -1,6 +1,5 @@
-//! Times as the user wants them written: on the timeline, in the details, in tables and
-//! in trees, and in what is compared. The overview, the hints and the plots keep four
-//! digits: their columns are narrow, and they are read at a glance. The window has one
+//! Times as the user wants them written, wherever the window writes one. Sentences of
+//! reports keep four digits: they are the same as on the command line. The window has one
 //! format; who draws need not be told, so it is known to the thread that draws, set anew
 //! for every frame.
 
@@ -28,6 +27,16 @@ pub fn format() -> TimeFormat {
 /// A time for people.
 pub fn time(time: Picos) -> String {
     format().text(time)
+}
+
+/// What the longest times of a column take more than one of four digits, in points.
+pub fn more_room() -> f32 {
+    match format() {
+        TimeFormat::Digits => 0.0,
+        // All five units, as of seconds summed up over many devices.
+        TimeFormat::Exact => 112.0,
+        _ => 50.0,
+    }
 }
 
 /// By how much a time changed, in picoseconds, with its sign; and its share.

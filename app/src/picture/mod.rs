@@ -14,6 +14,7 @@ use std::path::Path;
 
 use crate::view::palette::{Palette, Rgb};
 use crate::view::state::ViewState;
+use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
 
 pub use drawing::Drawing;
@@ -35,11 +36,13 @@ pub struct Look {
     pub height: f32,
     /// Dark or light.
     pub dark: bool,
+    /// How times are written.
+    pub times: TimeFormat,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Self { width: 1200.0, height: 700.0, dark: false }
+        Self { width: 1200.0, height: 700.0, dark: false, times: TimeFormat::default() }
     }
 }
 

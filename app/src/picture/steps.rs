@@ -26,10 +26,12 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     let divided = trace.session.report::<StepParts>(Scope::WholeTrace).ok();
     let Bars { bars, cut_ps: cut, .. } = Bars::new(&report, divided.as_deref());
     let palette = look.palette();
+    let text = |ps: i64| look.times.text(Picos::from_ps(ps));
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
-    let note = report.time.as_ref().map_or_else(String::new, |time| {
-        format!(": median {} of {} steps", Picos::from_ps(time.median as i64), time.count)
-    });
+    let note = report
+        .time
+        .as_ref()
+        .map_or_else(String::new, |time| format!(": median {} of {} steps", text(time.median as i64), time.count));
     drawing.text(12.0, 18.0, Anchor::Start, 13.0, palette.text_strong, &format!("{}{note}", trace.name()));
     let mut x = LEFT;
     for part in Part::ALL {
@@ -46,13 +48,13 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     for i in 0..=cut / mark {
         let y = y_of(i * mark);
         drawing.line((LEFT, y), (LEFT + width, y), palette.edge, 0.6);
-        drawing.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &Picos::from_ps(i * mark).to_string());
+        drawing.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &text(i * mark));
     }
     let slot = width / bars.len() as f32;
     let every = bars.len().div_ceil(24);
     for (i, bar) in bars.iter().enumerate() {
         let (x, bar_width) = (LEFT + i as f32 * slot + slot * 0.07, slot * 0.86);
-        let time = Picos::from_ps(bar.time_ps);
+        let time = text(bar.time_ps);
         if bar.parts.is_empty() {
             let top = y_of(bar.time_ps);
             drawing.rect(x, top, bar_width, base - top, palette.accent, &format!("Step {}: {time}", bar.number));
@@ -61,7 +63,7 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
         for &(part, ps) in &bar.parts {
             let to = from.saturating_add(ps);
             let (top, bottom) = (y_of(to), y_of(from));
-            let title = format!("Step {} ({time}): {} {}", bar.number, part.title(), Picos::from_ps(ps));
+            let title = format!("Step {} ({time}): {} {}", bar.number, part.title(), text(ps));
             if bottom - top > 0.05 {
                 drawing.rect(x, top, bar_width, bottom - top, palette.group(group_of(part)), &title);
             }

@@ -11,9 +11,10 @@ use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
 use crate::view::search::{Wanted, search};
 use crate::view::state::{ColorBy, Layer, ViewState};
 use crate::view::tiles::Tiles;
+use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
 use crate::view::tree::{COUNTER, Item, LANE};
-use crate::view::viewport::{ruler_base, tick_label, tick_step, ticks};
+use crate::view::viewport::{ruler_base, tick_step, ticks};
 
 /// Height of the line that says what this is.
 const TITLE: f32 = 30.0;
@@ -23,8 +24,6 @@ const RULER: f32 = 26.0;
 const LEGEND: f32 = 28.0;
 /// Size of most texts.
 const FONT: f32 = 11.0;
-/// Points between labelled marks of the ruler, at least.
-const TICK_DISTANCE: f32 = 96.0;
 
 struct Frame<'a> {
     trace: &'a OpenTrace,
@@ -32,6 +31,7 @@ struct Frame<'a> {
     /// Colours of labels.
     keys: &'a [ColorKey],
     palette: &'static Palette<Rgb>,
+    times: TimeFormat,
     /// Left edge of the tracks.
     left: f32,
     /// Top edge of the tracks.
@@ -60,7 +60,7 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> Drawing {
     };
     // A query that is none lights nothing up, as in the window.
     let found = Wanted::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
-    let frame = Frame { trace, state, keys, palette, left, top, width: look.width - left, height };
+    let frame = Frame { trace, state, keys, palette, times: look.times, left, top, width: look.width - left, height };
     let window = Window {
         time: state.place.time,
         rows: &rows,
@@ -101,7 +101,14 @@ impl Frame<'_> {
         let palette = self.palette;
         drawing.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.name());
         let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
-        drawing.text(width - 12.0, TITLE / 2.0, Anchor::End, FONT, palette.text_weak, &format!("{span} in view"));
+        drawing.text(
+            width - 12.0,
+            TITLE / 2.0,
+            Anchor::End,
+            FONT,
+            palette.text_weak,
+            &format!("{} in view", self.times.text(span)),
+        );
     }
 
     fn bands(&self, drawing: &mut Drawing) {
@@ -126,7 +133,7 @@ impl Frame<'_> {
     fn ruler(&self, drawing: &mut Drawing) {
         let time = &self.state.place.time;
         let origin = self.trace.model.extent().start;
-        let step = tick_step(time, self.width, TICK_DISTANCE);
+        let step = tick_step(time, self.width, self.times.tick_distance());
         let base = ruler_base(time, origin, step);
         let bottom = TITLE + RULER;
         for tick in ticks(time, origin, step) {
@@ -136,12 +143,12 @@ impl Frame<'_> {
                 continue;
             }
             drawing.line((x, bottom - 8.0), (x, bottom + self.height), self.palette.edge, 0.6);
-            let text = tick_label(tick.at - base, step);
+            let text = self.times.tick(tick.at - base, step);
             let text = if base == origin { text } else { format!("+{text}") };
             drawing.text(x + 4.0, bottom - 11.0, Anchor::Start, FONT, self.palette.text_weak, &text);
         }
         if base != origin {
-            let text = format!("{} +", tick_label(base - origin, step));
+            let text = format!("{} +", self.times.tick(base - origin, step));
             drawing.text(self.left + 4.0, TITLE + 8.0, Anchor::Start, FONT, self.palette.text, &text);
         }
     }
@@ -191,7 +198,7 @@ impl Frame<'_> {
             drawing.line((x, self.top), (x, self.top + self.height), self.palette.accent, 1.5);
         }
         let middle = f32::midpoint(from.max(self.left), to.min(self.left + self.width));
-        let (text, y) = (mark.dur().to_string(), self.top + 12.0);
+        let (text, y) = (self.times.text(mark.dur()), self.top + 12.0);
         let width = width_of(&text, FONT) + 12.0;
         drawing.rect(middle - width / 2.0, y - 8.0, width, 16.0, self.palette.raised, "");
         drawing.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
@@ -213,8 +220,8 @@ impl Frame<'_> {
         let name = model.str(model.label(drawn.label).name);
         let gap = if width > 4.0 { 1.0 } else { 0.0 };
         // A title a box would make the file several times as large: only where it can be pointed at.
-        let title =
-            if width >= 6.0 { format!("{name}: {}", model.slice(drawn.slice).measured_dur()) } else { String::new() };
+        let time = || self.times.text(model.slice(drawn.slice).measured_dur());
+        let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
         drawing.rect(x, y, width - gap, LANE, color.fill, &title);
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;

@@ -95,6 +95,22 @@ impl TimeFormat {
     }
 }
 
+/// A time as any of these ways writes it, and as [`Picos`] reads it.
+pub fn read(text: &str) -> Option<Picos> {
+    if let Ok(time) = text.parse() {
+        return Some(time);
+    }
+    let (rest, sign) = text.trim().strip_prefix('-').map_or((text, 1), |rest| (rest, -1));
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let mut sum = 0_i64;
+    for pair in words.chunks(2) {
+        let &[count, unit] = pair else { return None };
+        let &(unit, _) = UNITS.iter().find(|(_, name)| *name == unit)?;
+        sum = sum.checked_add(i64::from(count.parse::<u32>().ok()?).checked_mul(unit)?)?;
+    }
+    (!words.is_empty()).then_some(Picos::from_ps(sign * sum))
+}
+
 /// To the nanosecond, and to the picosecond where less would be lost entirely.
 fn decimals_of(time: Picos, (unit, _): (i64, &str)) -> usize {
     let all = unit.ilog10() as usize;
@@ -165,6 +181,19 @@ mod tests {
         assert_eq!(texts(7), ["7 ps", "7 ps", "0.000000000007 s", "0.000000007 ms", "0.000007 µs", "0.007 ns"]);
         assert_eq!(TimeFormat::Exact.text(Picos::from_ps(i64::MIN)).chars().next(), Some('-'));
         assert!(TimeFormat::Seconds.text(Picos::from_ps(i64::MAX)).ends_with(" s"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for ps in [0, 7, -5_000_000_001, 1_234_567_890_123, 86_400 * PS_PER_S] {
+            let exact = TimeFormat::Exact.text(Picos::from_ps(ps));
+            assert_eq!(read(&exact), Some(Picos::from_ps(ps)), "{exact}");
+        }
+        assert_eq!(read("1.5ms"), Some(Picos::from_ps(1_500_000_000)));
+        for text in ["", "-", "1 ms 2", "1 ms two µs", "9999999999 s 1 ps", "1 ms -2 µs", "4000000000 s 4000000000 s"]
+        {
+            assert_eq!(read(text), None, "{text}");
+        }
     }
 
     #[test]

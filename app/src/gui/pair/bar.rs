@@ -8,9 +8,11 @@ use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
+use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::render::comparison::capitalised;
 use crate::view::pair::{CANCELLED, Lock, Side};
+use crate::view::time_format;
 
 /// The bar below the toolbar.
 pub fn bar_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>) {
@@ -48,8 +50,8 @@ fn locks_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>)
         let speed = first.state.place.time.span_ps() / 1000.0;
         let field = DragValue::new(&mut ps)
             .speed(speed)
-            .custom_formatter(|ps, _| Picos::from_ps(ps as i64).to_string())
-            .custom_parser(|text| text.parse::<Picos>().ok().map(|time| time.ps() as f64));
+            .custom_formatter(|ps, _| times::time(Picos::from_ps(ps as i64)))
+            .custom_parser(|text| time_format::read(text).map(|time| time.ps() as f64));
         let response = ui.add(field);
         response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, "Offset of B"));
         if response.on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms").changed() {

@@ -125,7 +125,7 @@ fn whole(rows: &Range<usize>, top: f32, clip: Rect) -> Range<usize> {
 type Widths = [(OrderBy, &'static str, f32); 4];
 
 fn widths(room: f32) -> Widths {
-    let time = if times::format() == TimeFormat::Digits { 90.0 } else { 190.0 };
+    let time = 90.0 + times::more_room();
     let track = (room * 0.28).clamp(60.0, 220.0);
     let name = (room - 2.0 * time - track).max(90.0);
     [

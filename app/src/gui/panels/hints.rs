@@ -10,6 +10,7 @@ use trace_model::{OpId, Picos};
 use super::dock::{Sight, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, readable_on};
+use crate::gui::times::time;
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::target::longest;
 use crate::view::trace::OpenTrace;
@@ -49,7 +50,7 @@ fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut C
         if let (Some(ps), Some(percent), true) =
             (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
         {
-            text = format!("{text} All together at most {} ({percent:.1} %).", Picos::from_ps(ps));
+            text = format!("{text} All together at most {} ({percent:.1} %).", time(Picos::from_ps(ps)));
         }
         ui.label(RichText::new(text).small().color(theme.text_weak));
     }
@@ -118,8 +119,8 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
             return;
         }
         let worth = match (hint.saving_ps, hint.saving_percent) {
-            (Some(ps), Some(percent)) => format!("saves at most {} of {of} ({percent:.1} %)", Picos::from_ps(ps)),
-            (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
+            (Some(ps), Some(percent)) => format!("saves at most {} of {of} ({percent:.1} %)", time(Picos::from_ps(ps))),
+            (Some(ps), None) => format!("saves at most {}", time(Picos::from_ps(ps))),
             (None, _) => "saving not known".to_owned(),
         };
         let how = match hint.saving_by {
@@ -155,7 +156,7 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
                 out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
                 out.push(ViewCommand::LightUp(Some(Spotlight::new(&op.name, labels))));
             }
-            ui.label(RichText::new(Picos::from_ps(op.self_time_ps).to_string()).small());
+            ui.label(RichText::new(time(Picos::from_ps(op.self_time_ps))).small());
             let place = op.source.as_deref().unwrap_or(&op.program);
             ui.add(egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate());
         });
@@ -262,7 +263,7 @@ fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
 fn as_text(hint: &Hint) -> String {
     let saving = hint
         .saving_ps
-        .map_or_else(|| "saving not known".to_owned(), |ps| format!("saves at most {}", Picos::from_ps(ps)));
+        .map_or_else(|| "saving not known".to_owned(), |ps| format!("saves at most {}", time(Picos::from_ps(ps))));
     format!("{} {} ({saving})\nSeen: {}\nDo: {}", hint.id, hint.title, sentence(&hint.statement), hint.action)
 }
 

@@ -12,7 +12,6 @@ use crate::gui::times;
 use crate::view::optree::{Branch, OpNode, tree};
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::target::longest;
-use crate::view::time_format::TimeFormat;
 use crate::view::tree::group_digits;
 use analysis::Unit;
 
@@ -28,15 +27,10 @@ const COLUMNS: [(f32, &str, &str); 4] = [
     (214.0, "runs", "Executions"),
 ];
 
-/// What a time takes more than one of four digits.
-fn more_room() -> f32 {
-    if times::format() == TimeFormat::Digits { 0.0 } else { 100.0 }
-}
-
 /// Right edges of the columns, of which the last has the times to its right.
 fn edges() -> [f32; 4] {
     let [limit, share, time, (runs, ..)] = COLUMNS;
-    [limit.0, share.0, time.0, runs + more_room()]
+    [limit.0, share.0, time.0, runs + times::more_room()]
 }
 
 /// What the columns say of an op, `whole` being the self time of all.
@@ -174,11 +168,11 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> b
         fold_mark(&painter, pos2(x + 5.0, y), !open, theme.group(node.group));
     }
     let font = FontId::proportional(12.0);
-    let room = rect.width() - 262.0 - more_room() - (x - rect.left());
+    let room = rect.width() - 262.0 - times::more_room() - (x - rect.left());
     elided_middle(&painter, pos2(x + 16.0, y), &node.title, room.max(40.0), &font, theme.text);
     for (offset, text) in edges().into_iter().zip(texts_of(node, whole)) {
         let at = pos2(rect.right() - offset, y);
-        elided(&painter, at, Align2::RIGHT_CENTER, &text, 90.0 + more_room(), &font, theme.text);
+        elided(&painter, at, Align2::RIGHT_CENTER, &text, 90.0 + times::more_room(), &font, theme.text);
     }
     let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
         ui.label(&node.title);
@@ -192,6 +186,7 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::time_format::TimeFormat;
 
     #[test]
     fn times_stand_as_in_the_tables() {

@@ -10,6 +10,7 @@ use super::dock::{Sight, computing_ui};
 use super::legend::swatch_ui;
 use super::overview::section_ui;
 use crate::gui::theme::Theme;
+use crate::gui::times::{self, time};
 use crate::view::bands::{Bar, Bars, group_of};
 use crate::view::state::ViewCommand;
 
@@ -44,7 +45,7 @@ pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec<Vi
             return drop(ui.weak(reason));
         }
     };
-    let shown = |ps: f64| Picos::from_ps(ps as i64);
+    let shown = |ps: f64| time(Picos::from_ps(ps as i64));
     let note = report.time.as_ref().map_or_else(String::new, |time| match time.count {
         1 => format!("one complete step: {}", shown(time.median)),
         n => format!("median {} over {n} steps, {} to {}", shown(time.median), shown(time.min), shown(time.max)),
@@ -102,8 +103,8 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCom
         .include_y(0.0)
         .include_y(top * 1.12)
         .y_axis_min_width(52.0)
-        .y_axis_formatter(|mark, _| {
-            if mark.value == 0.0 { "0".to_owned() } else { Picos::from_ps(mark.value as i64).to_string() }
+        .y_axis_formatter(move |mark, _| {
+            times::format().tick(Picos::from_ps(mark.value as i64), Picos::from_ps(step as i64))
         })
         .x_axis_formatter(|mark, _| if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() })
         .y_grid_spacer(move |input| {
@@ -116,7 +117,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCom
             plot.bar_chart(chart);
         }
         for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
-            let text = RichText::new(Picos::from_ps(bar.time_ps).to_string()).small().color(theme.warning);
+            let text = RichText::new(time(Picos::from_ps(bar.time_ps))).small().color(theme.warning);
             let at = PlotPoint::new(f64::from(bar.number), top * 1.01);
             plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
         }
@@ -174,16 +175,16 @@ fn charts(made: &Bars, theme: &Theme) -> Vec<BarChart> {
 
 fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&Bar>) {
     ui.label(RichText::new(format!("Step {}", step.label)).strong());
-    ui.label(Picos::from_ps(step.time_ps).to_string());
+    ui.label(time(Picos::from_ps(step.time_ps)));
     for &(part, ps) in bar.map_or(&[][..], |bar| &bar.parts) {
         let share = ps as f64 * 100.0 / (step.time_ps.max(1) as f64);
-        ui.label(format!("{}: {} ({share:.1} %)", part.title(), Picos::from_ps(ps)));
+        ui.label(format!("{}: {} ({share:.1} %)", part.title(), time(Picos::from_ps(ps))));
     }
     if let Some(slowest) = &step.slowest {
         ui.weak(format!("longest on {slowest}"));
     }
     if step.compile_ps > 0 {
-        ui.label(format!("compiling meanwhile: {}", Picos::from_ps(step.compile_ps)));
+        ui.label(format!("compiling meanwhile: {}", time(Picos::from_ps(step.compile_ps))));
     }
     for (is, text) in [
         (step.is_partial, "not complete in the capture"),

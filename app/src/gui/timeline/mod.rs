@@ -361,7 +361,7 @@ fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos)
         let room = rect.width() - 18.0;
         paint::elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0
     });
-    let text = format!("{span} in view");
+    let text = format!("{} in view", times::time(span));
     paint::elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
 }
 

@@ -9,6 +9,7 @@ use trace_model::Picos;
 use super::section_ui;
 use crate::gui::panels::dock::Sight;
 use crate::gui::theme::Theme;
+use crate::gui::times;
 
 /// Most devices that get a bar of their own.
 const MAX_BARS: usize = 16;
@@ -29,7 +30,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
             return drop(ui.weak(reason));
         }
     };
-    let total = Picos::from_ps(report.total_time_ps);
+    let total = times::time(Picos::from_ps(report.total_time_ps));
     let note = match report.cores.len() {
         1 => format!("of {total}, first op to the end of the last"),
         n => format!("of {total}: the windows of {n} devices"),
@@ -73,9 +74,9 @@ fn bar_ui(ui: &mut Ui, core: &CoreOps) {
         ui.label(RichText::new(&core.name).strong());
         for (group, &time) in OpGroup::ALL.iter().zip(&core.group_self_ps).filter(|&(_, &time)| time > 0) {
             let share = time as f64 * 100.0 / core.total_time_ps.max(1) as f64;
-            ui.label(format!("{}: {} ({share:.1} %)", group.title(), Picos::from_ps(time)));
+            ui.label(format!("{}: {} ({share:.1} %)", group.title(), times::time(Picos::from_ps(time))));
         }
-        ui.label(format!("Idle: {}", Picos::from_ps(core.idle_ps)));
+        ui.label(format!("Idle: {}", times::time(Picos::from_ps(core.idle_ps))));
     });
 }
 
@@ -88,8 +89,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
         ui.label(group.title());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let share = time as f64 * 100.0 / total as f64;
-            let width = 64.0;
-            let right = |ui: &mut Ui, text: RichText| {
+            let right = |ui: &mut Ui, width: f32, text: RichText| {
                 let layout = egui::Layout::right_to_left(egui::Align::Center);
                 ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {
                     ui.set_min_width(width);
@@ -97,8 +97,8 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
                 });
             };
             let text = if share < 0.05 { "< 0.1 %".to_owned() } else { format!("{share:.1} %") };
-            right(ui, RichText::new(text).color(theme.text_strong));
-            right(ui, RichText::new(Picos::from_ps(time).to_string()).weak());
+            right(ui, 64.0, RichText::new(text).color(theme.text_strong));
+            right(ui, 64.0 + times::more_room(), RichText::new(times::time(Picos::from_ps(time))).weak());
         });
     });
 }

@@ -13,6 +13,7 @@ use crate::gui::panels::dock::Sight;
 use crate::gui::panels::hints::{badge, severity_color};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
+use crate::gui::times;
 use crate::view::state::ViewCommand;
 
 /// Hints on the overview.
@@ -53,7 +54,7 @@ pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
     for hint in hints.iter().take(HINTS) {
         ui.horizontal(|ui| {
             badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
-            let saves = hint.saving_ps.map_or_else(String::new, |ps| format!("≤ {}", Picos::from_ps(ps)));
+            let saves = hint.saving_ps.map_or_else(String::new, |ps| format!("≤ {}", times::time(Picos::from_ps(ps))));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.label(RichText::new(saves).color(theme.accent));
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {

@@ -10,6 +10,7 @@ use super::section_ui;
 use crate::gui::panels::dock::{Sight, computing_ui};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
+use crate::gui::times;
 use crate::view::tree::group_digits;
 
 /// Metrics shown as gauges, by id, in this order, with the target that judges them.
@@ -36,7 +37,7 @@ pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
         ui.add_space(4.0);
     }
     let model = &sight.trace.model;
-    let mut facts = vec![model.extent().dur().to_string()];
+    let mut facts = vec![times::time(model.extent().dur())];
     facts.push(format!("{} slices", group_digits(model.slice_count() as u64)));
     let devices = model.tensor_cores();
     if !devices.is_empty() {

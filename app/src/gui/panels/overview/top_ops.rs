@@ -9,6 +9,7 @@ use crate::gui::panels::dock::Sight;
 use crate::gui::panels::number::number;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::elided_middle;
+use crate::gui::times;
 use crate::view::state::Spotlight;
 use crate::view::state::ViewCommand;
 use crate::view::target::longest;
@@ -19,15 +20,65 @@ use std::collections::BTreeSet;
 const ROW: f32 = 20.0;
 /// Rows in sight; the rest is scrolled to.
 const IN_SIGHT: usize = 12;
-/// Right edges of the columns of numbers, from the right edge of the table.
-const COLUMNS: [(f32, &str, &str); 4] = [
-    (0.0, "of limit", "Least time that the tightest known limit allows, as a share of the time taken"),
-    (62.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
-    (134.0, "self time", "Time of all executions without ops inside"),
-    (212.0, "runs", "Executions"),
+/// Least space for names; columns that can be spared give way.
+const NAME: f32 = 110.0;
+
+/// A column of numbers.
+struct Column {
+    title: &'static str,
+    about: &'static str,
+    width: f32,
+    text: fn(&OpRow) -> String,
+}
+
+/// From the right.
+static COLUMNS: [Column; 4] = [
+    Column {
+        title: "of limit",
+        about: "Least time that the tightest known limit allows, as a share of the time taken",
+        width: 62.0,
+        text: |row| percent(row.efficiency_percent),
+    },
+    Column {
+        title: "of op time",
+        about: "Self time as a share of all ops' self time, idle time left out",
+        width: 72.0,
+        text: |row| percent(row.self_of_op_time_percent),
+    },
+    Column {
+        title: TIME,
+        about: "Time of all executions without ops inside",
+        width: 78.0,
+        text: |row| times::time(Picos::from_ps(row.self_time_ps)),
+    },
+    Column { title: RUNS, about: "Executions", width: 50.0, text: |row| number(row.occurrences as f64, Unit::Count) },
 ];
-/// Space that the columns of numbers take.
-const NUMBERS: f32 = 262.0;
+const TIME: &str = "self time";
+const RUNS: &str = "runs";
+
+/// The columns that a table of this width has room for, with their right edges, and how
+/// wide all are.
+fn columns(room: f32) -> (Vec<(f32, &'static Column)>, f32) {
+    let width = |column: &Column| column.width + if column.title == TIME { times::more_room() } else { 0.0 };
+    let mut kept: Vec<&'static Column> = COLUMNS.iter().collect();
+    for spare in [RUNS, COLUMNS[0].title] {
+        if room - kept.iter().map(|column| width(column)).sum::<f32>() < NAME {
+            kept.retain(|column| column.title != spare);
+        }
+    }
+    let mut edge = 0.0;
+    let place = |column: &'static Column| {
+        let right = edge;
+        edge += width(column);
+        (right, column)
+    };
+    let placed = kept.into_iter().map(place).collect();
+    (placed, edge)
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent))
+}
 
 /// A table; a click goes to the longest execution.
 pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
@@ -62,10 +113,10 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
 fn heading_ui(ui: &mut Ui) {
     let theme = Theme::current(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW - 4.0), Sense::hover());
-    for (i, (offset, title, hint)) in COLUMNS.into_iter().enumerate() {
+    for (offset, Column { title, about, .. }) in columns(rect.width()).0 {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
         let drawn = ui.painter().text(at, egui::Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
-        ui.interact(drawn, ui.scope_id().with(("top ops heading", i)), Sense::hover()).on_hover_text(hint);
+        ui.interact(drawn, ui.scope_id().with(("top ops heading", title)), Sense::hover()).on_hover_text(*about);
     }
 }
 
@@ -81,18 +132,12 @@ fn row_ui(ui: &mut Ui, row: &OpRow, width: f32) -> bool {
     let swatch = egui::Rect::from_center_size(rect.left_center() + vec2(8.0, 0.0), vec2(9.0, 9.0));
     painter.rect_filled(swatch, 2.0, theme.group(row.group));
     let font = egui::FontId::proportional(12.0);
-    let room = rect.width() - NUMBERS - 18.0;
+    let (columns, numbers) = columns(rect.width());
+    let room = rect.width() - numbers - 18.0;
     elided_middle(&painter, rect.left_center() + vec2(18.0, 0.0), &row.name, room, &font, theme.text);
-    let percent = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| number(value, Unit::Percent));
-    let texts = [
-        percent(row.efficiency_percent),
-        percent(row.self_of_op_time_percent),
-        Picos::from_ps(row.self_time_ps).to_string(),
-        number(row.occurrences as f64, Unit::Count),
-    ];
-    for ((offset, _, _), text) in COLUMNS.into_iter().zip(texts) {
+    for (offset, column) in columns {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
-        painter.text(at, egui::Align2::RIGHT_CENTER, text, font.clone(), theme.text);
+        painter.text(at, egui::Align2::RIGHT_CENTER, (column.text)(row), font.clone(), theme.text);
     }
     let response = response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_ui(|ui| hover_ui(ui, row));
     response.clicked()
@@ -101,7 +146,11 @@ fn row_ui(ui: &mut Ui, row: &OpRow, width: f32) -> bool {
 fn hover_ui(ui: &mut Ui, row: &OpRow) {
     ui.label(RichText::new(&row.name).strong());
     ui.weak(format!("{} · {}", row.category, row.program));
-    ui.label(format!("{} executions, {} each on average", row.occurrences, Picos::from_ps(row.mean_time_ps as i64)));
+    ui.label(format!(
+        "{} executions, {} each on average",
+        row.occurrences,
+        times::time(Picos::from_ps(row.mean_time_ps as i64))
+    ));
     for (title, value, unit) in [
         ("achieved", row.flops_per_second, Unit::FlopPerSecond),
         ("of peak operations", row.flops_percent, Unit::Percent),
@@ -117,5 +166,21 @@ fn hover_ui(ui: &mut Ui, row: &OpRow) {
     }
     for text in [&row.framework_name, &row.source].into_iter().flatten() {
         ui.weak(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::time_format::TimeFormat;
+
+    #[test]
+    fn columns_give_way_where_names_need_the_room() {
+        let titles = |room| columns(room).0.iter().map(|(_, column)| column.title).collect::<Vec<_>>();
+        assert_eq!(titles(420.0), ["of limit", "of op time", "self time", "runs"]);
+        times::write_as(TimeFormat::Exact);
+        assert_eq!(titles(420.0), ["of op time", "self time"]);
+        assert_eq!(titles(600.0), ["of limit", "of op time", "self time", "runs"]);
+        times::write_as(TimeFormat::Digits);
     }
 }
