@@ -1,6 +1,7 @@
 //! Keys that can be changed, and times as one wants them written.
 
 use systole::gui::{Chord, Remap};
+use systole::view::palette::Preset;
 use systole::view::time_format::TimeFormat;
 
 use super::*;
@@ -96,6 +97,54 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
     window.run_steps(3);
     window.get_by_label("Remove N: Notes");
     assert!(window.query_by_label_contains("Reset keys").is_none(), "nothing is changed any more");
+}
+
+#[test]
+fn a_key_that_lost_its_action_can_be_had_back() {
+    let mut settings = Settings::default();
+    // Nothing is said of the grid, and yet its key is gone.
+    settings.keys.insert("notes".to_owned(), vec!["G".to_owned()]);
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 3_000.0))
+        .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
+    open(&mut window, "trace");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
+    window.get_by_label("Reset keys: Notes");
+    window.get_by_label("Reset keys: Grid").click();
+    window.run_steps(3);
+    window.get_by_label("Remove G: Grid");
+    assert!(window.query_by_label("Remove G: Notes").is_none());
+    assert!(window.query_by_label("Reset keys: Grid").is_none());
+}
+
+#[test]
+fn colours_are_chosen_and_the_legend_follows() {
+    let mut window = opened();
+    let colors = |window: &Harness<'_, App>| state(window).colors;
+    assert_eq!(colors(&window), Preset::Systole);
+    window.get_by_label("View").click();
+    window.run_steps(3);
+    window.get_by_label("Colours").click();
+    window.run_steps(3);
+    window.get_by_label("Colours: Catapult").click();
+    window.run_steps(3);
+    assert_eq!(colors(&window), Preset::Catapult);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    window.event(Event::Text("colours perf".to_owned()));
+    window.run_steps(2);
+    press(&mut window, Modifiers::NONE, Key::Enter);
+    window.run_steps(2);
+    assert_eq!(colors(&window), Preset::Perfetto);
+    let fill = systole::view::palette::Palette::of(true, Preset::Perfetto).group(analysis::OpGroup::MatMul);
+    let drawn = window.output().shapes.iter().any(|shape| match &shape.shape {
+        egui::Shape::Rect(rect) => rect.fill == egui::Color32::from_rgb(fill.0[0], fill.0[1], fill.0[2]),
+        _ => false,
+    });
+    assert!(drawn, "the swatch of the legend");
+    // What is opened next has them too.
+    open(&mut window, "other trace");
+    assert_eq!(colors(&window), Preset::Perfetto);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{App, Command, Next, Restore, Wanted, chosen, keys, pair, pick_file, samples, sessions, timeline};
 use crate::picture::{self, Format, Look, Panel};
 use crate::view::pair::Side;
+use crate::view::state::ViewCommand;
 
 impl App {
     /// Does what is wanted so far.
@@ -51,6 +52,12 @@ impl App {
                 self.settings.set_theme(choice);
             }
             Command::Times(format) => self.settings.set_times(format),
+            Command::Colors(preset) => {
+                self.settings.set_colors(preset);
+                if let Some(desk) = &mut self.desk {
+                    desk.apply(desk.focus(), &ViewCommand::Paint(preset));
+                }
+            }
             Command::NextTimes => self.settings.set_times(self.settings.times.next()),
             Command::Remap(wish) => {
                 self.settings.set_keys(keys::remapped(&self.settings.keys, wish));
@@ -90,7 +97,7 @@ impl App {
         };
         let name = format!("{name}.{}", if format == Format::Png { "png" } else { "svg" });
         let dark = ctx.global_style().visuals.dark_mode;
-        let look = Look { width: 1600.0, height, dark, times: self.settings.times };
+        let look = Look { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
         // Points: as sharp as the window.
         let scale = ctx.pixels_per_point().max(1.0);
         let make = move || picture::encoded(&picture::draw(panel, &trace, &state, look)?, format, scale);

@@ -8,6 +8,7 @@ use super::saving::Save;
 use super::settings::ThemeChoice;
 use crate::picture;
 use crate::view::pair::Side;
+use crate::view::palette::Preset;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
 
@@ -50,6 +51,8 @@ pub enum Command {
     Theme(ThemeChoice),
     /// How times are written.
     Times(TimeFormat),
+    /// Which colours slices have, here and in what is opened from now on.
+    Colors(Preset),
     /// The way after the one that times are written in.
     NextTimes,
     /// Change which keys do what.

@@ -271,6 +271,7 @@ impl App {
         self.settings.remember(&trace.path);
         self.error = None;
         let mut workspace = Workspace::new(trace, &self.wake);
+        workspace.apply(&ViewCommand::Paint(self.settings.colors));
         let mut second = None;
         match self.restore.take() {
             Some(Restore::First(view)) => {
@@ -342,6 +343,7 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         let mut out = Vec::new();
         times::write_as(self.settings.times);
+        theme::paint_in(self.state().map_or(self.settings.colors, |state| state.colors));
         let loading = self.loading.key().map(|wanted| &wanted.path).zip(self.loading.progress());
         panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
         if let Some(error) = &self.error {

@@ -2,22 +2,27 @@
 //! user's configuration directory. Failing to read or write it is no error worth a word:
 //! the app works without. What cannot be understood is left alone, so that neither a slip
 //! of the pen nor another version of the app costs more than the entry itself; and only
-//! what changed is written, so that two windows do not undo each other's changes.
+//! what changed is written, into what is in the file then and by one window at a time, so
+//! that two windows do not undo each other's changes.
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::view::palette::Preset;
 use crate::view::time_format::TimeFormat;
 
 /// How many recent files are kept.
 const RECENT: usize = 12;
+/// How often another window may be found writing; it takes a moment only.
+const LOCK_TRIES: usize = 100;
 
 /// Dark or light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +58,8 @@ pub struct Settings {
     pub wheel_zooms: bool,
     /// How times are written.
     pub times: TimeFormat,
+    /// Which colours slices have.
+    pub colors: Preset,
     /// Keys of actions, in place of the usual ones.
     pub keys: BTreeMap<String, Vec<String>>,
     /// Where it is kept; nowhere where `None`.
@@ -73,6 +80,7 @@ impl Settings {
         settings.theme = taken(&mut stored, "theme").unwrap_or_default();
         settings.wheel_zooms = taken(&mut stored, "wheel_zooms").unwrap_or_default();
         settings.times = taken(&mut stored, "times").unwrap_or_default();
+        settings.colors = taken(&mut stored, "colors").unwrap_or_default();
         let keys = taken::<BTreeMap<String, Value>>(&mut stored, "keys").unwrap_or_default();
         let read = |(id, keys)| Some((id, serde_json::from_value::<Vec<String>>(keys).ok()?));
         settings.keys = keys.into_iter().filter_map(read).collect();
@@ -82,26 +90,30 @@ impl Settings {
     /// Puts a file at the top of the recent ones.
     pub fn remember(&mut self, path: &Path) {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        self.reread_recent();
-        self.recent.retain(|other| *other != path);
-        self.recent.insert(0, path);
-        self.recent.truncate(RECENT);
-        self.save("recent");
+        self.change_recent(|recent| {
+            recent.retain(|other| *other != path);
+            recent.insert(0, path);
+            recent.truncate(RECENT);
+        });
     }
 
     /// Takes a file off the recent ones.
     pub fn forget(&mut self, path: &Path) {
-        self.reread_recent();
-        self.recent.retain(|other| other != path);
-        self.save("recent");
+        self.change_recent(|recent| recent.retain(|other| other != path));
     }
 
-    /// What other windows have opened meanwhile.
-    fn reread_recent(&mut self) {
-        let stored = self.file.as_deref().and_then(stored);
-        if let Some(recent) = stored.and_then(|mut stored| taken(&mut stored, "recent")) {
-            self.recent = recent;
-        }
+    /// Changes the recent ones, among them what other windows have opened meanwhile.
+    fn change_recent(&mut self, change: impl FnOnce(&mut Vec<PathBuf>)) {
+        let mut recent = std::mem::take(&mut self.recent);
+        self.change(|stored| {
+            if let Some(others) = taken(stored, "recent") {
+                recent = others;
+            }
+            change(&mut recent);
+            let texts = recent.iter().filter_map(|path| serde_json::to_value(path).ok());
+            stored.insert("recent".to_owned(), texts.collect());
+        });
+        self.recent = recent;
     }
 
     /// Chooses the theme.
@@ -122,6 +134,12 @@ impl Settings {
     pub fn set_times(&mut self, times: TimeFormat) {
         self.times = times;
         self.save("times");
+    }
+
+    /// Chooses the colours of slices.
+    pub fn set_colors(&mut self, colors: Preset) {
+        self.colors = colors;
+        self.save("colors");
     }
 
     /// Replaces the keys that replace the usual ones.
@@ -157,15 +175,32 @@ impl Settings {
 
     /// Changes what the file says now, which another window may have written.
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
-        let Some(file) = &self.file else { return };
+        let Some(file) = &self.file else { return change(&mut Map::new()) };
+        // See the module's comment for why failures are dropped here.
+        let _ = file.parent().map(fs::create_dir_all);
+        let lock = locked(&file.with_extension("lock"));
         let mut entries = stored(file).unwrap_or_else(|| self.entries());
         change(&mut entries);
-        let Ok(text) = serde_json::to_vec_pretty(&entries) else { return };
-        // See the module's comment for why failures are dropped here.
-        let Some(dir) = file.parent() else { return };
-        let _ = fs::create_dir_all(dir);
-        let _ = write_beside(file, &text);
+        if let Ok(text) = serde_json::to_vec_pretty(&entries) {
+            let _ = write_beside(file, &text);
+        }
+        drop(lock);
     }
+}
+
+/// Keeps other windows from writing until it is dropped; it ends with the process at the
+/// latest. `None` where files cannot be locked, or somebody holds it for too long: a window
+/// must not stand still for what it remembers.
+fn locked(file: &Path) -> Option<File> {
+    let lock = OpenOptions::new().create(true).append(true).open(file).ok()?;
+    for _ in 0..LOCK_TRIES {
+        match lock.try_lock() {
+            Ok(()) => return Some(lock),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    None
 }
 
 /// Everything in the file; `None` where there is none or it is damaged.
@@ -240,14 +275,36 @@ mod tests {
         first.set_keys(BTreeMap::from([key("fit", "Ctrl+E")]));
         first.remember(Path::new("/of-the-first"));
         first.set_times(TimeFormat::Exact);
+        first.set_colors(Preset::Catapult);
         // What this one read when it started is old by now.
         second.set_theme(ThemeChoice::Light);
         second.remember(Path::new("/of-the-second"));
         second.set_keys(BTreeMap::from([key("undo", "U"), key("notes", "Ctrl+J")]));
         let both = Settings::load_from(&file);
         assert_eq!((both.theme, both.times), (ThemeChoice::Light, TimeFormat::Exact));
+        assert_eq!(both.colors, Preset::Catapult);
         assert_eq!(both.recent, [PathBuf::from("/of-the-second"), PathBuf::from("/of-the-first")]);
         assert_eq!(both.keys, BTreeMap::from([key("fit", "Ctrl+E"), key("notes", "Ctrl+J")]));
+    }
+
+    #[test]
+    fn windows_that_write_at_once_lose_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let mut windows: Vec<Settings> = (0..4).map(|_| Settings::load_from(&file)).collect();
+        std::thread::scope(|scope| {
+            for (i, window) in windows.iter_mut().enumerate() {
+                scope.spawn(move || {
+                    for n in 0..RECENT / 4 {
+                        window.remember(Path::new(&format!("/{i}/{n}")));
+                        let own = [("fit", "F2"), ("undo", "F3"), ("notes", "F4"), ("focus", "F5")][i];
+                        window.set_keys(BTreeMap::from([(own.0.to_owned(), vec![own.1.to_owned(), n.to_string()])]));
+                    }
+                });
+            }
+        });
+        let all = Settings::load_from(&file);
+        assert_eq!((all.recent.len(), all.keys.len()), (RECENT, 4), "{all:?}");
     }
 
     #[test]
@@ -280,6 +337,6 @@ mod tests {
         assert_eq!(all["of_tomorrow"]["x"], 1, "another version may know it");
         assert_eq!(all["keys"]["fit"], "0", "somebody may mend it");
         let entries = fs::read_dir(dir.path()).unwrap().count();
-        assert_eq!(entries, 1, "nothing is left lying beside it");
+        assert_eq!(entries, 2, "beside it lies the lock, and nothing else");
     }
 }

@@ -1,10 +1,11 @@
 //! The palette as egui wants it, and its widgets in these colours.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use egui::{Color32, CornerRadius, FontFamily, FontId, Stroke, Style, TextStyle, Visuals};
 
-use crate::view::palette::{self, Palette, Rgb};
+use crate::view::palette::{self, Palette, Preset, Rgb};
 
 /// One set of colours.
 pub type Theme = Palette<Color32>;
@@ -16,11 +17,27 @@ fn color32(Rgb([r, g, b]): Rgb) -> Color32 {
     Color32::from_rgb(r, g, b)
 }
 
-/// The dark or the light one.
+thread_local! {
+    static PRESET: Cell<Preset> = const { Cell::new(Preset::Systole) };
+}
+
+/// Slices have these colours from now on. As with times, the window has one choice; who
+/// draws need not be told.
+pub fn paint_in(preset: Preset) {
+    PRESET.set(preset);
+}
+
+/// The dark or the light one, with the colours of slices that are chosen.
 pub fn theme_of(dark: bool) -> &'static Theme {
-    static DARK: LazyLock<Theme> = LazyLock::new(|| Palette::of(true).map(color32));
-    static LIGHT: LazyLock<Theme> = LazyLock::new(|| Palette::of(false).map(color32));
-    if dark { &DARK } else { &LIGHT }
+    theme_in(dark, PRESET.get())
+}
+
+/// The dark or the light one, with slices of a preset.
+pub fn theme_in(dark: bool, preset: Preset) -> &'static Theme {
+    static ALL: LazyLock<Vec<[Theme; 2]>> = LazyLock::new(|| {
+        Preset::all().map(|(preset, _)| [false, true].map(|dark| Palette::of(dark, preset).map(color32))).collect()
+    });
+    &ALL[preset.index()][usize::from(dark)]
 }
 
 impl Theme {

@@ -147,7 +147,7 @@ impl Workspace {
             self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
         }
         if let Some(range) = self.state.place.mark {
-            let area = Area { range, tracks: self.state.mark_tracks.clone(), pivot: self.choice.pivot };
+            let area = Area { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
             let (model, classes) = (Arc::clone(&self.trace.model), Arc::clone(&self.trace.classes));
             self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &area, progress));
         }

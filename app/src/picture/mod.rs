@@ -12,7 +12,7 @@ mod timeline;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::view::palette::{Palette, Rgb};
+use crate::view::palette::{Palette, Preset, Rgb};
 use crate::view::state::ViewState;
 use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
@@ -36,19 +36,21 @@ pub struct Look {
     pub height: f32,
     /// Dark or light.
     pub dark: bool,
+    /// Colours of slices.
+    pub colors: Preset,
     /// How times are written.
     pub times: TimeFormat,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Self { width: 1200.0, height: 700.0, dark: false, times: TimeFormat::default() }
+        Self { width: 1200.0, height: 700.0, dark: false, colors: Preset::default(), times: TimeFormat::default() }
     }
 }
 
 impl Look {
     fn palette(self) -> &'static Palette<Rgb> {
-        Palette::of(self.dark)
+        Palette::of(self.dark, self.colors)
     }
 }
 

@@ -6,6 +6,7 @@
 //! several tracks or inside each other count once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
 use importers::Progress;
@@ -37,7 +38,7 @@ pub struct Area {
     /// When.
     pub range: TimeRange,
     /// Where; everywhere where empty.
-    pub tracks: BTreeSet<TrackId>,
+    pub tracks: Arc<BTreeSet<TrackId>>,
     /// What rows stand for.
     pub pivot: Pivot,
 }
@@ -234,19 +235,19 @@ mod tests {
     fn time_is_cut_at_the_edges_and_shared_time_counts_once() {
         let model = model();
         let classes = OpClasses::new(&model);
-        let mut area = Area { range: range(0, 30), tracks: BTreeSet::new(), pivot: Pivot::Name };
+        let mut area = Area { range: range(0, 30), tracks: Arc::default(), pivot: Pivot::Name };
         let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
         let expected = [("x".to_owned(), 2, 30, 20, 30), ("outer".to_owned(), 1, 30, 30, 10)];
         assert_eq!(rows(&summary), expected);
         assert_eq!((summary.slices, summary.tracks, summary.union_ps), (3, 2, 30));
 
-        area.tracks.extend(model.track_ids().nth(1));
+        area.tracks = Arc::new(model.track_ids().nth(1).into_iter().collect());
         area.range = range(0, 1_000);
         let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
         assert_eq!(rows(&summary), [("x".to_owned(), 1, 40, 40, 40), ("y".to_owned(), 1, 20, 20, 20)]);
         assert_eq!(summary.union_ps, 60);
         area.pivot = Pivot::Track;
-        area.tracks.clear();
+        area.tracks = Arc::default();
         let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
         assert_eq!(rows(&summary)[0], ("host · track 0".to_owned(), 2, 130, 100, 100));
     }

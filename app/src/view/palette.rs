@@ -5,10 +5,15 @@
 //! there is equal lightness to the eye, so no category shouts by accident. Texts on
 //! slices are black or white, whichever contrasts more (tested).
 
+mod presets;
+
 use std::fmt;
 use std::sync::LazyLock;
 
 use analysis::OpGroup;
+
+pub use presets::Preset;
+use presets::WORK;
 
 /// How many colours names are spread over.
 pub const NAME_COLORS: usize = 24;
@@ -159,6 +164,11 @@ impl<C: Copy> Palette<C> {
         self.slices[usize::from(key.0)]
     }
 
+    /// Colours of the kinds of work, without those that are none.
+    pub fn work(&self) -> impl Iterator<Item = C> {
+        WORK.into_iter().map(|group| self.group(group))
+    }
+
     /// Colour of a kind of work, for legends and bars.
     pub fn group(&self, group: OpGroup) -> C {
         self.slice(ColorKey::of_group(group)).fill
@@ -166,14 +176,15 @@ impl<C: Copy> Palette<C> {
 }
 
 impl Palette<Rgb> {
-    /// The dark or the light one.
-    pub fn of(dark: bool) -> &'static Self {
-        static DARK: LazyLock<Palette<Rgb>> = LazyLock::new(Palette::dark);
-        static LIGHT: LazyLock<Palette<Rgb>> = LazyLock::new(Palette::light);
-        if dark { &DARK } else { &LIGHT }
+    /// The dark or the light one, with slices of a preset.
+    pub fn of(dark: bool, preset: Preset) -> &'static Self {
+        static ALL: LazyLock<Vec<[Palette<Rgb>; 2]>> = LazyLock::new(|| {
+            Preset::all().map(|(preset, _)| [Palette::light(preset), Palette::dark(preset)]).collect()
+        });
+        &ALL[preset.index()][usize::from(dark)]
     }
 
-    fn dark() -> Self {
+    fn dark(preset: Preset) -> Self {
         let gray = |l: f32| oklch(l, 0.012, 262.0);
         Self {
             canvas: gray(0.185),
@@ -193,11 +204,11 @@ impl Palette<Rgb> {
             counter: oklch(0.70, 0.10, 200.0),
             flow_in: oklch(0.80, 0.13, 200.0),
             flow_out: oklch(0.82, 0.14, 80.0),
-            slices: palette(0.0, 0.47, [0.44, 0.58, 0.34]),
+            slices: slices(preset, true, [0.44, 0.58, 0.34]),
         }
     }
 
-    fn light() -> Self {
+    fn light(preset: Preset) -> Self {
         let gray = |l: f32| oklch(l, 0.008, 262.0);
         Self {
             canvas: gray(0.995),
@@ -217,36 +228,32 @@ impl Palette<Rgb> {
             counter: oklch(0.58, 0.10, 215.0),
             flow_in: oklch(0.50, 0.12, 230.0),
             flow_out: oklch(0.55, 0.15, 50.0),
-            slices: palette(0.08, 0.80, [0.60, 0.70, 0.90]),
+            slices: slices(preset, false, [0.60, 0.70, 0.90]),
         }
     }
 }
 
-/// Colours of all [`ColorKey`]s. `lift` brightens those of the kinds of work;
-/// names have lightness `name_lightness` and little chroma, so that they stay
-/// behind them; `grays` are the lightness of what is no work.
-fn palette(lift: f32, name_lightness: f32, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
-    let groups = OpGroup::ALL.map(|group| {
-        // Cool: work. Warm: waiting and moving. Gray: neither.
-        let (lightness, chroma, hue) = match group {
-            OpGroup::MatMul => (0.62, 0.15, 255.0),
-            OpGroup::Vector => (0.66, 0.11, 175.0),
-            OpGroup::CustomKernel => (0.62, 0.15, 300.0),
-            OpGroup::SparseCore => (0.70, 0.11, 215.0),
-            OpGroup::DataMovement => (0.76, 0.13, 90.0),
-            OpGroup::Collective => (0.68, 0.16, 48.0),
-            OpGroup::AsyncWait => (0.58, 0.16, 15.0),
-            OpGroup::HostIo => (0.60, 0.08, 65.0),
-            OpGroup::Control => (grays[0] - lift, 0.02, 262.0),
-            OpGroup::Other => (grays[1] - lift, 0.02, 262.0),
-            OpGroup::Idle => (grays[2] - lift, 0.01, 262.0),
-        };
-        oklch((lightness + lift).min(0.95), chroma, hue)
+/// Colours of all [`ColorKey`]s. On a light ground those of the kinds of work are lighter,
+/// but never so light that they vanish; names have little chroma in most presets, so that
+/// they stay behind them; `grays` are the lightness of what is no work.
+fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
+    let row = preset.row();
+    let lift = if dark { 0.0 } else { 0.08 };
+    let most = if dark { 1.0 } else { 0.83 };
+    let groups = OpGroup::ALL.map(|group| match WORK.into_iter().position(|work| work == group) {
+        Some(at) => {
+            let (lightness, chroma, hue) = row.work[at];
+            oklch((lightness + lift).min(most), chroma, hue)
+        }
+        None if group == OpGroup::Control => oklch(grays[0], 0.02, 262.0),
+        None if group == OpGroup::Idle => oklch(grays[2], 0.01, 262.0),
+        None => oklch(grays[1], 0.02, 262.0),
     });
     let names = (0..NAME_COLORS).map(|i| {
         let hue = i as f32 * 360.0 / NAME_COLORS as f32;
-        let lightness = name_lightness + if i % 2 == 0 { 0.04 } else { -0.03 };
-        oklch(lightness, 0.065, hue)
+        let (in_dark, in_light, chroma) = row.names;
+        let lightness = if dark { in_dark } else { in_light };
+        oklch(lightness + if i % 2 == 0 { 0.04 } else { -0.03 }, chroma, hue)
     });
     // Orange to blue: told apart by those who do not see red and green.
     let scale = (0..SCALE_COLORS).map(|i| {
@@ -255,7 +262,8 @@ fn palette(lift: f32, name_lightness: f32, grays: [f32; 3]) -> Vec<SliceColor<Rg
         let chroma = 0.03 + 0.28 * (share - 0.5).abs();
         oklch(0.62 + lift, chroma.min(0.17), hue)
     });
-    groups.into_iter().chain(names).chain(scale).map(|fill| SliceColor { fill, text: readable_on(fill) }).collect()
+    let all = groups.into_iter().chain(names).chain(scale);
+    all.map(|fill| SliceColor { fill, text: readable_on(fill) }).collect()
 }
 
 /// Black or white, whichever contrasts more.
@@ -302,13 +310,36 @@ fn oklch(lightness: f32, chroma: f32, hue_degrees: f32) -> Rgb {
 mod tests {
     use super::*;
 
+    /// Every preset on both grounds.
+    fn all() -> impl Iterator<Item = (bool, Preset)> {
+        [true, false].into_iter().flat_map(|dark| Preset::all().map(move |(preset, _)| (dark, preset)))
+    }
+
+    #[test]
+    fn hues_keep_their_meaning_and_what_is_no_work_is_gray() {
+        for (dark, preset) in all() {
+            let theme = Palette::of(dark, preset);
+            for group in OpGroup::ALL {
+                let [r, _, b] = theme.group(group).0.map(i32::from);
+                let keeps = match group {
+                    OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::SparseCore => b > r,
+                    OpGroup::DataMovement | OpGroup::Collective => r > b,
+                    OpGroup::Control | OpGroup::Other | OpGroup::Idle => (r - b).abs() < 25,
+                    OpGroup::AsyncWait | OpGroup::HostIo | OpGroup::Vector => true,
+                };
+                assert!(keeps, "dark {dark}, {preset:?}, {group:?}: {r} {b}");
+            }
+        }
+    }
+
     #[test]
     fn every_text_is_readable_on_its_background() {
-        for dark in [true, false] {
-            let theme = Palette::of(dark);
+        for (dark, preset) in all() {
+            let theme = Palette::of(dark, preset);
+            assert_eq!(theme.slices.len(), OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS);
             for (i, color) in theme.slices.iter().enumerate() {
                 let ratio = contrast(color.fill, color.text);
-                assert!(ratio >= 4.5, "dark {dark}, palette {i}: {ratio:.2}");
+                assert!(ratio >= 4.5, "dark {dark}, {preset:?}, colour {i}: {ratio:.2}");
             }
             for back in [theme.panel, theme.labels, theme.heading, theme.canvas, theme.raised] {
                 for text in [theme.text, theme.text_weak, theme.text_strong, theme.warning, theme.error] {
@@ -321,11 +352,11 @@ mod tests {
 
     #[test]
     fn slices_stand_out_from_the_canvas() {
-        for dark in [true, false] {
-            let theme = Palette::of(dark);
+        for (dark, preset) in all() {
+            let theme = Palette::of(dark, preset);
             for group in OpGroup::ALL.into_iter().filter(|&group| group != OpGroup::Idle) {
                 let ratio = contrast(theme.group(group), theme.canvas);
-                assert!(ratio >= 1.5, "dark {dark}, {group:?}: {ratio:.2}");
+                assert!(ratio >= 1.5, "dark {dark}, {preset:?}, {group:?}: {ratio:.2}");
             }
         }
     }

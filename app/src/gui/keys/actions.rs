@@ -6,6 +6,7 @@ use crate::gui::pair::PairCommand;
 use crate::gui::settings::ThemeChoice;
 use crate::picture::{Format, Panel as Picture};
 use crate::view::pair::{Lock, Side};
+use crate::view::palette::Preset;
 use crate::view::state::{ColorBy, Layer, MouseMode, Neighbour, Panel, ViewCommand, ViewState};
 use crate::view::tabs::{self, TABS};
 use crate::view::time_format::TimeFormat;
@@ -136,6 +137,13 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("color-name", "Colour by name", &[], |_| ViewCommand::Color(ColorBy::Name).into()),
         action("color-module", "Colour by program", &[], |_| ViewCommand::Color(ColorBy::Module).into()),
         action("color-efficiency", "Colour by roofline efficiency", &[], |_| ViewCommand::Color(ColorBy::Efficiency).into()),
+        action("colors-systole", "Colours: Systole", &[], |_| Command::Colors(Preset::Systole)),
+        action("colors-perfetto", "Colours: Perfetto", &[], |_| Command::Colors(Preset::Perfetto)),
+        action("colors-catapult", "Colours: Catapult", &[], |_| Command::Colors(Preset::Catapult)),
+        action("colors-material", "Colours: Material", &[], |_| Command::Colors(Preset::Material)),
+        action("colors-dracula", "Colours: Dracula", &[], |_| Command::Colors(Preset::Dracula)),
+        action("colors-solarized", "Colours: Solarized", &[], |_| Command::Colors(Preset::Solarized)),
+        action("colors-monokai", "Colours: Monokai", &[], |_| Command::Colors(Preset::Monokai)),
         action("dark", "Dark theme", &[], |_| Command::Theme(ThemeChoice::Dark)),
         action("light", "Light theme", &[], |_| Command::Theme(ThemeChoice::Light)),
     ]),

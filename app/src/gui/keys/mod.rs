@@ -66,6 +66,12 @@ impl Keys {
         self.chords.iter().filter(move |(_, other)| *other == id).map(|&(chord, _)| chord)
     }
 
+    /// Whether an action has the keys that it has where nothing is set: neither others nor
+    /// fewer, because another action took one.
+    pub fn are_usual(&self, action: &'static Action) -> bool {
+        self.of(action.id).eq(usual(action))
+    }
+
     /// Other actions that a key means, were it a key of `id`.
     pub fn clashes(&self, id: &str, chord: Chord) -> Vec<&'static Action> {
         let mut others: Vec<&'static str> = Vec::new();

@@ -225,7 +225,7 @@ impl Pair {
         let own = self.of(first, side);
         let before = own.state.place;
         own.apply(command);
-        let (after, state) = (own.state.place, own.state.clone());
+        let (after, in_gesture) = (own.state.place, own.state.in_gesture());
         let picks = matches!(
             command,
             ViewCommand::Select(_) | ViewCommand::GoTo(_) | ViewCommand::Mark(..) | ViewCommand::Deselect
@@ -234,8 +234,10 @@ impl Pair {
             self.link.focus = side;
         }
         let linked = self.link.lock != Lock::Free;
-        let other = self.of(first, side.other());
-        other.state.share_window(&state);
+        match side {
+            Side::A => self.second.state.share_window(&first.state),
+            Side::B => first.state.share_window(&self.second.state),
+        }
         let scrolls = matches!(command, ViewCommand::ScrollTo(_));
         if linked && scrolls {
             self.link.leader = side;
@@ -264,7 +266,7 @@ impl Pair {
             }
         }
         if after.time != before.time || met {
-            self.follow(first, side, state.in_gesture());
+            self.follow(first, side, in_gesture);
         }
         if matches!(command, ViewCommand::GoTo(_)) {
             self.keep_in_sight(first, side);

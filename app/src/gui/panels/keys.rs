@@ -35,7 +35,8 @@ pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut C
             let field = ui.add(field.desired_width(300.0));
             field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter keys"));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let any = !settings.keys.is_empty();
+                // What another version knows is not ours to reset.
+                let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
                 if ui.add_enabled(any, Button::new("Reset all")).on_hover_text("The usual keys of everything").clicked()
                 {
                     out.push(Command::Remap(Remap::ResetAll));
@@ -84,7 +85,8 @@ fn theme_ui(
     ui.add_space(6.0);
     ui.label(RichText::new(theme).strong().color(Theme::current(ui).text_strong));
     for action in shown {
-        row_ui(ui, action, keys, settings.keys.contains_key(action.id), changing, out);
+        let is_changed = settings.keys.contains_key(action.id) || !keys.are_usual(action);
+        row_ui(ui, action, keys, is_changed, changing, out);
     }
 }
 

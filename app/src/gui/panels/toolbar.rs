@@ -1,12 +1,16 @@
 //! The bar at the top.
 
-use egui::{Align, Button, Layout, Panel as EguiPanel, RichText, Role, Ui, WidgetInfo};
+use egui::{
+    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2,
+};
 
+use crate::gui::Command;
 use crate::gui::keys::hint;
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::{Settings, ThemeChoice};
-use crate::gui::{Command, theme::theme_of};
+use crate::gui::theme::{theme_in, theme_of};
 use crate::picture::{Format, Panel as Picture};
+use crate::view::palette::Preset;
 use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
@@ -184,9 +188,32 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Co
             }
         }
         ui.separator();
+        ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
         if ui.button("Change keys…").clicked() {
             out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
             ui.close();
+        }
+    });
+}
+
+/// All presets, each with what it has for kinds of work.
+fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<Command>) {
+    let dark = ui.visuals().dark_mode;
+    Grid::new("colours").num_columns(2).spacing([14.0, 4.0]).show(ui, |ui| {
+        for (preset, title) in Preset::all() {
+            let is_on = preset == current;
+            let button = ui.radio(is_on, title);
+            button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Colours: {title}")));
+            if button.clicked() {
+                out.push(Command::Colors(preset));
+            }
+            let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
+            let (rect, _) = ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
+            for (i, fill) in fills.into_iter().enumerate() {
+                let at = rect.left_top() + vec2(16.0 * i as f32, 0.0);
+                ui.painter().rect_filled(Rect::from_min_size(at, vec2(14.0, 12.0)), 2.0, fill);
+            }
+            ui.end_row();
         }
     });
 }

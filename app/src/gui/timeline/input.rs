@@ -137,7 +137,7 @@ impl Hands {
             {
                 let to = touch.time_near(at, !ui.input(|i| i.modifiers.alt));
                 let tracks = match marking.top {
-                    _ if marking.is_edge => state.mark_tracks.clone(),
+                    _ if marking.is_edge => BTreeSet::clone(&state.mark_tracks),
                     None => BTreeSet::new(),
                     Some(top) => touch.tracks_between(top, at.y - rect.top()),
                 };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
 
 use super::ViewState;
+use crate::view::palette::Preset;
 use crate::view::tree::Item;
 use crate::view::viewport::Viewport;
 
@@ -223,6 +224,8 @@ pub enum ViewCommand {
     Mouse(MouseMode),
     /// Choose what colours mean.
     Color(ColorBy),
+    /// Choose which colours there are.
+    Paint(Preset),
     /// Make the column of names this wide.
     LabelWidth(f32),
     /// Search for this text.

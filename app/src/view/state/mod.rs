@@ -16,6 +16,7 @@ use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
 
 use super::history::{History, Seen};
+use super::palette::Preset;
 use super::tree::Item;
 use super::viewport::Viewport;
 use navigate::{first_visible, focused, neighbour_of};
@@ -42,8 +43,8 @@ pub struct ViewState {
     /// Where.
     pub place: Place,
     /// Tracks of the marked range; all where empty.
-    #[serde(default)]
-    pub mark_tracks: BTreeSet<TrackId>,
+    #[serde(default, with = "shared")]
+    pub mark_tracks: Arc<BTreeSet<TrackId>>,
     /// Hosts, devices, cores and processes whose content is hidden.
     pub folded_groups: BTreeSet<GroupId>,
     /// Tracks of which only the top lane is shown.
@@ -86,6 +87,9 @@ pub struct ViewState {
     pub mouse: MouseMode,
     /// What colours mean.
     pub color_by: ColorBy,
+    /// Which colours there are.
+    #[serde(default)]
+    pub colors: Preset,
     /// Width of the column of names.
     pub label_width: f32,
     /// What is searched for; empty for nothing.
@@ -115,7 +119,7 @@ impl ViewState {
         let place = Place { time: Viewport::fit(model.extent()), scroll: 0.0, selection: None, mark: None };
         Self {
             place,
-            mark_tracks: BTreeSet::new(),
+            mark_tracks: Arc::default(),
             folded_groups: BTreeSet::new(),
             folded_tracks: BTreeSet::new(),
             pinned: Vec::new(),
@@ -132,6 +136,7 @@ impl ViewState {
             layers: Layer::ALL.into_iter().map(|(layer, _)| layer).collect(),
             mouse: MouseMode::default(),
             color_by: ColorBy::default(),
+            colors: Preset::default(),
             label_width: 250.0,
             search: String::new(),
             spotlight: None,
@@ -205,7 +210,7 @@ impl ViewState {
         self.open_below.clone_from(&other.open_below);
         self.layers.clone_from(&other.layers);
         (self.wide_reports, self.mouse, self.color_by) = (other.wide_reports, other.mouse, other.color_by);
-        self.label_width = other.label_width;
+        (self.colors, self.label_width) = (other.colors, other.label_width);
     }
 
     /// Changes anything else.
@@ -229,7 +234,7 @@ impl ViewState {
     }
 
     fn seen(&self) -> Seen {
-        Seen { place: self.place, mark_tracks: Arc::new(self.mark_tracks.clone()) }
+        Seen { place: self.place, mark_tracks: Arc::clone(&self.mark_tracks) }
     }
 
     /// Commands about where one looks; false for others.
@@ -270,12 +275,14 @@ impl ViewState {
             C::CycleFlow(forth) => self.flow = if *forth { self.flow + 1 } else { self.flow.saturating_sub(1) },
             C::Mark(range, tracks) => {
                 self.place.mark = (!range.is_empty()).then_some(*range);
-                self.mark_tracks.clone_from(tracks);
+                if *self.mark_tracks != *tracks {
+                    self.mark_tracks = Arc::new(tracks.clone());
+                }
                 self.panels.insert(Panel::Details);
             }
             C::MarkAll => {
                 self.place.mark = Some(extent).filter(|range| !range.is_empty());
-                self.mark_tracks.clear();
+                self.mark_tracks = Arc::default();
                 self.panels.insert(Panel::Details);
             }
             C::Deselect => {
@@ -286,7 +293,7 @@ impl ViewState {
                 let seen = self.seen();
                 let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
                 if let Some(Seen { place, mark_tracks }) = other {
-                    (self.place, self.mark_tracks) = (place, Arc::unwrap_or_clone(mark_tracks));
+                    (self.place, self.mark_tracks) = (place, mark_tracks);
                 }
             }
             C::EndGesture => {}
@@ -325,6 +332,7 @@ impl ViewState {
             C::ShowLayer(layer, show) => set(&mut self.layers, *layer, *show),
             C::Mouse(mode) => self.mouse = *mode,
             C::Color(by) => self.color_by = *by,
+            C::Paint(preset) => self.colors = *preset,
             C::LabelWidth(width) => self.label_width = width.clamp(80.0, 600.0),
             _ => return false,
         }
@@ -376,7 +384,7 @@ impl ViewState {
         let selected = self.place.selection.map(|slice| model.slice(slice));
         if let Some(slice) = selected {
             self.place.mark = Some(slice.range()).filter(|range| !range.is_empty());
-            self.mark_tracks.clear();
+            self.mark_tracks = Arc::default();
         }
         if keep && let Some(range) = self.place.mark {
             let text = selected.map_or_else(String::new, |slice| slice.name().to_owned());
@@ -434,6 +442,21 @@ impl ViewState {
         if let Some(slice) = slice {
             self.show_selected(slice, model);
         }
+    }
+}
+
+/// What is shared is kept as if it were not.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
+        (**value).serialize(to)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
+        T::deserialize(from).map(Arc::new)
     }
 }
 

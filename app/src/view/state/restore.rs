@@ -1,5 +1,7 @@
 //! A saved view meets a trace that may not be the one it was saved for.
 
+use std::sync::Arc;
+
 use trace_model::TraceModel;
 
 use super::ViewState;
@@ -16,7 +18,8 @@ impl ViewState {
             state.place.scroll = 0.0;
         }
         state.place.selection = state.place.selection.filter(|slice| slice.index() < slices);
-        for members in [&mut state.folded_tracks, &mut state.hidden_tracks, &mut state.mark_tracks] {
+        let marked = Arc::make_mut(&mut state.mark_tracks);
+        for members in [&mut state.folded_tracks, &mut state.hidden_tracks, marked] {
             members.retain(|track| track.index() < tracks);
         }
         state.pinned.retain(|track| track.index() < tracks);

@@ -107,9 +107,10 @@ fn the_state_survives_serialisation() {
     let mut state = ViewState::new(&model);
     state.apply(&ViewCommand::Select(named(&model, "c")), &model);
     state.apply(&ViewCommand::FoldAll(true), &model);
+    state.apply(&ViewCommand::Paint(Preset::Perfetto), &model);
     let text = serde_json::to_string(&state).unwrap();
     let back: ViewState = serde_json::from_str(&text).unwrap();
-    assert_eq!(back.place, state.place);
+    assert_eq!((back.place, back.colors), (state.place, Preset::Perfetto));
     assert_eq!(back.folded_tracks, state.folded_tracks);
     assert_eq!(state.folded_tracks.len(), 1);
 }
@@ -148,7 +149,23 @@ fn undo_brings_back_the_tracks_of_the_mark() {
     state.apply(&ViewCommand::MarkAll, &model);
     assert!(state.mark_tracks.is_empty());
     state.apply(&ViewCommand::Undo, &model);
-    assert_eq!((state.place.mark, &state.mark_tracks), (Some(range), &tracks));
+    assert_eq!((state.place.mark, &*state.mark_tracks), (Some(range), &tracks));
     state.apply(&ViewCommand::Redo, &model);
     assert!(state.mark_tracks.is_empty());
+}
+
+#[test]
+fn moving_the_view_copies_no_tracks_of_the_mark() {
+    let model = model();
+    let mut state = ViewState::new(&model);
+    let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
+    state.apply(&ViewCommand::Mark(range, model.track_ids().collect()), &model);
+    let tracks = Arc::clone(&state.mark_tracks);
+    state.apply(&ViewCommand::Pan(0.1), &model);
+    state.apply(&ViewCommand::Fit, &model);
+    state.apply(&ViewCommand::Undo, &model);
+    assert!(Arc::ptr_eq(&tracks, &state.mark_tracks));
+    // Dragging an edge of the mark keeps its tracks.
+    state.apply(&ViewCommand::Mark(TimeRange::new(range.start, Timestamp::from_ps(300)), (*tracks).clone()), &model);
+    assert!(Arc::ptr_eq(&tracks, &state.mark_tracks));
 }
