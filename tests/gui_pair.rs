@@ -226,6 +226,66 @@ fn x_swaps_the_runs_and_c_the_focus() {
 }
 
 #[test]
+fn tracks_of_both_are_interleaved_in_one_list() {
+    let mut window = compared("a", "b");
+    let tops = |window: &Harness<'_, App>, label: &str| -> Vec<f32> {
+        let mut tops: Vec<f32> = window.get_all_by_label(label).map(|node| node.rect().top()).collect();
+        tops.sort_by(f32::total_cmp);
+        tops
+    };
+    let apart = tops(&window, "XLA Ops");
+    assert!(apart[1] - apart[0] > 200.0, "one timeline above the other: {apart:?}");
+    press(&mut window, Modifiers::SHIFT, Key::X);
+    for track in ["XLA Modules", "XLA Ops"] {
+        let [a, b] = tops(&window, track)[..] else { panic!("{track} is there twice") };
+        assert!((a - b).abs() < 40.0, "{track} of B is right below that of A: {a} {b}");
+    }
+    let devices = window.query_all_by_label_contains("Fold TPU:0").count();
+    assert_eq!(devices, 1, "what both have needs one heading");
+    window.get_by_label("Changes of steps");
+
+    // The mouse is for the track that it is over.
+    let ops = tops(&window, "XLA Ops");
+    let canvas = window.get_all_by_label("Time ruler").next().expect("there are two").rect();
+    for (side, top) in Side::BOTH.into_iter().zip(ops) {
+        // The fourth step begins there; the matmul takes the first half of a step and more.
+        let range = trace_model::TimeRange::at(
+            trace_model::Timestamp::from_ps(if side == Side::A { 24 } else { 30 } * 1_000_000),
+            trace_model::Picos::from_ps(8_000_000),
+        );
+        want(&mut window, Command::On(side, ViewCommand::Show(range)));
+        let at = Pos2::new(canvas.left() + canvas.width() * 0.2, top + 10.0);
+        window.hover_at(at);
+        window.run_steps(2);
+        click_at(&mut window, at);
+        assert_eq!(window.state().link().unwrap().focus, side, "it was clicked there");
+        assert_eq!(both_selected(&window), [Some("fusion.1".to_owned()), Some("fusion.1".to_owned())]);
+    }
+    // One list scrolls as one, also where times are free.
+    press(&mut window, Modifiers::SHIFT, Key::C);
+    want(&mut window, Command::On(Side::B, ViewCommand::ScrollTo(33.0)));
+    let scrolls = Side::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
+    assert_eq!(scrolls[0].to_bits(), scrolls[1].to_bits());
+    window.get_by_label("Interleave tracks").click();
+    window.run_steps(3);
+    let apart = tops(&window, "XLA Ops");
+    assert!(apart[1] - apart[0] > 200.0, "as before: {apart:?}");
+}
+
+#[test]
+fn a_track_that_one_run_lacks_follows_and_nothing_is_repainted() {
+    let mut window = compared("a", "two devices");
+    want(&mut window, PairCommand::Weave);
+    let top = |label: &str| window.get_by_label(label).rect().top();
+    assert!(top("Fold TPU:1") > top("Fold TPU:0"));
+    for _ in 0..60 {
+        window.step();
+    }
+    let quiet = window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5));
+    assert!(quiet, "an idle window asks for no frames");
+}
+
+#[test]
 fn colours_by_change_are_offered_while_two_are_open() {
     let mut window = compared("a", "b");
     window.get_by_label("change").click();
@@ -359,6 +419,7 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     let (link, before) = (window.state().link().unwrap().clone(), views(&window));
     let selected = both_selected(&window);
     assert_eq!((link.lock, link.focus), (Lock::Offset, Side::B));
+    want(&mut window, PairCommand::Weave);
     want(&mut window, Command::SaveSession("night".to_owned()));
 
     let mut window = empty(folder.path());
@@ -368,6 +429,10 @@ fn a_session_keeps_both_and_how_they_are_linked() {
     assert_eq!(views(&window), before);
     assert_eq!(both_selected(&window), selected);
     window.get_by_label("Timeline B");
+    // The details name the track too, further below.
+    let mut ops: Vec<f32> = window.get_all_by_label("XLA Ops").map(|node| node.rect().top()).collect();
+    ops.sort_by(f32::total_cmp);
+    assert!(ops[1] - ops[0] < 40.0, "tracks are interleaved as they were: {ops:?}");
     // From now on they follow each other as they did.
     want(&mut window, Command::On(Side::A, ViewCommand::Pan(0.1)));
     let [a, b] = views(&window);

@@ -37,6 +37,9 @@ pub struct Second {
     pub link: Link,
     /// Share of the height that the first takes.
     pub split: f32,
+    /// Whether the tracks of both are in one list.
+    #[serde(default)]
+    pub woven: bool,
 }
 
 /// Where sessions are kept.

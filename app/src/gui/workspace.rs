@@ -297,6 +297,11 @@ impl Workspace {
         self.timeline.hovered_track()
     }
 
+    /// Whether one of its rows lies so far below the top of its tracks.
+    pub fn has_row_at(&self, y: f32) -> bool {
+        self.timeline.drawn().row_at(y).is_some()
+    }
+
     /// The times that were drawn last.
     pub fn shown_time(&self) -> Viewport {
         self.timeline.shown().unwrap_or(self.state.place.time)

@@ -76,6 +76,8 @@ pub struct Row {
     pub lanes: usize,
     /// Whether some of it is hidden.
     pub folded: bool,
+    /// Whether the row below belongs to it: its counterpart of another trace.
+    pub is_joined: bool,
 }
 
 /// All rows: those that stay in sight, and below them those that scroll.
@@ -85,6 +87,8 @@ pub struct Rows {
     pub scrolled: Vec<Row>,
     /// Rows that stay, from the top of the canvas.
     pub pinned: Vec<Row>,
+    /// Where both parts end, where that is not where their last row does.
+    ends: Option<(f32, f32)>,
     /// Where each node is: below [`PINNED`] an index into `scrolled`, from there on into `pinned`.
     place: Vec<u32>,
 }
@@ -97,12 +101,24 @@ const PINNED: u32 = 1 << 31;
 impl Rows {
     /// Height of all rows that scroll.
     pub fn height(&self) -> f32 {
-        self.scrolled.last().map_or(0.0, |row| row.y + row.height)
+        self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
     }
 
     /// Height of all rows that stay.
     pub fn pinned_height(&self) -> f32 {
-        self.pinned.last().map_or(0.0, |row| row.y + row.height)
+        self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
+    }
+
+    /// Rows that lie where something else decided, among rows of others; each part is in the
+    /// order in which it lies. `ends` are where both parts end.
+    pub fn placed(scrolled: Vec<Row>, pinned: Vec<Row>, ends: (f32, f32), tree: &TrackTree) -> Self {
+        let mut place = vec![NOWHERE; tree.nodes.len()];
+        for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
+            for (at, row) in rows.iter().enumerate() {
+                place[row.node] = offset | at as u32;
+            }
+        }
+        Self { scrolled, pinned, ends: Some(ends), place }
     }
 
     /// The row of a node with its top on the canvas, and whether it stays there.
@@ -117,6 +133,10 @@ impl Rows {
             Some((Row { y: row.y - scroll + self.pinned_height(), ..row }, false))
         }
     }
+}
+
+fn end(rows: &[Row]) -> f32 {
+    rows.last().map_or(0.0, |row| row.y + row.height)
 }
 
 impl TrackTree {
@@ -137,6 +157,11 @@ impl TrackTree {
     /// Every node, parents first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Whether a node is another one or inside of it.
+    pub fn is_within(&self, node: usize, group: usize) -> bool {
+        group <= node && self.nodes.get(group).is_some_and(|group| node < group.end)
     }
 
     /// All rows, as arranged by `state`.
@@ -202,7 +227,7 @@ impl TrackTree {
                 (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
             }
         };
-        Row { node: index, y: 0.0, height, lanes, folded }
+        Row { node: index, y: 0.0, height, lanes, folded, is_joined: false }
     }
 
     /// The folded groups around a track: what must be unfolded to see it.
@@ -378,116 +403,4 @@ fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use trace_model::{SliceSpec, TimeRange, Timestamp, TraceBuilder};
-
-    fn model() -> TraceModel {
-        let mut builder = TraceBuilder::new();
-        let host = builder.group(None, GroupKind::Host, "worker-0");
-        let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
-        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
-        builder.group(Some(host), GroupKind::Custom, "/empty");
-        let label = builder.label("op", None);
-        let ops = builder.track(core, TrackKind::Ops, 3, "XLA Ops");
-        let thread = builder.track(cpu, TrackKind::HostThread, 7, "main");
-        builder.track(cpu, TrackKind::HostThread, 8, "nothing here");
-        for (track, start, end) in [(ops, 0, 10), (ops, 2, 4), (thread, 0, 5)] {
-            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-            builder.add_slice(track, SliceSpec::new(range, label));
-        }
-        builder.finish()
-    }
-
-    fn picture(tree: &TrackTree, rows: &Rows) -> Vec<String> {
-        rows.scrolled
-            .iter()
-            .map(|row| {
-                let node = tree.node(row.node);
-                let indent = "  ".repeat(usize::from(node.indent));
-                let fold = if row.folded { "+" } else { "" };
-                format!("{} {indent}{fold}{} ({} lanes)", row.y, node.title, row.lanes)
-            })
-            .collect()
-    }
-
-    #[test]
-    fn devices_come_before_threads_and_empty_things_are_left_out() {
-        let model = model();
-        let tree = TrackTree::new(&model);
-        let rows = tree.rows(&ViewState::new(&model));
-        assert_eq!(
-            picture(&tree, &rows),
-            [
-                "0 worker-0 (0 lanes)",
-                "28   TPU:0 (0 lanes)",
-                "56     XLA Ops (2 lanes)",
-                "108   Host threads (0 lanes)",
-                "136     main (1 lanes)",
-            ]
-        );
-    }
-
-    #[test]
-    fn folding_hides_lanes_and_children() {
-        let model = model();
-        let tree = TrackTree::new(&model);
-        let mut state = ViewState::new(&model);
-        let ops = model.track_ids().find(|&id| model.track(id).kind == TrackKind::Ops).unwrap();
-        let host = model.child_groups(None)[0];
-        let cpu = model.group_ids().find(|&id| model.group(id).kind == GroupKind::HostProcess).unwrap();
-        state.folded_tracks.insert(ops);
-        state.folded_groups.insert(cpu);
-        let rows = tree.rows(&state);
-        assert_eq!(
-            picture(&tree, &rows),
-            [
-                "0 worker-0 (0 lanes)",
-                "28   TPU:0 (0 lanes)",
-                "56     +XLA Ops (1 lanes)",
-                "84   +Host threads (0 lanes)"
-            ]
-        );
-        assert_eq!(tree.row_of(&rows, ops, 0.0).unwrap().0.lanes, 1);
-        state.folded_groups.insert(host);
-        assert_eq!(tree.rows(&state).scrolled.len(), 1);
-        assert_eq!(tree.hidden_by(&model, ops, &state), [host]);
-        assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
-    }
-
-    #[test]
-    fn pinned_rows_stay_and_hidden_filtered_and_moved_ones_go_their_way() {
-        let model = model();
-        let tree = TrackTree::new(&model);
-        let mut state = ViewState::new(&model);
-        let track = |kind| model.track_ids().find(|&id| model.track(id).kind == kind).unwrap();
-        let (ops, main) = (track(TrackKind::Ops), track(TrackKind::HostThread));
-        state.pinned.push(main);
-        let rows = tree.rows(&state);
-        assert_eq!(rows.pinned.len(), 1);
-        assert_eq!(picture(&tree, &rows).len(), 4, "it is not shown twice");
-        assert!(tree.row_of(&rows, main, 500.0).unwrap().0.y.abs() < 1e-6);
-        let (row, stays) = tree.row_of(&rows, ops, 10.0).unwrap();
-        assert!(!stays && (row.y - (56.0 - 10.0 + rows.pinned_height())).abs() < 1e-3);
-
-        state.pinned.clear();
-        state.track_filter = "MAIN".to_owned();
-        let titles = |rows: &Rows| rows.scrolled.iter().map(|r| tree.node(r.node).title.clone()).collect::<Vec<_>>();
-        assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main"]);
-        state.track_filter = "tpu".to_owned();
-        assert_eq!(titles(&tree.rows(&state)), ["worker-0", "TPU:0", "XLA Ops"]);
-        state.track_filter.clear();
-        state.hidden_tracks.insert(ops);
-        assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
-        let core = model.track(ops).group;
-        state.moved_groups.insert(core, 1);
-        assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main", "TPU:0"]);
-    }
-
-    #[test]
-    fn long_numbers_are_grouped() {
-        assert_eq!(group_digits(7), "7");
-        assert_eq!(group_digits(1_234), "1,234");
-        assert_eq!(group_digits(123_456_789), "123,456,789");
-    }
-}
+mod tests;

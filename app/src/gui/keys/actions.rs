@@ -111,6 +111,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("swap-focus", "Compare: keys and panels are about the other run", &["C"], |_| PairCommand::SwapFocus.into()),
         action("lock", "Compare: lock or unlock the two timelines", &["Shift+C"], |_| PairCommand::ToggleLock.into()),
         action("swap", "Compare: swap A and B", &["X"], |_| PairCommand::Swap.into()),
+        action("weave", "Compare: tracks of both in one list, or one run above the other", &["Shift+X"], |_| PairCommand::Weave.into()),
         action("lock-steps", "Compare: lock by steps", &[], |_| PairCommand::Lock(Lock::Step).into()),
         action("lock-ops", "Compare: lock by ops", &[], |_| PairCommand::Lock(Lock::Op).into()),
         action("lock-offset", "Compare: lock by an offset", &[], |_| PairCommand::Lock(Lock::Offset).into()),

@@ -22,7 +22,7 @@ pub fn bar_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command
             locks_ui(ui, pair, first, out);
             ui.separator();
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                ends_ui(ui, out);
+                ends_ui(ui, pair, out);
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, pair, out));
             });
         });
@@ -60,7 +60,7 @@ fn locks_ui(ui: &mut Ui, pair: &Pair, first: &Workspace, out: &mut Vec<Command>)
     }
 }
 
-fn ends_ui(ui: &mut Ui, out: &mut Vec<Command>) {
+fn ends_ui(ui: &mut Ui, pair: &Pair, out: &mut Vec<Command>) {
     ui.menu_button("Close", |ui| {
         for side in Side::BOTH {
             let label = format!("Close {}, go on with {}", side.other().name(), side.name());
@@ -72,6 +72,13 @@ fn ends_ui(ui: &mut Ui, out: &mut Vec<Command>) {
     });
     if ui.button("Swap A and B").on_hover_text(hint(ui.ctx(), "What is compared with what", "swap")).clicked() {
         out.push(PairCommand::Swap.into());
+    }
+    let is_on = pair.is_woven();
+    let button = ui.add(Button::selectable(is_on, "Interleave"));
+    button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
+    let about = hint(ui.ctx(), "Each track of B right below that of A, in one list", "weave");
+    if button.on_hover_text(about).clicked() {
+        out.push(PairCommand::Weave.into());
     }
 }
 

@@ -28,8 +28,10 @@ const HEAD: f32 = 22.0;
 pub struct Areas {
     /// Headings of A and B.
     pub heads: [Rect; 2],
-    /// Timelines of A and B.
+    /// Timelines of A and B; only what is above their tracks where these are in one list.
     pub timelines: [Rect; 2],
+    /// Where the tracks of both are in one list, if they are.
+    pub body: Option<Rect>,
     /// Between them.
     lane: Rect,
     /// All of it.
@@ -47,9 +49,23 @@ impl Areas {
         Self {
             heads: [at(rect.top(), HEAD), second],
             timelines: [at(rect.top() + HEAD, upper), second.with_min_y(second.bottom()).with_max_y(rect.bottom())],
+            body: None,
             lane,
             whole: rect,
         }
+    }
+
+    /// Of a rectangle with one list of tracks below two rulers, each so high with its minimap.
+    pub fn woven(rect: Rect, ruler: f32) -> Self {
+        let mut top = rect.top();
+        let mut next = |height: f32| {
+            let rect = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
+            top += height;
+            rect
+        };
+        let (head_a, a, lane, head_b, b) = (next(HEAD), next(ruler), next(LANE), next(HEAD), next(ruler));
+        let body = Some(rect.with_min_y(b.bottom().min(rect.bottom())));
+        Self { heads: [head_a, head_b], timelines: [a, b], body, lane, whole: rect }
     }
 }
 
@@ -124,13 +140,14 @@ pub fn lane_ui(
     let response = ui.interact(rect, ui.scope_id().with("deltas"), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Changes of steps"));
     if response.dragged()
+        && areas.body.is_none()
         && let Some(pointer) = response.interact_pointer_pos()
     {
         let room = areas.whole.height() - LANE - 2.0 * HEAD;
         let above = pointer.y - areas.whole.top() - HEAD - LANE / 2.0;
         out.push(PairCommand::Split(above / room.max(1.0)).into());
     }
-    if response.hovered() {
+    if response.hovered() && areas.body.is_none() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
     }
     let compared = memo.latest();

@@ -4,6 +4,7 @@ mod bar;
 mod lane;
 mod show;
 mod tab;
+mod timelines;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use super::jobs::{Memo, Wake, Worker};
 use super::keys::Keys;
 use super::sessions::Second;
 use super::settings::Settings;
-use super::timeline::Beside;
 use super::workspace::{Companion, Workspace};
 use crate::view::pair::{Alignment, Compared, Link, Lock, Places, Side, steps_of_both};
 use crate::view::state::{Spotlight, ViewCommand};
@@ -39,6 +39,8 @@ pub enum PairCommand {
     ToggleLock,
     /// B is so much later, counted from the beginnings of the traces.
     Offset(Picos),
+    /// Tracks of both in one list, each of B below that of A; or one timeline above the other.
+    Weave,
     /// The timeline of A takes this share of the height.
     Split(f32),
     /// Show steps from this on, so many.
@@ -69,8 +71,12 @@ pub struct Pair {
     tables: tab::Tables,
     /// Share of the height that A takes.
     split: f32,
+    /// Tracks of both are in one list.
+    woven: bool,
     /// Where the pointer was in the last frame.
     pointer: Option<(Side, Timestamp)>,
+    /// Which side the mouse is for while it is over tracks of both.
+    mouse: Side,
 }
 
 impl Pair {
@@ -87,7 +93,9 @@ impl Pair {
             is_restored: false,
             tables: tab::Tables::default(),
             split: 0.5,
+            woven: false,
             pointer: None,
+            mouse: Side::A,
         }
     }
 
@@ -98,7 +106,13 @@ impl Pair {
             view: self.second.state.clone(),
             link: self.link.clone(),
             split: self.split,
+            woven: self.woven,
         }
+    }
+
+    /// Whether tracks of both are in one list.
+    pub fn is_woven(&self) -> bool {
+        self.woven
     }
 
     /// Takes over how it was kept.
@@ -108,6 +122,8 @@ impl Pair {
         self.link = saved.link;
         self.split = if saved.split.is_finite() { saved.split.clamp(0.15, 0.85) } else { 0.5 };
         self.is_restored = true;
+        self.woven = saved.woven;
+        self.scroll_as_one(first, self.link.focus);
         // The one that follows may lie where nobody can go: beside its own trace.
         self.follow(first, self.link.leader, false);
     }
@@ -192,6 +208,15 @@ impl Pair {
                 self.link.offset = second_later(first, &self.second) + *offset;
                 self.follow(first, Side::A, false);
             }
+            PairCommand::Weave => {
+                self.woven = !self.woven;
+                // The list has become twice as long, or half: about the same is in sight.
+                let share = if self.woven { 2.0 } else { 0.5 };
+                for side in Side::BOTH {
+                    self.of(first, side).state.place.scroll *= share;
+                }
+                self.scroll_as_one(first, self.link.focus);
+            }
             PairCommand::Split(share) => self.split = share.clamp(0.15, 0.85),
             PairCommand::ShowSteps(from, count) => self.show_steps(first, *from, *count),
             PairCommand::ShowOps(rows) => self.show_ops(first, rows),
@@ -270,6 +295,18 @@ impl Pair {
         }
         if matches!(command, ViewCommand::GoTo(_)) {
             self.keep_in_sight(first, side);
+        }
+        self.scroll_as_one(first, side);
+    }
+
+    /// One list has one place: that of `side`, whose wish to see a slice goes before.
+    fn scroll_as_one(&mut self, first: &mut Workspace, side: Side) {
+        if self.woven {
+            let own = &self.of(first, side).state;
+            let (scroll, reveals) = (own.place.scroll, own.reveal.is_some());
+            let other = &mut self.of(first, side.other()).state;
+            other.place.scroll = scroll;
+            other.reveal = other.reveal.filter(|_| !reveals);
         }
     }
 
@@ -386,55 +423,6 @@ impl Pair {
         egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
             self.timelines_ui(ui, first, settings, keys, out);
         });
-    }
-
-    fn timelines_ui(
-        &mut self,
-        ui: &mut Ui,
-        first: &mut Workspace,
-        settings: &Settings,
-        keys: &Keys,
-        out: &mut Vec<Command>,
-    ) {
-        let areas = lane::Areas::of(ui.available_rect_before_wrap(), self.split);
-        let pointer = ui.input(|i| i.pointer.hover_pos());
-        let over =
-            pointer.and_then(|at| Side::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at)));
-        let compared = self.compared.memo().latest();
-        let alignment = self.alignment();
-        let mut hovered = None;
-        for side in Side::BOTH {
-            let own = if side == Side::A { &*first } else { &self.second };
-            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
-            let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
-                let range = trace_model::TimeRange::new(at, at);
-                let view = if on == Side::A { first.state.place.time } else { self.second.state.place.time };
-                let there = self.link.counterpart(on, &view, range, &alignment);
-                there.map(|range| range.start)
-            });
-            let beside = Beside {
-                name: side.name(),
-                only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
-                colors: compared.map(|compared| &*compared.partners.colors[side.index()]),
-                cursor,
-                hears_keys: over.unwrap_or(self.link.focus) == side,
-            };
-            let own = if side == Side::A { &mut *first } else { &mut self.second };
-            let mut wanted: Vec<ViewCommand> = Vec::new();
-            let builder = egui::UiBuilder::new().max_rect(areas.timelines[side.index()]).id_salt(side.name());
-            ui.scope_builder(builder, |ui| own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted));
-            out.extend(wanted.into_iter().map(|command| Command::On(side, command)));
-            hovered = hovered.or(own.hovered().map(|at| (side, at)));
-        }
-        if hovered != self.pointer {
-            // The line in the timeline that was drawn first is one frame late.
-            self.pointer = hovered;
-            ui.ctx().request_repaint();
-        }
-        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), &alignment, out);
-        if self.compared.memo().is_running() {
-            ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
-        }
     }
 }
 

@@ -16,6 +16,11 @@ const MINIMAP: f32 = 34.0;
 /// Width of the scroll bar.
 const SCROLL_BAR: f32 = 10.0;
 
+/// Height of what is above the tracks.
+pub fn head_height(with_minimap: bool) -> f32 {
+    RULER + if with_minimap { MINIMAP } else { 0.0 }
+}
+
 /// The parts of the timeline's rectangle.
 #[derive(Clone, Copy)]
 pub struct Areas {
@@ -38,6 +43,12 @@ pub struct Areas {
 impl Areas {
     /// Of a rectangle.
     pub fn of(rect: Rect, label_width: f32, with_minimap: bool) -> Self {
+        let y = rect.top() + head_height(with_minimap);
+        Self::apart(rect, rect.with_min_y(y), label_width, with_minimap)
+    }
+
+    /// With the tracks in another place than the ruler: in `body`.
+    pub fn apart(rect: Rect, body: Rect, label_width: f32, with_minimap: bool) -> Self {
         let x = rect.left() + label_width.min(rect.width() * 0.5);
         let top = rect.top() + if with_minimap { MINIMAP } else { 0.0 };
         let y = top + RULER;
@@ -47,9 +58,9 @@ impl Areas {
             minimap: Rect::from_min_max(pos2(x, rect.top()), pos2(rect.right(), top)),
             corner: Rect::from_min_max(pos2(rect.left(), top), pos2(x, y)),
             ruler: Rect::from_min_max(pos2(x, top), pos2(right, y)),
-            names: Rect::from_min_max(pos2(rect.left(), y), pos2(x, rect.bottom())),
-            canvas: Rect::from_min_max(pos2(x, y), pos2(right, rect.bottom())),
-            scroll_bar: Rect::from_min_max(pos2(right, y), rect.max),
+            names: Rect::from_min_max(body.min, pos2(x, body.bottom())),
+            canvas: Rect::from_min_max(pos2(x, body.top()), pos2(right, body.bottom())),
+            scroll_bar: Rect::from_min_max(pos2(right, body.top()), body.max),
         }
     }
 }

@@ -4,8 +4,9 @@ use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, S
 
 use super::paint::{elided, fold_mark};
 use crate::gui::keys::hint;
-use crate::gui::theme::{Theme, small_font};
+use crate::gui::theme::{Theme, readable_on, small_font};
 use crate::view::layout::DrawList;
+use crate::view::pair::Side;
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 use crate::view::tree::{HEADER, Item, LANE, Node, Row};
@@ -20,25 +21,33 @@ pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: 
         let rect = Rect::from_x_y_ranges(canvas.x_range(), top..=top + row.height);
         if matches!(trace.tree.node(row.node).item, Item::Group(_)) {
             painter.rect_filled(rect, 0.0, theme.heading);
-        } else {
+        } else if !row.is_joined {
             painter.hline(canvas.x_range(), rect.bottom() - 1.0, Stroke::new(1.0, theme.grid));
         }
     }
 }
 
+/// The column of names.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// Where.
+    pub rect: Rect,
+    /// The rows beside it.
+    pub list: &'a DrawList,
+    /// Points above the top.
+    pub scroll: f32,
+    /// Whose rows these are where rows of another trace lie between them.
+    pub side: Option<Side>,
+}
+
 /// Names of the rows in sight; a click folds and unfolds.
-pub fn names_ui(
-    ui: &mut Ui,
-    rect: Rect,
-    list: &DrawList,
-    scroll: f32,
-    trace: &OpenTrace,
-    state: &ViewState,
-    out: &mut Vec<ViewCommand>,
-) {
+pub fn names_ui(ui: &mut Ui, names: Names<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let Names { rect, list, scroll, side } = names;
     let theme = Theme::current(ui);
     let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 0.0, theme.labels);
+    if side != Some(Side::B) {
+        painter.rect_filled(rect, 0.0, theme.labels);
+    }
     let split = rect.top() + list.pinned_height;
     for (rows, clip) in [(&list.scrolled.rows, rect.with_min_y(split)), (&list.pinned.rows, rect.with_max_y(split))] {
         let painter = painter.with_clip_rect(clip);
@@ -46,6 +55,9 @@ pub fn names_ui(
             let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
             if area.intersects(clip) {
                 name_ui(ui, &painter, clip, area, row, trace, state, out);
+                if let (Some(side), Item::Track(_)) = (side, trace.tree.node(row.node).item) {
+                    badge(&painter, area, side, theme);
+                }
             }
         }
     }
@@ -57,6 +69,15 @@ pub fn names_ui(
         out.push(ViewCommand::ScrollTo((scroll - wheel).max(0.0)));
     }
     painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, theme.edge));
+}
+
+/// Whose track it is.
+fn badge(painter: &Painter, area: Rect, side: Side, theme: &Theme) {
+    let rect = Rect::from_min_size(area.min + vec2(6.0, (LANE - 14.0) / 2.0), vec2(14.0, 14.0));
+    let fill = if side == Side::A { theme.edge } else { theme.accent };
+    painter.rect_filled(rect, 3.0, fill);
+    let font = FontId::new(10.0, FontFamily::Proportional);
+    painter.text(rect.center(), Align2::CENTER_CENTER, side.name(), font, readable_on(fill));
 }
 
 #[expect(clippy::too_many_arguments, reason = "one row, all of it is drawn")]
@@ -121,7 +142,7 @@ fn name_ui(
     if free > 40.0 && !note.is_empty() {
         elided(painter, pos2(x + size.x + 10.0, y), Align2::LEFT_CENTER, note, free, &small_font(), theme.text_weak);
     }
-    if !is_group {
+    if !is_group && !row.is_joined {
         painter.hline(area.x_range(), area.bottom() - 1.0, Stroke::new(1.0, theme.edge.gamma_multiply(0.5)));
     }
     response.context_menu(|ui| menu_ui(ui, node, row, state, out));

@@ -9,6 +9,7 @@ use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
 use crate::view::bands::Band;
 use crate::view::layout::DrawList;
+use crate::view::pair::Side;
 use crate::view::state::ViewState;
 use crate::view::trace::OpenTrace;
 use crate::view::tree::Item;
@@ -69,7 +70,7 @@ pub fn outside_of_trace(
     }
 }
 
-/// The marked area with its length.
+/// The marked area.
 pub fn mark(
     painter: &Painter,
     canvas: Rect,
@@ -97,18 +98,36 @@ pub fn mark(
     for x in [left, right] {
         painter.vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
     }
-    let galley = painter.layout_no_wrap(time(mark.dur()), small_font(), theme.text_strong);
+}
+
+/// The length of the marked area, at the top of its canvas; where two traces are drawn
+/// there, of this one, below each other.
+pub fn mark_length(
+    painter: &Painter,
+    canvas: Rect,
+    side: Option<Side>,
+    state: &ViewState,
+    x_of: impl Fn(Timestamp) -> f32,
+    theme: &Theme,
+) {
+    let Some(mark) = state.place.mark else { return };
+    let (left, right) = (canvas.left() + x_of(mark.start), canvas.left() + x_of(mark.end));
+    let text = time(mark.dur());
+    let text = side.map_or_else(|| text.clone(), |side| format!("{}  {text}", side.name()));
+    let galley = painter.layout_no_wrap(text, small_font(), theme.text_strong);
     let middle = f32::midpoint(left.max(canvas.left()), right.min(canvas.right()));
-    let at = pos2(middle - galley.size().x / 2.0, canvas.top() + 6.0);
+    let at = pos2(middle - galley.size().x / 2.0, canvas.top() + if side == Some(Side::B) { 26.0 } else { 6.0 });
     painter.rect_filled(Rect::from_min_size(at, galley.size()).expand2(vec2(6.0, 2.0)), 4.0, theme.raised);
     painter.galley(at, galley, theme.text_strong);
 }
 
 /// Where the pointer is in the other of two timelines.
-pub fn cursor(ui: &Ui, canvas: Rect, at: Timestamp, time: Viewport, theme: &Theme) {
+pub fn cursor(ui: &Ui, canvas: Rect, strips: &[Rect], at: Timestamp, time: Viewport, theme: &Theme) {
     let x = canvas.left() + (time.fraction(at) * f64::from(canvas.width())) as f32;
     if canvas.x_range().contains(x) {
-        ui.painter_at(canvas).vline(x, canvas.y_range(), Stroke::new(1.0, theme.accent));
+        for strip in strips {
+            ui.painter_at(canvas).vline(x, strip.y_range(), Stroke::new(1.0, theme.accent));
+        }
     }
 }
 

@@ -11,25 +11,28 @@ pub mod paint;
 mod reveal;
 mod tooltip;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align2, Pos2, Rect, Sense, Stroke, Ui, Vec2, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp, TrackId};
 
 use self::areas::Areas;
+pub use self::areas::head_height;
 pub use self::labels::filter_id;
 use self::paint::Colors;
 use super::keys::Keys;
 use super::theme::{Theme, small_font};
 use super::times;
 use crate::view::bands::{self, Band};
-use crate::view::layout::{DrawList, Lit, SliceBox, Window};
+use crate::view::layout::{DrawList, Lit, Part, SliceBox, Window};
+use crate::view::pair::Side;
 use crate::view::palette::ColorKey;
 use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
 use crate::view::tiles::Tiles;
 use crate::view::trace::OpenTrace;
-use crate::view::tree::{Item, LANE};
+use crate::view::tree::{Item, LANE, Row, Rows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
 /// Space below the last row, so that it can be scrolled clear of the edge.
@@ -73,8 +76,8 @@ pub struct Known<'a> {
 /// What a timeline shows of the trace that it is compared with.
 #[derive(Clone, Copy)]
 pub struct Beside<'a> {
-    /// Which of the two this is: `A` or `B`.
-    pub name: &'static str,
+    /// Which of the two this is.
+    pub side: Side,
     /// By label: the other trace lacks the op.
     pub only: &'a [bool],
     /// Colours of labels by how their op changed.
@@ -83,6 +86,27 @@ pub struct Beside<'a> {
     pub cursor: Option<Timestamp>,
     /// Whether held keys move this timeline.
     pub hears_keys: bool,
+    /// How its tracks lie among those of the other, if they do.
+    pub woven: Option<Woven<'a>>,
+}
+
+/// Tracks that lie among those of another trace, in the same place.
+#[derive(Clone, Copy)]
+pub struct Woven<'a> {
+    /// Its own.
+    pub rows: &'a Rows,
+    /// Where both lie, with their names.
+    pub body: Rect,
+    /// Whether the mouse is for this one.
+    pub has_mouse: bool,
+}
+
+/// Where all but slices is drawn.
+struct Ground {
+    /// All of it; rows of another trace lie between them.
+    strips: Vec<Rect>,
+    /// Which of the two this is, if so.
+    side: Option<Side>,
 }
 
 impl Timeline {
@@ -96,8 +120,13 @@ impl Timeline {
         out: &mut Vec<ViewCommand>,
     ) {
         let theme = Theme::current(ui);
-        let areas = Areas::of(ui.available_rect_before_wrap(), state.label_width, state.draws(Layer::Minimap));
-        let rows = trace.tree.rows(state);
+        let (rect, with_minimap) = (ui.available_rect_before_wrap(), state.draws(Layer::Minimap));
+        let woven = known.beside.and_then(|beside| beside.woven);
+        let areas = match woven {
+            Some(woven) => Areas::apart(rect, woven.body, state.label_width, with_minimap),
+            None => Areas::of(rect, state.label_width, with_minimap),
+        };
+        let rows = woven.map_or_else(|| Cow::Owned(trace.tree.rows(state)), |woven| Cow::Borrowed(woven.rows));
         let (content, room) = (rows.height() + BELOW, (areas.canvas.height() - rows.pinned_height()).max(0.0));
         let scroll = state.place.scroll.min((content - room).max(0.0));
 
@@ -135,18 +164,23 @@ impl Timeline {
         let hatched = known.beside.map_or(&[][..], |beside| beside.only);
         let colors = Colors { theme, keys, hatched, isolate: state.isolate && known.lit.is_some() };
         let steps = if state.draws(Layer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
-        self.paint_canvas(ui, trace, state, time, &areas, &colors, steps);
+        let side = known.beside.filter(|_| woven.is_some()).map(|beside| beside.side);
+        let ground = Ground { strips: self.strips(areas.canvas, side.is_some()), side };
+        self.paint_canvas(ui, trace, state, time, &areas, &colors, steps, &ground);
         if let Some(cursor) = known.beside.and_then(|beside| beside.cursor) {
-            marks::cursor(ui, areas.canvas, cursor, time, theme);
+            marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
         }
-        self.canvas_input(ui, trace, state, &window, &areas, known, out);
-        labels::names_ui(ui, areas.names, &self.list, scroll, trace, state, out);
-        labels::splitter_ui(ui, areas.names, state, out);
+        self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
+        let names = labels::Names { rect: areas.names, list: &self.list, scroll, side };
+        labels::names_ui(ui, names, trace, state, out);
         if state.draws(Layer::Minimap) {
             minimap::minimap_ui(ui, areas.minimap, trace, state, out);
-            labels::filter_ui(ui, areas.filter, state, known.beside.map(|beside| beside.name), out);
+            labels::filter_ui(ui, areas.filter, state, known.beside.map(|beside| beside.side.name()), out);
         }
-        scroll_bar_ui(ui, areas.scroll_bar, scroll, content, theme, out);
+        if side != Some(Side::B) {
+            labels::splitter_ui(ui, areas.names, state, out);
+            scroll_bar_ui(ui, areas.scroll_bar, scroll, content, theme, out);
+        }
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
     }
 
@@ -170,6 +204,23 @@ impl Timeline {
         &self.list
     }
 
+    /// Where all but slices is drawn: the canvas, or what rows take of it.
+    fn strips(&self, canvas: Rect, only_rows: bool) -> Vec<Rect> {
+        if !only_rows {
+            return vec![canvas];
+        }
+        let split = canvas.top() + self.list.pinned_height;
+        let parts = [(&self.list.scrolled, canvas.with_min_y(split)), (&self.list.pinned, canvas.with_max_y(split))];
+        let of_part = |(part, clip): (&Part, Rect)| {
+            let strip = |row: &Row| {
+                let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
+                Rect::from_x_y_ranges(canvas.x_range(), y).intersect(clip)
+            };
+            part.rows.iter().map(strip).collect::<Vec<_>>()
+        };
+        parts.into_iter().flat_map(of_part).filter(Rect::is_positive).collect()
+    }
+
     #[expect(clippy::too_many_arguments, reason = "everything that is drawn")]
     fn paint_canvas(
         &self,
@@ -180,6 +231,7 @@ impl Timeline {
         areas: &Areas,
         colors: &Colors<'_>,
         steps: &[Band],
+        ground: &Ground,
     ) {
         let theme = colors.theme;
         let (canvas, ruler) = (areas.canvas, areas.ruler);
@@ -191,15 +243,23 @@ impl Timeline {
         let scale = paint::Scale { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
 
         let painter = ui.painter_at(canvas);
-        painter.rect_filled(canvas, 0.0, theme.canvas);
-        marks::bands(&painter, canvas, steps, x_of, theme);
-        labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
-        if state.draws(Layer::Grid) {
-            paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
+        if ground.side != Some(Side::B) {
+            painter.rect_filled(canvas, 0.0, theme.canvas);
         }
-        marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
+        let strips = || ground.strips.iter().map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())));
+        for painter in strips() {
+            marks::bands(&painter, canvas, steps, x_of, theme);
+            labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
+            if state.draws(Layer::Grid) {
+                paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
+            }
+            marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
+        }
         paint::canvas(&painter, canvas, &self.list, &trace.model, colors);
-        marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
+        for painter in strips() {
+            marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
+        }
+        marks::mark_length(&painter, canvas, ground.side, state, x_of, theme);
 
         let painter = ui.painter_at(ruler);
         painter.rect_filled(ruler, 0.0, theme.labels);
@@ -225,12 +285,17 @@ impl Timeline {
         state: &ViewState,
         window: &Window<'_>,
         areas: &Areas,
+        ground: &Ground,
         known: &Known<'_>,
         out: &mut Vec<ViewCommand>,
     ) {
         let id = ui.scope_id().with("canvas");
-        let response = ui.interact(areas.canvas, id, Sense::click_and_drag());
-        let name = known.beside.map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.name));
+        let has_mouse = known.beside.and_then(|beside| beside.woven).is_none_or(|woven| woven.has_mouse);
+        // Two in one place: the other one has the mouse.
+        let felt = if has_mouse { areas.canvas } else { Rect::from_min_size(areas.canvas.min, Vec2::ZERO) };
+        let response = ui.interact(felt, id, Sense::click_and_drag());
+        let name =
+            known.beside.map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.side.name()));
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
         let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
@@ -273,7 +338,7 @@ impl Timeline {
             out.push(ViewCommand::GoTo(hit.slice));
         }
         if !ui.input(|i| i.pointer.any_down()) {
-            self.hover_ui(ui, trace, window.time, areas, pointer, hit);
+            self.hover_ui(ui, trace, window.time, areas, ground, pointer, hit);
         }
     }
 
@@ -288,22 +353,22 @@ impl Timeline {
         }
     }
 
+    #[expect(clippy::too_many_arguments, reason = "everything that is touched")]
     fn hover_ui(
         &self,
         ui: &Ui,
         trace: &OpenTrace,
         time: Viewport,
         areas: &Areas,
+        ground: &Ground,
         pointer: Pos2,
         hit: Option<SliceBox>,
     ) {
         let theme = Theme::current(ui);
-        let painter = ui.painter_at(areas.canvas.union(areas.ruler));
-        painter.vline(
-            pointer.x,
-            areas.ruler.bottom()..=areas.canvas.bottom(),
-            Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)),
-        );
+        let painter = ui.painter_at(areas.canvas);
+        for strip in &ground.strips {
+            painter.vline(pointer.x, strip.y_range(), Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)));
+        }
         if let Some(hit) = hit {
             let rect = Rect::from_min_max(
                 areas.canvas.min + vec2(hit.left, hit.top),

@@ -40,12 +40,15 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &Window<'_>, out: &m
     }
     let y = row.y + depth as f32 * (LANE + tree::GAP);
     let (margin, top) = (LANE * 2.0, window.rows.pinned_height());
+    // The counterpart is to be seen with it.
+    let height = if row.is_joined { row.height + LANE } else { LANE };
     let by = if stays {
         0.0
     } else if y < top + margin {
         y - margin - top
-    } else if y + LANE > window.height - margin {
-        y + LANE + margin - window.height
+    } else if y + height > window.height - margin {
+        // And yet the slice itself must not leave at the top.
+        (y + height + margin - window.height).min(y - margin - top)
     } else {
         0.0
     };

@@ -6,6 +6,7 @@ mod deltas;
 mod partners;
 mod parts;
 mod places;
+mod weave;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub use deltas::{Delta, Tone, change_text, deltas, tone_of};
 pub use partners::{Partners, family_rows};
 pub use parts::PartChanges;
 pub use places::Places;
+pub use weave::woven;
 
 use super::trace::OpenTrace;
 use super::viewport::Viewport;

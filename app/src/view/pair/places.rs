@@ -62,7 +62,8 @@ impl Places {
         self.groups[from.index()].get(&group).copied()
     }
 
-    fn item(&self, from: Side, item: Item) -> Option<Item> {
+    /// The group or track of the other side.
+    pub(super) fn item(&self, from: Side, item: Item) -> Option<Item> {
         Some(match item {
             Item::Group(group) => Item::Group(self.group(from, group)?),
             Item::Track(track) => Item::Track(self.track(from, track)?),
