@@ -1,6 +1,6 @@
 //! Cycles of a simulator on the timeline.
 
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{IssueKind, TimeRange, Timestamp, TraceBuilder};
 
 /// The latest time on the timeline.
 const MAX_PS: f64 = (i64::MAX / 2) as f64;
@@ -26,5 +26,14 @@ impl Clock {
     pub(crate) fn range(self, begin: i64, end: i64) -> Option<TimeRange> {
         let (begin, end) = (self.at(begin)?, self.at(end.max(begin))?);
         Some(TimeRange::new(begin, end))
+    }
+
+    /// The same, where `what` is left out and logged beyond what the timeline can hold.
+    pub(crate) fn range_of(self, what: &str, begin: i64, end: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
+        let range = self.range(begin, end);
+        if range.is_none() {
+            out.log(IssueKind::BeyondTimeline, || format!("{what}, cycle {begin} to {end}"));
+        }
+        range
     }
 }

@@ -131,6 +131,11 @@ impl TraceBuilder {
         SourceId((self.sources.len() - 1) as u16)
     }
 
+    /// The files so far.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
     /// The file that groups are being added to, to be filled in as it is read.
     pub fn source_mut(&mut self) -> &mut Source {
         if self.sources.is_empty() {

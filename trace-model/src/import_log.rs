@@ -47,6 +47,8 @@ issue_kinds! {
     BadDuration = "bad-duration", Warning;
     /// A time lies outside of what 64-bit picoseconds can hold and was clipped.
     TimeOutOfRange = "time-out-of-range", Warning;
+    /// A time lies outside of what 64-bit picoseconds can hold; what has it was left out.
+    BeyondTimeline = "beyond-timeline", Loss;
     /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
     OverlapSpilled = "overlap-spilled", Info;
     /// An end event has no begin.
@@ -81,6 +83,8 @@ issue_kinds! {
     SourceSkipped = "source-skipped", Loss;
     /// Hosts could not be aligned: a file does not say when its session began.
     HostsNotAligned = "hosts-not-aligned", Warning;
+    /// A dump that nobody named lies beside a program; it was read, or the example says why not.
+    FoundBeside = "found-beside", Info;
     /// The same thing is recorded twice; the second was left out.
     Duplicate = "duplicate", Info;
     /// The viewer that wrote the file left out events that were too small to see.
@@ -95,6 +99,8 @@ issue_kinds! {
     CostModelled = "cost-modelled", Info;
     /// The compiler did not estimate this op; it takes no time on the timeline.
     CostMissing = "cost-missing", Warning;
+    /// What an op does is not known for certain; it has no FLOPs and no bytes.
+    WorkUnknown = "work-unknown", Warning;
     /// The work of an op was counted roughly: counting it exactly would take too long.
     CostRounded = "cost-rounded", Info;
     /// A name or a text is longer than any should be; its end was cut.

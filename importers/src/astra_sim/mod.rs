@@ -27,7 +27,7 @@ mod write;
 
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
+use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source, lines};
 use nodes::{Run, Runs};
 
 /// The importer of this module.
@@ -104,11 +104,13 @@ fn older_parts(source: &Source) -> Vec<String> {
 fn read_part(part: &Source, runs: &mut Runs, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
     let content = part.content(progress)?;
     let (name, bytes) = (part.name(), (*content.bytes).as_ref());
+    let is_damaged = content.damage.is_some();
     if let Some(damage) = content.damage {
         out.log(IssueKind::TruncatedFile, || format!("{name}: {damage}"));
     }
     let mut begin = 0;
-    for (number, end) in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]).enumerate() {
+    let mut whole = 0;
+    for (number, end) in memchr::memchr_iter(b'\n', bytes).enumerate() {
         if number % 4096 == 0 {
             progress.check()?;
         }
@@ -120,7 +122,11 @@ fn read_part(part: &Source, runs: &mut Runs, progress: &Progress, out: &mut Trac
                 what: format!("line {} of {name}: {what}", number + 1),
             })?;
         }
-        begin = end + 1;
+        (begin, whole) = (end + 1, number as u64 + 1);
+    }
+    // The logger ends its lines: a number in one without an end may be cut.
+    if !is_damaged && bytes.get(begin..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+        lines::log_unended(name, whole + 1, out);
     }
     Ok(())
 }

@@ -107,8 +107,11 @@ fn values(text: &str, key: &str) -> Option<Vec<String>> {
         let items: Vec<&str> = lines.map_while(|line| line.strip_prefix("- ")).collect();
         value = items.join(",");
     } else if value.starts_with('[') {
-        while !value.contains(']') {
-            value.push_str(lines.next()?);
+        let mut is_closed = value.contains(']');
+        while !is_closed {
+            let line = lines.next()?;
+            is_closed = line.contains(']');
+            value.push_str(line);
         }
     }
     let inner = value.strip_prefix('[').map_or(value.as_str(), |value| value.strip_suffix(']').unwrap_or(value));

@@ -115,7 +115,7 @@ fn hostile_numbers_do_no_harm() {
     let far = i64::MAX.to_string();
     let line = format!("+ 0 {far} 1 a 7");
     let model = open(&["+ 0 0 2 b 7", &line, &format!("- 0 {far} 1 a 7")]).unwrap();
-    assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);
+    assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 2);
 }
 
 /// A node after its length: id, name, type, what it needs, and a number.
@@ -215,4 +215,23 @@ fn graphs_of_others_are_left_alone_and_named() {
     assert_eq!(skipped.count, 2, "{log:?}");
     assert_eq!(skipped.examples[0], "work.5.et: 1 NPUs ran, and none of them is rank 5");
     assert!(skipped.examples[1].starts_with("work.0.et: a length that reaches past"), "{log:?}");
+}
+
+#[test]
+fn a_line_without_its_end_is_not_believed() {
+    let whole = log(&["+ 0 0 1 a 4", "="]);
+    let open = |text: &str| {
+        let source = Source::from_bytes("log.log", text.as_bytes().to_vec()).unwrap();
+        let mut builder = TraceBuilder::new();
+        AstraSim.import(&source, &ImportOptions::default(), &Progress::default(), &mut builder).unwrap();
+        let model = builder.finish();
+        let log = model.import_log().counts().to_vec();
+        let cut = log.iter().find(|issue| issue.kind == IssueKind::TruncatedFile).unwrap().examples.clone();
+        (model.ops().iter().find_map(|op| op.flops), cut.len(), cut[0].clone())
+    };
+    assert_eq!((open(&whole).0, open(&whole).1), (Some(80), 1), "only the run is unfinished");
+    // 8 of 80 operations.
+    let (flops, issues, example) = open(&whole[..whole.len() - 2]);
+    assert_eq!((flops, issues), (None, 2));
+    assert_eq!(example, "log.log: line 2 has no end, so it may be cut: it was passed over");
 }

@@ -162,7 +162,7 @@ fn range(node: &Ran, out: &mut TraceBuilder) -> Option<TimeRange> {
     let ps = |ns: i64| ns.checked_mul(1000).map(Timestamp::from_ps);
     let both = ps(node.begin).zip(ps(node.end));
     if both.is_none() {
-        out.log(IssueKind::TimeOutOfRange, || format!("{} begins at {} ns", node.name, node.begin));
+        out.log(IssueKind::BeyondTimeline, || format!("{} begins at {} ns", node.name, node.begin));
     }
     both.map(|(begin, end)| TimeRange::new(begin, end))
 }

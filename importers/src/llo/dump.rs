@@ -1,6 +1,6 @@
 //! A dump directory: which tables there are, and of which ops.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -107,10 +107,10 @@ pub(super) struct Tables {
     pub is_cut: bool,
 }
 
-/// Finds the tables of ops that `is_wanted` by name. Texts of others are not read.
+/// Finds the tables of ops of which there are some by name. Texts of others are not read.
 pub(super) fn tables(
     folder: &Path,
-    is_wanted: impl Fn(&str) -> bool,
+    ops_named: impl Fn(&str) -> usize,
     progress: &Progress,
 ) -> Result<Tables, ImportError> {
     let files = files(folder, progress)?;
@@ -127,17 +127,18 @@ pub(super) fn tables(
         progress.check()?;
         if file.kind == Kind::Map {
             let text = read(&folder.join(&file.name), &mut budget, &mut tables.is_cut);
-            add_map(&mut shared, &text.unwrap_or_default(), &is_wanted);
+            add_map(&mut shared, &text.unwrap_or_default(), &ops_named);
         }
         if file.kind != Kind::Table {
             continue;
         }
         tables.all += 1;
         let shared_by = shared.get(&file.hlo).cloned().unwrap_or_else(|| Rc::new([file.hlo.clone()]));
-        if !shared_by.iter().any(|name| is_wanted(name)) {
+        let wanted: usize = shared_by.iter().map(|name| ops_named(name)).sum();
+        if wanted == 0 {
             continue;
         }
-        pairs += shared_by.len();
+        pairs += wanted;
         if pairs > MAX_PAIRS {
             tables.is_cut = true;
             break;
@@ -176,11 +177,12 @@ type Map = BTreeMap<String, Rc<[String]>>;
 ///   fusion.19
 ///   fusion.28
 /// ```
-fn add_map(map: &mut Map, text: &str, is_wanted: impl Fn(&str) -> bool) {
+fn add_map(map: &mut Map, text: &str, ops_named: impl Fn(&str) -> usize) {
+    let is_wanted = |name: &str| ops_named(name) > 0;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let Some(key) = line.strip_prefix("key:") else { continue };
-        let mut shared_by = Vec::new();
+        let mut shared_by = BTreeSet::new();
         while let Some(line) = lines.next_if(|line| !line.starts_with("key:")) {
             shared_by.extend(line.strip_prefix("  ").map(str::trim));
         }
@@ -247,12 +249,12 @@ mod tests {
     #[test]
     fn ops_share_code() {
         let text = "key:<top-inlining-caller>\nordinal:0\nequivalent_hlos[size=0]:\nkey:fusion.19\nordinal:8\n\
-                    equivalent_hlos[size=2]:\n  fusion.19\n  fusion.28\n";
+                    equivalent_hlos[size=3]:\n  fusion.19\n  fusion.28\n  fusion.28\n";
         let mut map = Map::new();
-        add_map(&mut map, text, |name| name == "fusion.28");
+        add_map(&mut map, text, |name| usize::from(name == "fusion.28"));
         assert_eq!(map, Map::from([("fusion.19".to_owned(), Rc::from(["fusion.28".to_owned()]))]));
         let later = "key:fusion.19\nordinal:1\nequivalent_hlos[size=1]:\n  fusion.19\n";
-        add_map(&mut map, later, |name| name == "fusion.28");
+        add_map(&mut map, later, |name| usize::from(name == "fusion.28"));
         assert_eq!(map, Map::new(), "the later program says that they do not");
     }
 
@@ -264,7 +266,7 @@ mod tests {
             write(&format!("{stamp}-{hlo}-64{TABLE}"), "");
             write(&format!("{stamp}-{hlo}-65{ANALYSIS}"), &format!("\ttotal scheduled bundles:    {stamp}\n"));
         }
-        let of = |name: &'static str| tables(dir.path(), move |it| it == name, &Progress::new()).unwrap();
+        let of = |name: &'static str| tables(dir.path(), move |it| usize::from(it == name), &Progress::new()).unwrap();
         let stamps = |tables: &Tables| tables.found.iter().map(|found| found.bundles).collect::<Vec<_>>();
         assert_eq!(stamps(&of("a")), [Some(9), Some(100)], "in the order of time");
         assert_eq!((of("c").all, of("c").found), (3, vec![]));
@@ -273,7 +275,7 @@ mod tests {
         assert_eq!((of("a").is_cut, of("b").is_cut), (false, true));
         let progress = Progress::new();
         progress.cancel();
-        assert!(matches!(tables(dir.path(), |_| true, &progress), Err(ImportError::Cancelled)));
+        assert!(matches!(tables(dir.path(), |_| 1, &progress), Err(ImportError::Cancelled)));
     }
 
     #[test]
@@ -285,7 +287,11 @@ mod tests {
         for stamp in 2..5 {
             fs::write(dir.path().join(format!("{stamp}-a-64{TABLE}")), "").unwrap();
         }
-        let tables = tables(dir.path(), |_| true, &Progress::new()).unwrap();
+        let tables = tables(dir.path(), |_| 1, &Progress::new()).unwrap();
+        assert_eq!((tables.found.len(), tables.is_cut), (2, true));
+        // Each name may be that of an op of many programs.
+        fs::remove_file(dir.path().join(format!("1-TLP-00{MAP}"))).unwrap();
+        let tables = super::tables(dir.path(), |_| MAX_PAIRS / 2, &Progress::new()).unwrap();
         assert_eq!((tables.found.len(), tables.is_cut), (2, true));
     }
 

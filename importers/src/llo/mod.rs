@@ -11,8 +11,10 @@
 //! A bundle stands there once, however often the loops of the kernel run it: the numbers
 //! are of the code, never of time. They become facts of ops ([`trace_model::Bundles`]),
 //! of predicted and of measured programs alike: an op is the one meant where its name
-//! and the shape of what it makes agree, so a dump of another program adds nothing. Where
-//! several tables are of an op and differ, which one is its own is not known: none is
+//! and the shape of what it makes agree. A dump of another program seldom has such ops, but
+//! one of the same program for another chip has, so a dump that nobody named is only read
+//! where it lies in the folder of the program or in a folder there that is not named after
+//! another chip, and the import log says which. Where several tables are of an op and differ, which one is its own is not known: none is
 //! believed. Nor is a table with fewer or more rows than bundles were scheduled.
 //!
 //! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of
@@ -34,10 +36,12 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
 
-use crate::{ImportError, Progress, Source};
+use crate::{ImportError, Progress, Source, xla};
 
-/// Directories around a program that are looked into.
+/// Directories beside a program that are looked into.
 const MAX_FOLDERS: usize = 64;
+/// The import is checked for being wanted each time so many ops are compared with tables.
+const OPS_A_CHECK: usize = 1 << 12;
 
 /// Adds what the dump in `named` says, or, where none is named, one that lies beside the
 /// programs `beside`.
@@ -49,8 +53,12 @@ pub(crate) fn add(
 ) -> Result<(), ImportError> {
     let folders = match named {
         Some(folder) => vec![folder.to_owned()],
-        None => near(beside),
+        None => near(beside, out),
     };
+    if folders.is_empty() {
+        return Ok(());
+    }
+    let mut shapes = Shapes::default();
     let mut ops: HashMap<String, Vec<OpId>> = HashMap::new();
     for (id, op) in out.ops() {
         ops.entry(out.str(op.name).to_owned()).or_default().push(id);
@@ -58,7 +66,7 @@ pub(crate) fn add(
     let mut said: BTreeMap<OpId, Said> = BTreeMap::new();
     let mut read: Vec<(PathBuf, usize)> = Vec::new();
     for folder in folders {
-        let tables = dump::tables(&folder, |name| ops.contains_key(name), progress)?;
+        let tables = dump::tables(&folder, |name| ops.get(name).map_or(0, Vec::len), progress)?;
         if tables.all == 0 && named.is_some() {
             let what = format!(
                 "no *-final_hlo-static-per-bundle-utilization.txt in {}: dump with \
@@ -70,7 +78,7 @@ pub(crate) fn add(
         if tables.is_cut {
             let what =
                 || format!("{}: there is too much in it, some tables or texts of ops were left out", folder.display());
-            out.log(IssueKind::TextCut, what);
+            out.log(IssueKind::SourceSkipped, what);
         }
         let nameless = tables.found.iter().filter(|found| found.text.is_none()).count() as u64;
         out.log_mut().add_many(IssueKind::UnknownMetadata, nameless, || {
@@ -78,7 +86,10 @@ pub(crate) fn add(
         });
         for found in &tables.found {
             progress.check()?;
-            add_table(found, read.len(), &ops, &mut said, progress, out)?;
+            let meant = shapes.meant(found, &ops, progress, out)?;
+            if !meant.is_empty() {
+                add_table(found, read.len(), meant, &mut said, progress, out)?;
+            }
         }
         read.push((folder, tables.all));
     }
@@ -117,8 +128,11 @@ fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, 
     }
     for (((folder, tables), described), is_meant) in read.iter().zip(described).zip(is_meant) {
         if described > 0 {
-            let value = format!("{} of {tables} tables say what {described} ops use", folder.display());
-            out.source_mut().facts.push(("LLO tables".to_owned(), value));
+            let what = format!("{}: its {tables} tables say what {described} ops use", folder.display());
+            if !is_named {
+                out.log(IssueKind::FoundBeside, || what.clone());
+            }
+            out.source_mut().facts.push(("LLO tables".to_owned(), what));
         } else if is_named && !is_meant {
             out.log(IssueKind::SourceSkipped, || {
                 format!("{}: its {tables} tables are of ops that this program does not have", folder.display())
@@ -127,48 +141,111 @@ fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, 
     }
 }
 
-/// Dumps in the folders of the programs, in those inside, and in those beside.
-fn near(programs: &[&Path]) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for folder in programs.iter().filter_map(|path| path.parent()) {
+/// Dumps in the folders of the programs, and in those inside. Not in those around: there
+/// lie dumps of other programs, and names and shapes of ops are much the same in all. For
+/// the same reason, none that is named after another chip.
+fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
+    let mut dumps: Vec<PathBuf> = Vec::new();
+    for program in programs {
+        let Some(folder) = program.parent() else { continue };
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        let inside = |folder: &Path| {
-            let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-            let mut inside: Vec<PathBuf> =
-                entries.map(|entry| entry.path()).filter(|path| path.is_dir()).take(MAX_FOLDERS).collect();
-            inside.sort();
-            inside
-        };
-        folders.extend(inside(&folder));
-        folders.extend(folder.parent().into_iter().flat_map(inside));
-        folders.push(folder);
+        let of = chip_of(program, out);
+        for inside in folders_in(&folder).into_iter().filter(|folder| is_dump(folder)) {
+            let named = xla::chip_named(&inside.file_name().unwrap_or_default().to_string_lossy());
+            match (named, &of) {
+                (Some(named), Some(of)) if *named != **of => out.log(IssueKind::FoundBeside, || {
+                    format!(
+                        "{} is named after {named}, and the program beside it after {of}: it was not read",
+                        inside.display()
+                    )
+                }),
+                _ => dumps.push(inside),
+            }
+        }
+        dumps.extend(is_dump(&folder).then_some(folder));
     }
+    dumps.sort();
+    dumps.dedup();
+    dumps
+}
+
+/// The chip of a program that was imported.
+fn chip_of(program: &Path, out: &TraceBuilder) -> Option<String> {
+    let source = out.sources().iter().find(|source| source.path.as_deref() == Some(program))?;
+    source.facts.iter().find(|(name, _)| name == xla::CHIP).map(|(_, chip)| chip.clone())
+}
+
+/// The first folders in a folder, by name.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_folder = |entry: &fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
+        kind => kind.is_ok_and(|kind| kind.is_dir()),
+    };
+    let mut folders: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
     folders.sort();
-    folders.dedup();
-    folders.retain(|folder| is_dump(folder));
+    folders.truncate(MAX_FOLDERS);
     folders
+}
+
+/// What ops make, each read once, however many tables are of it.
+#[derive(Default)]
+struct Shapes {
+    /// A number for each shape.
+    numbers: HashMap<String, usize>,
+    of_ops: HashMap<OpId, Option<usize>>,
+    /// Ops that were compared with tables.
+    compared: usize,
+}
+
+impl Shapes {
+    fn number(&mut self, text: &str) -> Option<usize> {
+        let shape = dump::shape(text)?;
+        let next = self.numbers.len();
+        Some(*self.numbers.entry(shape).or_insert(next))
+    }
+
+    /// The ops that a table is of: those of its names that make what it makes.
+    fn meant(
+        &mut self,
+        found: &dump::Found,
+        ops: &HashMap<String, Vec<OpId>>,
+        progress: &Progress,
+        out: &TraceBuilder,
+    ) -> Result<Vec<OpId>, ImportError> {
+        let wanted = found.text.as_deref().and_then(|text| self.number(text));
+        let Some(wanted) = wanted else { return Ok(Vec::new()) };
+        let mut meant = Vec::new();
+        for &id in found.shared_by.iter().filter_map(|name| ops.get(name)).flatten() {
+            self.compared += 1;
+            if self.compared.is_multiple_of(OPS_A_CHECK) {
+                progress.check()?;
+            }
+            let made = match self.of_ops.get(&id) {
+                Some(known) => *known,
+                None => {
+                    let made = out.op_ref(id).hlo_text.and_then(|text| self.number(out.str(text)));
+                    self.of_ops.insert(id, made);
+                    made
+                }
+            };
+            if made == Some(wanted) {
+                meant.push(id);
+            }
+        }
+        Ok(meant)
+    }
 }
 
 /// Adds what one table says to the ops that it is of.
 fn add_table(
     found: &dump::Found,
     folder: usize,
-    ops: &HashMap<String, Vec<OpId>>,
+    meant: Vec<OpId>,
     said: &mut BTreeMap<OpId, Said>,
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let Some(wanted) = found.text.as_deref().and_then(dump::shape) else { return Ok(()) };
-    let mut meant = Vec::new();
-    for &id in found.shared_by.iter().filter_map(|name| ops.get(name)).flatten() {
-        let text = out.op_ref(id).hlo_text.map(|text| out.str(text));
-        if text.and_then(dump::shape).is_some_and(|shape| shape == wanted) {
-            meant.push(id);
-        }
-    }
-    if meant.is_empty() {
-        return Ok(());
-    }
     let file = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let table = match Source::open(&found.path).map(|source| table::read(&source, progress)) {
         Ok(table) => table?,

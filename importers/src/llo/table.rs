@@ -50,9 +50,11 @@ pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table,
         }
         Ok(())
     })?;
+    let unended = seen.unended.map(|line| format!("line {line} has no end"));
     let too_long = (seen.too_long > 0).then(|| "a line that is too long".to_owned());
     let wrong = wrong
         .or(seen.damage)
+        .or(unended)
         .or(too_long)
         .or((next != Next::Rows).then(|| "the head of the table is missing".to_owned()));
     Ok(match wrong {

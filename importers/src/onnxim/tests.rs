@@ -117,7 +117,7 @@ fn utilization_is_of_the_time_since_the_last_line() {
 fn products_are_believed_where_they_can_be_told() {
     let flops = |parts: &[&[&str]]| {
         let model = open(&[&[&BEGIN as &[&str]], parts, &[&END]].concat());
-        (model.ops().iter().map(|op| op.flops).collect::<Vec<_>>(), model.import_log().count(IssueKind::CostMissing))
+        (model.ops().iter().map(|op| op.flops).collect::<Vec<_>>(), model.import_log().count(IssueKind::WorkUnknown))
     };
     let norm = ["Start layer norm", "Layer norm finish at 120", "Total compute time 20"];
     assert_eq!(flops(&[&PRODUCT, &LAYER, &norm]), (vec![Some(8448), None], 0));
@@ -125,6 +125,9 @@ fn products_are_believed_where_they_can_be_told() {
     // A layer of 10 cycles cannot do what takes 16.5 ns at full rate.
     let short = ["Start layer Gemm_0", "Layer Gemm_0 finish at 10", "Total compute time 10"];
     assert_eq!(flops(&[&PRODUCT, &short]), (vec![None], 1));
+    // Of one that did not end, nobody knows how much was done.
+    assert_eq!(flops(&[&PRODUCT, &LAYER[..5]]), (vec![None], 0));
+    assert_eq!(flops(&[&PRODUCT, &LAYER[..1]]), (vec![None], 0));
     // What the log does not say is not 0.
     assert_eq!(flops(&[&PRODUCT[..1], &LAYER]), (vec![None], 0));
 }
@@ -141,7 +144,7 @@ fn products_are_of_layers_in_the_order_of_the_graph() {
     let flops = |parts: &[&[&str]]| {
         let model = open(&[&[&BEGIN as &[&str], &PRODUCT, &WIDE], parts, &[&END]].concat());
         let of = |name: &str| model.ops().iter().find(|op| model.str(op.name) == name).and_then(|op| op.flops);
-        (of("Gemm_0"), of("Gemm_1"), model.import_log().count(IssueKind::CostMissing))
+        (of("Gemm_0"), of("Gemm_1"), model.import_log().count(IssueKind::WorkUnknown))
     };
     let layer = |name: &str, number: u64, begin: i64| {
         let end = begin + 100;
@@ -187,7 +190,7 @@ fn what_is_too_fast_is_so_by_the_clock_of_the_simulator() {
     for mhz in [1000.0, 4000.0, 100.0] {
         let model = try_open(&all, Some(mhz)).unwrap();
         assert_eq!(model.ops()[0].flops, Some(8448), "{mhz}");
-        assert_eq!(model.import_log().count(IssueKind::CostMissing), 0);
+        assert_eq!(model.import_log().count(IssueKind::WorkUnknown), 0);
     }
 }
 
@@ -247,7 +250,7 @@ fn another_clock_has_other_peaks() {
     let all = [&BEGIN as &[&str], &LAYER, &END].concat();
     let model = try_open(&all, Some(500.0)).unwrap();
     let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
-    assert_eq!(device.peak_flops, Some(256e9));
+    assert_eq!((device.peak_flops, device.peak_hbm_bytes), (Some(256e9), Some(50e9)));
     assert_eq!(slices(&model, "Layers"), ["Gemm_0 0-200"]);
 }
 
@@ -295,7 +298,9 @@ fn hostile_numbers_do_no_harm() {
         &[&format!("Layer 1 Core 0 Finish Tile at {far}"), &format!("Layer a finish at {far}"), "Total compute time 1"],
         &[&format!("Simulation Finished at {far} cycle {far} us")],
     ]);
-    assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2, "the layer and its tile");
+    let log = model.import_log();
+    assert_eq!(log.count(IssueKind::BeyondTimeline), 4, "the layer, its tile, the model, and all of the run");
+    assert_eq!(log.count(IssueKind::TimeOutOfRange), 0, "nothing was clipped");
     assert_eq!(model.tracks().iter().filter(|track| track.kind == TrackKind::Counter).count(), 0);
 }
 
@@ -324,4 +329,28 @@ fn requests_begin_by_the_clock_of_the_simulator() {
     // 1000 cycles at the simulator's 1 GHz are half of that time at 2 GHz.
     assert_eq!(slices(&try_open(&log, Some(1000.0)).unwrap(), "Models"), ["mlp 1000-2000"]);
     assert_eq!(slices(&try_open(&log, Some(2000.0)).unwrap(), "Models"), ["mlp 500-1000"]);
+}
+
+#[test]
+fn a_line_without_its_end_is_not_believed() {
+    let lines = [&BEGIN as &[&str], &LAYER, &END[..1], &["Core [0] : Systolic Array Utilization(%) 50.00"]].concat();
+    let open = |cut: &str| {
+        let text = String::from_utf8(log(&lines)).unwrap();
+        let text = text.split_inclusive(cut).next().unwrap().to_owned();
+        let source = Source::from_bytes("run.log", text.into_bytes()).unwrap();
+        let mut builder = TraceBuilder::new();
+        OnnxIm.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder).unwrap();
+        builder.finish()
+    };
+    let said = |model: &TraceModel| {
+        let counts = model.import_log().counts().to_vec();
+        counts.into_iter().find(|issue| issue.kind == IssueKind::TruncatedFile).map(|issue| issue.examples)
+    };
+    let model = open("Layer Gemm_0 finish at 10");
+    assert_eq!(slices(&model, "Layers"), ["Gemm_0 0-100"], "until the last tile ends");
+    let log = said(&model).unwrap();
+    assert_eq!(log[0], "run.log: line 10 has no end, so it may be cut: it was passed over");
+    // Nothing else is missing from a log that somebody took the last end of line off.
+    assert_eq!(said(&open("Simulation Finished at 2000 cycle 2 us\n")), None);
+    assert_eq!(said(&open("Simulation Finished at 2000 cycle 2 us")).unwrap().len(), 2);
 }

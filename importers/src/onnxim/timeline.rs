@@ -61,7 +61,7 @@ fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>
     let of = in_order(run, of);
     if of.is_empty() {
         let (products, layers) = (run.products.len(), run.layers.len());
-        out.log(IssueKind::CostMissing, || {
+        out.log(IssueKind::WorkUnknown, || {
             format!(
                 "which of {layers} layers the {products} products of the log belong to is not clear: no FLOPs, no bytes"
             )
@@ -123,7 +123,10 @@ impl Writer<'_> {
         let device = DeviceInfo {
             type_name: Some(arrays.unwrap_or_else(|| format!("{} systolic arrays", run.cores.len()))),
             peak_flops: peak.map(|peak| peak * self.faster),
-            peak_hbm_bytes: run.dram_gigabytes.map(|gigabytes| gigabytes * 1e9).filter(|bytes| *bytes > 0.0),
+            peak_hbm_bytes: run
+                .dram_gigabytes
+                .map(|gigabytes| gigabytes * 1e9 * self.faster)
+                .filter(|bytes| *bytes > 0.0),
             ..DeviceInfo::default()
         };
         self.out.set_device(self.core, device);
@@ -194,10 +197,7 @@ impl Writer<'_> {
                     )
                 });
             }
-            let Some(range) = self.clock.range(begin.max(free), end) else {
-                self.out.log(IssueKind::TimeOutOfRange, || format!("a layer from cycle {begin} to {end} was left out"));
-                continue;
-            };
+            let Some(range) = self.clock.range_of("a layer", begin.max(free), end, self.out) else { continue };
             let slice = self.out.add_slice(track, SliceSpec::new(range, label));
             if layer.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
@@ -223,12 +223,14 @@ impl Writer<'_> {
             if layer.end.is_none() {
                 self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} begins and does not end"));
             }
+            // How much of a layer was done when the log ends, it does not say.
+            let product = product.filter(|_| layer.end.is_some());
             // Nothing is shorter than its work at full rate, by the clock of the simulator.
             let ns = (end - begin) as f64 * 1e3 / self.clock.mhz * self.faster;
             let is_possible = |it: &Product| it.least_ms.is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6);
             if let Some(least) = product.filter(|it| !is_possible(it)).and_then(|it| it.least_ms) {
                 let cycles = end - begin;
-                self.out.log(IssueKind::CostMissing, || {
+                self.out.log(IssueKind::WorkUnknown, || {
                     format!("layer {name} takes {cycles} cycles, less than the {least} ms of its product: no FLOPs, no bytes")
                 });
             }
@@ -242,7 +244,7 @@ impl Writer<'_> {
     fn requests(&mut self, run: &Run) {
         let whole = self.track(TrackKind::Derived, "Simulation");
         let label = self.out.label("simulation", None);
-        if let Some(range) = self.clock.range(0, run.now) {
+        if let Some(range) = self.clock.range_of("the simulation", 0, run.now, self.out) {
             self.out.add_slice(whole, SliceSpec::new(range, label));
         }
         let track = self.track(TrackKind::Modules, "Models");
@@ -257,7 +259,7 @@ impl Writer<'_> {
             spans.push((0, run.now, self.out.label("ONNXim run", None)));
         }
         for (begin, end, label) in spans {
-            if let Some(range) = self.clock.range(begin, end) {
+            if let Some(range) = self.clock.range_of("a model", begin, end, self.out) {
                 self.out.add_slice(track, SliceSpec::new(range, label));
             }
         }
@@ -273,10 +275,8 @@ impl Writer<'_> {
                 .or_insert_with(|| self.track(TrackKind::Derived, &format!("Core {} tiles", tile.core)));
             let name = self.out.str(tile.layer).to_owned();
             let label = self.out.label(&name, None);
-            let Some(range) = self.clock.range(tile.begin, tile.end.unwrap_or(run.now)) else {
-                self.out.log(IssueKind::TimeOutOfRange, || format!("a tile from cycle {} was left out", tile.begin));
-                continue;
-            };
+            let end = tile.end.unwrap_or(run.now);
+            let Some(range) = self.clock.range_of("a tile", tile.begin, end, self.out) else { continue };
             let slice = self.out.add_slice(track, SliceSpec::new(range, label));
             if tile.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
@@ -296,15 +296,18 @@ impl Writer<'_> {
                 let track = self.track(TrackKind::Counter, &format!("Core {number} {what}"));
                 self.out.set_counter_unit(track, "%");
                 for (from, sample) in &samples {
-                    let range = self.clock.range(*from, sample.until);
-                    if let Some((range, percent)) = range.zip(percent(sample)) {
+                    let Some(percent) = percent(sample) else { continue };
+                    if let Some(range) = self.clock.range_of(what, *from, sample.until, self.out) {
                         self.out.add_counter_sample(track, range.start, Some(range.dur()), percent);
                     }
                 }
             }
         }
-        if let (Some(percent), Some(range)) = (run.dram_percent, self.clock.range(0, run.now)) {
-            let track = self.track(TrackKind::Counter, "DRAM bandwidth in use (mean of the run)");
+        let what = "DRAM bandwidth in use (mean of the run)";
+        if let Some(percent) = run.dram_percent
+            && let Some(range) = self.clock.range_of(what, 0, run.now, self.out)
+        {
+            let track = self.track(TrackKind::Counter, what);
             self.out.set_counter_unit(track, "%");
             self.out.add_counter_sample(track, range.start, Some(range.dur()), percent);
         }

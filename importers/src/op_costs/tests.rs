@@ -120,7 +120,7 @@ fn long_blocks_are_folded_and_sums_stay() {
     assert_eq!(spans(&model, "Programs"), ["t 0+15000000"]);
     // More time than a timeline has.
     let model = import(&table(&[&ROWS[0].replace(",3,", ",9007199254740991,")])).unwrap();
-    assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 1);
+    assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 1);
     assert_eq!(spans(&model, "Ops").len(), 0);
 }
 
@@ -193,7 +193,7 @@ fn genz_refuses_times_that_are_none() {
         assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1, "{bad}");
     }
     let endless = import(&GENZ.replace("Repeat,3", "Repeat,1e15")).unwrap();
-    assert!(endless.import_log().count(IssueKind::TimeOutOfRange) > 0);
+    assert!(endless.import_log().count(IssueKind::BeyondTimeline) > 0);
 }
 
 #[test]

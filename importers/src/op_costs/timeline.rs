@@ -107,7 +107,7 @@ impl Writer<'_> {
         let all = i64::try_from(block.passes).ok().and_then(|passes| one.checked_mul(passes));
         if all.and_then(|all| self.now.checked_add(all)).is_none_or(|end| end > MAX_PS) {
             let passes = block.passes;
-            self.out.log(IssueKind::TimeOutOfRange, || format!("{passes} passes of {one} ps; they were left out"));
+            self.out.log(IssueKind::BeyondTimeline, || format!("{passes} passes of {one} ps"));
             return false;
         }
         let ops: Vec<Drawn<'_>> = block.costs.iter().map(|cost| self.op(cost, program, "")).collect();

@@ -202,7 +202,7 @@ fn hostile_numbers_cost_their_row_or_their_value() {
     // More picoseconds than the timeline holds.
     let long = COMPUTE.replace("60, 40, 0", "60, 9007199254740000, 0");
     let model = open(&run(&[(REPORT, &long)]));
-    assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 1);
+    assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 1);
     assert_eq!(spans(&model, TrackKind::Ops).len(), 1);
 }
 

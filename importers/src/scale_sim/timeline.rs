@@ -56,7 +56,7 @@ pub(super) fn write(layers: &[Layer], inputs: &Inputs, clock_mhz: Option<f64>, o
         let end = writer.zero.saturating_add(layer.end());
         if end as f64 * 1e6 / writer.clock_mhz > MAX_PS {
             let id = layer.id;
-            writer.out.log(IssueKind::TimeOutOfRange, || format!("layer {id} and those after it begin too late"));
+            writer.out.log(IssueKind::BeyondTimeline, || format!("layer {id} and those after it begin too late"));
             break;
         }
         let args = args.keep(layer.rows.clone(), layer.sizes.iter().cloned().collect());

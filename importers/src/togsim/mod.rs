@@ -10,8 +10,9 @@
 //! ```
 //!
 //! - Each core is a device. What its units compute are ops, one after the other, because
-//!   units work beside each other; each unit also has a track of its own that nothing
-//!   counts. Where nothing computes while a load or store is on its way, the core waits:
+//!   units work beside each other: what begins while another runs is shown from its end on,
+//!   and not at all where it ends before; both are counted. Each unit also has a track of
+//!   its own that nothing counts. Where nothing computes while a load or store is on its way, the core waits:
 //!   such waits are made here, and marked as reconstructed.
 //! - The younger generation of the simulator numbers instructions. The older one says at
 //!   the issue when computation will end, and loads end in the order in which they began.
@@ -50,7 +51,13 @@ static FORMAT: Format = Format {
 };
 
 /// What the log does not say.
-const CANNOT_KNOW: [&str; 4] = ["operations", "bytes that are moved", "peaks", "dependencies of instructions"];
+const CANNOT_KNOW: [&str; 5] = [
+    "operations",
+    "bytes that are moved",
+    "peaks",
+    "dependencies of instructions",
+    "how much of a core an op needs (times of ops are shares of the core: one op at a time)",
+];
 
 impl Importer for TogSim {
     fn format(&self) -> &'static Format {

@@ -58,7 +58,15 @@ fn units_work_beside_each_other_and_the_core_waits_for_what_is_moved() {
     assert_eq!(slices(&model, "Loads and stores"), ["load arg0 0-10", "store out 35-50"]);
     assert_eq!(slices(&model, "Kernels"), ["gemm 0-50"]);
     let reconstructed = model.slices_with(SliceAttr::Reconstructed).count();
-    assert_eq!((reconstructed, model.import_log().counts()), (2, &[][..]));
+    assert_eq!(reconstructed, 2);
+    let log = model.import_log().counts();
+    let [overlaps] = log else { panic!("{log:?}") };
+    assert_eq!((overlaps.kind, overlaps.count), (IssueKind::ScheduleOverlaps, 2));
+    let expected = [
+        "core 0: instructions that are shown on Compute from where others end (1)",
+        "core 0: instructions that Compute does not show, because others go on longer (1)",
+    ];
+    assert_eq!(overlaps.examples, expected);
 }
 
 #[test]
@@ -91,7 +99,8 @@ fn what_is_wrong_with_a_log_is_said() {
     assert_eq!(count(&late, IssueKind::BadTimestamp), 1);
     let barrier =
         [&YOUNG as &[&str], &["[60][Core 0][INST_ISSUED    ][INST_ID=9] MEMORY_BAR (addr_name=a)"], &END].concat();
-    assert_eq!(open(&barrier).import_log().counts(), [], "a barrier takes no time of a unit");
+    let log = open(&barrier).import_log().counts().to_vec();
+    assert!(log.iter().all(|issue| issue.kind == IssueKind::ScheduleOverlaps), "a barrier takes no time of a unit");
     let cut = [&YOUNG as &[&str], &["[60][Core 0][INST_ISSUED    ][INST_ID=9] MOVIN (ad"], &END].concat();
     assert_eq!(count(&cut, IssueKind::MalformedEvent), 1);
     let error = try_open(&[CLOCK, END[2]], None).unwrap_err().to_string();
@@ -110,7 +119,7 @@ fn hostile_numbers_do_no_harm() {
     ]);
     let log = model.import_log();
     assert_eq!(log.count(IssueKind::MalformedEvent), 2);
-    assert_eq!(log.count(IssueKind::TimeOutOfRange), 2);
+    assert_eq!(log.count(IssueKind::BeyondTimeline), 3, "and the run");
 }
 
 #[test]
@@ -172,5 +181,28 @@ fn ends_without_a_begin_are_counted() {
     let model = open(&[&YOUNG as &[&str], &[stray], &END].concat());
     let facts = &model.group(model.tensor_cores()[0]).facts;
     assert!(facts.iter().any(|(name, _)| model.str(*name) == "ends without a begin"));
-    assert_eq!(model.import_log().counts(), []);
+    assert_eq!(model.import_log().count(IssueKind::EndWithoutBegin), 1);
+}
+
+/// ```text
+/// array 0  [matmul              ]
+/// array 1     [matmul             ]
+/// vector         [vector]
+/// ```
+#[test]
+fn ops_that_others_hide_are_counted() {
+    let lines = [
+        CLOCK,
+        "[0][Core 0][INST_ISSUED][SA 0] COMP-1, finsh at 100",
+        "[10][Core 0][INST_ISSUED][SA 1] COMP-1, finsh at 101",
+        "[20][Core 0][INST_ISSUED][SA 0] COMP-0, finsh at 60",
+        "[20][Core 1][INST_ISSUED][SA 0] COMP-0, finsh at 60",
+        "Total execution cycles: 101",
+    ];
+    let model = open(&lines);
+    let log = model.import_log().counts();
+    let [overlaps] = log else { panic!("{log:?}") };
+    assert_eq!((overlaps.kind, overlaps.count), (IssueKind::ScheduleOverlaps, 2));
+    assert!(overlaps.examples.iter().all(|text| text.starts_with("core 0: ")), "{:?}", overlaps.examples);
+    assert!(model.sources()[0].cannot_know.iter().any(|what| what.contains("shares of the core")));
 }

@@ -30,6 +30,7 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
     out.log_mut().add_many(IssueKind::SourceSkipped, without, || {
         format!("cores without kernels: there are {kernels}, shown on the first {with_kernels} cores only")
     });
+    let labels: Vec<LabelId> = run.kernels.iter().map(|kernel| label_of(kernel.name, out)).collect();
     for (at, (number, core)) in run.cores.iter().filter(|(_, core)| is_shown(core)).enumerate() {
         progress.check()?;
         let group = out.group(None, GroupKind::TensorCore { ordinal: *number }, &format!("core {number}"));
@@ -45,12 +46,15 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
         if core.only_ended > 0 {
             let value = format!("{} instructions: skipped, or the log lacks lines", core.only_ended);
             out.set_group_fact(group, "ends without a begin", ArgValue::Text(value));
+            let what = || format!("core {number}: instructions that were skipped, or the log lacks lines");
+            out.log_mut().add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
         }
         let mut writer = Writer { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
         if at < with_kernels {
-            writer.kernels(run);
+            writer.kernels(run, &labels);
         }
-        writer.core(core, progress)?;
+        let overlaps = writer.core(core, progress)?;
+        overlaps.log(*number, out);
     }
     Ok(())
 }
@@ -74,36 +78,33 @@ impl Writer<'_> {
 
     /// Operators as programs. Where there are several schedulers, which of them a core
     /// belongs to is not in the log.
-    fn kernels(&mut self, run: &Run) {
+    fn kernels(&mut self, run: &Run, labels: &[LabelId]) {
         let track = self.track(TrackKind::Modules, 1, "Kernels");
-        for kernel in &run.kernels {
-            let name = self.out.str(kernel.name).to_owned();
-            let label = self.out.label(&name, None);
-            if let Some(range) = self.clock.range(kernel.start.unwrap_or(kernel.end), kernel.end) {
-                self.out.add_slice(track, SliceSpec::new(range, label));
+        for (kernel, label) in run.kernels.iter().zip(labels) {
+            let begin = kernel.start.unwrap_or(kernel.end);
+            if let Some(range) = self.clock.range_of("a kernel", begin, kernel.end, self.out) {
+                self.out.add_slice(track, SliceSpec::new(range, *label));
             }
         }
         if run.kernels.is_empty() {
             let label = self.out.label("PyTorchSim run", None);
-            if let Some(range) = self.clock.range(0, self.now) {
+            if let Some(range) = self.clock.range_of("the run", 0, self.now, self.out) {
                 self.out.add_slice(track, SliceSpec::new(range, label));
             }
         }
     }
 
-    fn core(&mut self, core: &Core, progress: &Progress) -> Result<(), ImportError> {
+    fn core(&mut self, core: &Core, progress: &Progress) -> Result<Overlaps, ImportError> {
         let ops = self.track(TrackKind::Ops, 2, "Compute");
         let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
-        let (mut moved, mut unended, mut lost) = (Vec::new(), 0, 0);
+        let (mut moved, mut unended) = (Vec::new(), 0);
         let mut computed: Vec<(TimeRange, LabelId)> = Vec::new();
         for (at, span) in core.spans.iter().enumerate() {
             if at % SPANS_A_CHECK == 0 {
                 progress.check()?;
             }
-            let Some(range) = self.clock.range(span.begin, span.end.unwrap_or(self.now)) else {
-                lost += 1;
-                continue;
-            };
+            let end = span.end.unwrap_or(self.now);
+            let Some(range) = self.clock.range_of("an instruction", span.begin, end, self.out) else { continue };
             let label = self.label(span);
             let track = if is_moved(span) { flights } else { self.unit_track(span) };
             let slice = self.out.add_slice(track, SliceSpec::new(range, label));
@@ -122,25 +123,34 @@ impl Writer<'_> {
         }
         let log = self.out.log_mut();
         log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions that do not end".to_owned());
-        log.add_many(IssueKind::TimeOutOfRange, lost, || "instructions that begin too late".to_owned());
-        self.ops(ops, computed, moved);
-        Ok(())
+        Ok(self.ops(ops, computed, moved))
     }
 
     /// What the core works at, one after the other: units work beside each other, so each
-    /// op is shown from where the one before it ends.
-    fn ops(&mut self, track: TrackId, mut computed: Vec<(TimeRange, LabelId)>, moved: Vec<(TimeRange, LabelId)>) {
+    /// op is shown from where the one before it ends, if that is before its own end.
+    fn ops(
+        &mut self,
+        track: TrackId,
+        mut computed: Vec<(TimeRange, LabelId)>,
+        moved: Vec<(TimeRange, LabelId)>,
+    ) -> Overlaps {
+        let mut overlaps = Overlaps::default();
         computed.sort_by_key(|(range, _)| (range.start, range.end));
         let mut busy: Vec<TimeRange> = Vec::with_capacity(computed.len());
         for (range, label) in computed {
             let free = busy.last().map_or(range.start, |last| last.end);
-            let rest = TimeRange::new(range.start.max(free), range.end);
-            if !rest.is_empty() {
+            let begin = range.start.max(free);
+            if begin < range.end {
+                let rest = TimeRange::new(begin, range.end);
                 self.out.add_slice(track, SliceSpec::new(rest, label));
                 busy.push(rest);
+                overlaps.shortened += u64::from(begin > range.start);
+            } else {
+                overlaps.hidden += u64::from(!range.is_empty());
             }
         }
         add_waits(&mut busy, moved, track, self.out);
+        overlaps
     }
 
     fn unit_track(&mut self, span: &Span) -> TrackId {
@@ -190,6 +200,35 @@ impl Writer<'_> {
         self.labels.insert(text, label);
         label
     }
+}
+
+/// Instructions that units ran beside others.
+#[derive(Default)]
+struct Overlaps {
+    /// Those that are shown from where others end.
+    shortened: u64,
+    /// Those that end before others do.
+    hidden: u64,
+}
+
+impl Overlaps {
+    fn log(&self, core: u32, out: &mut TraceBuilder) {
+        let log = out.log_mut();
+        log.add_many(IssueKind::ScheduleOverlaps, self.shortened, || {
+            format!("core {core}: instructions that are shown on Compute from where others end ({})", self.shortened)
+        });
+        log.add_many(IssueKind::ScheduleOverlaps, self.hidden, || {
+            format!(
+                "core {core}: instructions that Compute does not show, because others go on longer ({})",
+                self.hidden
+            )
+        });
+    }
+}
+
+fn label_of(name: StringId, out: &mut TraceBuilder) -> LabelId {
+    let name = out.str(name).to_owned();
+    out.label(&name, None)
 }
 
 fn is_moved(span: &Span) -> bool {

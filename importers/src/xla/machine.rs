@@ -80,6 +80,11 @@ pub(super) fn chip_in_path(path: &Path) -> Option<&'static Chip> {
     whole.iter().rev().take(3).find_map(|name| chip_in(&name.to_string_lossy().to_lowercase()))
 }
 
+/// The chip that a file or directory of this name is named after.
+pub(crate) fn chip_named(name: &str) -> Option<&'static str> {
+    chip_in(&name.to_lowercase()).map(|chip| chip.id)
+}
+
 fn chip_in(name: &str) -> Option<&'static Chip> {
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.find_map(|word| CHIPS.iter().find(|chip| chip.id == word || chip.aliases.contains(&word)))

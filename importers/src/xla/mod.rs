@@ -37,6 +37,7 @@ use trace_model::{Blob, IssueKind, TraceBuilder};
 
 use hlo::Program;
 use machine::Machine;
+pub(crate) use machine::chip_named;
 pub use schedule::LatencyHidingSchedule;
 
 use crate::source::Content;
@@ -48,6 +49,8 @@ pub struct ScheduledHlo;
 
 /// Programs beside which dumps of the compiler lie.
 pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
+/// The fact that says for which chip a program was compiled.
+pub(crate) const CHIP: &str = "chip";
 
 static FORMAT: Format = Format {
     id: SCHEDULED_HLO,
@@ -194,7 +197,7 @@ fn describe(program: &Program<'_>, machine: &Machine, out: &mut TraceBuilder) {
     source.simulator = Some("XLA's cost model".to_owned());
     source.cannot_know = CANNOT_KNOW.to_vec();
     let facts = [
-        ("chip", chip.id.to_owned()),
+        (CHIP, chip.id.to_owned()),
         ("clock", format!("{:.0} MHz, {}", machine.clock_hz / 1e6, machine.clock_from)),
         ("devices", program.devices().to_string()),
         ("copies", format!("modelled at {:.0} GB/s of HBM", chip.hbm / 1e9)),
