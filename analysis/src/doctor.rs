@@ -4,8 +4,11 @@
 //! The rules are a list; each looks for one thing and says what it saw. They have
 //! no opinion on performance.
 
+mod facts;
 mod rules;
 mod table;
+
+pub use facts::Fact;
 
 use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Severity, Source};
@@ -26,11 +29,14 @@ impl Analysis for Doctor {
         let memory = model.memory_use();
         let mut findings: Vec<Finding> = rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
         findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
+        let facts = facts::Facts::of(cx);
         Ok(DoctorReport {
             findings,
             issues: model.import_log().counts().to_vec(),
             lost_events: model.import_log().lost(),
             sources: model.sources().iter().map(SourceFacts::of).collect(),
+            facts_left_out: facts.left_out,
+            facts: facts.stated,
             devices: cx.tensor_cores().len(),
             tracks: model.tracks().len(),
             slices: memory.slices,
@@ -59,6 +65,10 @@ pub struct DoctorReport {
     pub lost_events: u64,
     /// The files.
     pub sources: Vec<SourceFacts>,
+    /// What files and devices say of themselves; of many only the first.
+    pub facts: Vec<Fact>,
+    /// How many more there are.
+    pub facts_left_out: usize,
     /// `TensorCore`s.
     pub devices: usize,
     /// Tracks.

@@ -22,6 +22,7 @@ impl Tabular for DoctorReport {
             self.findings_table(),
             self.import_log_table(),
             self.sources_table(),
+            self.facts_table(),
             self.model_table(),
             device_table(&self.clock_shifts),
         ]
@@ -102,6 +103,29 @@ impl DoctorReport {
             rows: self.sources.iter().map(row).collect(),
             notes: Vec::new(),
         }
+    }
+
+    fn facts_table(&self) -> Table {
+        let row = |fact: &super::Fact| {
+            vec![Cell::text(fact.of_whom()), Cell::text(fact.name.clone()), Cell::text(fact.value.clone())]
+        };
+        Table {
+            id: "facts",
+            title: "Facts".to_owned(),
+            columns: vec![
+                column("of", "Of", Unit::None),
+                column("name", "Fact", Unit::None),
+                column("value", "Value", Unit::None),
+            ],
+            rows: self.facts.iter().map(row).collect(),
+            notes: self.facts_note().into_iter().collect(),
+        }
+    }
+
+    /// That there are more facts than are listed, where there are.
+    #[must_use]
+    pub fn facts_note(&self) -> Option<String> {
+        (self.facts_left_out > 0).then(|| format!("{} more facts are not listed.", self.facts_left_out))
     }
 
     fn model_table(&self) -> Table {

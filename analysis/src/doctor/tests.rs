@@ -111,3 +111,47 @@ fn clocks_are_bounded_by_what_the_host_knew() {
     let inconsistent = report(&skewed([1115, 2160]));
     assert_eq!(inconsistent.clock_shifts[0].sync, Sync::Poor);
 }
+
+#[test]
+fn what_files_and_devices_say_of_themselves_is_listed_once() {
+    use trace_model::{ArgValue, GroupKind, Source};
+    let mut builder = trace_model::TraceBuilder::new();
+    builder.begin_source(Source { name: "run.log".to_owned(), ..Source::default() });
+    builder.source_mut().facts = [("clock", "940 MHz"), ("network", "Ring of 2")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    for ordinal in 0..3 {
+        let core = builder.group(None, GroupKind::TensorCore { ordinal }, &format!("core {ordinal}"));
+        builder.set_group_fact(core, "clock", ArgValue::Text("940 MHz".to_owned()));
+        builder.set_group_fact(core, "array busy", ArgValue::Text(format!("{ordinal} %")));
+        builder.set_group_fact(core, "arrays", ArgValue::Int(2));
+        builder.set_group_fact(core, "core_details", ArgValue::Opaque(4));
+    }
+    let found = report(&builder.finish());
+    let said: Vec<_> = found.facts.iter().map(|fact| (fact.of_whom(), &*fact.name, &*fact.value)).collect();
+    let said: Vec<_> = said.iter().map(|(of, name, value)| (&**of, *name, *value)).collect();
+    let expected = [
+        ("run.log", "clock", "940 MHz"),
+        ("run.log", "network", "Ring of 2"),
+        ("core 0 and 2 others", "arrays", "2"),
+        ("core 0", "array busy", "0 %"),
+        ("core 1", "array busy", "1 %"),
+        ("core 2", "array busy", "2 %"),
+    ];
+    assert_eq!((&said[..], found.facts_note()), (&expected[..], None));
+}
+
+#[test]
+fn of_many_facts_the_first_are_listed() {
+    use trace_model::{ArgValue, GroupKind};
+    let mut builder = trace_model::TraceBuilder::new();
+    let facts = (0..1000).map(|at| (format!("fact {at}"), "é".repeat(10_000)));
+    builder.source_mut().facts = facts.collect();
+    let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "core 0");
+    builder.set_group_fact(core, "clock", ArgValue::Text("940 MHz".to_owned()));
+    let found = report(&builder.finish());
+    assert_eq!((found.facts.len(), found.facts_left_out), (65, 936));
+    assert_eq!(found.facts_note().unwrap(), "936 more facts are not listed.");
+    assert!(found.facts.iter().all(|fact| fact.value.chars().count() <= 401), "nor all of a long one");
+    assert_eq!(found.facts.last().unwrap().name, "clock", "devices have their own");
+}

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use analysis::Unit;
-use analysis::doctor::{Doctor, DoctorReport, Finding};
+use analysis::doctor::{Doctor, DoctorReport, Fact, Finding};
 use trace_model::Severity;
 
 use super::table::{shortened, table, wrapped};
@@ -12,6 +12,10 @@ use super::{Document, Layout, Style, number};
 
 /// Column in which sentences begin.
 const INDENT: usize = 10;
+/// Column in which names of facts begin.
+const FACT: usize = 4;
+/// Letters of the name of a fact.
+const NAME: usize = 40;
 
 /// The screen, without the header.
 pub fn screen(document: &Document, layout: &Layout) -> String {
@@ -21,6 +25,7 @@ pub fn screen(document: &Document, layout: &Layout) -> String {
             parts.push(findings(&report, layout));
             parts.push(import_log(document, layout));
             parts.extend(clocks(&report, layout));
+            parts.extend(facts(&report, layout));
         }
         Err(why) => parts.push(format!("{why}\n")),
     }
@@ -81,6 +86,30 @@ fn import_log(document: &Document, layout: &Layout) -> String {
 fn clocks(report: &DoctorReport, layout: &Layout) -> Option<String> {
     let found = analysis::Tabular::tables(report).into_iter().find(|table| table.id == "clocks")?;
     (!found.rows.is_empty()).then(|| table(&found, layout))
+}
+
+/// What files and devices say of themselves; nothing where they say nothing.
+fn facts(report: &DoctorReport, layout: &Layout) -> Option<String> {
+    let mut text = format!("{}\n", layout.style.bold("Facts"));
+    for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {
+        let of = same.first().map(Fact::of_whom).unwrap_or_default();
+        let _ = writeln!(text, "  {}", shortened(&of, layout.width.saturating_sub(2)));
+        let name = |fact: &Fact| shortened(&fact.name, NAME);
+        let width = same.iter().map(|fact| name(fact).chars().count()).max().unwrap_or(0);
+        let indent = FACT + width + 2;
+        for fact in same {
+            let value = wrapped(&fact.value, layout.width.saturating_sub(indent).max(NAME));
+            let lines = if value.is_empty() { vec![number::MISSING.to_owned()] } else { value };
+            for (at, line) in lines.iter().enumerate() {
+                let name = if at == 0 { name(fact) } else { String::new() };
+                let _ = writeln!(text, "{}{}  {line}", " ".repeat(FACT), layout.style.dim(&format!("{name:width$}")));
+            }
+        }
+    }
+    if let Some(line) = report.facts_note() {
+        let _ = writeln!(text, "  {}", layout.style.dim(&line));
+    }
+    (!report.facts.is_empty()).then_some(text)
 }
 
 fn memory(document: &Document, layout: &Layout) -> String {

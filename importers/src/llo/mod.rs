@@ -221,14 +221,9 @@ impl Shapes {
             if self.compared.is_multiple_of(OPS_A_CHECK) {
                 progress.check()?;
             }
-            let made = match self.of_ops.get(&id) {
-                Some(known) => *known,
-                None => {
-                    let made = out.op_ref(id).hlo_text.and_then(|text| self.number(out.str(text)));
-                    self.of_ops.insert(id, made);
-                    made
-                }
-            };
+            let known = self.of_ops.get(&id).copied();
+            let made = known.unwrap_or_else(|| self.number(out.str(out.op_ref(id).hlo_text?)));
+            self.of_ops.insert(id, made);
             if made == Some(wanted) {
                 meant.push(id);
             }

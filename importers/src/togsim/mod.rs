@@ -94,6 +94,12 @@ impl Importer for TogSim {
         described.simulator = Some("PyTorchSim".to_owned());
         described.cannot_know = CANNOT_KNOW.to_vec();
         let clock = options.clock_mhz.or(run.mhz).map(|mhz| Clock { mhz });
+        let from = if options.clock_mhz.is_some() { "named" } else { "the log" };
+        let clock_fact = match clock {
+            Some(Clock { mhz }) => format!("{mhz} MHz ({from})"),
+            None => "not known; a cycle is 1 ns here".to_owned(),
+        };
+        described.facts.push(("clock".to_owned(), clock_fact));
         if clock.is_none() {
             let why = "a cycle is shown as a nanosecond: name the clock with --clock, 940MHz for TPU v3";
             out.log(IssueKind::AssumedClock, || why.to_owned());

@@ -87,7 +87,13 @@ fn the_older_generation_says_at_the_issue_when_computation_ends() {
     assert_eq!(slices(&model, "Loads and stores"), ["load a 0-8", "load a 1-9"]);
     assert_eq!(slices(&model, "Systolic array 0"), ["matmul 8-20", "matmul 20-28"]);
     assert_eq!(model.import_log().count(IssueKind::AssumedClock), 1);
-    assert_eq!(try_open(&lines, Some(1000.0)).unwrap().import_log().counts(), []);
+    let clock = |model: &TraceModel| model.sources()[0].facts[0].1.clone();
+    let named = try_open(&lines, Some(500.0)).unwrap();
+    assert_eq!(named.import_log().counts(), []);
+    assert_eq!(
+        (clock(&model), clock(&named)),
+        ("not known; a cycle is 1 ns here".into(), "500 MHz (named)".to_owned())
+    );
 }
 
 #[test]

@@ -30,12 +30,15 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
     out.log_mut().add_many(IssueKind::SourceSkipped, without, || {
         format!("cores without kernels: there are {kernels}, shown on the first {with_kernels} cores only")
     });
+    for (number, core) in &run.cores {
+        let what = || format!("core {number}: {} instructions were skipped, or the log lacks lines", core.only_ended);
+        out.log_mut().add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
+    }
     let labels: Vec<LabelId> = run.kernels.iter().map(|kernel| label_of(kernel.name, out)).collect();
     for (at, (number, core)) in run.cores.iter().filter(|(_, core)| is_shown(core)).enumerate() {
         progress.check()?;
         let group = out.group(None, GroupKind::TensorCore { ordinal: *number }, &format!("core {number}"));
         out.set_device(group, DeviceInfo { type_name: Some("PyTorchSim core".to_owned()), ..DeviceInfo::default() });
-        out.set_group_fact(group, "clock", ArgValue::Text(format!("{} MHz", clock.mhz)));
         if let Some(cycles) = run.ended {
             for (name, value) in &core.statistics {
                 // Of the run, as the simulator prints it.
@@ -46,8 +49,6 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
         if core.only_ended > 0 {
             let value = format!("{} instructions: skipped, or the log lacks lines", core.only_ended);
             out.set_group_fact(group, "ends without a begin", ArgValue::Text(value));
-            let what = || format!("core {number}: instructions that were skipped, or the log lacks lines");
-            out.log_mut().add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
         }
         let mut writer = Writer { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
         if at < with_kernels {
