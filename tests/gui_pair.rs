@@ -273,6 +273,38 @@ fn tracks_of_both_are_interleaved_in_one_list() {
 }
 
 #[test]
+fn a_held_key_goes_on_where_the_pointer_comes_to_a_track_of_the_other_run() {
+    let mut window = compared("a", "b");
+    want(&mut window, PairCommand::Weave);
+    let range = trace_model::TimeRange::at(trace_model::Timestamp::ZERO, trace_model::Picos::from_ps(20_000_000));
+    want(&mut window, Command::On(Side::A, ViewCommand::Show(range)));
+    let mut ops: Vec<_> = window.get_all_by_label("XLA Ops").map(|node| node.rect()).collect();
+    ops.sort_by(|a, b| a.top().total_cmp(&b.top()));
+    let over = |window: &mut Harness<'_, App>, row: usize| {
+        window.hover_at(Pos2::new(ops[row].right() + 200.0, ops[row].top() + 10.0));
+        window.run_steps(2);
+    };
+    let key = |window: &mut Harness<'_, App>, pressed| {
+        let event = Event::Key { key: Key::D, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        window.event(event);
+        window.run_steps(2);
+    };
+    over(&mut window, 0);
+    let start = views(&window)[0].start();
+    key(&mut window, true);
+    over(&mut window, 1);
+    let between = views(&window)[0].start();
+    assert!(between > start, "it pans");
+    window.run_steps(3);
+    let after = views(&window)[0].start();
+    assert!(after > between, "and goes on");
+    key(&mut window, false);
+    let end = views(&window)[0].start();
+    window.run_steps(3);
+    assert_eq!(views(&window)[0].start(), end, "until the key is up");
+}
+
+#[test]
 fn a_track_that_one_run_lacks_follows_and_nothing_is_repainted() {
     let mut window = compared("a", "two devices");
     want(&mut window, PairCommand::Weave);

@@ -76,13 +76,13 @@ impl Pair {
     }
 
     /// The side below the pointer. Of one list, the side whose track is there; it stays while
-    /// a button is down.
+    /// a button or a key is down, or what these began would end at the next track.
     fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::Areas) -> Option<Side> {
         let at = ui.input(|i| i.pointer.hover_pos())?;
         let above = Side::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));
         let body = areas.body.filter(|body| body.contains(at));
         let (None, Some(body)) = (above, body) else { return above };
-        if !ui.input(|i| i.pointer.any_down()) {
+        if !ui.input(|i| i.pointer.any_down() || !i.keys_down.is_empty()) {
             self.mouse = self.side_at(first, at, body).unwrap_or(self.link.focus);
         }
         Some(self.mouse)

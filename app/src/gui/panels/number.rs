@@ -50,9 +50,35 @@ fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
     format!("{value:.decimals$} {}", units.get(unit).copied().unwrap_or_default())
 }
 
+/// Least space for names beside columns of numbers.
+const NAME: f32 = 110.0;
+
+/// Which columns of numbers, so wide each and counted from the right, there is room for
+/// beside names, with their right edges; and how wide they are together. Columns of `spare`
+/// give way in that order.
+pub fn fitting<const N: usize>(room: f32, widths: [f32; N], spare: [usize; 2]) -> (Vec<(usize, f32)>, f32) {
+    let mut kept: Vec<usize> = (0..N).collect();
+    let width = |kept: &[usize]| kept.iter().filter_map(|&at| widths.get(at)).sum::<f32>();
+    for spare in spare {
+        if room - width(&kept) < NAME {
+            kept.retain(|&at| at != spare);
+        }
+    }
+    let placed = kept.iter().enumerate().map(|(n, &at)| (at, width(&kept[..n]))).collect();
+    (placed, width(&kept))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_give_way_where_names_need_the_room() {
+        let shown = |room| fitting(room, [60.0, 70.0, 80.0, 50.0], [3, 0]).0;
+        assert_eq!(shown(370.0), [(0, 0.0), (1, 60.0), (2, 130.0), (3, 210.0)]);
+        assert_eq!(shown(369.0), [(0, 0.0), (1, 60.0), (2, 130.0)]);
+        assert_eq!(shown(200.0), [(1, 0.0), (2, 70.0)]);
+    }
 
     #[test]
     fn numbers_carry_their_unit() {

@@ -5,7 +5,7 @@ use egui::{Align2, CursorIcon, FontId, Id, Role, ScrollArea, Sense, Ui, WidgetIn
 use trace_model::Picos;
 
 use super::dock::{Sight, computing_ui};
-use super::number::number;
+use super::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
@@ -19,18 +19,18 @@ use analysis::Unit;
 const ROW: f32 = 20.0;
 /// Children of one branch that are shown at first, and so many more each time.
 const MOST: usize = 200;
-/// Right edges of the columns of numbers, from the right edge of the tree.
+/// Columns of numbers, from the right: width, title, what it is.
 const COLUMNS: [(f32, &str, &str); 4] = [
-    (6.0, "of limit", "Least time that the limits allow over time, of the ops of which it is known"),
-    (70.0, "of all", "Self time as a share of all ops' self time, idle time left out"),
-    (134.0, "self time", "Time of all executions without ops inside"),
-    (214.0, "runs", "Executions"),
+    (64.0, "of limit", "Least time that the limits allow over time, of the ops of which it is known"),
+    (64.0, "of all", "Self time as a share of all ops' self time, idle time left out"),
+    (80.0, "self time", "Time of all executions without ops inside"),
+    (54.0, "runs", "Executions"),
 ];
 
-/// Right edges of the columns, of which the last has the times to its right.
-fn edges() -> [f32; 4] {
-    let [limit, share, time, (runs, ..)] = COLUMNS;
-    [limit.0, share.0, time.0, runs + times::more_room()]
+/// The columns that there is room for, with their right edges, and how wide all are.
+fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
+    let [limit, share, time, runs] = COLUMNS.map(|(width, ..)| width);
+    fitting(room, [limit, share, time + times::more_room(), runs], [3, 0])
 }
 
 /// What the columns say of an op, `whole` being the self time of all.
@@ -81,9 +81,9 @@ pub fn tree_ui(ui: &mut Ui, sight: Sight<'_>, trees: &mut Trees, out: &mut Vec<V
     let Some((_, root)) = &trees.made else { return };
     let theme = Theme::current(ui);
     let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
-    for (offset, (_, title, _)) in edges().into_iter().zip(COLUMNS) {
-        let at = pos2(heading.right() - offset, heading.center().y);
-        ui.painter().text(at, Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
+    for (column, edge) in columns(heading.width()).0 {
+        let at = pos2(heading.right() - 6.0 - edge, heading.center().y);
+        ui.painter().text(at, Align2::RIGHT_CENTER, COLUMNS[column].1, small_font(), theme.text_weak);
     }
     ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -168,11 +168,13 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> b
         fold_mark(&painter, pos2(x + 5.0, y), !open, theme.group(node.group));
     }
     let font = FontId::proportional(12.0);
-    let room = rect.width() - 262.0 - times::more_room() - (x - rect.left());
+    let (columns, numbers) = columns(rect.width());
+    let room = rect.width() - numbers - 6.0 - (x + 16.0 - rect.left());
     elided_middle(&painter, pos2(x + 16.0, y), &node.title, room.max(40.0), &font, theme.text);
-    for (offset, text) in edges().into_iter().zip(texts_of(node, whole)) {
-        let at = pos2(rect.right() - offset, y);
-        elided(&painter, at, Align2::RIGHT_CENTER, &text, 90.0 + times::more_room(), &font, theme.text);
+    let texts = texts_of(node, whole);
+    for (column, edge) in columns {
+        let at = pos2(rect.right() - 6.0 - edge, y);
+        elided(&painter, at, Align2::RIGHT_CENTER, &texts[column], 90.0 + times::more_room(), &font, theme.text);
     }
     let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
         ui.label(&node.title);

@@ -6,7 +6,7 @@ use trace_model::Picos;
 
 use super::section_ui;
 use crate::gui::panels::dock::Sight;
-use crate::gui::panels::number::number;
+use crate::gui::panels::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::elided_middle;
 use crate::gui::times;
@@ -20,8 +20,6 @@ use std::collections::BTreeSet;
 const ROW: f32 = 20.0;
 /// Rows in sight; the rest is scrolled to.
 const IN_SIGHT: usize = 12;
-/// Least space for names; columns that can be spared give way.
-const NAME: f32 = 110.0;
 
 /// A column of numbers.
 struct Column {
@@ -46,34 +44,25 @@ static COLUMNS: [Column; 4] = [
         text: |row| percent(row.self_of_op_time_percent),
     },
     Column {
-        title: TIME,
+        title: "self time",
         about: "Time of all executions without ops inside",
         width: 78.0,
         text: |row| times::time(Picos::from_ps(row.self_time_ps)),
     },
-    Column { title: RUNS, about: "Executions", width: 50.0, text: |row| number(row.occurrences as f64, Unit::Count) },
+    Column { title: "runs", about: "Executions", width: 50.0, text: |row| number(row.occurrences as f64, Unit::Count) },
 ];
-const TIME: &str = "self time";
-const RUNS: &str = "runs";
+/// Places in the table.
+const LIMIT: usize = 0;
+const TIME: usize = 2;
+const RUNS: usize = 3;
 
 /// The columns that a table of this width has room for, with their right edges, and how
 /// wide all are.
 fn columns(room: f32) -> (Vec<(f32, &'static Column)>, f32) {
-    let width = |column: &Column| column.width + if column.title == TIME { times::more_room() } else { 0.0 };
-    let mut kept: Vec<&'static Column> = COLUMNS.iter().collect();
-    for spare in [RUNS, COLUMNS[0].title] {
-        if room - kept.iter().map(|column| width(column)).sum::<f32>() < NAME {
-            kept.retain(|column| column.title != spare);
-        }
-    }
-    let mut edge = 0.0;
-    let place = |column: &'static Column| {
-        let right = edge;
-        edge += width(column);
-        (right, column)
-    };
-    let placed = kept.into_iter().map(place).collect();
-    (placed, edge)
+    let mut widths = COLUMNS.each_ref().map(|column| column.width);
+    widths[TIME] += times::more_room();
+    let (placed, width) = fitting(room, widths, [RUNS, LIMIT]);
+    (placed.into_iter().map(|(at, edge)| (edge, &COLUMNS[at])).collect(), width)
 }
 
 fn percent(value: Option<f64>) -> String {
