@@ -6,6 +6,7 @@
 //! depends on egui.
 
 pub mod cli;
+pub mod files;
 #[cfg(feature = "gui")]
 pub mod gui;
 pub mod picture;

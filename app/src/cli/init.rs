@@ -38,7 +38,7 @@ pub fn run(args: &InitArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let text = config_of(&run);
     match &args.output {
         Some(path) => {
-            output::write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
+            crate::files::write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
         }
         None => output::print(&text)?,
     }

@@ -1,12 +1,12 @@
 //! Writes documents to stdout and to files.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::Talk;
 use super::args::{FileFormat, OutputArgs, OutputFile};
 use super::failure::Failure;
+use crate::files::{directory_of, write_file};
 use crate::render::{self, Document, Layout, Style};
 
 /// Width of text that does not go to a terminal.
@@ -96,55 +96,5 @@ pub fn print(text: &str) -> Result<(), Failure> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
         _ => Ok(()),
-    }
-}
-
-/// Writes beside the target and renames, so that nobody ever reads half a file.
-pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let content = content.as_ref();
-    // Devices and pipes are written to, never replaced.
-    if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-        return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".systole-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // As for any new file: the umask takes away what it must.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(directory_of(path))?;
-    file.write_all(content)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(unix)]
-    #[test]
-    fn devices_are_written_to_and_stay() {
-        write_file(Path::new("/dev/null"), "x").unwrap();
-        assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    }
-
-    #[test]
-    fn files_are_replaced_as_a_whole_and_nothing_stays_behind() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("out.json");
-        write_file(&path, "first, longer").unwrap();
-        write_file(&path, "second").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

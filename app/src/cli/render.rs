@@ -110,7 +110,7 @@ pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let file = picture::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
     match &args.out {
         Some(path) => {
-            output::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.clone() })?;
+            crate::files::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.clone() })?;
             talk.detail(&format!("wrote {}", path.display()));
         }
         // Without a name it is SVG, which is text.

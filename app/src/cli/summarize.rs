@@ -41,7 +41,7 @@ pub fn run(args: &SummarizeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let summary = summary_of(&session, Scope::WholeTrace)?.shortened(args.ops, args.op_steps);
     let text = summary.to_json().map_err(|error| Failure::Internal(error.to_string()))?;
     match path {
-        Some(path) => output::write_file(&path, &text).map_err(|error| Failure::Write { error, path })?,
+        Some(path) => crate::files::write_file(&path, &text).map_err(|error| Failure::Write { error, path })?,
         None => output::print(&text)?,
     }
     Ok(Outcome::Done)

@@ -1,6 +1,10 @@
 //! Traces that come with the app, to try it without one.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::settings::config_dir;
+use crate::files::write_file;
 
 /// A trace inside the program.
 pub struct Sample {
@@ -30,15 +34,41 @@ pub const SAMPLES: &[Sample] = &[
 ];
 
 impl Sample {
-    /// Writes it where it can be opened from. The error is a sentence.
+    /// Writes it where it can be opened from, among what the app keeps for this user. The
+    /// error is a sentence.
     pub fn unpack(&self) -> Result<PathBuf, String> {
-        let folder = std::env::temp_dir().join("systole-samples");
+        let own = config_dir().map_or_else(|| std::env::temp_dir().join("systole-samples"), |dir| dir.join("systole"));
+        self.unpack_in(&own.join("samples"))
+    }
+
+    fn unpack_in(&self, folder: &Path) -> Result<PathBuf, String> {
         let path = folder.join(self.file);
-        let write = || {
-            std::fs::create_dir_all(&folder)?;
-            std::fs::write(&path, self.bytes)
-        };
-        write().map_err(|error| format!("cannot unpack the sample: {error}: {}", path.display()))?;
+        // Another window may have it open.
+        if fs::read(&path).is_ok_and(|there| there == self.bytes) {
+            return Ok(path);
+        }
+        let written = fs::create_dir_all(folder).and_then(|()| write_file(&path, self.bytes));
+        written.map_err(|error| format!("cannot unpack the sample: {error}: {}", path.display()))?;
         Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_written_once_and_mended() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sample, folder) = (&SAMPLES[0], dir.path().join("samples"));
+        let path = sample.unpack_in(&folder).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), sample.bytes);
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        assert_eq!(sample.unpack_in(&folder).unwrap(), path);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), long_ago, "it is left alone");
+        fs::write(&path, b"half").unwrap();
+        sample.unpack_in(&folder).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), sample.bytes);
     }
 }

@@ -7,6 +7,7 @@ use egui::{Context, ViewportCommand};
 
 use super::jobs::{Memo, Wake, Worker};
 use super::screenshot::write_png;
+use crate::files::write_file;
 
 /// A text to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +48,7 @@ impl Saving {
         self.text.ask(self.asked, move |_| match pick(&name) {
             Some(path) => {
                 let content = make()?;
-                std::fs::write(&path, content).map_err(|error| format!("cannot write: {error}: {}", path.display()))
+                write_file(&path, content).map_err(|error| format!("cannot write: {error}: {}", path.display()))
             }
             None => Ok(()),
         });

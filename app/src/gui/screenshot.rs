@@ -13,6 +13,7 @@ use trace_model::{Picos, TimeRange};
 use super::Command;
 use super::keys;
 use super::settings::ThemeChoice;
+use crate::files::write_file;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
@@ -138,9 +139,6 @@ impl Photographer {
             ctx.all_styles_mut(|style| style.animation_time = 0.0);
             return self.preparations(open);
         }
-        if !settled && self.frames < PATIENCE {
-            return Vec::new();
-        }
         self.settled += 1;
         if self.settled >= FRAMES && !self.taken {
             self.taken = true;
@@ -213,10 +211,11 @@ pub fn write_png(path: &Path, image: &ColorImage) -> Result<(), String> {
     let [width, height] = image.size;
     let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| [pixel.r(), pixel.g(), pixel.b()]).collect();
     let write = || {
+        let mut file = Vec::new();
         // Pictures are kept in the repository: small counts, speed does not.
-        let file = std::io::BufWriter::new(std::fs::File::create(path)?);
-        let encoder = PngEncoder::new_with_quality(file, CompressionType::Best, FilterType::Adaptive);
-        encoder.write_image(&bytes, width as u32, height as u32, image::ExtendedColorType::Rgb8)
+        let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Best, FilterType::Adaptive);
+        encoder.write_image(&bytes, width as u32, height as u32, image::ExtendedColorType::Rgb8)?;
+        Ok::<_, image::ImageError>(write_file(path, file)?)
     };
     write().map_err(|error| format!("cannot write the picture: {error}: {}", path.display()))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::settings::write_beside;
+use crate::files::write_file;
 use crate::view::pair::Link;
 use crate::view::state::ViewState;
 
@@ -82,7 +82,7 @@ impl Sessions {
         let write = || -> std::io::Result<Vec<String>> {
             let folder = file.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
-            write_beside(&file, &serde_json::to_vec_pretty(&saved)?)?;
+            write_file(&file, &serde_json::to_vec_pretty(&saved)?)?;
             Ok(names_in(folder))
         };
         self.names = write().map_err(|error| format!("cannot keep this session: {error}: {}", file.display()))?;

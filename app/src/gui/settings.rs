@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::files::write_file;
 use crate::view::palette::Preset;
 use crate::view::time_format::TimeFormat;
 
@@ -182,7 +182,7 @@ impl Settings {
         let mut entries = stored(file).unwrap_or_else(|| self.entries());
         change(&mut entries);
         if let Ok(text) = serde_json::to_vec_pretty(&entries) {
-            let _ = write_beside(file, &text);
+            let _ = write_file(file, &text);
         }
         drop(lock);
     }
@@ -212,17 +212,6 @@ fn stored(file: &Path) -> Option<Map<String, Value>> {
         let _ = fs::rename(file, file.with_extension("damaged.json"));
     }
     stored
-}
-
-/// Writes beside the file and renames, so that there is always a whole one.
-pub(super) fn write_beside(file: &Path, text: &[u8]) -> std::io::Result<()> {
-    // Through a link, so that settings kept elsewhere stay there.
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let mut beside =
-        tempfile::Builder::new().prefix(".systole-").tempfile_in(file.parent().unwrap_or(Path::new(".")))?;
-    beside.write_all(text)?;
-    beside.persist(&file).map_err(|error| error.error)?;
-    Ok(())
 }
 
 /// An entry, if it is what it should be.

@@ -1,0 +1,79 @@
+//! Files that are there as a whole or not at all.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Writes beside the target and renames, so that nobody ever reads half a file and a full
+/// disk costs nobody what was there.
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let content = content.as_ref();
+    // Through a link, so that what is kept elsewhere stays there.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let there = fs::metadata(path).ok();
+    // Devices and pipes are written to, never replaced.
+    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".systole-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As for any new file: the umask takes away what it must.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory_of(path))?;
+    file.write_all(content)?;
+    if let Some(there) = there {
+        // Who could not read the old one cannot read the new one.
+        file.as_file().set_permissions(there.permissions())?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// The directory that a file lies in.
+pub fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_to_and_stay() {
+        write_file(Path::new("/dev/null"), "x").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn files_are_replaced_as_a_whole_and_nothing_stays_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out.json");
+        write_file(&path, "first, longer").unwrap();
+        write_file(&path, "second").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        write_file(&file, "first").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_file(&link, "second").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "second");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
