@@ -2,13 +2,14 @@
 //!
 //! Nothing but the ids of columns is known here, so every report that names its
 //! columns as the others do leads to the timeline by itself: `start_ps` with a
-//! length, a `step`, or the name of an op or function.
+//! length, `peak_at_ps`, the name of an op or function, a `step`, or else a device
+//! or host.
 
 use std::collections::BTreeSet;
 
 use analysis::steps::StepsReport;
 use analysis::{Cell, Table};
-use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
+use trace_model::{GroupId, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackId};
 
 use super::state::{Spotlight, ViewCommand};
 use super::trace::OpenTrace;
@@ -16,7 +17,12 @@ use super::trace::OpenTrace;
 /// Columns that say how long something took that begins at `start_ps`.
 const LENGTHS: [&str; 4] = ["length_ps", "wall_ps", "time_ps", "event_ps"];
 /// Columns that name something that the timeline shows, the surest first.
-const NAMES: [&str; 9] = ["op", "name", "transfer", "kernel", "function", "module", "event", "after", "program"];
+const NAMES: [&str; 10] =
+    ["op", "name", "instruction", "transfer", "kernel", "function", "module", "event", "after", "program"];
+/// Columns that name a device or a host, the nearest first.
+const PLACES: [&str; 3] = ["core", "device", "host"];
+/// Around a moment so much of the trace is shown: one part of so many.
+const AROUND_MOMENT: i64 = 1_000;
 
 /// What a row is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,33 +31,35 @@ pub enum Target {
     Range(TimeRange),
     /// All slices of some labels.
     Slices(Spotlight),
+    /// All that a device or host recorded.
+    Tracks {
+        /// Where.
+        tracks: BTreeSet<TrackId>,
+        /// The first of them that is not empty begins with it.
+        first: SliceId,
+    },
 }
 
 impl Target {
     /// Of a row; `None` where the timeline has nothing of it.
     pub fn of_row(trace: &OpenTrace, steps: Option<&StepsReport>, table: &Table, row: &[Cell]) -> Option<Self> {
         let cell = |id: &str| table.columns.iter().position(|column| column.id == id).and_then(|at| row.get(at));
-        if let Some(&Cell::Int(start)) = cell("start_ps") {
-            let length =
-                LENGTHS.iter().find_map(|id| if let Some(&Cell::Int(ps)) = cell(id) { Some(ps) } else { None });
-            return Some(Self::Range(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(length?.max(1)))));
+        let int = |id: &str| if let Some(&Cell::Int(ps)) = cell(id) { Some(ps) } else { None };
+        let text = |id: &str| if let Some(Cell::Text(text)) = cell(id) { Some(text.as_str()) } else { None };
+        if let (Some(start), Some(length)) = (int("start_ps"), LENGTHS.into_iter().find_map(int)) {
+            return Some(Self::Range(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(length.max(1)))));
         }
-        let program = match cell("program") {
-            Some(Cell::Text(program)) => Some(program.as_str()),
-            _ => None,
-        };
-        let named = NAMES.iter().find_map(|id| match cell(id) {
-            Some(Cell::Text(name)) => Self::named(trace, name, program),
-            _ => None,
-        });
-        named.or_else(|| {
-            let number = match cell("step")? {
-                Cell::Int(number) => u32::try_from(*number).ok()?,
-                Cell::Text(text) => text.parse().ok()?,
-                _ => return None,
-            };
+        if let Some(at) = int("peak_at_ps") {
+            return Some(Self::moment(&trace.model, at));
+        }
+        let program = text("program");
+        let named = NAMES.into_iter().find_map(|id| Self::named(trace, text(id)?, program));
+        let step = || {
+            let number = int("step").and_then(|number| u32::try_from(number).ok());
+            let number = number.or_else(|| text("step")?.parse().ok())?;
             steps?.range_of(number, number).map(Self::Range)
-        })
+        };
+        named.or_else(step).or_else(|| PLACES.into_iter().find_map(|id| Self::place(&trace.model, text(id)?)))
     }
 
     /// All slices of a name, of one program where its title is given.
@@ -68,6 +76,23 @@ impl Target {
         (!labels.is_empty()).then(|| Self::Slices(Spotlight::new(name, labels)))
     }
 
+    /// A little around a point of time.
+    fn moment(model: &TraceModel, at: i64) -> Self {
+        let around = Picos::from_ps((model.extent().dur().ps() / AROUND_MOMENT).max(2));
+        Self::Range(TimeRange::at(Timestamp::from_ps(at.saturating_sub(around.ps() / 2)), around))
+    }
+
+    /// A device or host, and what lies inside of it.
+    fn place(model: &TraceModel, name: &str) -> Option<Self> {
+        let group = model.group_ids().find(|&id| model.device_name(id) == name)?;
+        let is_inside =
+            |id: GroupId| std::iter::successors(Some(id), |&id| model.group(id).parent).any(|id| id == group);
+        let tracks: BTreeSet<TrackId> =
+            model.track_ids().filter(|&track| is_inside(model.track(track).group)).collect();
+        let first = tracks.iter().find_map(|&track| model.slices_on(track).next())?.id();
+        Some(Self::Tracks { tracks, first })
+    }
+
     /// What to do to show it.
     pub fn commands(&self, model: &TraceModel) -> Vec<ViewCommand> {
         match self {
@@ -78,6 +103,9 @@ impl Target {
                 let light = ViewCommand::LightUp(Some(spotlight.clone()));
                 let longest = longest(model, &spotlight.labels).map(ViewCommand::GoTo);
                 std::iter::once(light).chain(longest).collect()
+            }
+            Self::Tracks { tracks, first } => {
+                vec![ViewCommand::Reveal(*first), ViewCommand::Mark(model.extent(), tracks.clone())]
             }
         }
     }
@@ -130,6 +158,25 @@ mod tests {
             matches!(&commands[..], [ViewCommand::LightUp(Some(_)), ViewCommand::GoTo(slice)] if slice.index() == 1)
         );
         assert_eq!(target(&["op"], &[Cell::text("unknown")]), None);
+        let found = target(&["start_ps", "instruction"], &[Cell::Int(20), Cell::text("compile")]);
+        assert!(matches!(found, Some(Target::Slices(_))), "a begin without a length is no time: {found:?}");
         assert_eq!(target(&["step"], &[Cell::Int(1)]), None, "no steps are known");
+    }
+
+    #[test]
+    fn rows_about_a_moment_or_a_place_lead_there() {
+        let found = target(&["memory", "peak_at_ps"], &[Cell::text("HBM"), Cell::Int(20)]);
+        let range = TimeRange::new(Timestamp::from_ps(19), Timestamp::from_ps(21));
+        assert_eq!(found, Some(Target::Range(range)), "with a little around it");
+
+        let trace = trace();
+        let found = target(&["core", "host"], &[Cell::text("no such core"), Cell::text("host")]).unwrap();
+        let commands = found.commands(&trace.model);
+        let [ViewCommand::Reveal(first), ViewCommand::Mark(range, tracks)] = &commands[..] else {
+            panic!("{commands:?}")
+        };
+        assert_eq!((first.index(), *range), (0, trace.model.extent()));
+        assert!(tracks.iter().eq(&trace.model.track_ids().collect::<Vec<_>>()));
+        assert_eq!(target(&["core"], &[Cell::text("no such core")]), None);
     }
 }
