@@ -4,6 +4,7 @@
 mod gui_found;
 mod gui_keys;
 mod gui_pair;
+mod gui_panels;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -196,7 +197,7 @@ fn a_long_branch_of_the_tree_says_how_much_more_there_is() {
     window.get_by_label("Ops of loop fusion").click();
     window.run_steps(3);
     assert!(window.query_by_label("Ops of op.200").is_none());
-    window.get_by_label("and 250 more, 55.0 % of all").click();
+    window.get_by_label("and 250 more, 55.0 % of op time").click();
     window.run_steps(3);
     window.get_by_label("Ops of op.200");
     window.get_by_label_contains("and 50 more");

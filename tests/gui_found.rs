@@ -1,4 +1,4 @@
-//! What was found, as a list; pictures of what is seen.
+//! What was found, as a list; tabs and where they lie.
 
 use egui_kittest::kittest::NodeT as _;
 
@@ -91,19 +91,6 @@ fn a_key_lists_what_is_lit_up() {
     press(&mut window, Modifiers::NONE, Key::L);
     settle(&mut window);
     assert_eq!(rows(&window), ["Found fusion.1"]);
-}
-
-#[test]
-fn every_picture_can_be_saved_as_lines_or_points() {
-    let mut window = opened();
-    window.get_by_label("Keep").click();
-    window.run_steps(3);
-    for title in ["Timeline", "Roofline", "Steps"] {
-        for format in ["SVG", "PNG"] {
-            window.get_by_label(&format!("{title} as {format}…"));
-        }
-    }
-    window.get_by_label("Window as PNG…");
 }
 
 #[test]

@@ -106,7 +106,7 @@ pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
         PictureArg::Roofline => Panel::Roofline,
         PictureArg::Steps => Panel::Steps,
     };
-    let drawing = picture::draw(panel, &trace, &state, look).map_err(Failure::Usage)?;
+    let drawing = picture::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)?;
     let file = picture::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
     match &args.out {
         Some(path) => {

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::panels::welcome::Failed;
 use super::{App, Command, Next, Restore, Wanted, chosen, keys, pair, pick_file, samples, sessions, timeline};
-use crate::picture::{self, Format, Look, Panel};
+use crate::picture::{self, Beside, Drawing, Format, Look, Panel};
 use crate::view::pair::Side;
 use crate::view::state::ViewCommand;
 
@@ -21,12 +22,12 @@ impl App {
             Command::Open(path) => self.open(&path),
             Command::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::Sample::unpack) {
                 Some(Ok(path)) => self.open(&path),
-                Some(Err(error)) => self.error = Some(error),
+                Some(Err(error)) => self.error = Some(Failed::open(error)),
                 None => {}
             },
             Command::OpenSession(name) => match self.sessions.load(&name) {
                 Ok(saved) => self.open_saved(saved),
-                Err(error) => self.error = Some(error),
+                Err(error) => self.error = Some(Failed::open(error)),
             },
             Command::SaveSession(name) => self.save_session(&name),
             Command::Save(save) => self.saving.text(save),
@@ -69,11 +70,10 @@ impl App {
                     desk.pin_hovered();
                 }
             }
-            Command::View(command) => {
-                if let Some(desk) = &mut self.desk {
-                    desk.apply(desk.focus(), &command);
-                }
-            }
+            Command::View(command) => match (&mut self.desk, command) {
+                (Some(desk), command) => desk.apply(desk.focus(), &command),
+                (None, command) => self.lobby.apply(&command),
+            },
             Command::On(side, command) => {
                 if let Some(desk) = &mut self.desk {
                     desk.apply(side, &command);
@@ -89,7 +89,7 @@ impl App {
 
     fn save_picture(&mut self, panel: Panel, format: Format, ctx: &egui::Context) {
         let Some(desk) = &self.desk else { return };
-        let (trace, state) = (desk.focused().trace.clone(), desk.focused().state.clone());
+        let state = &desk.focused().state;
         let (name, height) = match panel {
             Panel::Timeline => ("timeline", 2000.0),
             Panel::Roofline => ("roofline", 900.0),
@@ -100,7 +100,28 @@ impl App {
         let look = Look { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
         // Points: as sharp as the window.
         let scale = ctx.pixels_per_point().max(1.0);
-        let make = move || picture::encoded(&picture::draw(panel, &trace, &state, look)?, format, scale);
+        let compared = desk.pair().and_then(|pair| pair.compared().latest());
+        let of_side = |side: Side| {
+            let own = desk.side(side)?;
+            let partners = compared.map(|compared| &compared.partners);
+            let beside = partners.map(|all| (all.colors[side.index()].clone(), all.only[side.index()].clone()));
+            Some((own.trace.clone(), own.state.clone(), beside))
+        };
+        // Timelines stand below each other, as in the window; plots are about the one in focus.
+        let sides = Side::BOTH.into_iter().filter(|&side| panel == Panel::Timeline || side == desk.focus());
+        let sides: Vec<_> = sides.filter_map(of_side).collect();
+        let make = move || {
+            let mut whole: Option<Drawing> = None;
+            for (trace, state, beside) in &sides {
+                let beside = beside.as_ref().map(|(colors, only)| Beside { colors, only });
+                let drawing = picture::draw(panel, trace, state, beside, look)?;
+                whole = Some(match whole {
+                    Some(above) => above.above(drawing),
+                    None => drawing,
+                });
+            }
+            picture::encoded(&whole.ok_or("nothing is open")?, format, scale)
+        };
         self.saving.file(name, Box::new(make));
     }
 
@@ -151,7 +172,7 @@ impl App {
         let name = if name.trim().is_empty() { own.as_str() } else { name };
         let second = desk.pair().map(pair::Pair::saved);
         if let Err(error) = self.sessions.save(name, &first.trace.path, &first.state, second) {
-            self.error = Some(error);
+            self.error = Some(Failed::save(error));
         }
     }
 

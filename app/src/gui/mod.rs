@@ -23,6 +23,7 @@ pub mod timeline;
 mod times;
 mod workspace;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -40,10 +41,11 @@ pub use self::settings::{Settings, ThemeChoice};
 
 use self::desk::Desk;
 use self::jobs::{Memo, Wake, Worker};
+use self::panels::welcome::Failed;
 use self::workspace::Workspace;
 use crate::session::Session;
 use crate::view::pair::{Link, Side};
-use crate::view::state::{ViewCommand, ViewState};
+use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::trace::{Loader, OpenTrace};
 
 /// How to start.
@@ -143,6 +145,25 @@ enum Restore {
     Second(Box<Second>),
 }
 
+/// Which windows are open while no trace is.
+#[derive(Default)]
+struct Lobby(BTreeSet<Panel>);
+
+impl Lobby {
+    fn shows(&self, panel: Panel) -> bool {
+        self.0.contains(&panel)
+    }
+
+    fn apply(&mut self, command: &ViewCommand) {
+        match command {
+            ViewCommand::ShowPanel(panel, true) => self.0.extend([*panel]),
+            ViewCommand::ShowPanel(panel, false) => self.0.retain(|other| other != panel),
+            ViewCommand::Deselect => self.0.clear(),
+            _ => {}
+        }
+    }
+}
+
 /// The application.
 pub struct App {
     commands: Vec<Command>,
@@ -161,7 +182,10 @@ pub struct App {
     restore: Option<Restore>,
     keys: Arc<keys::Keys>,
     desk: Option<Desk>,
-    error: Option<String>,
+    error: Option<Failed>,
+    /// Which windows are open while no trace is.
+    lobby: Lobby,
+    changing: panels::keys::Changing,
     title: String,
     screenshot: Option<screenshot::Photographer>,
     wake: Wake,
@@ -191,6 +215,8 @@ impl App {
             keys,
             desk: None,
             error: None,
+            lobby: Lobby::default(),
+            changing: panels::keys::Changing::default(),
             title: String::new(),
             screenshot: None,
             wake,
@@ -245,7 +271,7 @@ impl App {
             match self.loading.take() {
                 Memo::Ready(trace) => self.opened(trace, beside),
                 Memo::Failed { error, .. } if error != CANCELLED => {
-                    self.error = Some(error);
+                    self.error = Some(Failed::open(error));
                     self.next = None;
                 }
                 _ => self.next = None,
@@ -255,12 +281,12 @@ impl App {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
                 Memo::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
-                Memo::Failed { error, .. } => self.error = Some(error),
+                Memo::Failed { error, .. } => self.error = Some(Failed::open(error)),
                 _ => {}
             }
         }
         if let Some(Err(error)) = self.saving.poll() {
-            self.error = Some(error);
+            self.error = Some(Failed::save(error));
         }
         if let Some(desk) = &mut self.desk {
             desk.poll_jobs();
@@ -351,7 +377,15 @@ impl eframe::App for App {
         }
         match &mut self.desk {
             Some(desk) => desk.ui(ui, &self.settings, &self.keys, loading, &mut out),
-            None => panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out),
+            None => {
+                panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out);
+                if self.lobby.shows(Panel::Help) {
+                    panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
+                }
+                if self.lobby.shows(Panel::Keys) {
+                    panels::keys::keys_ui(ui.ctx(), &self.keys, &self.settings, &mut self.changing, &mut out);
+                }
+            }
         }
         self.saving.step(ui.ctx());
         panels::welcome::drop_hint_ui(ui);

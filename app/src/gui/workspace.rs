@@ -23,7 +23,7 @@ use super::panels::{
 use super::reports::Reports;
 use super::settings::Settings;
 use super::timeline::{Beside, Known, Timeline};
-use crate::view::area::{self, Area, Summary};
+use crate::view::area::{self, Area, Pivot, Summary};
 use crate::view::bands::{Band, bands};
 use crate::view::histogram::{self, Histogram};
 use crate::view::palette::ColorKey;
@@ -61,7 +61,7 @@ pub struct Workspace {
     palette: palette::Typed,
     changing: keys_panel::Changing,
     typed: String,
-    bands: Option<Vec<Band>>,
+    bands: Option<Arc<[Band]>>,
     efficiency: Option<Vec<ColorKey>>,
 }
 
@@ -92,14 +92,6 @@ impl Workspace {
 
     /// Changes what is seen.
     pub fn apply(&mut self, command: &ViewCommand) {
-        if let ViewCommand::ShowTab(tab) = command
-            && tab == Ops::ID
-            && self.state.shows(Panel::Details)
-            && let Some(slice) = self.state.place.selection
-        {
-            // From the details of an op to its row.
-            self.memory.tables.find(tab, Ops::ID, self.trace.model.slice(slice).name());
-        }
         if let ViewCommand::Search(text) = command
             && self.typed.trim() != text
         {
@@ -113,7 +105,7 @@ impl Workspace {
     pub fn poll_jobs(&mut self) {
         if self.reports.poll() {
             if self.bands.is_none() {
-                self.bands = self.reports.get::<Steps>().ok().flatten().map(bands);
+                self.bands = self.reports.get::<Steps>().ok().flatten().map(|report| bands(report).into());
             }
             if self.efficiency.is_none() {
                 self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| self.trace.by_efficiency(ops));
@@ -145,11 +137,19 @@ impl Workspace {
             self.args.ask(slice, move |_| model.slice(slice).args());
             let model = Arc::clone(&self.trace.model);
             self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
+            if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
+                details::WANTED.into_iter().for_each(|id| self.reports.want(id));
+            }
         }
         if let Some(range) = self.state.place.mark {
             let area = Area { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
             let (model, classes) = (Arc::clone(&self.trace.model), Arc::clone(&self.trace.classes));
-            self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &area, progress));
+            // Sums by step wait for the steps.
+            let is_known = area.pivot != Pivot::Step || self.bands.is_some() || self.reports.get::<Steps>().is_err();
+            if is_known {
+                let steps = self.bands.clone().unwrap_or_default();
+                self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &steps, &area, progress));
+            }
         }
         match Wanted::of(&self.state) {
             None => self.search.clear(),
@@ -243,7 +243,10 @@ impl Workspace {
                         ui.label(egui::RichText::new(about).strong());
                     }
                     let (args, durations) = (self.args.memo(), self.durations.memo());
-                    details::details_ui(ui, &self.trace, &self.state, args, durations, &mut wanted);
+                    let known = details::Known { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
+                    let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
+                    let sight = Sight { trace, state, reports, tab: &state.tab };
+                    details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
                 }
             });
         }
@@ -333,9 +336,7 @@ impl Workspace {
                 }
                 _ => None,
             };
-            let mut wanted = Vec::new();
-            found_panel::found_ui(ui, trace, state, search, order, list, &mut wanted);
-            out.extend(wanted.into_iter().map(Command::from));
+            found_panel::found_ui(ui, trace, state, search, order, list, out);
         };
         let mut extras = Vec::new();
         extras.extend(comparison.map(|draw| Extra { id: COMPARE, title: "Compare".to_owned(), draw }));

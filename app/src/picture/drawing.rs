@@ -86,6 +86,21 @@ pub enum Shape {
     EndClip,
 }
 
+impl Shape {
+    fn move_down(&mut self, by: f32) {
+        match self {
+            Self::Rect { at, .. } | Self::Circle { at, .. } | Self::Text { at, .. } | Self::BeginClip(at, _) => {
+                at.1 += by
+            }
+            Self::Line { from, to, .. } | Self::Arrow { from, to, .. } => {
+                from.1 += by;
+                to.1 += by;
+            }
+            Self::EndClip => {}
+        }
+    }
+}
+
 /// Thickness of the edge of a circle.
 pub const EDGE: f32 = 0.7;
 /// How much of what lies below a circle is hidden.
@@ -120,6 +135,15 @@ impl Drawing {
     /// An empty one.
     pub fn new(width: f32, height: f32, ground: Rgb) -> Self {
         Self { size: (width, height), ground, shapes: Vec::new() }
+    }
+
+    /// This one with another below it.
+    pub fn above(mut self, mut other: Self) -> Self {
+        let down = self.size.1;
+        other.shapes.iter_mut().for_each(|shape| shape.move_down(down));
+        self.shapes.append(&mut other.shapes);
+        self.size = (self.size.0.max(other.size.0), down + other.size.1);
+        self
     }
 
     /// Everything from here to [`Self::end_clip`] is cut at a rectangle.
@@ -179,6 +203,19 @@ pub fn width_of(text: &str, size: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pictures_stand_below_each_other() {
+        let mut one = Drawing::new(10.0, 20.0, Rgb([0; 3]));
+        one.begin_clip(0.0, 5.0, 10.0, 10.0);
+        one.line((1.0, 2.0), (3.0, 4.0), Rgb([0; 3]), 1.0);
+        one.end_clip();
+        let both = one.clone().above(Drawing { size: (30.0, 7.0), ..one.clone() });
+        assert_eq!(both.size, (30.0, 27.0));
+        assert_eq!(both.shapes[..3], one.shapes);
+        assert_eq!(both.shapes[3], Shape::BeginClip((0.0, 25.0), (10.0, 10.0)));
+        assert!(matches!(both.shapes[4], Shape::Line { from: (_, y), to: (_, end), .. } if (y, end) == (22.0, 24.0)));
+    }
 
     #[test]
     fn texts_are_cut_where_they_do_not_fit() {

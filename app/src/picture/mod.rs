@@ -12,15 +12,13 @@ mod timeline;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::view::palette::{Palette, Preset, Rgb};
+use crate::view::palette::{ColorKey, Palette, Preset, Rgb};
 use crate::view::state::ViewState;
 use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
 
 pub use drawing::Drawing;
 pub use roofline::roofline;
-#[cfg(feature = "gui")]
-pub use roofline::{ABOUT_ICI, OF_ICI};
 pub use steps::steps;
 pub use timeline::timeline;
 
@@ -91,10 +89,26 @@ impl Format {
     }
 }
 
-/// The picture of a panel. The error is a sentence that says what is missing.
-pub fn draw(panel: Panel, trace: &OpenTrace, state: &ViewState, look: Look) -> Result<Drawing, String> {
+/// What is known of a trace from another one beside it, by label.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// Colours by how ops changed.
+    pub colors: &'a [ColorKey],
+    /// Whether the other one lacks the op.
+    pub only: &'a [bool],
+}
+
+/// The picture of a panel, `beside` another trace where there is one. The error is a
+/// sentence that says what is missing.
+pub fn draw(
+    panel: Panel,
+    trace: &OpenTrace,
+    state: &ViewState,
+    beside: Option<Beside<'_>>,
+    look: Look,
+) -> Result<Drawing, String> {
     match panel {
-        Panel::Timeline => Ok(timeline(trace, state, look)),
+        Panel::Timeline => Ok(timeline(trace, state, beside, look)),
         Panel::Roofline => roofline(trace, look),
         Panel::Steps => steps(trace, look),
     }
@@ -118,7 +132,7 @@ fn points(_drawing: &Drawing, _scale: f32) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
     use crate::session::Session;
-    use crate::view::state::ViewCommand;
+    use crate::view::state::{ColorBy, ViewCommand};
     use analysis::Options;
     use sample_traces::text_trace;
 
@@ -150,7 +164,7 @@ mod tests {
     #[test]
     fn a_timeline_shows_tracks_slices_and_times() {
         let trace = trace();
-        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), Look::default()));
+        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), None, Look::default()));
         for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
             assert!(picture.contains(text), "{text} in\n{picture}");
         }
@@ -163,9 +177,9 @@ mod tests {
     fn what_is_marked_and_lit_up_is_in_the_picture() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);
-        let plain = text(&timeline(&trace, &state, Look::default()));
+        let plain = text(&timeline(&trace, &state, None, Look::default()));
         state.apply(&ViewCommand::MarkAll, &trace.model);
-        let marked = text(&timeline(&trace, &state, Look::default()));
+        let marked = text(&timeline(&trace, &state, None, Look::default()));
         assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
         let fill = |picture: &str, name: &str| {
             let at = picture.find(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name} in\n{picture}"));
@@ -173,9 +187,27 @@ mod tests {
             picture[start..start + 14].to_owned()
         };
         state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
-        let searched = text(&timeline(&trace, &state, Look::default()));
+        let searched = text(&timeline(&trace, &state, None, Look::default()));
         assert_ne!(fill(&plain, "B"), fill(&searched, "B"), "what does not match is dim");
         assert!(searched.contains(&fill(&plain, "fusion.1")), "what matches is as it was");
+    }
+
+    #[test]
+    fn colours_of_change_are_drawn_and_explained() {
+        let trace = trace();
+        let mut state = ViewState::new(&trace.model);
+        state.apply(&ViewCommand::Color(ColorBy::Change), &trace.model);
+        let alone = text(&timeline(&trace, &state, None, Look::default()));
+        assert!(alone.contains("Only one profile is open") && !alone.contains("twice or more"), "{alone}");
+        let labels = trace.model.labels().len();
+        let (colors, only) = (vec![ColorKey::of_change(2.0); labels], vec![true; labels]);
+        let beside = |only| Some(Beside { colors: &colors, only });
+        let plain = text(&timeline(&trace, &state, beside(&[]), Look::default()));
+        let hatched = text(&timeline(&trace, &state, beside(&only), Look::default()));
+        let fill = Look::default().palette().slice(ColorKey::of_change(2.0)).fill.to_string();
+        // One is the legend's.
+        assert!(plain.matches(&fill).count() > 5 && plain.contains("twice or more"), "{plain}");
+        assert!(hatched.matches("<line").count() > plain.matches("<line").count() + 10);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The roofline: operations per second against operations per byte, both by their
 //! logarithm.
 
-use analysis::bound::BoundBy;
-use analysis::roofline::{IciRoof, Point, Roofline, RooflineReport};
+use analysis::roofline::{Point, Roofline};
 use analysis::{OpGroup, Scope, Unit};
 
 use super::Look;
 use super::drawing::{Anchor, Drawing, width_of};
 use crate::render::number::value;
 use crate::view::palette::{Palette, Rgb};
+use crate::view::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Place, Range, Roof, ceilings, place};
 use crate::view::trace::OpenTrace;
 
 /// Space for the axis.
@@ -18,29 +18,13 @@ const TOP: f32 = 58.0;
 /// Space below the plot.
 const BOTTOM: f32 = 44.0;
 
-/// What the ceilings of links are of, since the axis is not theirs.
-pub const OF_ICI: &str = "per byte over ICI, not HBM";
-/// The same at length.
-pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per byte that goes over them. \
-    The axis counts bytes of HBM, which links do not limit: compare no op with these lines.";
-
 /// Ops, program and roofs. The error says why there is none.
 pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
     let palette = look.palette();
-    let place = |point: &Point| {
-        let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
-        Some((log(point.flops_per_hbm_byte)?, log(point.flops_per_second)?))
-    };
-    let dots: Vec<(&Point, (f64, f64))> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
-    let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
-    let ridge =
-        report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm).map_or(2.0, |r| r.flops_per_byte.log10());
-    let x_range = (
-        dots.iter().map(|dot| dot.1.0).fold(-1.0, f64::min).max(-3.0).floor(),
-        dots.iter().map(|dot| dot.1.0).fold(ridge + 1.0, f64::max).min(ridge + 3.0),
-    );
-    let y_range = (dots.iter().map(|dot| dot.1.1).fold(peak - 3.0, f64::min).max(peak - 6.0).floor(), peak + 0.4);
+    let dots: Vec<(&Point, Place)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
+    let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
+    let range @ Range { x: x_range, y: y_range } = Range::of(&report, dots.iter().map(|dot| dot.1).chain(sums));
     let (width, height) = (look.width - LEFT - 16.0, look.height - TOP - BOTTOM);
     let axes = Axes { x: x_range, y: y_range, width, height };
     let (x_of, y_of) = (|x: f64| axes.x_of(x), |y: f64| axes.y_of(y));
@@ -76,7 +60,7 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
     drawing.text(LEFT + width / 2.0, below, Anchor::Middle, 11.0, palette.text, "FLOP per byte of HBM traffic");
 
     drawing.begin_clip(LEFT, TOP, width, height);
-    ceilings(&mut drawing, &report, &axes, palette);
+    draw_ceilings(&mut drawing, &ceilings(&report, range), &axes, palette);
     for (op, (x, y)) in dots.iter().rev() {
         let share = op.self_of_op_time_percent;
         // Drawn no larger than this, so that one op does not cover the others.
@@ -89,9 +73,15 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
         );
         drawing.circle(x_of(*x), y_of(*y), radius, palette.group(op.group), palette.canvas, &title);
     }
-    if let Some((x, y)) = place(&report.program) {
-        drawing.circle(x_of(x), y_of(y), 6.0, palette.text_strong, palette.canvas, "Program");
-        drawing.text(x_of(x) + 10.0, y_of(y), Anchor::Start, 11.0, palette.text_strong, "program");
+    for (point, title, color, anchor, aside) in [
+        (Some(&report.program), "program", palette.text_strong, Anchor::Start, 10.0),
+        // They often lie on each other: their names do not.
+        (report.average_step.as_ref(), "average step", palette.accent, Anchor::End, -10.0),
+    ] {
+        if let Some((x, y)) = point.and_then(place) {
+            drawing.circle(x_of(x), y_of(y), 6.0, color, palette.canvas, title);
+            drawing.text(x_of(x) + aside, y_of(y), anchor, 11.0, color, title);
+        }
     }
     drawing.end_clip();
     Ok(drawing)
@@ -115,36 +105,34 @@ impl Axes {
     }
 }
 
-/// What HBM, links between chips and the matrix units allow.
-fn ceilings(drawing: &mut Drawing, report: &RooflineReport, axes: &Axes, palette: &Palette<Rgb>) {
-    let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
-    let ridge =
-        report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm).map_or(2.0, |r| r.flops_per_byte.log10());
-    if let Some(hbm) = report.peaks.hbm {
-        let slope = hbm.per_second.log10();
-        drawing.line(
-            (axes.x_of(axes.x.0), axes.y_of(slope + axes.x.0)),
-            (axes.x_of(ridge), axes.y_of(peak)),
-            palette.text,
-            2.0,
-        );
-        let text = format!("HBM {}", value(hbm.per_second, Unit::BytesPerSecond));
-        let at = f64::midpoint(axes.x.0.max(axes.y.0 - slope), ridge);
-        drawing.text(axes.x_of(at) - 8.0, axes.y_of(slope + at) - 6.0, Anchor::End, 11.0, palette.text, &text);
+/// What memories, links between chips and the matrix units allow, and over all of it the names.
+fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], axes: &Axes, palette: &Palette<Rgb>) {
+    let color = |roof| match roof {
+        Roof::Compute | Roof::Hbm => palette.text,
+        Roof::Memory => palette.text_weak,
+        Roof::Links => palette.group(OpGroup::Collective),
+    };
+    let at = |(x, y): Place| (axes.x_of(x), axes.y_of(y));
+    for Ceiling { from, to, roof, .. } in ceilings {
+        match roof {
+            Roof::Links => dashed(drawing, at(*from), at(*to), color(*roof)),
+            Roof::Memory => drawing.line(at(*from), at(*to), color(*roof), 1.0),
+            Roof::Compute | Roof::Hbm => drawing.line(at(*from), at(*to), color(*roof), 2.0),
+        }
     }
-    for (title, rate) in report.ici.iter().flat_map(IciRoof::ceilings) {
-        let slope = rate.log10();
-        let (from, to) = (axes.x.0.max(axes.y.0 - slope), (peak - slope).min(axes.x.1));
-        let color = palette.group(OpGroup::Collective);
-        dashed(drawing, (axes.x_of(from), axes.y_of(slope + from)), (axes.x_of(to), axes.y_of(slope + to)), color);
-        let at = f64::midpoint(from, to);
-        let text = format!("{title} {} {OF_ICI}", value(rate, Unit::BytesPerSecond));
-        drawing.text(axes.x_of(at) + 8.0, axes.y_of(slope + at) + 8.0, Anchor::Start, 11.0, palette.text_weak, &text);
-    }
-    if let Some(flops) = report.peaks.flops {
-        drawing.line((axes.x_of(ridge), axes.y_of(peak)), (LEFT + axes.width, axes.y_of(peak)), palette.text, 2.0);
-        let text = value(flops.per_second, Unit::FlopPerSecond);
-        drawing.text(LEFT + axes.width - 6.0, axes.y_of(peak) - 9.0, Anchor::End, 11.0, palette.text, &text);
+    for ceiling in ceilings {
+        let (name, color) = (ceiling.name.as_str(), color(ceiling.roof));
+        match ceiling.name_at().map(at) {
+            Some((x, y)) => {
+                // The next slope may run below it.
+                drawing.rect(x + 2.0, y + 2.0, width_of(name, 11.0) + 4.0, 14.0, palette.canvas, "");
+                drawing.text(x + 4.0, y + 9.0, Anchor::Start, 11.0, color, name);
+            }
+            None => {
+                let (x, y) = at(ceiling.to);
+                drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
+            }
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use importers::Progress;
 use trace_model::{Picos, Timestamp};
 
-use super::Look;
 use super::drawing::{Anchor, Drawing, width_of};
+use super::{Beside, Look};
 use crate::view::bands::{bands, in_sight};
 use crate::view::layout::{CounterBox, DrawList, SliceBox, Window, counter_y};
+use crate::view::legend::{HATCHED, Legend};
 use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
 use crate::view::search::{Wanted, search};
 use crate::view::state::{ColorBy, Layer, ViewState};
@@ -30,6 +31,8 @@ struct Frame<'a> {
     state: &'a ViewState,
     /// Colours of labels.
     keys: &'a [ColorKey],
+    /// By label: the other run lacks the op.
+    only: &'a [bool],
     palette: &'static Palette<Rgb>,
     times: TimeFormat,
     /// Left edge of the tracks.
@@ -41,7 +44,7 @@ struct Frame<'a> {
 }
 
 /// The tracks as `state` arranges them, in its range of time.
-pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> Drawing {
+pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>, look: Look) -> Drawing {
     let palette = look.palette();
     let rows = trace.tree.rows(state);
     let left = state.label_width.min(look.width * 0.3);
@@ -56,11 +59,14 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> Drawing {
         (ColorBy::Name, _) => &*trace.by_name,
         (ColorBy::Module, _) => &*trace.by_module,
         (ColorBy::Efficiency, Some(keys)) => keys,
-        (ColorBy::Category | ColorBy::Efficiency | ColorBy::Change, _) => &*trace.by_category,
+        (ColorBy::Change, _) => beside.map_or(&*trace.by_category, |beside| beside.colors),
+        (ColorBy::Category | ColorBy::Efficiency, _) => &*trace.by_category,
     };
+    let only = beside.map_or(&[][..], |beside| beside.only);
     // A query that is none lights nothing up, as in the window.
     let found = Wanted::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
-    let frame = Frame { trace, state, keys, palette, times: look.times, left, top, width: look.width - left, height };
+    let frame =
+        Frame { trace, state, keys, only, palette, times: look.times, left, top, width: look.width - left, height };
     let window = Window {
         time: state.place.time,
         rows: &rows,
@@ -87,7 +93,7 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, look: Look) -> Drawing {
     drawing.begin_clip(0.0, top, left, height);
     frame.names(&mut drawing, &list);
     drawing.end_clip();
-    frame.legend(&mut drawing, top + height + LEGEND / 2.0);
+    frame.legend(&mut drawing, top + height + LEGEND / 2.0, beside.is_some());
     drawing
 }
 
@@ -223,6 +229,10 @@ impl Frame<'_> {
         let time = || self.times.text(model.slice(drawn.slice).measured_dur());
         let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
         drawing.rect(x, y, width - gap, LANE, color.fill, &title);
+        if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
+            let (from, to) = (x.max(self.left), (x + width - gap).min(self.left + self.width));
+            Self::hatches(drawing, (from, y), to - from, color.fill.towards(color.text, 0.25));
+        }
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;
             let room = drawn.right.min(self.width) - 4.0 - from;
@@ -255,15 +265,32 @@ impl Frame<'_> {
         }
     }
 
-    fn legend(&self, drawing: &mut Drawing, y: f32) {
-        if self.state.color_by != ColorBy::Category {
-            return;
-        }
+    fn legend(&self, drawing: &mut Drawing, y: f32, comparing: bool) {
         let mut x = 12.0;
-        for &group in self.trace.groups.iter() {
-            drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.group(group), "");
-            drawing.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, group.title());
-            x += 15.0 + width_of(group.title(), FONT) + 14.0;
+        let legend = Legend::of(self.trace, self.state.color_by, comparing);
+        for (key, title) in &legend.swatches {
+            drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.slice(*key).fill, "");
+            drawing.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, title);
+            x += 15.0 + width_of(title, FONT) + 14.0;
+        }
+        for text in [legend.text, if comparing { HATCHED } else { "" }] {
+            drawing.text(x, y, Anchor::Start, FONT, self.palette.text_weak, text);
+            x += width_of(text, FONT) + 14.0;
+        }
+    }
+
+    /// Slanted lines over a box.
+    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Rgb) {
+        const PITCH: f32 = 7.0;
+        // Boxes may reach far out of the picture.
+        let lines = ((width + LANE) / PITCH).clamp(0.0, 4_000.0) as u16;
+        for line in 0..=lines {
+            let start = f32::from(line) * PITCH - LANE;
+            // From the bottom to the top right, cut at the sides of the box.
+            let (from, to) = ((-start).clamp(0.0, LANE), (width - start).clamp(0.0, LANE));
+            if to > from {
+                drawing.line((x + start + from, y + LANE - from), (x + start + to, y + LANE - to), color, 1.2);
+            }
         }
     }
 }

@@ -12,6 +12,8 @@ use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
 use importers::Progress;
 use trace_model::{LabelId, SliceRef, TimeRange, TraceModel, TrackId};
 
+use super::bands::{Band, step_at};
+
 /// What rows stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pivot {
@@ -22,14 +24,21 @@ pub enum Pivot {
     Category,
     /// Programs.
     Module,
+    /// Steps.
+    Step,
     /// Tracks.
     Track,
 }
 
 impl Pivot {
     /// All, with a word for each.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Name, "name"), (Self::Category, "category"), (Self::Module, "program"), (Self::Track, "track")];
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Name, "name"),
+        (Self::Category, "category"),
+        (Self::Module, "program"),
+        (Self::Step, "step"),
+        (Self::Track, "track"),
+    ];
 }
 
 /// An area, and how it is to be summed up.
@@ -69,8 +78,15 @@ struct Sum {
     labels: BTreeSet<LabelId>,
 }
 
-/// Sums up an area. The error is a sentence.
-pub fn summarise(model: &TraceModel, classes: &OpClasses, area: &Area, progress: &Progress) -> Result<Summary, String> {
+/// Sums up an area; a slice belongs to that of `steps` in which it begins. The error is a
+/// sentence.
+pub fn summarise(
+    model: &TraceModel,
+    classes: &OpClasses,
+    steps: &[Band],
+    area: &Area,
+    progress: &Progress,
+) -> Result<Summary, String> {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
     let mut all = Vec::new();
     let (mut slices, mut tracks) = (0, BTreeSet::new());
@@ -86,7 +102,7 @@ pub fn summarise(model: &TraceModel, classes: &OpClasses, area: &Area, progress:
                 if slice.depth() == 0 {
                     all.push(inside);
                 }
-                let sum = sums.entry(key(model, classes, slice, area.pivot)).or_default();
+                let sum = sums.entry(key(model, classes, steps, slice, area.pivot)).or_default();
                 sum.total_ps = sum.total_ps.saturating_add(inside.dur().ps());
                 sum.self_ps = sum.self_ps.saturating_add(self_inside(slice, area.range));
                 sum.times.push(slice.dur().ps());
@@ -135,6 +151,7 @@ fn columns(pivot: Pivot) -> Vec<Column> {
         Pivot::Name => "Name",
         Pivot::Category => "Category",
         Pivot::Module => "Program",
+        Pivot::Step => "Step",
         Pivot::Track => "Track",
     };
     let text = Column { id: "name", title, unit: Unit::None, provenance: Provenance::Profile };
@@ -152,7 +169,7 @@ fn columns(pivot: Pivot) -> Vec<Column> {
     ]
 }
 
-fn key(model: &TraceModel, classes: &OpClasses, slice: SliceRef<'_>, pivot: Pivot) -> String {
+fn key(model: &TraceModel, classes: &OpClasses, steps: &[Band], slice: SliceRef<'_>, pivot: Pivot) -> String {
     const NONE: &str = "(no op)";
     match pivot {
         Pivot::Name => slice.name().to_owned(),
@@ -161,6 +178,7 @@ fn key(model: &TraceModel, classes: &OpClasses, slice: SliceRef<'_>, pivot: Pivo
             let program = slice.op().and_then(|op| model.op(op).program);
             program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
         }
+        Pivot::Step => step_at(steps, slice.start()).map_or_else(|| "(no step)".to_owned(), Band::name),
         Pivot::Track => {
             let track = model.track(slice.track());
             format!("{} · {}", model.str(model.group(track.group).name), model.str(track.name))
@@ -235,20 +253,32 @@ mod tests {
     fn time_is_cut_at_the_edges_and_shared_time_counts_once() {
         let model = model();
         let classes = OpClasses::new(&model);
+        let band = |number, title: &str, start, end| Band {
+            range: range(start, end),
+            number,
+            title: title.to_owned(),
+            is_outlier: false,
+            is_odd: false,
+        };
+        let steps = [band(7, "jit_f", 0, 15), band(8, "8", 15, 65)];
         let mut area = Area { range: range(0, 30), tracks: Arc::default(), pivot: Pivot::Name };
-        let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         let expected = [("x".to_owned(), 2, 30, 20, 30), ("outer".to_owned(), 1, 30, 30, 10)];
         assert_eq!(rows(&summary), expected);
         assert_eq!((summary.slices, summary.tracks, summary.union_ps), (3, 2, 30));
 
         area.tracks = Arc::new(model.track_ids().nth(1).into_iter().collect());
         area.range = range(0, 1_000);
-        let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         assert_eq!(rows(&summary), [("x".to_owned(), 1, 40, 40, 40), ("y".to_owned(), 1, 20, 20, 20)]);
         assert_eq!(summary.union_ps, 60);
         area.pivot = Pivot::Track;
         area.tracks = Arc::default();
-        let summary = summarise(&model, &classes, &area, &Progress::new()).unwrap();
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         assert_eq!(rows(&summary)[0], ("host · track 0".to_owned(), 2, 130, 100, 100));
+        area.pivot = Pivot::Step;
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
+        let names: Vec<String> = rows(&summary).into_iter().map(|row| row.0).collect();
+        assert_eq!(names, ["7 jit_f", "8", "(no step)"], "{:?}", rows(&summary));
     }
 }

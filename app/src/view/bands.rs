@@ -5,19 +5,29 @@ use std::collections::BTreeMap;
 use analysis::OpGroup;
 use analysis::step_parts::{DividedStep, Part, StepPartsReport};
 use analysis::steps::StepsReport;
-use trace_model::TimeRange;
+use trace_model::{TimeRange, Timestamp};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     /// From its first begin to its last end.
     pub range: TimeRange,
+    /// Its number in the reports.
+    pub number: u32,
     /// As recorded.
     pub title: String,
     /// It took unusually long.
     pub is_outlier: bool,
     /// Every other band is shaded.
     pub is_odd: bool,
+}
+
+impl Band {
+    /// Its number, and what was recorded where that is another name.
+    pub fn name(&self) -> String {
+        let number = self.number.to_string();
+        if self.title == number { number } else { format!("{number} {}", self.title) }
+    }
 }
 
 /// All steps in the order of time; none where the whole capture stands for one.
@@ -27,7 +37,13 @@ pub fn bands(report: &StepsReport) -> Vec<Band> {
     }
     let bands = report.steps.iter().enumerate().filter_map(|(i, step)| {
         let range = step.range()?;
-        Some(Band { range, title: step.label.clone(), is_outlier: step.is_outlier, is_odd: i % 2 == 1 })
+        Some(Band {
+            range,
+            number: step.number,
+            title: step.label.clone(),
+            is_outlier: step.is_outlier,
+            is_odd: i % 2 == 1,
+        })
     });
     let mut bands: Vec<Band> = bands.collect();
     bands.sort_by_key(|band| band.range.start);
@@ -40,6 +56,13 @@ pub fn in_sight(bands: &[Band], range: TimeRange) -> &[Band] {
     // Steps overlap by little: cores do not begin together.
     let start = bands[..end].iter().rposition(|band| band.range.end <= range.start).map_or(0, |at| at + 1);
     &bands[start..end]
+}
+
+/// The step that runs at a time; of two, the one that begins later.
+pub fn step_at(bands: &[Band], at: Timestamp) -> Option<&Band> {
+    let end = bands.partition_point(|band| band.range.start <= at);
+    // Steps overlap by little: cores do not begin together.
+    bands[..end].iter().rev().take(2).find(|band| at < band.range.end)
 }
 
 /// What a part of a step is drawn like.
@@ -115,12 +138,13 @@ impl Bars {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::{Picos, Timestamp};
+    use trace_model::Picos;
 
     #[test]
     fn bands_in_sight_are_found() {
         let band = |start: i64, end: i64| Band {
             range: TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start)),
+            number: start as u32,
             title: format!("{start}"),
             is_outlier: false,
             is_odd: false,
@@ -132,6 +156,11 @@ mod tests {
         };
         assert_eq!(shown(12, 42), ["10", "19", "40"]);
         assert_eq!(shown(31, 39), Vec::<String>::new());
+        let step = |at: i64| step_at(&all, Timestamp::from_ps(at)).map(|band| band.title.as_str());
+        assert_eq!(
+            [0, 9, 10, 19, 29, 30, 49].map(step),
+            [Some("0"), Some("0"), Some("10"), Some("19"), Some("19"), None, Some("40")]
+        );
         assert_eq!(shown(0, 5), ["0"]);
     }
 }

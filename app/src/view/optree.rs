@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::OpGroup;
 use analysis::ops::OpRow;
+use analysis::{Cell, Column, OpGroup, Provenance, Table, Unit};
 use trace_model::OpId;
 
 /// What branches stand for.
@@ -54,6 +54,60 @@ impl OpNode {
     /// How near its ops come to their limits: least time over time, of those of which it is known.
     pub fn efficiency_percent(&self) -> Option<f64> {
         (self.known_ps > 0).then(|| self.ideal_ps * 100.0 / self.known_ps as f64)
+    }
+
+    /// Every branch and op with where it hangs, as a table to be taken elsewhere.
+    pub fn table(&self) -> Table {
+        let mut rows = Vec::new();
+        self.add_rows("", 0, self.self_time_ps, &mut rows);
+        self.table_of(rows)
+    }
+
+    /// The same of itself alone, `whole` being the self time of all ops.
+    pub fn row_table(&self, whole: i64) -> Table {
+        self.table_of(vec![self.row("", 0, whole)])
+    }
+
+    fn table_of(&self, rows: Vec<Vec<Cell>>) -> Table {
+        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        Table {
+            id: "op_tree",
+            title: self.title.clone(),
+            columns: vec![
+                column("name", "Op", Unit::None, Provenance::Profile),
+                column("path", "Inside", Unit::None, Provenance::Profile),
+                column("depth", "Depth", Unit::Count, Provenance::Profile),
+                column("ops", "Ops", Unit::Count, Provenance::Measured),
+                column("occurrences", "Runs", Unit::Count, Provenance::Measured),
+                column("self_time_ps", "Self time", Unit::Picoseconds, Provenance::Measured),
+                column("self_of_op_time_percent", "of op time", Unit::Percent, Provenance::Measured),
+                column("efficiency_percent", "of limit", Unit::Percent, Provenance::Derived),
+            ],
+            rows,
+            notes: vec!["of op time: self time of all ops, idle time left out".to_owned()],
+        }
+    }
+
+    fn row(&self, path: &str, depth: u64, whole: i64) -> Vec<Cell> {
+        vec![
+            Cell::text(&self.title),
+            Cell::text(path),
+            Cell::count(depth),
+            Cell::count(self.ops.len() as u64),
+            Cell::count(self.occurrences),
+            Cell::Int(self.self_time_ps),
+            Cell::maybe((whole > 0).then(|| self.self_time_ps as f64 * 100.0 / whole as f64)),
+            Cell::maybe(self.efficiency_percent()),
+        ]
+    }
+
+    fn add_rows(&self, path: &str, depth: u64, whole: i64, rows: &mut Vec<Vec<Cell>>) {
+        rows.push(self.row(path, depth, whole));
+        // The root is in every path.
+        let inside = if depth == 0 { String::new() } else { format!("{path}{} / ", self.title) };
+        for child in &self.children {
+            child.add_rows(&inside, depth + 1, whole, rows);
+        }
     }
 
     fn branch(title: String) -> Self {
@@ -190,5 +244,12 @@ mod tests {
         let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
         assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
         assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
+        let table = by_category.table();
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
+        let place = |name: &str| table.rows.iter().find(|row| row[0] == Cell::text(name)).map(|row| row[1].clone());
+        assert_eq!(
+            (place("All ops"), place("fusion.1")),
+            (Some(Cell::text("")), Some(Cell::text("convolution fusion / ")))
+        );
     }
 }

@@ -17,7 +17,7 @@ pub use chord::Chord;
 pub use remap::{Remap, remapped};
 
 use super::Command;
-use crate::view::state::ViewState;
+use crate::view::state::{Panel, ViewCommand, ViewState};
 
 /// Which keys do what.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,11 +105,21 @@ impl Keys {
             let Some(run) = action_of(id).and_then(|action| action.run) else { continue };
             match state {
                 Some(state) => commands.push(run(state)),
-                None if id == "open" => commands.push(Command::OpenDialog),
-                None => {}
+                None => commands.extend(without_trace(id)),
             }
         }
         commands
+    }
+}
+
+/// What an action means before a trace is open.
+fn without_trace(id: &str) -> Option<Command> {
+    match id {
+        "open" => Some(Command::OpenDialog),
+        "help" => Some(ViewCommand::ShowPanel(Panel::Help, true).into()),
+        "keys" => Some(ViewCommand::ShowPanel(Panel::Keys, true).into()),
+        LEAVE => Some(ViewCommand::Deselect.into()),
+        _ => None,
     }
 }
 

@@ -299,6 +299,9 @@ fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
     canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
 }
 
+/// Where the times of steps come from.
+const MEASURED: &str = "Measured: each step on the device that took longest. Shares: of the time in A.";
+
 fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, compared: Option<&Compared>) -> String {
     let (from, count) = delta.steps;
     let steps = alignment.steps().get(from..from + count).unwrap_or_default();
@@ -314,11 +317,11 @@ fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, compared: Opt
     let verdict = parts_of(compared, delta).iter().fold(verdict, |text, part| format!("{text}\n  {part}"));
     match steps {
         [step] => format!(
-            "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\nClick to show it in both",
+            "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\n{MEASURED}\nClick to show it in both",
             step.titles[0], step.titles[1], a, b
         ),
         _ => {
-            format!("{count} steps\n{a} in A, {b} in B\n{verdict}\nClick to show them in both")
+            format!("{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both")
         }
     }
 }

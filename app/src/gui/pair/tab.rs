@@ -63,7 +63,7 @@ impl Tables {
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
         let ops = |row: usize| ops_of(&compared.comparison, table, row);
-        let about = Rows { is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
+        let about = Rows { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
         if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
             let ops = ops(row);
             if !ops.is_empty() {

@@ -2,13 +2,13 @@
 
 use egui::{RichText, Ui};
 
+use super::copy::csv_ui;
 use super::dock::computing_ui;
 use super::table::{Rows, Sorted, table_ui};
+use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::keys::{LEAVE, hint};
 use crate::gui::times::time;
-use crate::gui::{Command, Save};
-use crate::render::csv::csv;
 use crate::view::area::{Pivot, Summary};
 use crate::view::state::{Spotlight, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
@@ -48,7 +48,9 @@ pub fn area_ui(
         }
         if let Some(summary) = summary.latest() {
             let union = time(trace_model::Picos::from_ps(summary.union_ps));
-            let share = summary.union_ps as f64 * 100.0 / (mark.dur().ps() as f64).max(1.0);
+            // Of the area that it was made for: the one before, while a new one is being dragged.
+            let whole = summary.area.range.dur().ps();
+            let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
             let text = format!(
                 "{} slices on {} tracks, some slice runs for {union} ({share:.1} %)",
                 group_digits(summary.slices as u64),
@@ -79,12 +81,7 @@ fn buttons_ui(ui: &mut Ui, summary: &Memo<Summary>, out: &mut Vec<Command>) {
             out.push(ViewCommand::MarkSelection(true).into());
         }
         if let Some(summary) = summary.latest() {
-            if ui.button("Copy CSV").clicked() {
-                ui.ctx().copy_text(csv(&summary.table));
-            }
-            if ui.button("Save CSV…").clicked() {
-                out.push(Command::Save(Save { name: "area.csv".to_owned(), text: csv(&summary.table) }));
-            }
+            csv_ui(ui, "area", || Some(summary.table.clone()), out);
         }
     });
 }
@@ -96,7 +93,7 @@ fn rows_ui(ui: &mut Ui, summary: &Summary, choice: &mut Choice, out: &mut Vec<Co
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    let about = Rows { is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
+    let about = Rows { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
     if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {

@@ -1,40 +1,51 @@
 //! The selected slice: what it is, when, how long, what it costs by the
 //! compiler's account, and what the file says about it.
 
-use egui::{Grid, RichText, ScrollArea, Ui};
-use trace_model::{Arg, Op, Picos, SliceId, SliceRef};
+use analysis::ops::Ops;
+use analysis::overlap::{Overlap, OverlapReport, Transfer};
+use analysis::{Analysis as _, Unit};
+use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
+use trace_model::{Arg, Op, OpId, Picos, SliceId, SliceRef, TraceModel};
 
+use super::dock::{Memory, Sight};
+use super::hints::badge;
 use super::histogram::histogram_ui;
 use super::number::number;
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times::time;
+use crate::view::bands::{Band, step_at};
 use crate::view::histogram::Histogram;
-use crate::view::state::{Spotlight, ViewCommand, ViewState};
+use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::trace::OpenTrace;
-use analysis::Unit;
 
 /// Longest text of an argument that is shown in its line.
 const LONG: usize = 300;
-/// Letters of a name in the heading; the buttons beside it need their room.
-const NAME_LETTERS: usize = 56;
 const STATIC: &str = "static: by the compiler's cost model, for one execution";
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 
 const SLOTS: &str =
     "issue slots of the unit that the code of the op uses; each bundle counts once, however often it runs";
 
+/// What was read and computed about the selected slice.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// What the file says.
+    pub args: &'a Memo<Vec<Arg>>,
+    /// How long slices of its name take.
+    pub durations: &'a Memo<Histogram>,
+    /// All steps, in the order of time.
+    pub steps: &'a [Band],
+}
+
+/// Ids of the reports that are looked into.
+pub const WANTED: [&str; 2] = [Ops::ID, Overlap::ID];
+
 /// The drawer at the bottom.
-pub fn details_ui(
-    ui: &mut Ui,
-    trace: &OpenTrace,
-    state: &ViewState,
-    args: &Memo<Vec<Arg>>,
-    histogram: &Memo<Histogram>,
-    out: &mut Vec<ViewCommand>,
-) {
-    let Some(selected) = state.place.selection else {
+pub fn details_ui(ui: &mut Ui, sight: Sight<'_>, known: Known<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
+    let trace = sight.trace;
+    let Some(selected) = sight.state.place.selection else {
         ui.add_space(6.0);
         ui.label(RichText::new("Nothing is selected.").strong());
         let first = hint(ui.ctx(), "Click a slice, or select the first one in sight", "next");
@@ -42,42 +53,36 @@ pub fn details_ui(
         return;
     };
     let slice = trace.model.slice(selected);
-    heading_ui(ui, trace, slice, out);
+    heading_ui(ui, trace, slice, memory, out);
     ui.separator();
     ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
         ui.horizontal_top(|ui| {
-            ui.vertical(|ui| timing_ui(ui, trace, slice));
+            ui.vertical(|ui| timing_ui(ui, trace, slice, known.steps, out));
             ui.add_space(24.0);
             if let Some(op) = slice.op() {
+                ui.vertical(|ui| limits_ui(ui, sight, slice, op));
                 ui.vertical(|ui| op_ui(ui, trace, slice, trace.model.op(op)));
                 ui.add_space(24.0);
             }
-            ui.vertical(|ui| histogram_ui(ui, histogram, slice.measured_dur().ps()));
+            ui.vertical(|ui| histogram_ui(ui, known.durations, slice.measured_dur().ps()));
             ui.add_space(24.0);
             ui.vertical(|ui| flows_ui(ui, trace, slice, out));
-            ui.vertical(|ui| args_ui(ui, args));
+            ui.vertical(|ui| args_ui(ui, known.args));
         });
         if let Some(text) = slice.op().and_then(|op| trace.model.op(op).hlo_text) {
             ui.add_space(8.0);
             section(ui, "HLO");
             let mut text = trace.model.str(text);
-            ui.add(
-                egui::TextEdit::multiline(&mut text).code_editor().desired_width(ui.available_width()).desired_rows(2),
-            );
+            let field = egui::TextEdit::multiline(&mut text).code_editor().desired_rows(2);
+            let response = ui.add(field.desired_width(ui.available_width()));
+            response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "HLO text"));
         }
     });
 }
 
-fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        let short: String = slice.name().chars().take(NAME_LETTERS).collect();
-        let short = if short.len() < slice.name().len() { format!("{short}…") } else { short };
-        ui.label(RichText::new(short).heading().strong()).on_hover_text(slice.name());
-        if let Some(op) = slice.op() {
-            let group = trace.classes.class(op).group;
-            badge(ui, group.title(), Theme::current(ui).group(group));
-        }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
                 out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
@@ -101,16 +106,29 @@ fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec
                 out.push(lit);
             }
             if slice.op().is_some() && ui.button("In Ops").on_hover_text("Its row in the table of ops").clicked() {
-                out.push(ViewCommand::ShowTab("ops".to_owned()));
+                let name = slice.op().map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
+                memory.find_op(name);
+                out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
             }
             if ui.button("Copy name").clicked() {
                 ui.ctx().copy_text(slice.name().to_owned());
             }
+            // What room the buttons leave.
+            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| name_ui(ui, trace, slice));
         });
     });
 }
 
-fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
+fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
+    if let Some(op) = slice.op() {
+        let group = trace.classes.class(op).group;
+        badge(ui, group.title(), Theme::current(ui).group(group));
+    }
+    let name = egui::Label::new(RichText::new(slice.name()).heading().strong()).truncate();
+    ui.add(name).on_hover_text(slice.name());
+}
+
+fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[Band], out: &mut Vec<ViewCommand>) {
     let model = &trace.model;
     section(ui, "Timing");
     Grid::new("timing").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
@@ -130,6 +148,12 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
         }
         if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
             row(ui, "Step", &step.to_string(), "as the program numbered it");
+        } else if let Some(step) = step_at(steps, slice.start()) {
+            ui.label(RichText::new("Step").color(Theme::current(ui).text_weak));
+            if ui.link(step.name()).on_hover_text("It begins while this step runs. Click to show the step").clicked() {
+                out.push(ViewCommand::Show(step.range));
+            }
+            ui.end_row();
         }
     });
 }
@@ -172,6 +196,66 @@ fn op_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, op: &Op) {
             }
         }
     });
+}
+
+/// How near the op comes to what the hardware allows, and what of it nothing hides.
+fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) {
+    let ops = sight.reports.get::<Ops>().ok().flatten();
+    let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
+    let overlap = sight.reports.get::<Overlap>().ok().flatten();
+    let transfer = overlap.and_then(|report| transfer_of(&sight.trace.model, report, slice));
+    if ops.is_none() && transfer.is_none() {
+        return;
+    }
+    section(ui, "Against its limits");
+    Grid::new("limits").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+        if let Some((report, of_op)) = ops {
+            let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
+            if let Some(bound) = of_op.bound_by {
+                row(
+                    ui,
+                    "Bound by",
+                    bound.title(),
+                    &format!("The limit that it comes nearest to. Peaks: {flops}; {hbm}"),
+                );
+            }
+            if let Some(all) = of_op.efficiency_percent {
+                let own = all * of_op.mean_time_ps / (slice.measured_dur().ps().max(1) as f64);
+                let about = format!(
+                    "Least time that the tightest known limit allows for its work (by the compiler's cost model), of \
+                     the time of this execution; of all {} executions: {}",
+                    of_op.occurrences,
+                    number(all, Unit::Percent),
+                );
+                row(ui, "  of that limit", &number(own, Unit::Percent), &about);
+            }
+            if let Some(share) = of_op.self_of_op_time_percent {
+                let about = format!("Self time of all {} executions, of that of all ops", of_op.occurrences);
+                row(ui, "All of it", &format!("{} of op time", number(share, Unit::Percent)), &about);
+            }
+        }
+        if let Some(transfer) = transfer {
+            let each = |ps: i64| time(Picos::from_ps(ps / i64::try_from(transfer.occurrences.max(1)).unwrap_or(1)));
+            let value = format!("{} of {}", each(transfer.exposed_ps), each(transfer.time_ps));
+            let about = format!(
+                "Time in flight that no compute hides, of the time in flight: mean of {} executions on {} devices",
+                transfer.occurrences, transfer.cores
+            );
+            row(ui, "Exposed", &value, &about);
+        }
+    });
+    ui.add_space(24.0);
+}
+
+/// The communication or copy that a slice is, or is the end of.
+fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
+    let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
+    let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
+    parts.find_map(|op| {
+        let program = op.program.map(|program| model.str(model.program(program).name));
+        let is_own = |other: &&Transfer| other.op == model.str(op.name) && other.program.as_deref() == program;
+        report.transfers.iter().find(is_own)
+    })
 }
 
 fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
@@ -249,11 +333,4 @@ fn static_row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
     .response
     .on_hover_text(hint);
     ui.end_row();
-}
-
-fn badge(ui: &mut Ui, text: &str, fill: egui::Color32) {
-    let color = crate::gui::theme::readable_on(fill);
-    egui::Frame::new().fill(fill).corner_radius(3.0).inner_margin(egui::Margin::symmetric(5, 0)).show(ui, |ui| {
-        ui.label(RichText::new(text).small().color(color));
-    });
 }

@@ -1,6 +1,12 @@
 //! Reports beside the timeline, in tabs.
 
-use egui::{Button, DragAndDrop, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
+use egui::{
+    Button, CollapsingHeader, DragAndDrop, Response, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui,
+    WidgetInfo,
+};
+
+use analysis::Analysis as _;
+use analysis::ops::Ops;
 
 use super::tables::{Browser, tables_ui};
 use super::{hints, optree, overview, roofline, steps};
@@ -14,12 +20,20 @@ use crate::view::trace::OpenTrace;
 /// What panels remember between frames; nothing that a saved view needs.
 #[derive(Default)]
 pub struct Memory {
-    /// Sorting and filters of tables.
-    pub tables: Browser,
+    tables: Browser,
     hints: hints::Cards,
     roofline: roofline::Plot,
+    overview: overview::Made,
     steps: steps::Made,
     trees: optree::Trees,
+}
+
+impl Memory {
+    /// Shows the row of an op in the table of ops.
+    pub fn find_op(&mut self, name: &str) {
+        self.tables.find(Ops::ID, Ops::ID, name);
+        self.trees.leave();
+    }
 }
 
 /// Everything that a panel may look at.
@@ -130,8 +144,19 @@ pub fn dock_ui(
                 (extra.draw)(ui, out);
             }
         }
-        "overview" => overview::overview_ui(ui, sight, &mut memory.steps, &mut view),
-        "hints" => hints::hints_ui(ui, sight, &mut memory.hints, &mut view),
+        tab @ ("overview" | "hints") => {
+            ScrollArea::vertical().id_salt(tab).auto_shrink([false, false]).show(ui, |ui| {
+                match tab {
+                    "hints" => hints::hints_ui(ui, sight, &mut memory.hints, &mut view),
+                    _ => overview::overview_ui(ui, sight, &mut memory.overview, &mut view),
+                }
+                ui.add_space(12.0);
+                // What the above is drawn from, with every number.
+                let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
+                all.show_unindented(ui, |ui| tables_ui(ui, sight, &mut memory.tables, out, &mut view));
+                ui.add_space(12.0);
+            });
+        }
         "roofline" => {
             roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);
@@ -140,7 +165,9 @@ pub fn dock_ui(
             steps::steps_ui(ui, sight, &mut memory.steps, &mut view);
             tables_ui(ui, sight, &mut memory.tables, out, &mut view);
         }
-        "ops" if optree::choice_ui(ui, &mut memory.trees) => optree::tree_ui(ui, sight, &mut memory.trees, &mut view),
+        "ops" if optree::choice_ui(ui, &mut memory.trees) => {
+            optree::tree_ui(ui, sight, &mut memory.trees, out, &mut view);
+        }
         _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
     }
     out.extend(view.into_iter().map(Command::from));

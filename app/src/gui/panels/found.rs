@@ -1,17 +1,19 @@
 //! Everything that was found, as a list: only rows in sight are laid out.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp};
 
+use super::copy::{csv_ui, made_row_menu};
+use super::follow::Follow;
 use super::search::count_text;
+use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle};
 use crate::gui::times;
-use crate::view::search::{Found, OrderBy};
+use crate::view::search::{Found, OrderBy, table};
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
@@ -44,9 +46,7 @@ impl PartialEq for Order {
 pub struct List {
     by: OrderBy,
     descending: bool,
-    /// What was selected when the list was drawn last.
-    selected: Option<SliceId>,
-    in_sight: Range<usize>,
+    follow: Follow,
 }
 
 impl List {
@@ -65,7 +65,7 @@ pub fn found_ui(
     found: &Memo<Arc<Found>>,
     order: Option<&[u32]>,
     list: &mut List,
-    out: &mut Vec<ViewCommand>,
+    out: &mut Vec<Command>,
 ) {
     let Some(found) = found.latest().filter(|_| state.is_searching()) else {
         ui.weak("Nothing is searched for or lit up.");
@@ -76,49 +76,41 @@ pub fn found_ui(
         if order.is_none() && list.order(found).is_some() {
             ui.spinner();
         }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let rows = || {
+                (0..found.slices.len())
+                    .map(|row| order.map_or(row, |order| order.get(row).map_or(row, |&at| at as usize)))
+            };
+            csv_ui(
+                ui,
+                "found",
+                || Some(table(&trace.model, rows().filter_map(|row| found.slices.get(row).copied()))),
+                out,
+            );
+        });
     });
     let widths = widths(ui.available_width() - 12.0);
     heading_ui(ui, list, &widths);
     let count = found.slices.len();
     let mut area = ScrollArea::vertical().id_salt("found").auto_shrink([false, false]);
-    if let Some(row) = follow(list, found, state, order.is_some()) {
-        let middle = row as f32 - list.in_sight.len() as f32 / 2.0;
-        area = area.vertical_scroll_offset((middle * ROW).max(0.0));
+    // Only where rows are in the order of time is it known which one is whose.
+    let row = |slice| found.number(Some(slice)).map(|number| number - 1).filter(|_| order.is_none());
+    if let Some(offset) = list.follow.offset(state.place.selection, row, ROW) {
+        area = area.vertical_scroll_offset(offset);
     }
     // Before the area asks how high rows are: it counts what lies between them.
     ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
     area.show_rows(ui, ROW, count, |ui, rows| {
-        list.in_sight = whole(&rows, ui.max_rect().top(), ui.clip_rect());
+        list.follow.saw(&rows, ui.max_rect().top(), ui.clip_rect(), ROW);
         for row in rows {
             let at = order.map_or(Some(row), |order| order.get(row).map(|&at| at as usize));
             if let Some(&slice) = at.and_then(|at| found.slices.get(at))
                 && row_ui(ui, trace, state, slice, &widths)
             {
-                out.push(ViewCommand::GoTo(slice));
+                out.push(ViewCommand::GoTo(slice).into());
             }
         }
     });
-}
-
-/// The row to bring into sight: that of a slice that was selected elsewhere. Only where
-/// rows are in the order of time is it known.
-fn follow(list: &mut List, found: &Found, state: &ViewState, is_ordered: bool) -> Option<usize> {
-    let selected = state.place.selection;
-    if list.selected == selected || is_ordered {
-        list.selected = selected;
-        return None;
-    }
-    list.selected = selected;
-    let row = found.number(selected)? - 1;
-    (!list.in_sight.contains(&row)).then_some(row)
-}
-
-/// Those of `rows`, the first of which begins at `top`, that nothing of is cut off.
-fn whole(rows: &Range<usize>, top: f32, clip: Rect) -> Range<usize> {
-    let rows_to = |y: f32| ((y - top) / ROW).max(0.0);
-    let (first, end) = (rows_to(clip.top()).ceil() as usize, rows_to(clip.bottom()).floor() as usize);
-    let end = (rows.start + end).min(rows.end);
-    (rows.start + first).min(end)..end
 }
 
 /// Columns from the left: what they are sorted by, title, width.
@@ -193,9 +185,11 @@ fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, wid
             }
         }
     }
+    made_row_menu(&response, || table(&trace.model, std::iter::once(slice)));
     let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
         ui.label(RichText::new(own.name()).strong());
         ui.label(format!("{} of {group}", trace.model.str(track.name)));
+        ui.weak("Time: from the beginning of the trace. Duration: measured, by the clock that timed it.");
     });
     response.clicked()
 }

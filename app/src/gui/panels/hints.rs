@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
-use egui::{Color32, Frame, Margin, RichText, ScrollArea, Ui};
+use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
 use super::dock::{Sight, computing_ui};
@@ -26,14 +26,11 @@ pub struct Cards {
 
 /// All cards.
 pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, cards: &mut Cards, out: &mut Vec<ViewCommand>) {
-    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        match sight.reports.get::<Hints>() {
-            Ok(None) => computing_ui(ui),
-            Err(reason) => drop(ui.label(reason)),
-            Ok(Some(report)) => report_ui(ui, sight.trace, report, cards, out),
-        }
-        ui.add_space(12.0);
-    });
+    match sight.reports.get::<Hints>() {
+        Ok(None) => computing_ui(ui),
+        Err(reason) => drop(ui.label(reason)),
+        Ok(Some(report)) => report_ui(ui, sight.trace, report, cards, out),
+    }
 }
 
 fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut Cards, out: &mut Vec<ViewCommand>) {

@@ -3,6 +3,7 @@
 use egui::{Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use trace_model::Picos;
 
+use super::copy::text_menu;
 use crate::gui::jobs::Memo;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
@@ -22,8 +23,9 @@ pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) 
     if histogram.count < 2 {
         return;
     }
-    let (rect, response) = ui.allocate_exact_size(SIZE, Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(SIZE, Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Image, true, "Durations of all slices of this name"));
+    text_menu(&response, || as_text(histogram));
     let bars = rect.with_max_y(rect.bottom() - 14.0);
     let painter = ui.painter_at(rect);
     painter.rect_filled(bars, 2.0, theme.raised);
@@ -57,4 +59,14 @@ pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) 
         let count = histogram.bars.get(bar).copied().unwrap_or(0);
         response.on_hover_text(format!("{count} slices of {} to {}", times(from as i64), times(to as i64)));
     }
+}
+
+/// Every bar in a line: from, to, how many.
+fn as_text(histogram: &Histogram) -> String {
+    let line = |(bar, count): (usize, &usize)| {
+        let (from, to) = histogram.bounds(bar);
+        format!("{from:.0}\t{to:.0}\t{count}")
+    };
+    let lines: Vec<String> = histogram.bars.iter().enumerate().map(line).collect();
+    format!("from_ps\tto_ps\tcount\n{}", lines.join("\n"))
 }

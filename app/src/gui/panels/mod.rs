@@ -2,8 +2,10 @@
 //! widgets; what the user does in it comes back as commands.
 
 pub mod area;
+pub mod copy;
 pub mod details;
 pub mod dock;
+pub mod follow;
 pub mod found;
 pub mod help;
 pub mod hints;

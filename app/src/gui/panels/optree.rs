@@ -1,11 +1,14 @@
 //! Ops as a tree, beside their table.
 
 use analysis::ops::{Ops, OpsReport};
-use egui::{Align2, CursorIcon, FontId, Id, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use trace_model::Picos;
+use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::{OpId, Picos};
 
+use super::copy::{csv_ui, made_row_menu};
 use super::dock::{Sight, computing_ui};
+use super::follow::Follow;
 use super::number::{fitting, number};
+use crate::gui::Command;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
@@ -22,7 +25,7 @@ const MOST: usize = 200;
 /// Columns of numbers, from the right: width, title, what it is.
 const COLUMNS: [(f32, &str, &str); 4] = [
     (64.0, "of limit", "Least time that the limits allow over time, of the ops of which it is known"),
-    (64.0, "of all", "Self time as a share of all ops' self time, idle time left out"),
+    (72.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
     (80.0, "self time", "Time of all executions without ops inside"),
     (54.0, "runs", "Executions"),
 ];
@@ -49,6 +52,14 @@ fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
 pub struct Trees {
     by: Option<Branch>,
     made: Option<(Branch, OpNode)>,
+    follow: Follow,
+}
+
+impl Trees {
+    /// Shows the tables.
+    pub fn leave(&mut self) {
+        self.by = None;
+    }
 }
 
 /// The choice between table and trees; true where a tree is shown.
@@ -68,7 +79,13 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut Trees) -> bool {
 }
 
 /// The tree.
-pub fn tree_ui(ui: &mut Ui, sight: Sight<'_>, trees: &mut Trees, out: &mut Vec<ViewCommand>) {
+pub fn tree_ui(
+    ui: &mut Ui,
+    sight: Sight<'_>,
+    trees: &mut Trees,
+    commands: &mut Vec<Command>,
+    out: &mut Vec<ViewCommand>,
+) {
     let report: &OpsReport = match sight.reports.get::<Ops>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
@@ -79,84 +96,97 @@ pub fn tree_ui(ui: &mut Ui, sight: Sight<'_>, trees: &mut Trees, out: &mut Vec<V
         trees.made = Some((by, tree(&report.rows, by)));
     }
     let Some((_, root)) = &trees.made else { return };
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
+        csv_ui(ui, "op_tree", || Some(root.table()), commands);
+    });
     let theme = Theme::current(ui);
     let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
     for (column, edge) in columns(heading.width()).0 {
         let at = pos2(heading.right() - 6.0 - edge, heading.center().y);
-        ui.painter().text(at, Align2::RIGHT_CENTER, COLUMNS[column].1, small_font(), theme.text_weak);
+        let (_, title, about) = COLUMNS[column];
+        let drawn = ui.painter().text(at, Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
+        ui.interact(drawn, ui.scope_id().with(("op tree heading", title)), Sense::hover()).on_hover_text(about);
     }
+    let selected = sight.state.place.selection;
+    let own = selected.and_then(|slice| sight.trace.model.slice(slice).op());
+    let mut walk = Walk { sight, whole: root.self_time_ps, own, follows: trees.follow.is_new(selected), out };
     ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        children_ui(ui, sight, root, root.self_time_ps, 0, Id::unique(("op tree", by as u8)), out);
+        walk.children_ui(ui, root, 0, Id::unique(("op tree", by as u8)));
     });
 }
 
-fn node_ui(
-    ui: &mut Ui,
-    sight: Sight<'_>,
-    node: &OpNode,
+/// What is known on the way down a tree.
+struct Walk<'a> {
+    sight: Sight<'a>,
+    /// Self time of all ops.
     whole: i64,
-    depth: usize,
-    around: Id,
-    out: &mut Vec<ViewCommand>,
-) {
-    let id = around.with(&node.title);
-    let has_children = !node.children.is_empty();
-    let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
-    let clicked = row_ui(ui, node, whole, depth, open);
-    if clicked && has_children {
-        open = !open;
-        ui.data_mut(|data| data.insert_temp(id, open));
-    }
-    if clicked {
-        let labels = sight.trace.labels_of(&node.ops);
-        if !has_children {
-            out.extend(longest(&sight.trace.model, &labels).map(ViewCommand::GoTo));
+    /// The op of the selected slice.
+    own: Option<OpId>,
+    /// It was selected elsewhere just now: its row is brought into sight.
+    follows: bool,
+    out: &'a mut Vec<ViewCommand>,
+}
+
+impl Walk<'_> {
+    fn node_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
+        let id = around.with(&node.title);
+        let has_children = !node.children.is_empty();
+        let mut open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(false);
+        // The branch stands for its op where that has no row.
+        let is_own = !open && self.own.is_some_and(|own| node.ops.contains(&own));
+        let row = row_ui(ui, node, self.whole, depth, open, is_own);
+        if is_own && self.follows {
+            row.scroll_to_me(None);
         }
-        out.push(ViewCommand::LightUp(Some(Spotlight::new(&node.title, labels))));
+        if row.clicked() && has_children {
+            open = !open;
+            ui.data_mut(|data| data.insert_temp(id, open));
+        }
+        if row.clicked() {
+            let labels = self.sight.trace.labels_of(&node.ops);
+            if !has_children {
+                self.out.extend(longest(&self.sight.trace.model, &labels).map(ViewCommand::GoTo));
+            }
+            self.out.push(ViewCommand::LightUp(Some(Spotlight::new(&node.title, labels))));
+        }
+        if open {
+            self.children_ui(ui, node, depth + 1, id);
+        }
     }
-    if open {
-        children_ui(ui, sight, node, whole, depth + 1, id, out);
+
+    /// What is in a branch: those of most self time, and how much the others come to.
+    fn children_ui(&mut self, ui: &mut Ui, node: &OpNode, depth: usize, around: Id) {
+        let more = around.with("more");
+        let shown = ui.data(|data| data.get_temp::<usize>(more)).unwrap_or(MOST);
+        for child in node.children.iter().take(shown) {
+            self.node_ui(ui, child, depth, around);
+        }
+        let rest = node.children.get(shown..).unwrap_or_default();
+        if rest.is_empty() {
+            return;
+        }
+        let time: i64 = rest.iter().map(|node| node.self_time_ps).fold(0, i64::saturating_add);
+        let share = number(time as f64 * 100.0 / (self.whole.max(1) as f64), Unit::Percent);
+        ui.horizontal(|ui| {
+            ui.add_space(22.0 + 14.0 * depth as f32);
+            let text = format!("and {} more, {share} of op time", group_digits(rest.len() as u64));
+            if ui.link(egui::RichText::new(text).small()).clicked() {
+                ui.data_mut(|data| data.insert_temp(more, shown + MOST));
+            }
+        });
     }
 }
 
-/// What is in a branch: those of most self time, and how much the others come to.
-fn children_ui(
-    ui: &mut Ui,
-    sight: Sight<'_>,
-    node: &OpNode,
-    whole: i64,
-    depth: usize,
-    around: Id,
-    out: &mut Vec<ViewCommand>,
-) {
-    let more = around.with("more");
-    let shown = ui.data(|data| data.get_temp::<usize>(more)).unwrap_or(MOST);
-    for child in node.children.iter().take(shown) {
-        node_ui(ui, sight, child, whole, depth, around, out);
-    }
-    let rest = node.children.get(shown..).unwrap_or_default();
-    if rest.is_empty() {
-        return;
-    }
-    let time: i64 = rest.iter().map(|node| node.self_time_ps).fold(0, i64::saturating_add);
-    let share = number(time as f64 * 100.0 / (whole.max(1) as f64), Unit::Percent);
-    ui.horizontal(|ui| {
-        ui.add_space(22.0 + 14.0 * depth as f32);
-        let text = format!("and {} more, {share} of all", group_digits(rest.len() as u64));
-        if ui.link(egui::RichText::new(text).small()).clicked() {
-            ui.data_mut(|data| data.insert_temp(more, shown + MOST));
-        }
-    });
-}
-
-/// One branch or op; true where it was clicked.
-fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> bool {
+/// One branch or op.
+fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool, is_own: bool) -> Response {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Ops of {}", node.title)));
     let painter = ui.painter_at(rect);
-    if response.hovered() {
+    if is_own {
+        painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
+    } else if response.hovered() {
         painter.rect_filled(rect, 2.0, theme.raised);
     }
     let x = rect.left() + 6.0 + 14.0 * depth as f32;
@@ -176,13 +206,14 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool) -> b
         let at = pos2(rect.right() - 6.0 - edge, y);
         elided(&painter, at, Align2::RIGHT_CENTER, &texts[column], 90.0 + times::more_room(), &font, theme.text);
     }
-    let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
+    made_row_menu(&response, || node.row_table(whole));
+    response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
         ui.label(&node.title);
-        for (_, title, about) in COLUMNS.into_iter().rev() {
-            ui.weak(format!("{title}: {about}"));
+        for ((_, title, about), text) in COLUMNS.into_iter().zip(texts_of(node, whole)).rev() {
+            ui.weak(format!("{title}: {text}. {about}."));
         }
-    });
-    response.clicked()
+        ui.weak("Times: measured. Limits: by the compiler's cost model and the peaks of the chip.");
+    })
 }
 
 #[cfg(test)]

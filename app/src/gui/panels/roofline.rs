@@ -2,15 +2,15 @@
 //! traffic, both by their logarithm; ceilings of each memory; a point an op.
 
 use analysis::bound::BoundBy;
-use analysis::roofline::{IciRoof, Point, Roofline, RooflineReport};
+use analysis::roofline::{Point, Roofline, RooflineReport};
 use analysis::{OpGroup, Unit};
 use egui::{Align2, Color32, RichText, Ui, Vec2b};
-use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, PlotPoints, Points, Text};
+use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 
 use super::dock::{Sight, computing_ui};
 use super::number::number;
 use crate::gui::theme::Theme;
-use crate::picture::{ABOUT_ICI, OF_ICI};
+use crate::view::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Range, Roof, ceilings, place};
 use crate::view::state::ViewCommand;
 use crate::view::target::Target;
 
@@ -36,9 +36,11 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
     head_ui(ui, report, memory);
     let points: Vec<Dot<'_>> = report.ops.iter().filter_map(Dot::of).collect();
     let points: Vec<Dot<'_>> = points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
+    let own = own_of(sight, report);
     let height = (ui.available_height() * 0.48).clamp(200.0, 460.0);
     let theme = Theme::current(ui);
-    let range = Range::of(report, &points);
+    let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
+    let range = Range::of(report, points.iter().map(|dot| (dot.x, dot.y)).chain(sums));
     let plot = egui_plot::Plot::new("roofline")
         .height(height)
         .allow_scroll(false)
@@ -84,9 +86,11 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
             let distance = |dot: &Dot<'_>| plot.screen_from_plot(PlotPoint::new(dot.x, dot.y)).distance(pointer);
             all.min_by(|a, b| distance(a).total_cmp(&distance(b))).filter(|dot| distance(dot) < REACH)
         });
-        if let Some(dot) = near {
+        for (dot, color) in own.into_iter().map(|dot| (dot, theme.selection)).chain(near.map(|dot| (dot, theme.text))) {
             let ring = Points::new("", vec![[dot.x, dot.y]]).radius(dot.radius() + 4.0).filled(false);
-            plot.points(ring.color(theme.selection).allow_hover(false));
+            plot.points(ring.color(color).allow_hover(false));
+        }
+        if let Some(dot) = near {
             let line = Line::new("", vec![[dot.x, range.y.0], [dot.x, dot.roof()]]).color(theme.text_weak);
             plot.line(line.style(LineStyle::dotted_dense()).allow_hover(false));
         }
@@ -101,6 +105,15 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
         out.extend(target.commands(&sight.trace.model));
     }
     response.on_hover_ui_at_pointer(|ui| point_ui(ui, dot.point));
+}
+
+/// The point of the selected op.
+fn own_of<'a>(sight: Sight<'_>, report: &'a RooflineReport) -> Option<Dot<'a>> {
+    let model = &sight.trace.model;
+    let op = model.op(model.slice(sight.state.place.selection?).op()?);
+    let program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
+    let name = model.str(op.name);
+    report.ops.iter().find(|point| point.name == name && point.program == program).and_then(Dot::of)
 }
 
 fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut Plot) {
@@ -141,8 +154,7 @@ struct Dot<'a> {
 
 impl<'a> Dot<'a> {
     fn of(point: &'a Point) -> Option<Self> {
-        let place = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
-        Some(Self { point, x: place(point.flops_per_hbm_byte)?, y: place(point.flops_per_second)? })
+        place(point).map(|(x, y)| Self { point, x, y })
     }
 
     fn is_small(&self) -> bool {
@@ -161,94 +173,27 @@ impl<'a> Dot<'a> {
     }
 }
 
-/// What is in sight, in decades.
-#[derive(Clone, Copy)]
-struct Range {
-    x: (f64, f64),
-    y: (f64, f64),
-}
-
-impl Range {
-    fn of(report: &RooflineReport, points: &[Dot<'_>]) -> Self {
-        let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
-        let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
-        // Ops of next to no work would push all others into a corner.
-        let left = points.iter().map(|dot| dot.x).fold(0.0, f64::min).max(-3.0);
-        let right = points.iter().map(|dot| dot.x).fold(ridge + 1.0, f64::max).min(ridge + 3.0);
-        let low = points.iter().map(|dot| dot.y).fold(peak - 3.0, f64::min).max(peak - 6.0);
-        Self { x: (left.floor(), right), y: (low.floor(), peak + 0.4) }
-    }
-}
-
-/// What something allows.
-struct Ceiling {
-    name: String,
-    line: Vec<PlotPoint>,
-    color: Color32,
-    style: LineStyle,
-}
-
-/// The roof of each memory: a slope up to the flat roof of compute.
-fn ceilings(report: &RooflineReport, range: Range, theme: &Theme) -> Vec<Ceiling> {
-    let mut all = Vec::new();
-    let flat = report.peaks.flops.map(|peak| peak.per_second.log10());
-    if let (Some(flat), Some(peak)) = (flat, report.peaks.flops) {
-        let ridge = report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm);
-        let from = ridge.map_or(range.x.0, |ridge| ridge.flops_per_byte.log10());
-        let name = format!("{} peak", number(peak.per_second, Unit::FlopPerSecond));
-        let line = vec![PlotPoint::new(from, flat), PlotPoint::new(range.x.1, flat)];
-        all.push(Ceiling { name, line, color: theme.text, style: LineStyle::Solid });
-    }
-    for limit in BoundBy::ALL.into_iter().filter(|limit| *limit != BoundBy::Compute) {
-        let Some(peak) = limit.peak(&report.peaks) else { continue };
-        let slope = peak.per_second.log10();
-        // Other memories have their own bytes: their slopes lie where HBM's would with the same traffic.
-        let top = flat.unwrap_or(range.y.1);
-        let from = range.x.0.max(range.y.0 - slope);
-        // Reading and writing lie near each other.
-        let is_write = matches!(limit, BoundBy::VmemWrite | BoundBy::CmemWrite);
-        let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
-        let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(top - slope, top)];
-        let color = if limit == BoundBy::Hbm { theme.text } else { theme.text_weak.gamma_multiply(0.6) };
-        let name = format!("{} {}", limit.title(), number(peak.per_second, Unit::BytesPerSecond));
-        all.push(Ceiling { name, line, color, style: LineStyle::Solid });
-    }
-    // Links have bytes of their own too, those that leave the device, and few of HBM's do.
-    let color = theme.group(OpGroup::Collective);
-    for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
-        let slope = peak.log10();
-        let (top, from) = (flat.unwrap_or(range.y.1), range.x.0.max(range.y.0 - slope));
-        let end = (top - slope).min(range.x.1);
-        let line = vec![PlotPoint::new(from, slope + from), PlotPoint::new(end, slope + end)];
-        let name = format!("{title} {} {OF_ICI}", number(peak, Unit::BytesPerSecond));
-        all.push(Ceiling { name, line, color, style: LineStyle::dashed_loose() });
-    }
-    all
-}
-
 /// Ceilings, and over all of them their names.
 fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: Range, theme: &Theme) {
-    let ceilings = ceilings(report, range, theme);
-    for Ceiling { line, color, style, .. } in &ceilings {
-        let line = Line::new("", PlotPoints::Owned(line.clone())).color(*color).style(*style).width(2.0);
+    let ceilings = ceilings(report, range);
+    let color = |roof| match roof {
+        Roof::Compute | Roof::Hbm => theme.text,
+        Roof::Memory => theme.text_weak.gamma_multiply(0.6),
+        Roof::Links => theme.group(OpGroup::Collective),
+    };
+    for Ceiling { from, to, roof, .. } in &ceilings {
+        let style = if *roof == Roof::Links { LineStyle::dashed_loose() } else { LineStyle::Solid };
+        let line = Line::new("", vec![[from.0, from.1], [to.0, to.1]]).color(color(*roof)).style(style).width(2.0);
         plot.line(line.allow_hover(false));
     }
-    for Ceiling { name, line: ceiling, color, .. } in ceilings {
-        // Slopes come together at the top: their names stand where they begin.
-        let is_flat = ceiling.first().zip(ceiling.last()).is_some_and(|(a, b)| (a.y - b.y).abs() < 1e-9);
-        let (at, anchor) = if is_flat {
-            (ceiling.last().copied(), Align2::RIGHT_BOTTOM)
-        } else {
-            // Below the line, which leaves it to the right; a little up, to be inside of the plot.
-            let start = ceiling.first().map(|start| PlotPoint::new(start.x + 0.25, start.y + 0.25));
-            (start, Align2::LEFT_TOP)
-        };
-        if let Some(at) = at {
+    for ceiling in ceilings {
+        let (at, anchor, ground) = match ceiling.name_at() {
             // The next slope may run below it.
-            let ground = if is_flat { Color32::TRANSPARENT } else { theme.canvas };
-            let text = RichText::new(name).small().color(color).background_color(ground);
-            plot.text(Text::new("", at, text).anchor(anchor));
-        }
+            Some(at) => (at, Align2::LEFT_TOP, theme.canvas),
+            None => (ceiling.to, Align2::RIGHT_BOTTOM, Color32::TRANSPARENT),
+        };
+        let text = RichText::new(ceiling.name).small().color(color(ceiling.roof)).background_color(ground);
+        plot.text(Text::new("", PlotPoint::new(at.0, at.1), text).anchor(anchor));
     }
 }
 

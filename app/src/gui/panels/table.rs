@@ -3,7 +3,10 @@
 use analysis::{Cell, Column, Table, Unit};
 use egui::{Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use regex_lite::RegexBuilder;
+use trace_model::SliceId;
 
+use super::copy::row_menu;
+use super::follow::Follow;
 use super::number::shown;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle};
@@ -26,6 +29,7 @@ pub struct Sorted {
     by: Option<(usize, bool)>,
     chosen: Option<usize>,
     offset_x: f32,
+    follow: Follow,
     made: Option<Made>,
 }
 
@@ -146,6 +150,8 @@ fn is_text(column: &Column) -> bool {
 /// What rows of a table are.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
+    /// The selected slice: where it changes, the first row about it is brought into sight.
+    pub selected: Option<SliceId>,
     /// Whether a row is about what is selected.
     pub is_marked: &'a dyn Fn(&[Cell]) -> bool,
     /// Whether a click on the row of this number leads somewhere.
@@ -166,14 +172,22 @@ pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, ab
     let heading = heading_ui(ui, table, &widths, sorted.by, sorted.offset_x);
     let mut clicked = None;
     let theme = Theme::current(ui);
-    let area = ScrollArea::both()
+    let row_of = |_| {
+        let is_own = |&number: &u32| table.rows.get(number as usize).is_some_and(|row| (about.is_marked)(row));
+        made.order.iter().position(is_own)
+    };
+    let mut area = ScrollArea::both()
         .id_salt(("table", table.id, &table.title))
         .max_height((height - ROW).max(ROW * 3.0))
         .auto_shrink([false, true]);
+    if let Some(offset) = sorted.follow.offset(about.selected, row_of, ROW) {
+        area = area.vertical_scroll_offset(offset);
+    }
     let rows = ui.scope(|ui| {
         // Before the area asks how high rows are: it counts what lies between them.
         ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
         area.show_rows(ui, ROW, made.order.len(), |ui, range| {
+            sorted.follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for number in made.order.get(range).unwrap_or_default() {
                 let index = *number as usize;
                 let Some(row) = table.rows.get(index) else { continue };
@@ -196,7 +210,7 @@ pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, ab
                 if response.clicked() {
                     clicked = Some(index);
                 }
-                response.context_menu(|ui| copy_ui(ui, table, row));
+                row_menu(&response, || Some((table, row)));
                 cells_ui(ui, table, row, rect, &widths);
             }
         })
@@ -207,30 +221,6 @@ pub fn table_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, height: f32, ab
         sorted.chosen = clicked;
     }
     clicked
-}
-
-/// A row as it is or one of its values, exact.
-fn copy_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
-    let exact = |cell: &Cell| match cell {
-        Cell::Missing => String::new(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
-    };
-    if ui.button("Copy row").clicked() {
-        ui.ctx().copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
-        ui.close();
-    }
-    ui.separator();
-    ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-        for (column, cell) in table.columns.iter().zip(row).filter(|(_, cell)| **cell != Cell::Missing) {
-            let text: String = exact(cell).chars().take(60).collect();
-            if ui.button(format!("Copy {}: {text}", column.id)).clicked() {
-                ui.ctx().copy_text(exact(cell));
-                ui.close();
-            }
-        }
-    });
 }
 
 /// The headings; the order that is wanted: another where one was clicked.

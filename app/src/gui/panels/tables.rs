@@ -7,12 +7,12 @@ use analysis::steps::Steps;
 use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 
+use super::copy::csv_ui;
 use super::dock::{Sight, computing_ui};
 use super::table::{Rows, Sorted, table_ui};
+use crate::gui::Command;
 use crate::gui::reports::title_of;
 use crate::gui::theme::Theme;
-use crate::gui::{Command, Save};
-use crate::render::csv::csv;
 use crate::render::table::shortened;
 use crate::view::state::ViewCommand;
 use crate::view::tabs::reports_of;
@@ -25,7 +25,7 @@ const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
 /// Which table of each tab is open, and how tables are sorted.
 #[derive(Default)]
 pub struct Browser {
-    /// By tab: the report and the table.
+    /// By tab: the report and the table that the user chose.
     open: BTreeMap<String, (&'static str, usize)>,
     /// By report and table.
     sorted: BTreeMap<(&'static str, usize), Sorted>,
@@ -34,11 +34,26 @@ pub struct Browser {
 impl Browser {
     /// Opens a table with only the rows that hold `text`.
     pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
-        let number = FIRST.iter().find(|(id, _)| *id == report).map_or(0, |&(_, number)| number);
+        let number = table_of(report);
         self.open.insert(tab.to_owned(), (report, number));
         text.clone_into(&mut self.sorted.entry((report, number)).or_default().filter);
     }
 }
+
+/// What a tab shows before the user chooses: its first report that is not known to have
+/// no answer, and that one's table of details.
+fn first_of(reports: &[&'static str], may_answer: impl Fn(&str) -> bool) -> Option<(&'static str, usize)> {
+    let first = reports.iter().find(|id| may_answer(id)).or(reports.first())?;
+    Some((first, table_of(first)))
+}
+
+/// The table of a report that is opened.
+fn table_of(report: &str) -> usize {
+    FIRST.iter().find(|(id, _)| *id == report).map_or(0, |&(_, number)| number)
+}
+
+/// Room for a table among other things.
+const AMONG_OTHERS: f32 = 420.0;
 
 /// The tables of the open tab.
 pub fn tables_ui(
@@ -49,17 +64,18 @@ pub fn tables_ui(
     view: &mut Vec<ViewCommand>,
 ) {
     let reports = reports_of(sight.tab);
-    let first = reports.iter().find(|id| matches!(sight.reports.by_id(id), Ok(Some(_)))).or(reports.first());
-    let Some(&first) = first else { return };
-    let start = FIRST.iter().find(|(id, _)| *id == first).map_or(0, |&(_, number)| number);
-    let open = browser.open.entry(sight.tab.to_owned()).or_insert((first, start));
+    let Some(first) = first_of(&reports, |id| sight.reports.by_id(id).is_ok()) else { return };
+    let mut chosen = None;
+    let (id, number) = browser.open.get(sight.tab).copied().unwrap_or(first);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        for &id in &reports {
-            chooser_ui(ui, sight, id, open);
+        for &other in &reports {
+            chooser_ui(ui, sight, other, (id, number), &mut chosen);
         }
     });
-    let (id, number) = *open;
+    if let Some(chosen) = chosen {
+        browser.open.insert(sight.tab.to_owned(), chosen);
+    }
     let answer = match sight.reports.by_id(id) {
         Ok(Some(answer)) => answer,
         Ok(None) => return computing_ui(ui),
@@ -75,7 +91,8 @@ pub fn tables_ui(
         own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
     };
     let target = |row: usize| table.rows.get(row).and_then(|row| Target::of_row(sight.trace, steps, table, row));
-    let about = Rows { is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    let selected = sight.state.place.selection;
+    let about = Rows { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
@@ -97,7 +114,10 @@ pub fn one_table_ui(
         ui.weak("Nothing to list.");
     }
     let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
-    let height = (ui.available_height() - notes_room).max(120.0);
+    // Where the surroundings scroll, there is no end of room.
+    let room = ui.available_height();
+    let room = if room.is_finite() { room } else { AMONG_OTHERS };
+    let height = (room - notes_room).max(120.0);
     let clicked = table_ui(ui, table, sorted, height, about);
     let notes = table.notes.iter().map(String::as_str).chain(table.mark());
     let notes: Vec<&str> = notes.collect();
@@ -111,14 +131,20 @@ pub fn one_table_ui(
 /// Longer titles of tables are cut.
 const TITLE_CHARS: usize = 48;
 
-fn chooser_ui(ui: &mut Ui, sight: Sight<'_>, id: &'static str, open: &mut (&'static str, usize)) {
+fn chooser_ui(
+    ui: &mut Ui,
+    sight: Sight<'_>,
+    id: &'static str,
+    open: (&str, usize),
+    chosen: &mut Option<(&'static str, usize)>,
+) {
     match sight.reports.by_id(id) {
         Ok(Some(answer)) => {
             for (number, table) in answer.tables.iter().enumerate() {
                 let title = if answer.tables.len() == 1 { title_of(id) } else { table.title.as_str() };
                 let text = RichText::new(shortened(title, TITLE_CHARS)).small();
-                if ui.selectable_label(*open == (id, number), text).on_hover_text(title).clicked() {
-                    *open = (id, number);
+                if ui.selectable_label(open == (id, number), text).on_hover_text(title).clicked() {
+                    *chosen = Some((id, number));
                 }
             }
         }
@@ -126,7 +152,7 @@ fn chooser_ui(ui: &mut Ui, sight: Sight<'_>, id: &'static str, open: &mut (&'sta
             let text = RichText::new(title_of(id)).small().weak();
             let hint = if state.is_err() { "nothing in this trace" } else { "computing" };
             if ui.selectable_label(open.0 == id, text).on_hover_text(hint).clicked() {
-                *open = (id, 0);
+                *chosen = Some((id, table_of(id)));
             }
         }
     }
@@ -154,12 +180,21 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut Sorted, out: &mut Vec<Comman
         };
         ui.label(RichText::new(count).small().weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked() {
-                out.push(Command::Save(Save { name: format!("{}.csv", table.id), text: csv(table) }));
-            }
-            if ui.small_button("Copy CSV").on_hover_text("All rows, exact values").clicked() {
-                ui.ctx().copy_text(csv(table));
-            }
+            csv_ui(ui, table.id, || Some(table.clone()), out);
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tab_begins_with_its_first_report_that_may_answer() {
+        let reports = ["steps", "ops", "balance"];
+        assert_eq!(first_of(&reports, |_| true), Some(("steps", 1)), "also while it is computed");
+        assert_eq!(first_of(&reports, |id| id != "steps"), Some(("ops", 1)));
+        assert_eq!(first_of(&reports, |_| false), Some(("steps", 1)), "which says why");
+        assert_eq!(first_of(&[], |_| true), None);
+    }
 }

@@ -45,6 +45,11 @@ pub fn toolbar_ui(
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 theme_ui(ui, settings.theme, out);
+                if state.is_none()
+                    && ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked()
+                {
+                    out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
+                }
                 if let Some(state) = state {
                     for (label, panel, about, id) in [
                         ("Help", Panel::Help, "Keys and mouse", "help"),
@@ -106,7 +111,8 @@ fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
         let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
         ui.horizontal(|ui| {
             let field = egui::TextEdit::singleline(&mut name).hint_text("name of the session").desired_width(150.0);
-            ui.add(field);
+            let field = ui.add(field);
+            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the session"));
             if ui.button("Save session").on_hover_text(hint(ui.ctx(), "View, pins and notes", "save-session")).clicked()
             {
                 out.push(Command::SaveSession(name.clone()));

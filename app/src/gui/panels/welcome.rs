@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichText, Ui, Vec2};
+use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
 
 use crate::gui::Command;
@@ -27,18 +27,22 @@ pub fn welcome_ui(
 ) {
     CentralPanel::default().show(ui, |ui| {
         let side = ((ui.available_width() - COLUMN) / 2.0).max(0.0);
-        ui.add_space((ui.available_height() * 0.1).max(12.0));
-        ui.horizontal(|ui| {
-            ui.add_space(side);
-            ui.vertical(|ui| {
-                ui.set_width(COLUMN.min(ui.available_width()));
-                ui.label(RichText::new("Systole").size(34.0).strong());
-                ui.label(RichText::new("Profiles of TPU programs: see where the time goes.").size(15.0).weak());
-                ui.add_space(18.0);
-                match loading {
-                    Some((path, progress)) => progress_ui(ui, path, progress, out),
-                    None => start_ui(ui, settings, sessions, out),
-                }
+        let above = (ui.available_height() * 0.1).max(12.0);
+        ScrollArea::vertical().id_salt("welcome").auto_shrink([false, false]).show(ui, |ui| {
+            ui.add_space(above);
+            ui.horizontal(|ui| {
+                ui.add_space(side);
+                ui.vertical(|ui| {
+                    ui.set_width(COLUMN.min(ui.available_width()));
+                    ui.label(RichText::new("Systole").size(34.0).strong());
+                    ui.label(RichText::new("Profiles of TPU programs: see where the time goes.").size(15.0).weak());
+                    ui.add_space(18.0);
+                    match loading {
+                        Some((path, progress)) => progress_ui(ui, path, progress, out),
+                        None => start_ui(ui, settings, sessions, out),
+                    }
+                    ui.add_space(18.0);
+                });
             });
         });
     });
@@ -122,14 +126,35 @@ fn megabytes(bytes: u64) -> String {
     if bytes < 10_000_000 { format!("{:.1}", bytes as f64 / 1e6) } else { group_digits(bytes / 1_000_000) }
 }
 
+/// Something that the user wanted and cannot have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failed {
+    /// What, as a sentence.
+    pub what: &'static str,
+    /// Why.
+    pub why: String,
+}
+
+impl Failed {
+    /// A file cannot be opened.
+    pub fn open(why: String) -> Self {
+        Self { what: "Cannot open this.", why }
+    }
+
+    /// Something cannot be kept.
+    pub fn save(why: String) -> Self {
+        Self { what: "Cannot save this.", why }
+    }
+}
+
 /// What went wrong, in a bar below the toolbar.
-pub fn error_ui(ui: &mut Ui, error: &str, out: &mut Vec<Command>) {
+pub fn error_ui(ui: &mut Ui, failed: &Failed, out: &mut Vec<Command>) {
     let theme = Theme::current(ui);
     let frame = Frame::new().fill(theme.raised).inner_margin(8.0);
     EguiPanel::top("error").frame(frame).show(ui, |ui| {
         ui.horizontal_wrapped(|ui| {
-            ui.label(RichText::new("Cannot open this.").color(theme.error).strong());
-            ui.label(error);
+            ui.label(RichText::new(failed.what).color(theme.error).strong());
+            ui.label(&failed.why);
             if ui.button("Dismiss").clicked() {
                 out.push(Command::DismissError);
             }

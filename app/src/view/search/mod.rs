@@ -2,6 +2,7 @@
 
 mod order;
 mod query;
+mod table;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
 
 pub use order::{OrderBy, order};
 pub use query::{FIELDS, Query};
+pub use table::table;
 
 use super::layout::Lit;
 use super::state::ViewState;

@@ -7,6 +7,7 @@ use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
 use super::section_ui;
+use crate::gui::panels::copy::text_menu;
 use crate::gui::panels::dock::Sight;
 use crate::gui::theme::Theme;
 use crate::gui::times;
@@ -52,7 +53,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
 
 fn bar_ui(ui: &mut Ui, core: &CoreOps) {
     let theme = Theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
     let name = core.name.strip_prefix("/device:").unwrap_or(&core.name);
     let painter = ui.painter_at(rect);
     let font = crate::gui::theme::small_font();
@@ -70,19 +71,32 @@ fn bar_ui(ui: &mut Ui, core: &CoreOps) {
         painter.rect_filled(part, 0.0, theme.group(*group));
         x += width;
     }
+    text_menu(&response, || format!("{}\n{}", core.name, about(core).join("\n")));
     response.on_hover_ui(|ui| {
         ui.label(RichText::new(&core.name).strong());
-        for (group, &time) in OpGroup::ALL.iter().zip(&core.group_self_ps).filter(|&(_, &time)| time > 0) {
-            let share = time as f64 * 100.0 / core.total_time_ps.max(1) as f64;
-            ui.label(format!("{}: {} ({share:.1} %)", group.title(), times::time(Picos::from_ps(time))));
+        for line in about(core) {
+            ui.label(line);
         }
-        ui.label(format!("Idle: {}", times::time(Picos::from_ps(core.idle_ps))));
     });
+}
+
+/// Every kind of work of a device, of its window.
+fn about(core: &CoreOps) -> Vec<String> {
+    let idle = (&OpGroup::Idle, &core.idle_ps);
+    let busy =
+        OpGroup::ALL.iter().zip(&core.group_self_ps).filter(|&(group, &time)| *group != OpGroup::Idle && time > 0);
+    let line = |(group, &ps): (&OpGroup, &i64)| {
+        let share = ps as f64 * 100.0 / core.total_time_ps.max(1) as f64;
+        format!("{}: {} ({share:.1} %)", group.title(), times::time(Picos::from_ps(ps)))
+    };
+    let window = times::time(Picos::from_ps(core.total_time_ps));
+    let of = format!("Measured; of {window}, from its first op to the end of its last.");
+    busy.chain([idle]).map(line).chain([of]).collect()
 }
 
 fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
     let theme = Theme::current(ui);
-    ui.horizontal(|ui| {
+    let shown = ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
         let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
         ui.painter().rect_filled(rect, 2.0, theme.group(group));
@@ -101,4 +115,9 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
             right(ui, 64.0 + times::more_room(), RichText::new(times::time(Picos::from_ps(time))).weak());
         });
     });
+    let (time, total) = (times::time(Picos::from_ps(time)), times::time(Picos::from_ps(total)));
+    shown.response.on_hover_text(format!(
+        "{}: {time} of {total}\nMeasured: self time of ops, summed up over devices, of the windows of all devices",
+        group.title()
+    ));
 }

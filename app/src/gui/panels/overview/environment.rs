@@ -5,7 +5,7 @@ use analysis::doctor::Doctor;
 use analysis::hints::{Hint, Hints, Severity as HintSeverity};
 use analysis::ops::Ops;
 use analysis::peaks::PeakSource;
-use egui::{Grid, RichText, Ui};
+use egui::{CollapsingHeader, Grid, RichText, Ui};
 use trace_model::{Picos, Severity};
 
 use super::section_ui;
@@ -110,5 +110,24 @@ pub fn environment_ui(ui: &mut Ui, sight: Sight<'_>) {
         }
         let programs = sight.trace.model.programs().len();
         row("Programs", programs.to_string(), "compiled programs that the trace names");
+    });
+    let Ok(Some(doctor)) = sight.reports.get::<Doctor>() else { return };
+    if doctor.facts.is_empty() {
+        return;
+    }
+    let title = format!("Recorded with it ({})", doctor.facts.len());
+    CollapsingHeader::new(title).id_salt("facts").show_unindented(ui, |ui| {
+        Grid::new("facts").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
+            for fact in &doctor.facts {
+                let of = format!("of {}", fact.of_whom());
+                ui.label(RichText::new(&fact.name).color(theme.text_weak)).on_hover_text(&of);
+                let value = egui::Label::new(&fact.value).truncate().selectable(true);
+                ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
+                ui.end_row();
+            }
+        });
+        if let Some(note) = doctor.facts_note() {
+            ui.weak(note);
+        }
     });
 }

@@ -1,15 +1,17 @@
 //! The verdict, and the utilizations that everybody asks for.
 
-use analysis::Metric;
 use analysis::targets::{Light, Target, Targets};
 use analysis::utilization::Utilization;
 use analysis::verdict::Verdict;
+use analysis::{Metric, Provenance, Unit};
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
 use super::section_ui;
+use crate::gui::panels::copy::text_menu;
 use crate::gui::panels::dock::{Sight, computing_ui};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
+use crate::gui::timeline::paint::elided;
 use crate::gui::times;
 use crate::view::tree::group_digits;
 
@@ -49,65 +51,89 @@ pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
 
 /// Utilization as cards; the denominator is below the pointer.
 pub fn metrics_ui(ui: &mut Ui, sight: Sight<'_>) {
-    section_ui(ui, "Utilization", "of what the hardware could do");
+    section_ui(ui, "Utilization", "of what the hardware could do; the mark is the target");
     let report = match sight.reports.get::<Utilization>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
         Err(reason) => return drop(ui.weak(reason)),
     };
     let targets = sight.reports.get::<Targets>().ok().flatten();
-    let target = |id: &str| targets.as_ref()?.targets.iter().find(|target| target.id == id);
-    let metrics: Vec<(&Metric, Option<&Target>)> =
-        HEADLINES.iter().filter_map(|&(id, judge)| Some((report.metric(id)?, judge.and_then(target)))).collect();
+    let targets = targets.map_or(&[][..], |report| &report.targets);
+    let target = |id: &str| targets.iter().find(|target| target.id == id);
+    let judged: Vec<&str> = HEADLINES.iter().filter_map(|&(_, judge)| judge).collect();
+    let headlines =
+        HEADLINES.iter().filter_map(|&(id, judge)| Some(Card::of_metric(report.metric(id)?, judge.and_then(target))));
+    // What no utilization stands for.
+    let others = targets.iter().filter(|target| !judged.contains(&target.id)).map(Card::of_target);
+    let cards: Vec<Card<'_>> = headlines.chain(others).collect();
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
-    for row in metrics.chunks(columns) {
+    for row in cards.chunks(columns) {
         ui.horizontal(|ui| {
             ui.spacing_mut().item_spacing.x = gap;
-            for &(metric, target) in row {
-                card_ui(ui, metric, target, width);
+            for card in row {
+                card.ui(ui, width);
             }
         });
     }
 }
 
-fn card_ui(ui: &mut Ui, metric: &Metric, target: Option<&Target>, width: f32) {
-    let theme = Theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::hover());
-    let value = metric.value.map_or_else(|| "–".to_owned(), |value| number(value, metric.unit));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{}: {value}", metric.title)));
-    let painter = ui.painter_at(rect);
-    painter.rect_filled(rect, 5.0, theme.raised);
-    let color = if metric.value.is_some() { theme.text_strong } else { theme.text_weak };
-    let left = rect.left_top() + vec2(10.0, 0.0);
-    painter.text(left + vec2(0.0, 15.0), egui::Align2::LEFT_CENTER, value, egui::FontId::proportional(17.0), color);
-    let font = crate::gui::theme::small_font();
-    let room = rect.width() - 20.0;
-    let at = left + vec2(0.0, 34.0);
-    crate::gui::timeline::paint::elided(
-        &painter,
-        at,
-        egui::Align2::LEFT_CENTER,
-        metric.title,
-        room,
-        &font,
-        theme.text_weak,
-    );
-    if let Some(value) = metric.value {
-        gauge(&painter, rect, value, target, theme);
+/// One number and what it is of.
+struct Card<'a> {
+    title: &'static str,
+    value: Option<f64>,
+    unit: Unit,
+    of: &'a str,
+    provenance: Provenance,
+    note: Option<&'a str>,
+    target: Option<&'a Target>,
+}
+
+impl<'a> Card<'a> {
+    fn of_metric(metric: &'a Metric, target: Option<&'a Target>) -> Self {
+        let Metric { title, value, unit, ref of, provenance, ref note, .. } = *metric;
+        Self { title, value, unit, of, provenance, note: note.as_deref(), target }
     }
-    response.on_hover_ui(|ui| {
-        ui.label(RichText::new(metric.title).strong());
-        ui.label(format!("of {}", metric.of));
-        ui.weak(metric.provenance.title());
-        if let Some(target) = target {
-            ui.weak(format!("target: {} (the mark), {}", target.goal(), target.light.title()));
+
+    fn of_target(target: &'a Target) -> Self {
+        let Target { title, value_percent, ref of, provenance, ref note, .. } = *target;
+        let (unit, note) = (Unit::Percent, note.as_deref());
+        Self { title, value: value_percent, unit, of, provenance, note, target: Some(target) }
+    }
+
+    fn ui(&self, ui: &mut Ui, width: f32) {
+        let theme = Theme::current(ui);
+        let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
+        let value = self.value.map_or_else(|| "–".to_owned(), |value| number(value, self.unit));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{}: {value}", self.title)));
+        let painter = ui.painter_at(rect);
+        painter.rect_filled(rect, 5.0, theme.raised);
+        let color = if self.value.is_some() { theme.text_strong } else { theme.text_weak };
+        let (align, left) = (egui::Align2::LEFT_CENTER, rect.left_top() + vec2(10.0, 0.0));
+        painter.text(left + vec2(0.0, 15.0), align, &value, egui::FontId::proportional(17.0), color);
+        let (font, room) = (crate::gui::theme::small_font(), rect.width() - 20.0);
+        elided(&painter, left + vec2(0.0, 34.0), align, self.title, room, &font, theme.text_weak);
+        if let Some(value) = self.value {
+            gauge(&painter, rect, value, self.target, theme);
         }
-        if let Some(note) = &metric.note {
-            ui.label(note);
-        }
-    });
+        text_menu(&response, || format!("{}: {value}\n{}", self.title, self.about().join("\n")));
+        response.on_hover_ui(|ui| {
+            ui.label(RichText::new(self.title).strong());
+            for line in self.about() {
+                ui.label(line);
+            }
+        });
+    }
+
+    /// What the number is of, where it comes from, how it is judged.
+    fn about(&self) -> Vec<String> {
+        let of = (!self.of.is_empty()).then(|| format!("of {}", self.of));
+        let target =
+            self.target.map(|target| format!("target: {} (the mark), {}", target.goal(), target.light.title()));
+        let lines = of.into_iter().chain([self.provenance.title().to_owned()]).chain(target);
+        lines.chain(self.note.map(str::to_owned)).collect()
+    }
 }
 
 /// The share as a line along the lower edge, and a mark at what is good.

@@ -7,29 +7,34 @@ mod environment;
 mod headline;
 mod top_ops;
 
-use egui::{RichText, ScrollArea, Ui};
+use egui::{RichText, Ui};
 
 use super::dock::Sight;
+use super::follow::Follow;
 use super::steps;
 use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
 use crate::view::tree::group_digits;
 
+/// What it remembers between frames.
+#[derive(Default)]
+pub struct Made {
+    steps: steps::Made,
+    ops: Follow,
+}
+
 /// The panel.
-pub fn overview_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut steps::Made, out: &mut Vec<ViewCommand>) {
-    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        ui.add_space(6.0);
-        headline::verdict_ui(ui, sight);
-        environment::health_ui(ui, sight, out);
-        headline::metrics_ui(ui, sight);
-        environment::hints_ui(ui, sight, out);
-        steps::steps_ui(ui, sight, made, out);
-        breakdown::breakdown_ui(ui, sight);
-        top_ops::top_ops_ui(ui, sight, out);
-        environment::environment_ui(ui, sight);
-        issues_ui(ui, sight);
-        ui.add_space(12.0);
-    });
+pub fn overview_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec<ViewCommand>) {
+    ui.add_space(6.0);
+    headline::verdict_ui(ui, sight);
+    environment::health_ui(ui, sight, out);
+    headline::metrics_ui(ui, sight);
+    environment::hints_ui(ui, sight, out);
+    steps::steps_ui(ui, sight, &mut made.steps, out);
+    breakdown::breakdown_ui(ui, sight);
+    top_ops::top_ops_ui(ui, sight, &mut made.ops, out);
+    environment::environment_ui(ui, sight);
+    issues_ui(ui, sight);
 }
 
 /// A heading with the space that it needs, and what is known about it beside it.

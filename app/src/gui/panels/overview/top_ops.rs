@@ -1,11 +1,14 @@
 //! The ops that take most of the devices' time.
 
-use analysis::ops::{OpRow, Ops};
-use egui::{RichText, ScrollArea, Sense, Ui, vec2};
+use analysis::ops::{OpRow, Ops, OpsReport};
+use analysis::{Analysis as _, Cell, Table, Unit};
+use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
 use trace_model::Picos;
 
 use super::section_ui;
+use crate::gui::panels::copy::row_menu;
 use crate::gui::panels::dock::Sight;
+use crate::gui::panels::follow::Follow;
 use crate::gui::panels::number::{fitting, number};
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::elided_middle;
@@ -13,7 +16,6 @@ use crate::gui::times;
 use crate::view::state::Spotlight;
 use crate::view::state::ViewCommand;
 use crate::view::target::longest;
-use analysis::Unit;
 use std::collections::BTreeSet;
 
 /// Height of a row.
@@ -70,7 +72,7 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// A table; a click goes to the longest execution.
-pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
+pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, follow: &mut Follow, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Ops>() else { return };
     let trace = sight.trace;
     if report.rows.is_empty() {
@@ -79,15 +81,24 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
     section_ui(ui, "Ops", "by self time; click to see the longest execution");
     heading_ui(ui);
     let width = ui.available_width();
-    let rows = report.rows.len();
-    ScrollArea::vertical().id_salt("top ops").max_height(ROW * IN_SIGHT as f32).auto_shrink([false, true]).show_rows(
-        ui,
-        ROW,
-        rows,
-        |ui, range| {
-            ui.spacing_mut().item_spacing.y = 0.0;
+    let selected = sight.state.place.selection;
+    let own = selected.and_then(|slice| trace.model.slice(slice).op());
+    let row_of = |_| report.rows.iter().position(|row| own.is_some() && row.op == own);
+    let mut area = ScrollArea::vertical();
+    if let Some(offset) = follow.offset(selected, row_of, ROW) {
+        area = area.vertical_scroll_offset(offset);
+    }
+    let area = area.id_salt("top ops").max_height(ROW * IN_SIGHT as f32).auto_shrink([false, true]);
+    ui.scope(|ui| {
+        // Before the area asks how high rows are: it counts what lies between them.
+        ui.spacing_mut().item_spacing.y = 0.0;
+        area.show_rows(ui, ROW, report.rows.len(), |ui, range| {
+            follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for row in report.rows.get(range).unwrap_or_default() {
-                if row_ui(ui, row, width)
+                let response = row_ui(ui, row, width, own.is_some() && row.op == own);
+                row_menu(&response, || table_row(sight, row));
+                let response = response.on_hover_ui(|ui| hover_ui(ui, row, report));
+                if response.clicked()
                     && let Some(op) = row.op
                 {
                     let labels = trace.labels_of(&BTreeSet::from([op]));
@@ -95,8 +106,18 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
                     out.push(ViewCommand::LightUp(Some(Spotlight::new(&row.name, labels))));
                 }
             }
-        },
-    );
+        })
+    });
+}
+
+/// The row about an op in the table of ops.
+fn table_row<'a>(sight: Sight<'a>, row: &OpRow) -> Option<(&'a Table, &'a [Cell])> {
+    let table = sight.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
+    let column = |id: &str| table.columns.iter().position(|column| column.id == id);
+    let (name, program) = (column("name")?, column("program")?);
+    let is = |cell: Option<&Cell>, text: &str| matches!(cell, Some(Cell::Text(own)) if own == text);
+    let cells = table.rows.iter().find(|cells| is(cells.get(name), &row.name) && is(cells.get(program), &row.program));
+    Some((table, cells?))
 }
 
 fn heading_ui(ui: &mut Ui) {
@@ -109,13 +130,15 @@ fn heading_ui(ui: &mut Ui) {
     }
 }
 
-/// One op; true where it was clicked.
-fn row_ui(ui: &mut Ui, row: &OpRow, width: f32) -> bool {
+/// One op.
+fn row_ui(ui: &mut Ui, row: &OpRow, width: f32, is_own: bool) -> Response {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Op {}", row.name)));
     let painter = ui.painter_at(rect);
-    if response.hovered() {
+    if is_own {
+        painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
+    } else if response.hovered() {
         painter.rect_filled(rect, 2.0, theme.raised);
     }
     let swatch = egui::Rect::from_center_size(rect.left_center() + vec2(8.0, 0.0), vec2(9.0, 9.0));
@@ -128,11 +151,10 @@ fn row_ui(ui: &mut Ui, row: &OpRow, width: f32) -> bool {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
         painter.text(at, egui::Align2::RIGHT_CENTER, (column.text)(row), font.clone(), theme.text);
     }
-    let response = response.on_hover_cursor(egui::CursorIcon::PointingHand).on_hover_ui(|ui| hover_ui(ui, row));
-    response.clicked()
+    response.on_hover_cursor(egui::CursorIcon::PointingHand)
 }
 
-fn hover_ui(ui: &mut Ui, row: &OpRow) {
+fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     ui.label(RichText::new(&row.name).strong());
     ui.weak(format!("{} · {}", row.category, row.program));
     ui.label(format!(
@@ -151,8 +173,15 @@ fn hover_ui(ui: &mut Ui, row: &OpRow) {
         }
     }
     if let Some(bound) = row.bound_by {
-        ui.label(format!("bound by {bound:?}").to_lowercase());
+        ui.label(format!("bound by {}", bound.title()));
     }
+    for (column, share) in [("of op time", row.self_of_op_time_percent), ("of the window", row.self_of_total_percent)] {
+        if let Some(share) = share {
+            ui.label(format!("self time: {} {column}", number(share, Unit::Percent)));
+        }
+    }
+    let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
+    ui.weak(format!("Times: measured. Work: by the compiler's cost model. Peaks: {flops}; {hbm}."));
     for text in [&row.framework_name, &row.source].into_iter().flatten() {
         ui.weak(text);
     }

@@ -1,0 +1,75 @@
+//! What is drawn, taken elsewhere as text.
+
+use analysis::{Cell, Table};
+use egui::{Response, ScrollArea, Ui};
+
+use crate::gui::{Command, Save};
+use crate::render::csv::csv;
+
+/// A menu that copies what is said of something.
+pub fn text_menu(response: &Response, text: impl FnOnce() -> String) {
+    response.context_menu(|ui| {
+        if ui.button("Copy").clicked() {
+            ui.ctx().copy_text(text());
+            ui.close();
+        }
+    });
+}
+
+/// A menu that copies a row of a table as it is, or one of its values, exact; the row is
+/// looked for where the menu is open.
+pub fn row_menu<'a>(response: &Response, row: impl FnOnce() -> Option<(&'a Table, &'a [Cell])>) {
+    response.context_menu(|ui| {
+        if let Some((table, row)) = row() {
+            row_ui(ui, table, row);
+        }
+    });
+}
+
+/// The same of what would be the only row of a table, which is made where the menu is open.
+pub fn made_row_menu(response: &Response, table: impl FnOnce() -> Table) {
+    response.context_menu(|ui| {
+        let table = table();
+        if let Some(row) = table.rows.first() {
+            row_ui(ui, &table, row);
+        }
+    });
+}
+
+fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
+    let exact = |cell: &Cell| match cell {
+        Cell::Missing => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Float(number) => number.to_string(),
+    };
+    if ui.button("Copy row").clicked() {
+        ui.ctx().copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
+        ui.close();
+    }
+    ui.separator();
+    ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+        for (column, cell) in table.columns.iter().zip(row).filter(|(_, cell)| **cell != Cell::Missing) {
+            let text: String = exact(cell).chars().take(60).collect();
+            if ui.button(format!("Copy {}: {text}", column.id)).clicked() {
+                ui.ctx().copy_text(exact(cell));
+                ui.close();
+            }
+        }
+    });
+}
+
+/// Buttons for all rows of a table, which is made when it is wanted; from the right.
+pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<Command>) {
+    let text = || table().map(|table| csv(&table));
+    if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()
+        && let Some(text) = text()
+    {
+        out.push(Command::Save(Save { name: format!("{name}.csv"), text }));
+    }
+    if ui.small_button("Copy CSV").on_hover_text("All rows, exact values").clicked()
+        && let Some(text) = text()
+    {
+        ui.ctx().copy_text(text);
+    }
+}

@@ -1,0 +1,64 @@
+//! Keeps what is selected elsewhere in sight of a list.
+
+use std::ops::Range;
+
+use egui::Rect;
+use trace_model::SliceId;
+
+/// What a list knows of the frame before.
+#[derive(Default)]
+pub struct Follow {
+    selected: Option<SliceId>,
+    in_sight: Range<usize>,
+}
+
+impl Follow {
+    /// Where to scroll to, so that the row of what was selected elsewhere meanwhile is in the
+    /// middle; `None` where nothing was, or it is in sight or has no row.
+    pub fn offset(
+        &mut self,
+        selected: Option<SliceId>,
+        row: impl FnOnce(SliceId) -> Option<usize>,
+        height: f32,
+    ) -> Option<f32> {
+        if !self.is_new(selected) {
+            return None;
+        }
+        let row = row(selected?)?;
+        let middle = row as f32 - self.in_sight.len() as f32 / 2.0;
+        (!self.in_sight.contains(&row)).then_some((middle * height).max(0.0))
+    }
+
+    /// Whether another slice is selected than in the frame before.
+    pub fn is_new(&mut self, selected: Option<SliceId>) -> bool {
+        std::mem::replace(&mut self.selected, selected) != selected
+    }
+
+    /// These rows were drawn, the first of them at `top`: those that nothing is cut off of are in sight.
+    pub fn saw(&mut self, rows: &Range<usize>, top: f32, clip: Rect, height: f32) {
+        let rows_to = |y: f32| ((y - top) / height).max(0.0);
+        let (first, end) = (rows_to(clip.top()).ceil() as usize, rows_to(clip.bottom()).floor() as usize);
+        let end = (rows.start + end).min(rows.end);
+        self.in_sight = (rows.start + first).min(end)..end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_out_of_sight_is_scrolled_to_and_only_once() {
+        let mut follow = Follow::default();
+        let clip = Rect::from_min_max(egui::pos2(0.0, 100.0), egui::pos2(50.0, 205.0));
+        // The first row is half above the edge; five fit below it.
+        follow.saw(&(10..20), 90.0, clip, 20.0);
+        let model = sample_traces::text_trace("@column 1us\nops: ABCD\n");
+        let slice = |number: usize| model.all_slices().nth(number).map(trace_model::SliceRef::id);
+        assert_eq!(follow.offset(slice(1), |_| Some(12), 20.0), None, "it is in sight");
+        assert_eq!(follow.offset(slice(2), |_| Some(10), 20.0), Some(160.0), "it is cut");
+        assert_eq!(follow.offset(slice(2), |_| Some(10), 20.0), None, "the user may scroll away");
+        assert_eq!(follow.offset(slice(3), |_| None, 20.0), None);
+        assert_eq!(follow.offset(None, |_| Some(40), 20.0), None);
+    }
+}

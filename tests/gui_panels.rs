@@ -1,0 +1,155 @@
+//! Panels beside the timeline: which tables are seen, where rows lead, and the way back.
+
+use systole::picture::{self, Format, Look};
+
+use super::*;
+
+fn many() -> Harness<'static, App> {
+    let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), many_ops())
+    });
+    open(&mut window, "many");
+    window
+}
+
+fn click(window: &mut Harness<'static, App>, label: &str) {
+    window.get_by_label(label).click();
+    window.run_steps(3);
+    settle(window);
+}
+
+fn select(window: &mut Harness<'static, App>, name: &str) {
+    let model = Arc::clone(&window.state().trace().expect("it is open").model);
+    let slice = model.all_slices().find(|slice| slice.name() == name).expect("there is one").id();
+    want(window, ViewCommand::Select(slice));
+}
+
+#[test]
+fn what_an_overview_is_drawn_from_is_there_as_tables() {
+    let mut window = window_of(4_000.0);
+    open(&mut window, "trace");
+    for tab in ["overview", "hints"] {
+        want(&mut window, ViewCommand::ShowTab(tab.to_owned()));
+        assert!(window.query_by_label("Filter rows").is_none(), "the tables of {tab} are folded");
+        click(&mut window, "All tables");
+        window.get_by_label("Filter rows");
+    }
+    want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
+    for table in ["Utilization", "Targets"] {
+        assert!(window.query_all_by_label_contains(table).count() >= 1, "{table}");
+    }
+}
+
+#[test]
+fn every_target_has_a_gauge() {
+    let mut window = window_of(2_000.0);
+    open(&mut window, "trace");
+    for target in ["Compiling", "Waiting for input", "Links during collectives"] {
+        let gauge = format!("{target}: ");
+        assert_eq!(window.query_all_by_label_contains(&gauge).count(), 1, "{target}");
+    }
+}
+
+#[test]
+fn only_who_asks_for_its_row_filters_the_table_of_ops() {
+    let mut window = opened();
+    select(&mut window, "fusion.1");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    window.get_by_label("Row while.3");
+    click(&mut window, "by category");
+    assert!(window.query_by_label("Row fusion.1").is_none(), "a tree has other rows");
+    click(&mut window, "In Ops");
+    window.get_by_label("Row fusion.1");
+    assert!(window.query_by_label("Row while.3").is_none());
+}
+
+#[test]
+fn lists_of_ops_follow_the_timeline() {
+    let mut window = many();
+    want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
+    for name in ["op.400", "op.30", "op.449"] {
+        select(&mut window, name);
+        let row = window.get_by_label(&format!("Row {name}")).rect();
+        assert!(row.top() > 40.0 && row.bottom() < 775.0, "{name} is at {row:?}");
+    }
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, false));
+    want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
+    select(&mut window, "op.200");
+    assert_eq!(window.query_all_by_label("Op op.200").count(), 1, "it is in sight of the most expensive ones");
+}
+
+#[test]
+fn what_cannot_be_kept_is_not_said_to_be_unreadable() {
+    let mut window = opened();
+    window.state_mut().push(Command::SaveSession("mine".to_owned()));
+    window.run_steps(4);
+    window.get_by_label("Cannot save this.");
+    click(&mut window, "Dismiss");
+    open(&mut window, "/tmp/notes.txt");
+    window.get_by_label("Cannot open this.");
+}
+
+#[test]
+fn every_picture_in_the_menu_can_be_made_of_what_is_open() {
+    let mut window = opened();
+    click(&mut window, "Keep");
+    window.get_by_label("Name of the session");
+    window.get_by_label("Window as PNG…");
+    let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+    let trace = OpenTrace::new("a trace".into(), Session::from_model(text_trace(PICTURE), options));
+    let state = ViewState::new(&trace.model);
+    let panels = [
+        ("Timeline", picture::Panel::Timeline),
+        ("Roofline", picture::Panel::Roofline),
+        ("Steps", picture::Panel::Steps),
+    ];
+    for (title, panel) in panels {
+        for (name, format, begin) in
+            [("SVG", Format::Svg, &b"<svg"[..]), ("PNG", Format::Png, &b"\x89PNG\r\n\x1a\n"[..])]
+        {
+            window.get_by_label(&format!("{title} as {name}…"));
+            let drawing = picture::draw(panel, &trace, &state, None, Look::default()).expect(title);
+            let bytes = picture::encoded(&drawing, format, 1.0).expect(title);
+            assert!(bytes.windows(begin.len()).take(200).any(|part| part == begin), "{title} as {name}");
+            assert!(bytes.len() > 2_000, "{title} as {name} is empty: {} bytes", bytes.len());
+        }
+    }
+}
+
+#[test]
+fn keys_are_explained_before_anything_is_open() {
+    let mut window = empty_window();
+    window.run_steps(3);
+    press(&mut window, Modifiers::NONE, Key::Questionmark);
+    window.get_by_label("Zoom in at the pointer");
+    window.get_by_label("Change keys…").click();
+    window.run_steps(3);
+    window.get_by_label("Filter keys");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(window.query_by_label("Filter keys").is_none());
+    window.get_by_label("Help").click();
+    window.run_steps(3);
+    window.get_by_label("Zoom in at the pointer");
+}
+
+#[test]
+fn details_say_what_limits_an_op_and_what_nothing_hides() {
+    let loader: Loader = Arc::new(|path, _progress| {
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(PICTURE), options)))
+    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1800.0, 1_200.0))
+        .build_eframe(|cc| App::new(&cc.egui_ctx, Settings::default(), loader));
+    open(&mut window, "trace");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
+    select(&mut window, "fusion.1");
+    for label in ["Bound by", "Compute", "  of that limit", "Step"] {
+        assert!(window.query_all_by_label(label).count() >= 1, "{label}");
+    }
+    assert!(window.query_by_label("Exposed").is_none(), "it moves nothing");
+    select(&mut window, "all-gather-start.1");
+    window.get_by_label("Exposed");
+}
