@@ -116,6 +116,8 @@ pub struct TraceBuilder {
     op_index: HashMap<(Option<ProgramId>, StringId), OpId>,
     program_index: HashMap<(StringId, Option<u64>), ProgramId>,
     counter_index: HashMap<TrackId, usize>,
+    /// Where each fact of a group is.
+    fact_index: HashMap<(GroupId, StringId), usize>,
 }
 
 /// Sources, groups and tracks.
@@ -176,7 +178,8 @@ impl TraceBuilder {
     pub fn set_group_fact(&mut self, group: GroupId, name: &str, value: ArgValue) {
         let name = self.strings.intern(name);
         let facts = &mut self.groups[group.index()].facts;
-        match facts.iter_mut().find(|(key, _)| *key == name) {
+        let at = *self.fact_index.entry((group, name)).or_insert(facts.len());
+        match facts.get_mut(at) {
             Some((_, slot)) => *slot = value,
             None => facts.push((name, value)),
         }

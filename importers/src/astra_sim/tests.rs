@@ -235,3 +235,14 @@ fn a_line_without_its_end_is_not_believed() {
     assert_eq!((flops, issues), (None, 2));
     assert_eq!(example, "log.log: line 2 has no end, so it may be cut: it was passed over");
 }
+
+#[test]
+fn what_is_said_last_of_an_npu_is_its_fact() {
+    let said = |name: &str, value: u32| format!("[statistics] [info] sys[0], {name}: {value}");
+    let lines = [said("Wall time", 1), said("Comm time", 2), said("Wall time", 9)];
+    let lines: Vec<&str> = ["+ 0 0 1 a 4", "- 0 9 1 a 4"].into_iter().chain(lines.iter().map(String::as_str)).collect();
+    let model = open(&lines).unwrap();
+    let facts = &model.group(model.tensor_cores()[0]).facts;
+    let facts: Vec<_> = facts.iter().map(|(name, value)| format!("{} {value}", model.str(*name))).collect();
+    assert_eq!(facts, ["Wall time 9", "Comm time 2"]);
+}

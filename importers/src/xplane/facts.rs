@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hashbrown::HashSet;
 use trace_model::{DeviceInfo, GroupId, TraceBuilder};
 
 use super::known::Known;
@@ -78,17 +79,17 @@ fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
 
 /// When the session ran, and whatever else the plane says about it.
 pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &Tables, stats: &[Range<usize>]) {
+    let source = builder.source_mut();
+    let mut known: HashSet<String> = source.facts.iter().map(|(name, _)| name.clone()).collect();
     for (id, value) in plane_stats(tables, stats) {
         let Some(name) = tables.stat_name(id) else { continue };
-        let source = builder.source_mut();
         match (tables.known(id), tables.int(&value)) {
             (Known::ProfileStart, Some(ns)) => source.started_unix_ns = Some(ns),
             (Known::ProfileStop, Some(ns)) => source.stopped_unix_ns = Some(ns),
             _ if matches!(value, StatValue::Bytes(_)) => {}
             _ => {
-                let value = tables.arg_value(&value).to_string();
-                if !source.facts.iter().any(|(known, _)| known == name) {
-                    source.facts.push((name.to_owned(), value));
+                if known.insert(name.to_owned()) {
+                    source.facts.push((name.to_owned(), tables.arg_value(&value).to_string()));
                 }
             }
         }
