@@ -37,7 +37,7 @@ pub struct RooflineReport {
     pub peaks: Peaks,
     /// Where the slope of each memory meets the flat roof.
     pub ridges: Vec<Ridge>,
-    /// What the links between chips carry; `None` where it is not published, which a note says.
+    /// What the links between chips carry; `None` where it is neither recorded nor published, which a note says.
     pub ici: Option<IciRoof>,
     /// All devices over their windows.
     pub program: Point,
@@ -58,7 +58,7 @@ pub struct RooflineReport {
 /// Links between chips, as a limit of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct IciRoof {
-    /// One way of one link, bytes/s, as the cloud provider publishes it.
+    /// One way of one link, bytes/s: recorded, else as the cloud provider publishes it.
     pub link_bytes_per_second: f64,
     /// Links of a chip.
     pub links: u32,

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use analysis::compare::{CompareOptions, Comparison, How, Summary, Weight, compare};
+use analysis::compare::{CompareOptions, Comparison, How, Prediction, Summary, Weight, compare};
 
 use analysis::{Context, Options, ReportCache, Scope, Tabular as _};
 use importers::{ImportOptions, Progress};
@@ -52,6 +52,22 @@ fn every_op_has_the_ratio_that_it_was_given() {
     assert!(close(prediction.error_percent.unwrap(), 100.0 * (predicted_ps - measured_ps) / measured_ps));
     let off = sum(&|op| (op.measured_ps - op.predicted_ps.unwrap_or(0)).abs());
     assert!(close(prediction.op_error_percent.unwrap(), 100.0 * off / measured_ps));
+}
+
+#[test]
+fn ops_that_are_not_listed_count_as_one_and_the_error_is_a_least() {
+    let whole = both(predicted(), measured()).prediction.unwrap();
+    assert!(!whole.op_error_is_at_least);
+    let cut = both(predicted(), measured().shortened(2, 20)).prediction.unwrap();
+    let (all, least) = (whole.op_error_percent.unwrap(), cut.op_error_percent.unwrap());
+    assert!(cut.op_error_is_at_least && least <= all, "{least} of {all}");
+    assert!(cut.statement().contains("are off by at least"), "{}", cut.statement());
+    // The measured time of all of them is what the error is of, listed or not.
+    let sum = |prediction: &Prediction| prediction.ops.iter().filter_map(|op| op.measured_ps).sum::<f64>();
+    assert!((sum(&cut) - sum(&whole)).abs() < 1.0, "{} of {}", sum(&cut), sum(&whole));
+    // The model lists everything: of what it does not have it says nothing, not zero.
+    let others = cut.ops.iter().filter(|op| op.name.contains("not listed"));
+    assert!(others.clone().count() > 0 && others.clone().all(|op| op.predicted_ps != Some(0.0)));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Links {
     pub per_chip: Option<u32>,
     /// One way of one link, bytes/s.
     pub rate: Option<LinkRate>,
-    /// The grid, as the user gave it; else every grid that fits is considered.
+    /// The grid, as the user gave it or as recorded; else every grid that fits is considered.
     pub topology: Option<Topology>,
     #[serde(skip)]
     spec: Option<Chip>,

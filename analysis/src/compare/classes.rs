@@ -114,27 +114,29 @@ fn time_of(run: &Summary, at: usize) -> f64 {
 
 impl Summary {
     /// The run as if its steps of one class were all: 0 is the main one, 1 the first of
-    /// the others. Numbers of the whole run stay with the main class.
+    /// the others. Numbers of the whole run stay as they are.
     pub fn of_class(&self, class: usize) -> Self {
         match class.checked_sub(1) {
             None => Self { classes: Vec::new(), ..self.clone() },
             Some(at) => {
                 let one = self.classes.get(at).cloned().unwrap_or_default();
                 let facts = Facts { programs: Vec::new(), ..self.facts.clone() };
-                let (schema, tool, inputs) = (self.schema.clone(), self.tool.clone(), self.inputs.clone());
-                Self { schema, tool, inputs, facts, ..Self::default() }.with_steps(one)
+                let (schema, tool) = (self.schema.clone(), self.tool.clone());
+                let (inputs, values) = (self.inputs.clone(), self.values.clone());
+                Self { schema, tool, inputs, facts, values, ..Self::default() }.with_steps(one)
             }
         }
     }
 
-    /// The class whose steps are of this program.
+    /// The class whose steps are of this program. Numbers of the whole run stay with the
+    /// main one only: most of what they count is not of another.
     pub fn of_module(&self, module: &str) -> Option<Cow<'_, Self>> {
         let is_of = |programs: &[super::ProgramFacts]| programs.first().is_some_and(|program| program.name == module);
         if is_of(&self.facts.programs) {
             return Some(Cow::Borrowed(self));
         }
         let at = self.classes.iter().position(|class| is_of(&class.programs))?;
-        Some(Cow::Owned(self.of_class(at + 1)))
+        Some(Cow::Owned(Self { values: Vec::new(), ..self.of_class(at + 1) }))
     }
 
     /// With these steps for its own.

@@ -11,12 +11,13 @@ use serde::Serialize;
 use trace_model::Picos;
 
 use super::comparable::{Difference, Weight};
-use super::divide::OpChange;
+use super::divide::{FamilyChange, OpChange};
 use super::summary::Summary;
 use super::table::signed;
 use super::{Change, Comparison, How};
 use crate::chips::Chip;
 use crate::report::{Cell, Column, Provenance, Table, Unit};
+use crate::step_parts::Part;
 
 /// Up to this ratio, and down to its inverse, an op is as predicted.
 const CLOSE: f64 = 1.1;
@@ -40,6 +41,9 @@ pub struct Prediction {
     pub error_percent: Option<f64>,
     /// Sizes of the errors of all ops added up, in percent of their measured time.
     pub op_error_percent: Option<f64>,
+    /// Small ops are not listed one by one: their errors can cancel each other, so that
+    /// it is more.
+    pub op_error_is_at_least: bool,
     /// Ops by the time that the model misses: the most optimistic first.
     pub ops: Vec<PredictedOp>,
 }
@@ -122,26 +126,30 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
     let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
     let families = comparison.attribution.iter().flat_map(|attribution| &attribution.families);
-    // Idle time, and small ops of a shortened summary.
-    let rest = families.filter(|family| family.finding.is_none()).map(|family| {
+    // Idle time, and small ops that a shortened summary adds up.
+    let (idle, others): (Vec<_>, Vec<_>) =
+        families.filter(|family| family.finding.is_none()).partition(|family| family.part == Part::Idle);
+    let row = |family: &FamilyChange| {
         let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
+        // A side that lists all of its ops has no others: that is not a prediction of no time.
+        let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || family.part == Part::Idle);
         PredictedOp {
             name: family.name.clone(),
             predicted_name: None,
             program: String::new(),
             category: family.part.title().to_lowercase(),
-            predicted_ps: Some(predicted),
-            measured_ps: Some(measured),
+            predicted_ps: some(predicted),
+            measured_ps: some(measured),
             ratio: ratio(predicted, measured),
             missed_ps: measured - predicted,
             how: None,
         }
-    });
-    let mut ops: Vec<PredictedOp> = rows.collect();
+    };
+    let mut ops: Vec<PredictedOp> = rows.chain(others.iter().map(|family| row(family))).collect();
     // Idle time is no op: it has a row, and no part in how far off ops are.
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
-    ops.extend(rest);
+    ops.extend(idle.into_iter().map(row));
     ops.sort_by(|a, b| b.missed_ps.total_cmp(&a.missed_ps).then_with(|| a.name.cmp(&b.name)));
     Some(Prediction {
         simulator: simulator.to_owned(),
@@ -151,6 +159,7 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
         ratio: ratio(predicted_ps, measured_ps),
         error_percent: (measured_ps > 0.0).then(|| 100.0 * (predicted_ps - measured_ps) / measured_ps),
         op_error_percent: (measured > 0.0).then(|| 100.0 * missed / measured),
+        op_error_is_at_least: !others.is_empty(),
         ops,
     })
 }
@@ -215,7 +224,8 @@ impl Prediction {
             let _ = write!(text, ": measured ÷ predicted is {ratio:.3}, {total}");
         }
         if let Some(error) = self.op_error_percent {
-            let _ = write!(text, ", ops by themselves are off by {error:.1} %");
+            let least = if self.op_error_is_at_least { "at least " } else { "" };
+            let _ = write!(text, ", ops by themselves are off by {least}{error:.1} %");
         }
         let optimistic = self.ops.iter().filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
         let clause = |op: &PredictedOp| {

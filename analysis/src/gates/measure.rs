@@ -100,7 +100,7 @@ pub struct Measured {
     /// Ops that match, in the run that has most of them.
     ops: usize,
     /// So much more may be in a step, in small ops that a shortened summary does not list.
-    unlisted: f64,
+    unlisted: Option<f64>,
 }
 
 /// A metric on both sides of a comparison.
@@ -172,7 +172,7 @@ impl Measured {
             }
         }
         match (found.is_empty(), why) {
-            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0, unlisted: 0.0 }),
+            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0, unlisted: None }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
             (true, None) => Err(format!("this run has no {name:?}: {METRIC_HELP}")),
         }
@@ -203,8 +203,7 @@ impl Measured {
     /// Whether ops that are not listed, and so are no part of `actual`, may take it
     /// beyond `limit`: how much they take is known of the middle of the steps only.
     pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: Aggregate) -> bool {
-        let is_middle = matches!(how, Aggregate::Median | Aggregate::WorstDevice | Aggregate::Mean);
-        self.unlisted > 0.0 && actual <= limit && (!is_middle || actual + self.unlisted > limit)
+        self.unlisted.is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
     }
 
     /// So many milliseconds in the unit of the metric; `None` where it is no time.
@@ -217,7 +216,7 @@ impl Measured {
 fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == Part::ExposedComm;
-    let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: 0.0 };
+    let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
@@ -232,11 +231,15 @@ fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -
         found.ops = found.ops.max(ops);
         if run.ops_not_listed > 0 {
             let of_metric = |part: Part| if stem == "op.time" { part != Part::Idle } else { part == Part::ExposedComm };
-            let rest = run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps).sum::<f64>();
+            let rest = || run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps);
             // A name stands for one op of each program, a pattern for any number of ops.
-            let others = run.facts.programs.len().saturating_sub(ops) as f64;
-            let most = if is_pattern(pattern) { rest } else { rest.min(others * run.listed_from_ps()) };
-            found.unlisted = found.unlisted.max(most / scale);
+            let (is_pattern, others) = (is_pattern(pattern), run.facts.programs.len().saturating_sub(ops));
+            // Ops of a few steps only take nothing in the middle ones, and count all the same.
+            if (is_pattern || others > 0) && rest().next().is_some() {
+                let rest: f64 = rest().sum();
+                let most = if is_pattern { rest } else { rest.min(others as f64 * run.listed_from_ps()) };
+                found.unlisted = Some(found.unlisted.unwrap_or(0.0).max(most / scale));
+            }
         }
         found.runs.push(sums);
     }

@@ -117,24 +117,14 @@ struct Sides<'a> {
     baseline: Option<(&'a [Summary], &'a Comparison)>,
 }
 
-/// Runs narrowed to a class of steps, with the numbers that are of the whole runs.
-fn with_values(narrowed: &[Summary], whole: &[Summary]) -> Vec<Summary> {
-    let values =
-        |run: &Summary| whole.iter().find(|whole| whole.inputs == run.inputs).map(|whole| whole.values.clone());
-    narrowed.iter().map(|run| Summary { values: values(run).unwrap_or_default(), ..run.clone() }).collect()
-}
-
 /// Judges a run, or several as one; regressions by a comparison with the baseline as its first side.
 pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
     // Of both sides, the class of steps that the comparison is about; all where a gate names a program.
     let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
-    let narrowed = matched
-        .zip(baseline)
-        .map(|(found, (base, _))| (with_values(&found.base, base), with_values(&found.cand, runs)));
     let main = Sides {
-        runs: narrowed.as_ref().map_or(runs, |(_, cand)| cand),
+        runs: matched.as_ref().map_or(runs, |class| &class.cand),
         baseline: baseline
-            .map(|(base, comparison)| (narrowed.as_ref().map_or(base, |(base, _)| base.as_slice()), comparison)),
+            .map(|(base, comparison)| (matched.as_ref().map_or(base, |class| class.base.as_ref()), comparison)),
     };
     let all = Sides { runs, baseline };
     let sides = |module: &Option<String>| if module.is_some() { all } else { main };
@@ -260,7 +250,12 @@ fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [S
         return Ok(Cow::Owned(found));
     }
     let main = runs.first().and_then(|run| run.facts.programs.first()).map_or("none", |program| &program.name);
-    Err(format!("the steps of this run are of {main}, none are of {module}"))
+    let listed = if runs.iter().any(|run| run.classes_not_listed > 0) {
+        "; the saved summary does not list all kinds of steps"
+    } else {
+        ""
+    };
+    Err(format!("most steps of this run are of {main}, none are of {module}{listed}"))
 }
 
 fn judge_regression(sides: Sides<'_>, regression: &Regression, level: Level, config: &GateConfig) -> Gate {

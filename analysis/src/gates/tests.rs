@@ -227,6 +227,41 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Inconclusive]);
 }
 
+/// The thirty small ones take their time in outlier steps, and none in the middle ones.
+#[test]
+fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
+    let mut saved = run(100.0).shortened(2, 20);
+    saved.ops_not_listed = 30;
+    saved.rest = vec![RestTimes { part: Part::ExposedComm, middle_ps: 0.0 }];
+    let of = |aggregate| {
+        let op = Some("all-gather*".to_owned());
+        let budget = Budget { op, aggregate: Some(aggregate), ..budget("op.exposed_ms_per_step", 14.0) };
+        GateConfig { budget: vec![budget], ..GateConfig::default() }
+    };
+    assert_eq!(status(&of(Aggregate::Median), &saved, &[]), [Status::Pass]);
+    assert_eq!(status(&of(Aggregate::Max), &saved, &[]), [Status::Inconclusive]);
+    assert_eq!(status(&of(Aggregate::Mean), &saved, &[]), [Status::Inconclusive]);
+    saved.rest[0].part = Part::MatMul;
+    assert_eq!(status(&of(Aggregate::Max), &saved, &[]), [Status::Pass]);
+}
+
+/// Saved from files of one name: nothing tells the runs apart but their place.
+#[test]
+fn each_of_several_runs_has_its_own_numbers() {
+    let with = |count: f64| {
+        let mut run = run(100.0);
+        run.values[0].value = Some(count);
+        run
+    };
+    let (base, cand) = ([run(100.0)], [with(3.0), with(9.0)]);
+    let most = Budget { aggregate: Some(Aggregate::Max), ..budget("compile.count_in_window", 5.0) };
+    let config = GateConfig { budget: vec![most], ..GateConfig::default() };
+    let comparison = compare(&base, &cand, &compare_options(&config));
+    let report = judge(&cand, Some((&base, &comparison)), &config);
+    let budget = report.gates.iter().find(|gate| gate.kind == "budget").unwrap();
+    assert_eq!((budget.status, budget.actual), (Status::Fail, Some(9.0)));
+}
+
 #[test]
 fn an_op_that_the_baseline_does_not_have_is_an_increase() {
     let mut before = run(100.0);

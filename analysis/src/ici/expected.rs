@@ -29,7 +29,7 @@ pub const HOP_SECONDS: f64 = 1e-6;
 /// Speed of the links: one way of one link, bytes/s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinkRate {
-    /// As the cloud provider publishes it.
+    /// Recorded, else as the cloud provider publishes it.
     pub peak: f64,
     /// As programs achieve it.
     pub achievable: f64,

@@ -10,10 +10,10 @@ use crate::chips::{Chip, Links};
 /// Why to believe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkFrom {
-    /// The user named the chip.
-    Named,
     /// The capture says how its devices are linked, as simulators do.
     Recorded,
+    /// The user named the chip.
+    Named,
     /// Published of the chip that the capture names.
     Published,
 }
@@ -30,14 +30,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a capture: as the user names the chip, else as recorded, else as
-    /// published; `None` where nobody says.
+    /// The network of a capture: as recorded, else of the chip that the user names, else
+    /// as published, in the order of all peaks; `None` where nobody says.
     pub fn of(cx: &Context<'_>) -> Option<Self> {
         let devices = || cx.tensor_cores().into_iter().filter_map(|core| cx.model.group(core).device.as_ref());
         let given = cx.options.topology.clone();
-        if let Some(chip) = cx.options.chip() {
-            return Some(Self { chip: chip.clone(), from: NetworkFrom::Named, topology: given });
-        }
         let recorded = devices().find_map(|device| Some((device.type_name.clone(), device.links.as_ref()?)));
         if let Some((name, links)) = recorded {
             let grid = grid(links);
@@ -46,6 +43,9 @@ impl Network {
                 from: NetworkFrom::Recorded,
                 topology: given.or(grid),
             });
+        }
+        if let Some(chip) = cx.options.chip() {
+            return Some(Self { chip: chip.clone(), from: NetworkFrom::Named, topology: given });
         }
         let chip = devices().find_map(|device| Chip::named(device.type_name.as_deref()?))?;
         Some(Self { chip: chip.clone(), from: NetworkFrom::Published, topology: given })
@@ -81,7 +81,8 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
         vmem_read_bandwidth: None,
         vmem_write_bandwidth: None,
         links: Some(Links {
-            per_chip: 2 * dims,
+            // Two in a row are linked once.
+            per_chip: links.rings.iter().map(|&len| len.saturating_sub(1).min(2)).sum(),
             peak_bytes: links.bytes_per_second,
             // What a simulated link can do, it does.
             achievable_bytes: links.bytes_per_second,
@@ -113,21 +114,21 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_names_comes_before_what_is_recorded_and_published() {
+    fn what_is_recorded_comes_before_what_the_user_names_and_what_is_published() {
         let links = DeviceLinks { rings: vec![4, 2], bytes_per_second: 50e9, hop_seconds: 5e-7 };
         let plain = DeviceInfo { type_name: Some("TPU v5p".to_owned()), ..DeviceInfo::default() };
         let linked = DeviceInfo { links: Some(links), ..plain.clone() };
         let options = Options::default();
         let recorded = network(linked.clone(), &options).unwrap();
         let links = recorded.chip.links.unwrap();
-        assert_eq!((recorded.from, links.per_chip, links.peak_bytes), (NetworkFrom::Recorded, 4, 50e9));
-        // Two in a row are linked once.
+        assert_eq!((recorded.from, links.per_chip, links.peak_bytes), (NetworkFrom::Recorded, 3, 50e9));
         let axes = recorded.topology.unwrap().axes(&recorded.chip);
         assert_eq!(axes.iter().map(|axis| (axis.len, axis.wraps)).collect::<Vec<_>>(), [(4, true), (2, false)]);
-        let published = network(plain, &options).unwrap();
+        let published = network(plain.clone(), &options).unwrap();
         assert_eq!((published.from, published.chip.id.as_str()), (NetworkFrom::Published, "v5p"));
         let named = Options { device_spec: Some("v6e".to_owned()), ..Options::default() };
-        let named = network(linked, &named).unwrap();
+        assert_eq!(network(linked, &named).unwrap().from, NetworkFrom::Recorded);
+        let named = network(plain, &named).unwrap();
         assert_eq!((named.from, named.chip.id.as_str(), named.topology), (NetworkFrom::Named, "v6e", None));
         assert_eq!(network(DeviceInfo::default(), &options), None);
     }

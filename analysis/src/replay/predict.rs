@@ -115,37 +115,40 @@ impl Replay {
         play(Game { model: cx.model, schedule, changed, belief, instants, with_groups })
     }
 
-    /// How long a recorded span of a core is as played.
-    fn played_span(&self, played: &[Played], core: usize, span: TimeRange) -> i64 {
+    /// How long a recorded span of a core is as played; `None` where nobody asked for its ends.
+    fn played_span(&self, played: &[Played], core: usize, span: TimeRange) -> Option<i64> {
         let at = |time: Timestamp| {
             let place = self.instants.get(core)?.binary_search(&time).ok()?;
             played.get(core)?.instants.get(place).copied()
         };
-        at(span.end).zip(at(span.start)).map_or(0, |(end, start)| (end - start).ps())
+        Some((at(span.end)? - at(span.start)?).ps())
     }
 
     /// [`StepPrediction::each_ps`] and [`StepPrediction::predicted_each_ps`].
-    fn each_step(&self, short: &[Played]) -> (f64, f64) {
+    fn each_step(&self, short: &[Played]) -> Option<(f64, f64)> {
         let mut run: BTreeMap<usize, TimeRange> = BTreeMap::new();
         for &(core, span) in self.steps.iter().flatten() {
             run.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
         }
-        let each = |time: &dyn Fn(usize, TimeRange) -> i64| {
-            let longest = run.iter().map(|(&core, &span)| time(core, span)).max().unwrap_or(0);
-            longest as f64 / self.steps.len().max(1) as f64
+        let each = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
+            let times: Option<Vec<i64>> = run.iter().map(|(&core, &span)| time(core, span)).collect();
+            Some(times?.into_iter().max()? as f64 / self.steps.len() as f64)
         };
-        (each(&|_, span| span.dur().ps()), each(&|core, span| self.played_span(short, core, span)))
+        Some((each(&|_, span| Some(span.dur().ps()))?, each(&|core, span| self.played_span(short, core, span))?))
     }
 
     fn step_prediction(&self, short: &[Played], long: &[Played]) -> Option<StepPrediction> {
-        let of_median = |time: &dyn Fn(usize, TimeRange) -> i64| {
-            let longest = |spans: &StepOnCores| spans.iter().map(|&(core, span)| time(core, span)).max().unwrap_or(0);
-            median(&self.steps.iter().map(|spans| longest(spans) as f64).collect::<Vec<f64>>())
+        let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
+            let longest = |spans: &StepOnCores| {
+                let times: Option<Vec<i64>> = spans.iter().map(|&(core, span)| time(core, span)).collect();
+                Some(times?.into_iter().max()? as f64)
+            };
+            median(&self.steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
         };
-        let (each_ps, predicted_each_ps) = self.each_step(short);
+        let (each_ps, predicted_each_ps) = self.each_step(short)?;
         Some(StepPrediction {
             steps: self.steps.len(),
-            median_ps: of_median(&|_, span| span.dur().ps())?,
+            median_ps: of_median(&|_, span| Some(span.dur().ps()))?,
             predicted_ps: of_median(&|core, span| self.played_span(short, core, span))?,
             predicted_at_most_ps: of_median(&|core, span| self.played_span(long, core, span))?,
             each_ps,
@@ -186,11 +189,10 @@ pub(super) fn predict(
 /// [`Prediction::saving`] alone, for those who ask often.
 pub(super) fn saving(cx: &Context<'_>, replay: &Replay, changed: &Changed) -> Picos {
     let short = replay.play(cx, changed, Belief::Shortest, false);
-    if replay.steps.is_empty() {
-        return Picos::from_ps(window_ps(&replay.recorded) - played_ps(&replay.recorded, &short));
+    match replay.each_step(&short) {
+        Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
+        None => Picos::from_ps(window_ps(&replay.recorded) - played_ps(&replay.recorded, &short)),
     }
-    let (recorded, predicted) = replay.each_step(&short);
-    Picos::from_ps((recorded - predicted).round() as i64)
 }
 
 /// How long a core takes from the begin of its window.
