@@ -14,6 +14,9 @@ use crate::report::Report;
 use crate::shared::Shared;
 use crate::{Analysis, AnalysisError, Options, Scope};
 
+/// Slices from which on it pays to start a thread.
+const WORTH_A_THREAD: usize = 1_000;
+
 type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 
 /// Reports of one trace, by analysis and scope. Two threads that ask for the
@@ -111,8 +114,10 @@ impl<'a> Context<'a> {
             }
         };
         let cores = rayon::current_num_threads();
-        // Some threads wait for a report that another one computes.
-        let threads = if cores > 1 { (2 * cores).min(entries.len()) } else { 1 };
+        // Some threads wait for a report that another one computes. Of a few slices
+        // everything is computed before another thread is there.
+        let is_worth_it = cores > 1 && self.model.slice_count() > WORTH_A_THREAD;
+        let threads = if is_worth_it { (2 * cores).min(entries.len()) } else { 1 };
         std::thread::scope(|scope| {
             for _ in 1..threads {
                 // Without another thread this one does all.

@@ -180,7 +180,7 @@ mod tests {
         let time = cx.core_time(model.tensor_cores()[0]).unwrap().unwrap();
         assert_eq!(time.window.dur().ps(), 14_000);
         assert_eq!(time.idle().measure().ps(), 2_000);
-        assert_eq!(time.time(|class| class.may_have_inner_ops).ps(), 4_000);
+        assert_eq!(time.time(OpClass::may_have_inner_ops).ps(), 4_000);
         assert_eq!(time.time(OpClass::is_compute).ps(), 6_000);
         assert_eq!(time.time(OpClass::is_done).ps(), 2_000);
     }

@@ -40,7 +40,7 @@ impl TraceModel {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+    use crate::{GroupKind, SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     proptest! {
         #[test]
@@ -54,8 +54,8 @@ mod tests {
                 builder.add_slice(track, SliceSpec::new(range, label));
             }
             let model = builder.finish();
-            let found: Vec<_> = model.slices_in_order(track).map(|slice| slice.id()).collect();
-            let mut expected: Vec<_> = model.slices_on(track).map(|slice| slice.id()).collect();
+            let found: Vec<_> = model.slices_in_order(track).map(SliceRef::id).collect();
+            let mut expected: Vec<_> = model.slices_on(track).map(SliceRef::id).collect();
             expected.sort_by_key(|&id| {
                 let range = model.slice(id).range();
                 (range.start, std::cmp::Reverse(range.end), id)

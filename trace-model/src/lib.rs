@@ -40,6 +40,7 @@ mod device;
 mod finish;
 mod flow;
 mod import_log;
+mod in_order;
 mod lod;
 mod model;
 mod nesting;

@@ -36,7 +36,7 @@ pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport) -> Vec<StepLoad> 
 fn whole_window(core: &CoreReport) -> CoreParts {
     let mut parts = Parts::default();
     for entry in core.groups.iter().filter(|entry| entry.group != crate::OpGroup::Idle) {
-        parts.add(Part::of(&OpClass { group: entry.group, ..OpClass::default() }), entry.time_ps);
+        parts.add(Part::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
     parts.add(Part::Idle, core.window_ps - parts.total());
     CoreParts { group: core.group, core: core.core.clone(), time_ps: core.window_ps, parts }

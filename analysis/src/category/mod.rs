@@ -103,8 +103,21 @@ pub enum AsyncRole {
     Done,
 }
 
-/// Everything that the analyses ask about the kind of an op.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, each asked for by name")]
+bitflags::bitflags! {
+    /// What is or is not so for an op.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct Traits: u8 {
+        const FUSED_COLLECTIVE = 1;
+        const OFF_DUTY = 1 << 1;
+        const MAY_HAVE_INNER_OPS = 1 << 2;
+        const REMAT = 1 << 3;
+        const CUSTOM_CALL = 1 << 4;
+        const CATEGORY_RECORDED = 1 << 5;
+    }
+}
+
+/// Everything that the analyses ask about the kind of an op. Small, because every
+/// piece of time of a core carries one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpClass {
     /// Coarse group.
@@ -113,23 +126,14 @@ pub struct OpClass {
     pub collective: Option<CollectiveKind>,
     /// Which half of an asynchronous pair, if any. `None` is synchronous.
     pub role: Option<AsyncRole>,
-    /// A collective fused with other work, so that the two cannot be told apart.
-    pub is_fused_collective: bool,
-    /// The core does not work for the program meanwhile, by `XProf`'s list: infeed,
-    /// outfeed, host transfers, `async-done`, megacore fusion.
-    pub is_off_duty: bool,
-    /// Its time and its costs include those of other ops on the same track
-    /// (`while`, `conditional`, `call`, megacore fusion).
-    pub may_have_inner_ops: bool,
-    /// Computed a second time to save memory.
-    pub is_remat: bool,
-    /// Category exactly `custom-call`: costs are per execution.
-    pub is_custom_call: bool,
-    /// The category was recorded rather than concluded from text or name.
-    pub category_recorded: bool,
+    traits: Traits,
 }
 
 impl OpClass {
+    /// Nothing is known but the group.
+    pub fn of_group(group: OpGroup) -> Self {
+        Self { group, ..Self::default() }
+    }
     /// Begins an asynchronous op.
     pub fn is_start(&self) -> bool {
         self.role == Some(AsyncRole::Start)
@@ -137,6 +141,32 @@ impl OpClass {
     /// Awaits an asynchronous op.
     pub fn is_done(&self) -> bool {
         self.role == Some(AsyncRole::Done)
+    }
+    /// A collective fused with other work, so that the two cannot be told apart.
+    pub fn is_fused_collective(&self) -> bool {
+        self.traits.contains(Traits::FUSED_COLLECTIVE)
+    }
+    /// The core does not work for the program meanwhile, by `XProf`'s list: infeed,
+    /// outfeed, host transfers, `async-done`, megacore fusion.
+    pub fn is_off_duty(&self) -> bool {
+        self.traits.contains(Traits::OFF_DUTY)
+    }
+    /// Its time and its costs include those of other ops on the same track
+    /// (`while`, `conditional`, `call`, megacore fusion).
+    pub fn may_have_inner_ops(&self) -> bool {
+        self.traits.contains(Traits::MAY_HAVE_INNER_OPS)
+    }
+    /// Computed a second time to save memory.
+    pub fn is_remat(&self) -> bool {
+        self.traits.contains(Traits::REMAT)
+    }
+    /// Category exactly `custom-call`: costs are per execution.
+    pub fn is_custom_call(&self) -> bool {
+        self.traits.contains(Traits::CUSTOM_CALL)
+    }
+    /// The category was recorded rather than concluded from text or name.
+    pub fn category_recorded(&self) -> bool {
+        self.traits.contains(Traits::CATEGORY_RECORDED)
     }
     /// Part of an asynchronous op: its time on the op track is not that of the work.
     pub fn is_async(&self) -> bool {
@@ -149,7 +179,7 @@ impl OpClass {
     /// Useful work of the core itself: no communication, no half of an
     /// asynchronous pair, no host transfer, no container.
     pub fn is_compute(&self) -> bool {
-        !self.is_collective() && !self.is_async() && !self.may_have_inner_ops && self.group != OpGroup::HostIo
+        !self.is_collective() && !self.is_async() && !self.may_have_inner_ops() && self.group != OpGroup::HostIo
     }
 }
 
@@ -191,7 +221,9 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
     let recorded = op.category.map(|category| model.str(category)).filter(|category| !category.is_empty());
     let framework = op.framework_name.map(|name| model.str(name)).unwrap_or_default();
     let (mut class, category) = classify_texts(recorded, text, name);
-    class.is_remat |= framework.contains("rematted_computation");
+    if framework.contains("rematted_computation") {
+        class.traits |= Traits::REMAT;
+    }
     (class, category)
 }
 
@@ -217,17 +249,17 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     } else {
         group_of(base)
     };
-    let class = OpClass {
-        group,
-        collective,
-        role,
-        is_fused_collective,
-        is_off_duty,
-        may_have_inner_ops,
-        is_remat: text.split('=').next().is_some_and(|head| head.contains(".remat")) || name.contains(".remat"),
-        is_custom_call: category_text == "custom-call",
-        category_recorded: category.is_some(),
-    };
+    let is_remat = text.split('=').next().is_some_and(|head| head.contains(".remat")) || name.contains(".remat");
+    let traits = [
+        (Traits::FUSED_COLLECTIVE, is_fused_collective),
+        (Traits::OFF_DUTY, is_off_duty),
+        (Traits::MAY_HAVE_INNER_OPS, may_have_inner_ops),
+        (Traits::REMAT, is_remat),
+        (Traits::CUSTOM_CALL, category_text == "custom-call"),
+        (Traits::CATEGORY_RECORDED, category.is_some()),
+    ];
+    let traits = traits.into_iter().filter(|&(_, is_so)| is_so).map(|(what, _)| what).collect();
+    let class = OpClass { group, collective, role, traits };
     (class, category_text)
 }
 
@@ -396,11 +428,11 @@ mod tests {
     #[test]
     fn fused_collectives_are_marked() {
         let fused = class("all-reduce fusion", "", "fusion.1");
-        assert!(fused.is_fused_collective && fused.collective == Some(CollectiveKind::AllReduce));
+        assert!(fused.is_fused_collective() && fused.collective == Some(CollectiveKind::AllReduce));
         let text = "%f = f32[8]{0} fusion(f32[16]{0} %p), kind=kCustom, calls=%all-reduce-scatter.1";
         assert_eq!(class("", text, "f").collective, Some(CollectiveKind::ReduceScatter));
         let hidden = class("custom fusion", "", "async_collective_fusion.7");
-        assert_eq!((hidden.collective, hidden.is_fused_collective), (Some(CollectiveKind::Unknown), true));
+        assert_eq!((hidden.collective, hidden.is_fused_collective()), (Some(CollectiveKind::Unknown), true));
     }
 
     #[test]
@@ -413,23 +445,23 @@ mod tests {
         assert_eq!(category("", "all-gather-start.12"), "all-gather-start");
         assert_eq!(category("", "broadcast_add_fusion.1"), "fusion");
         assert_eq!(category("", "copy-done"), "copy-done");
-        assert!(class("", "", "while.2").may_have_inner_ops);
-        assert!(!class("", "", "while.2").category_recorded);
+        assert!(class("", "", "while.2").may_have_inner_ops());
+        assert!(!class("", "", "while.2").category_recorded());
     }
 
     #[test]
     fn off_duty_is_xprofs_list() {
         for category in ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"] {
-            assert!(class(category, "", "x").is_off_duty, "{category}");
+            assert!(class(category, "", "x").is_off_duty(), "{category}");
         }
         for category in ["copy-done", "all-reduce-done", "while", "recv-done"] {
-            assert!(!class(category, "", "x").is_off_duty, "{category}");
+            assert!(!class(category, "", "x").is_off_duty(), "{category}");
         }
     }
 
     #[test]
     fn rematerialisation_shows_in_the_name() {
-        assert!(class("loop fusion", "%fusion.3.remat2 = f32[] fusion()", "fusion.3.remat2").is_remat);
-        assert!(!class("loop fusion", "%fusion.3 = f32[] fusion(f32[] %a.remat)", "fusion.3").is_remat);
+        assert!(class("loop fusion", "%fusion.3.remat2 = f32[] fusion()", "fusion.3.remat2").is_remat());
+        assert!(!class("loop fusion", "%fusion.3 = f32[] fusion(f32[] %a.remat)", "fusion.3").is_remat());
     }
 }

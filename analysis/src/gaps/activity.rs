@@ -18,11 +18,10 @@
 //! idle pool is always "active". Loaders that work ahead on their own threads are
 //! the cause only while the driving thread does nothing itself.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
-use trace_model::{LabelId, SliceAttr, SliceId, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
+use trace_model::{LabelId, SliceAttr, SliceId, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
 
 use crate::Context;
 use crate::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
@@ -255,14 +254,6 @@ impl<'a> Threads<'a> {
 
     /// Adds what a thread does, cut into spans that do not overlap.
     fn parts(&self, track: TrackId, is_driver: bool, out: &mut Vec<Part>) {
-        // Of equal spans the one in the upper lane, which has the smaller id, is around the other.
-        let key = |slice: SliceRef<'_>| {
-            let range = slice.range();
-            (range.start, Reverse(range.end), slice.id())
-        };
-        let mut slices: Vec<_> = self.model.slices_on(track).map(key).collect();
-        // Lanes are in order already, which a stable sort makes use of.
-        slices.sort();
         let mut emit = |state: State, from: Timestamp, to: Timestamp| {
             if let Some((cause, label)) = state
                 && from < to
@@ -273,8 +264,8 @@ impl<'a> Threads<'a> {
         };
         let mut open: Vec<(Timestamp, State)> = Vec::new();
         let mut now = Timestamp::MIN;
-        for (start, Reverse(end), id) in slices {
-            let (range, label) = (TimeRange::new(start, end), self.model.slice(id).label_id());
+        for slice in self.model.slices_in_order(track) {
+            let (range, label, id) = (slice.range(), slice.label_id(), slice.id());
             while let Some((end, state)) = open.pop_if(|(end, _)| *end <= range.start) {
                 emit(state, now, end);
                 now = now.max(end);

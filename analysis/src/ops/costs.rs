@@ -110,7 +110,7 @@ impl<'a> Basis<'a> {
         let text = self.texts.get(id.index()).copied().unwrap_or_default();
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
         let memory = MemoryBytes::of(op, sums.occurrences);
-        let mut costs = if class.is_custom_call {
+        let mut costs = if class.is_custom_call() {
             let told = sums.told();
             let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
             Costs {

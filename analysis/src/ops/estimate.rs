@@ -18,11 +18,11 @@ const HBM: u64 = 0;
 
 /// Estimated HBM bytes of one execution.
 pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u64> {
-    if class.may_have_inner_ops || class.is_async() && class.is_collective() {
+    if class.may_have_inner_ops() || class.is_async() && class.is_collective() {
         return None;
     }
     let recorded = op.bytes_accessed.or(op.raw_bytes_accessed);
-    if class.is_custom_call && recorded.is_none_or(|bytes| bytes == 0) {
+    if class.is_custom_call() && recorded.is_none_or(|bytes| bytes == 0) {
         return None;
     }
     let hlo = HloText::parse(model.str(op.hlo_text?))?;

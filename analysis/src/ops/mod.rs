@@ -244,6 +244,10 @@ fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
         for (subject, sums) in core.subjects() {
             let slot = merged.entry(subject).or_default();
             slot.0.merge(sums);
+            // An op runs on few cores, and there are many ops.
+            if slot.1.len() == slot.1.capacity() {
+                slot.1.reserve_exact(slot.1.len().max(1));
+            }
             slot.1.push(CoreOpTime {
                 core: name.clone(),
                 occurrences: sums.occurrences,
@@ -314,11 +318,11 @@ fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps 
             }
             let costs = basis.costs(op, sums, &out.peaks);
             let flops = costs.flops_as_bf16();
-            if class.group == OpGroup::MatMul || class.is_custom_call && flops.is_some() {
+            if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
                 out.mxu_time_ps += sums.total.ps();
                 add_float(&mut out.mxu_flops, flops);
             }
-            if class.is_custom_call && flops.is_none() {
+            if class.is_custom_call() && flops.is_none() {
                 out.undeclared_ps += self_ps;
             }
             if costs.hbm_bytes().is_none() && !class.is_async() {

@@ -178,8 +178,8 @@ impl Frame<'_> {
                 row.collective = class.collective;
                 row.is_async = class.is_async();
                 row.is_leaf = is_leaf(class, sums);
-                row.is_custom_call = class.is_custom_call;
-                row.is_remat = class.is_remat;
+                row.is_custom_call = class.is_custom_call();
+                row.is_remat = class.is_remat();
                 row.framework_name = op.framework_name.map(|name| model.str(name).to_owned());
                 row.source = op.source.map(|source| model.str(source).to_owned());
                 let costs = self.basis.costs(id, sums, self.peaks);

@@ -152,7 +152,7 @@ impl Sums {
 /// Whether the time and the costs of an op are its own. By category where one was
 /// recorded; otherwise whatever had ops inside is a container too.
 pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
-    !class.may_have_inner_ops && (class.category_recorded || !sums.has_children)
+    !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
 }
 
 fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Iterator<Item = SliceRef<'a>> {
@@ -197,7 +197,7 @@ fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, s
     let (mut busy, mut on_duty) = (Vec::new(), Vec::new());
     for slice in slices_in(cx, track, window) {
         let class = classes.class_of(slice.op());
-        if class.is_off_duty {
+        if class.is_off_duty() {
             continue;
         }
         on_duty.push(slice.range());

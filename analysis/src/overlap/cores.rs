@@ -110,7 +110,7 @@ impl Traffic {
             in_flight_while_idle_ps: (comm.exposed - blocking).clamped().ps(),
             overlap_ratio_percent: percent(comm.overlapped, comm.total).filter(|_| !self.unknown_flight),
             exposed_share_percent: percent(comm.exposed, window),
-            fused_ps: time.time(|class| class.is_fused_collective && !class.is_async()).ps(),
+            fused_ps: time.time(|class| class.is_fused_collective() && !class.is_async()).ps(),
             copy_in_flight_ps: copies.measure().ps(),
             copy_hidden_ps: copies.intersect(self.compute.set()).measure().ps(),
             copy_wait_ps: time.time(|class| class.is_done() && !class.is_collective()).ps(),

@@ -186,7 +186,7 @@ fn finish(
         source: op.and_then(|op| text(op.source)),
         is_collective: kind.is_some(),
         is_async: row.class.is_async(),
-        is_fused: row.class.is_fused_collective,
+        is_fused: row.class.is_fused_collective(),
         cores: row.cores.len(),
         occurrences: row.occurrences,
         time_ps: row.time.ps(),

@@ -1,5 +1,6 @@
 //! From a trace to a schedule.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackKind};
@@ -12,18 +13,13 @@ use crate::message::Message;
 use crate::overlap::skew::{self, Execution};
 use crate::{AnalysisError, Context};
 
-/// One execution of a transfer on one core, before executions are matched.
+/// One execution of a transfer on one core, before executions are matched. There are
+/// many: what can be looked up is not kept.
 struct Flight {
     core: usize,
     label: LabelId,
-    class: OpClass,
     /// What issues it.
     slice: SliceId,
-    /// On the timeline, which all cores share.
-    shown: TimeRange,
-    begin: Timestamp,
-    /// Begin and end of what waits for it.
-    done: TimeRange,
     /// Row of the piece that issues it and of the one that waits; the same for a synchronous one.
     pieces: (usize, usize),
 }
@@ -32,15 +28,42 @@ impl Flight {
     fn is_sync(&self) -> bool {
         self.pieces.0 == self.pieces.1
     }
+}
+
+/// What a [`Flight`] stands for.
+struct Flown {
+    core: usize,
+    is_sync: bool,
+    class: OpClass,
+    /// On the timeline, which all cores share.
+    shown: TimeRange,
+    begin: Timestamp,
+    /// Begin and end of what waits for it.
+    done: TimeRange,
+}
+
+impl Flown {
+    fn of(model: &TraceModel, cores: &[Core], flight: &Flight) -> Self {
+        let piece = |row: usize| cores[flight.core].pieces()[row];
+        let (issues, awaits) = (piece(flight.pieces.0), piece(flight.pieces.1));
+        Self {
+            core: flight.core,
+            is_sync: flight.is_sync(),
+            class: issues.class,
+            shown: model.slice(flight.slice).range().hull(model.slice(awaits.slice).range()),
+            begin: issues.range.start,
+            done: awaits.range,
+        }
+    }
 
     fn waited(&self) -> bool {
-        self.is_sync() || self.done.dur() > DONE_TAKES
+        self.is_sync || self.done.dur() > DONE_TAKES
     }
 }
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
-    let mut schedule = Schedule { cores: Vec::new(), transfers: Vec::new(), unmatched: 0 };
+    let mut schedule = Schedule { cores: Vec::new(), transfers: Vec::new(), members: Vec::new(), unmatched: 0 };
     let mut flights = Vec::new();
     for group in cx.tensor_cores() {
         let Some(time) = cx.core_time(group)? else { continue };
@@ -77,7 +100,6 @@ fn flights_of(model: &TraceModel, core: usize, time: &CoreTime, flights: &mut Ve
             continue;
         }
         seen = Some(piece.slice);
-        let slice = model.slice(piece.slice);
         let waits = if piece.class.is_start() {
             let flow = model.flows_from(piece.slice).iter().find_map(|flow| end(flow.to));
             let Some(done) = flow.filter(|&done| done > row) else { continue };
@@ -91,17 +113,8 @@ fn flights_of(model: &TraceModel, core: usize, time: &CoreTime, flights: &mut Ve
         } else {
             continue;
         };
-        let Some(done) = pieces.get(waits) else { continue };
-        flights.push(Flight {
-            core,
-            label: slice.label_id(),
-            class: piece.class,
-            slice: piece.slice,
-            shown: slice.range().hull(model.slice(done.slice).range()),
-            begin: piece.range.start,
-            done: done.range,
-            pieces: (row, waits),
-        });
+        let label = model.slice(piece.slice).label_id();
+        flights.push(Flight { core, label, slice: piece.slice, pieces: (row, waits) });
     }
 }
 
@@ -120,18 +133,18 @@ fn last_piece(model: &TraceModel, time: &CoreTime, slice: SliceId) -> Option<usi
 /// Joins executions of the same collective on several cores, as [`skew::instances`]
 /// finds them. What cannot be joined depends on its own core only.
 fn matched(cx: &Context<'_>, mut flights: Vec<Flight>, schedule: &mut Schedule) {
-    flights.sort_by_key(|flight| (flight.label, flight.slice));
+    flights.sort_unstable_by_key(|flight| (flight.label, flight.slice, Reverse(flight.pieces)));
     // An op with another inside has several pieces: the last one stands for it.
-    flights.reverse();
     flights.dedup_by_key(|flight| (flight.label, flight.slice));
-    flights.reverse();
+    schedule.members.reserve_exact(flights.len());
     let cores = schedule.cores.len();
     for same in flights.chunk_by(|a, b| a.label == b.label) {
         let Some(first) = same.first() else { continue };
-        let is_shared = first.class.is_collective() && same.iter().any(|flight| flight.core != first.core);
-        let instances = first.class.collective.filter(|_| is_shared).and_then(|kind| {
+        let collective = Flown::of(cx.model, &schedule.cores, first).class.collective;
+        let is_shared = collective.is_some() && same.iter().any(|flight| flight.core != first.core);
+        let instances = collective.filter(|_| is_shared).and_then(|kind| {
             let message = Message::of(cx, cx.model.label(first.label).op, kind, cores);
-            skew::instances(executions(cx, same), message.groups.as_deref(), cores)
+            skew::instances(executions(cx, schedule, same), message.groups.as_deref(), cores)
         });
         let mut is_left = vec![true; same.len()];
         for instance in instances.unwrap_or_default() {
@@ -140,34 +153,34 @@ fn matched(cx: &Context<'_>, mut flights: Vec<Flight>, schedule: &mut Schedule) 
                 let found = same.binary_search_by_key(&execution.slice, |flight| flight.slice).ok();
                 own.extend(found.filter(|&at| std::mem::take(&mut is_left[at])).map(|at| &same[at]));
             }
-            add(schedule, &own);
+            add(cx.model, schedule, &own);
         }
         let left = || same.iter().zip(&is_left).filter(|&(_, &is_left)| is_left);
         schedule.unmatched += if is_shared { left().count() as u64 } else { 0 };
         for (flight, _) in left() {
-            add(schedule, &[flight]);
+            add(cx.model, schedule, &[flight]);
         }
     }
 }
 
 /// Flights as executions: at the same time on the timeline, which all cores share.
-fn executions(cx: &Context<'_>, flights: &[Flight]) -> BTreeMap<usize, Vec<Execution>> {
+fn executions(cx: &Context<'_>, schedule: &Schedule, flights: &[Flight]) -> BTreeMap<usize, Vec<Execution>> {
     let mut by_core: BTreeMap<usize, Vec<Execution>> = BTreeMap::new();
     for flight in flights {
+        let flown = Flown::of(cx.model, &schedule.cores, flight);
         by_core.entry(flight.core).or_default().push(Execution {
-            range: flight.shown,
-            ..Execution::of(cx.model.slice(flight.slice), flight.done.dur(), Picos::ZERO)
+            range: flown.shown,
+            ..Execution::of(cx.model.slice(flight.slice), flown.done.dur(), Picos::ZERO)
         });
     }
     by_core
 }
 
-fn add(schedule: &mut Schedule, flights: &[&Flight]) {
-    let row = schedule.transfers.len();
-    let Some((class, label)) = flights.first().map(|flight| (flight.class, flight.label)) else { return };
-    let waits = waits(flights);
-    let mut members = Vec::with_capacity(flights.len());
-    for (flight, wait) in flights.iter().zip(waits) {
+fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[&Flight]) {
+    let flown = |flight: &&Flight| Flown::of(model, &schedule.cores, flight);
+    let (row, flown) = (schedule.transfers.len(), flights.iter().map(flown).collect::<Vec<_>>());
+    let Some((first, label)) = flown.first().zip(flights.first().map(|flight| flight.label)) else { return };
+    for flight in flights {
         let ties = &mut schedule.cores[flight.core].ties;
         let (issues, awaits) = flight.pieces;
         if flight.is_sync() {
@@ -175,30 +188,35 @@ fn add(schedule: &mut Schedule, flights: &[&Flight]) {
         } else {
             ties.extend([(issues, Tie::Start(row)), (awaits, Tie::Done(row))]);
         }
-        let arrived = flight.waited().then_some(flight.done.end);
-        members.push(Member { core: flight.core, begin: flight.begin, wait, arrived });
     }
+    let from = schedule.members.len();
+    schedule.members.extend(flown.iter().zip(waits(&flown)).map(|(flown, wait)| {
+        let arrived = flown.waited().then_some(flown.done.end);
+        Member { core: flown.core, begin: flown.begin, wait, arrived }
+    }));
+    let members = &schedule.members[from..];
     let known = members.iter().filter_map(|member| Some(member.arrived? - member.begin - member.wait)).min();
     // Hidden everywhere: it had arrived when the first member looked.
-    let latest = flights.iter().zip(&members).map(|(flight, member)| flight.done.start - member.begin - member.wait);
+    let latest = flown.iter().zip(members).map(|(flown, member)| flown.done.start - member.begin - member.wait);
     let took = match known {
         Some(took) => (took.clamped(), took.clamped()),
         None => (Picos::ZERO, latest.min().unwrap_or_default().clamped()),
     };
-    schedule.transfers.push(Transfer { class, label, members, took });
+    let members = from..schedule.members.len();
+    schedule.transfers.push(Transfer { class: first.class, label, members, took });
 }
 
 /// How long each waited for the last to come. Members of a synchronous collective
 /// leave together, so the shortest was the last; those of an asynchronous one are
 /// compared by when they began on the timeline.
-fn waits(flights: &[&Flight]) -> Vec<Picos> {
-    if flights.iter().all(|flight| flight.is_sync()) {
-        let shortest = flights.iter().map(|flight| flight.done.dur()).min().unwrap_or_default();
-        return flights.iter().map(|flight| flight.done.dur() - shortest).collect();
+fn waits(flown: &[Flown]) -> Vec<Picos> {
+    if flown.iter().all(|flown| flown.is_sync) {
+        let shortest = flown.iter().map(|flown| flown.done.dur()).min().unwrap_or_default();
+        return flown.iter().map(|flown| flown.done.dur() - shortest).collect();
     }
-    let last = flights.iter().map(|flight| flight.shown.start).max().unwrap_or_default();
-    let longest = |flight: &&Flight| (flight.done.end - flight.begin).clamped();
-    flights.iter().map(|flight| (last - flight.shown.start).clamped().min(longest(flight))).collect()
+    let last = flown.iter().map(|flown| flown.shown.start).max().unwrap_or_default();
+    let longest = |flown: &Flown| (flown.done.end - flown.begin).clamped();
+    flown.iter().map(|flown| (last - flown.shown.start).clamped().min(longest(flown))).collect()
 }
 
 /// A hidden transfer took at least as long as the shortest of the same op that was

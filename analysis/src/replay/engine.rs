@@ -224,7 +224,8 @@ impl State<'_> {
     }
 
     fn member(&self, transfer: usize, core: usize) -> Option<&Member> {
-        let members = &self.game.schedule.transfers[transfer].members;
+        let schedule = self.game.schedule;
+        let members = schedule.members(&schedule.transfers[transfer]);
         members.binary_search_by_key(&core, |member| member.core).ok().and_then(|at| members.get(at))
     }
 

@@ -1,6 +1,7 @@
 //! What has to be replayed: the ops of each core in order, the idle time between
 //! them, and the transfers that tie them together.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp};
@@ -82,14 +83,15 @@ pub(super) struct Member {
     pub arrived: Option<Timestamp>,
 }
 
-/// Something that takes time beside the ops, or instead of them.
+/// Something that takes time beside the ops, or instead of them. There can be one for
+/// every other op, so its members are kept together with all others.
 #[derive(Debug)]
 pub(super) struct Transfer {
     pub class: OpClass,
     /// The op that issues it.
     pub label: LabelId,
-    /// By core.
-    pub members: Vec<Member>,
+    /// Rows of [`Schedule::members`], by core.
+    pub members: Range<usize>,
     /// Shortest and longest time that it can have taken after the last member came,
     /// as recorded. They differ where it arrived while every member was busy.
     pub took: (Picos, Picos),
@@ -100,6 +102,8 @@ pub(super) struct Transfer {
 pub(super) struct Schedule {
     pub cores: Vec<Core>,
     pub transfers: Vec<Transfer>,
+    /// Of all transfers, one after the other.
+    pub members: Vec<Member>,
     /// Transfers of which not all members were found: they are taken as they are.
     pub unmatched: u64,
 }
@@ -111,6 +115,12 @@ pub(super) enum Belief {
     Shortest,
     /// The longest: they come to light as soon as what hides them shrinks.
     Longest,
+}
+
+impl Schedule {
+    pub fn members(&self, transfer: &Transfer) -> &[Member] {
+        self.members.get(transfer.members.clone()).unwrap_or_default()
+    }
 }
 
 impl Transfer {

@@ -65,7 +65,7 @@ impl Chip {
                     }
                     let range = slice.range();
                     self.hull = Some(self.hull.map_or(range, |hull| hull.hull(range)));
-                    if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty) {
+                    if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty()) {
                         self.busy.push(range);
                     }
                 }

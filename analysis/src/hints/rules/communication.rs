@@ -186,7 +186,7 @@ fn exposed(facts: &Facts<'_>) -> Outcome {
 
 /// Collectives between devices that stand alone on the op track.
 fn is_synchronous(facts: &Facts<'_>, row: &OpRow) -> bool {
-    let fused = row.op.is_some_and(|op| facts.classes.class(op).is_fused_collective);
+    let fused = row.op.is_some_and(|op| facts.classes.class(op).is_fused_collective());
     row.collective.is_some() && !row.is_async && !fused
 }
 
