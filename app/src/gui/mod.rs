@@ -375,16 +375,15 @@ impl eframe::App for App {
         if let Some(error) = &self.error {
             panels::welcome::error_ui(ui, error, &mut out);
         }
-        match &mut self.desk {
-            Some(desk) => desk.ui(ui, &self.settings, &self.keys, loading, &mut out),
-            None => {
-                panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out);
-                if self.lobby.shows(Panel::Help) {
-                    panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
-                }
-                if self.lobby.shows(Panel::Keys) {
-                    panels::keys::keys_ui(ui.ctx(), &self.keys, &self.settings, &mut self.changing, &mut out);
-                }
+        if let Some(desk) = &mut self.desk {
+            desk.ui(ui, &self.settings, &self.keys, loading, &mut out);
+        } else {
+            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, loading, &mut out);
+            if self.lobby.shows(Panel::Help) {
+                panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
+            }
+            if self.lobby.shows(Panel::Keys) {
+                panels::keys::keys_ui(ui.ctx(), &self.keys, &self.settings, &mut self.changing, &mut out);
             }
         }
         self.saving.step(ui.ctx());

@@ -138,7 +138,9 @@ impl Workspace {
             let model = Arc::clone(&self.trace.model);
             self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
             if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
-                details::WANTED.into_iter().for_each(|id| self.reports.want(id));
+                for id in details::WANTED {
+                    self.reports.want(id);
+                }
             }
         }
         if let Some(range) = self.state.place.mark {

@@ -90,7 +90,7 @@ impl Shape {
     fn move_down(&mut self, by: f32) {
         match self {
             Self::Rect { at, .. } | Self::Circle { at, .. } | Self::Text { at, .. } | Self::BeginClip(at, _) => {
-                at.1 += by
+                at.1 += by;
             }
             Self::Line { from, to, .. } | Self::Arrow { from, to, .. } => {
                 from.1 += by;

@@ -122,16 +122,13 @@ fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], axes: &Axes, palet
     }
     for ceiling in ceilings {
         let (name, color) = (ceiling.name.as_str(), color(ceiling.roof));
-        match ceiling.name_at().map(at) {
-            Some((x, y)) => {
-                // The next slope may run below it.
-                drawing.rect(x + 2.0, y + 2.0, width_of(name, 11.0) + 4.0, 14.0, palette.canvas, "");
-                drawing.text(x + 4.0, y + 9.0, Anchor::Start, 11.0, color, name);
-            }
-            None => {
-                let (x, y) = at(ceiling.to);
-                drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
-            }
+        if let Some((x, y)) = ceiling.name_at().map(at) {
+            // The next slope may run below it.
+            drawing.rect(x + 2.0, y + 2.0, width_of(name, 11.0) + 4.0, 14.0, palette.canvas, "");
+            drawing.text(x + 4.0, y + 9.0, Anchor::Start, 11.0, color, name);
+        } else {
+            let (x, y) = at(ceiling.to);
+            drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
         }
     }
 }

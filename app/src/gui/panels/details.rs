@@ -82,41 +82,49 @@ pub fn details_ui(ui: &mut Ui, sight: Sight<'_>, known: Known<'_>, memory: &mut 
 
 fn heading_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
     ui.add_space(4.0);
+    if ui.available_width() < BESIDE {
+        ui.horizontal(|ui| name_ui(ui, trace, slice));
+        ui.horizontal_wrapped(|ui| buttons_ui(ui, trace, slice, memory, out));
+        return;
+    }
     ui.horizontal(|ui| {
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
-                out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
-            }
-            if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Twice: it alone", "focus")).clicked() {
-                out.push(ViewCommand::Focus);
-            }
-            if ui.button("Longest of this name").clicked()
-                && let Some(longest) = crate::view::target::longest(
-                    &trace.model,
-                    &trace.labels_named(slice.name()).iter().copied().collect(),
-                )
-            {
-                out.push(ViewCommand::GoTo(longest));
-            }
-            let lit = ViewCommand::LightUp(Some(Spotlight::new(
-                slice.name(),
-                trace.labels_named(slice.name()).iter().copied(),
-            )));
-            if ui.button("All of this name").on_hover_text("Light them up; then step through them").clicked() {
-                out.push(lit);
-            }
-            if slice.op().is_some() && ui.button("In Ops").on_hover_text("Its row in the table of ops").clicked() {
-                let name = slice.op().map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
-                memory.find_op(name);
-                out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
-            }
-            if ui.button("Copy name").clicked() {
-                ui.ctx().copy_text(slice.name().to_owned());
-            }
+            buttons_ui(ui, trace, slice, memory, out);
             // What room the buttons leave.
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| name_ui(ui, trace, slice));
         });
     });
+}
+
+/// Less room than this, and the buttons stand below the name.
+const BESIDE: f32 = 760.0;
+
+fn buttons_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut Memory, out: &mut Vec<ViewCommand>) {
+    if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
+        out.push(ViewCommand::ShowPanel(crate::view::state::Panel::Details, false));
+    }
+    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Twice: it alone", "focus")).clicked() {
+        out.push(ViewCommand::Focus);
+    }
+    if ui.button("Longest of this name").clicked()
+        && let Some(longest) =
+            crate::view::target::longest(&trace.model, &trace.labels_named(slice.name()).iter().copied().collect())
+    {
+        out.push(ViewCommand::GoTo(longest));
+    }
+    let lit =
+        ViewCommand::LightUp(Some(Spotlight::new(slice.name(), trace.labels_named(slice.name()).iter().copied())));
+    if ui.button("All of this name").on_hover_text("Light them up; then step through them").clicked() {
+        out.push(lit);
+    }
+    if slice.op().is_some() && ui.button("In Ops").on_hover_text("Its row in the table of ops").clicked() {
+        let name = slice.op().map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
+        memory.find_op(name);
+        out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
+    }
+    if ui.button("Copy name").clicked() {
+        ui.ctx().copy_text(slice.name().to_owned());
+    }
 }
 
 fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {

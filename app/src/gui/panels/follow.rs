@@ -51,7 +51,7 @@ mod tests {
     fn only_what_is_out_of_sight_is_scrolled_to_and_only_once() {
         let mut follow = Follow::default();
         let clip = Rect::from_min_max(egui::pos2(0.0, 100.0), egui::pos2(50.0, 205.0));
-        // The first row is half above the edge; five fit below it.
+        // The first row is half above the edge; four fit below it.
         follow.saw(&(10..20), 90.0, clip, 20.0);
         let model = sample_traces::text_trace("@column 1us\nops: ABCD\n");
         let slice = |number: usize| model.all_slices().nth(number).map(trace_model::SliceRef::id);
