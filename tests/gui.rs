@@ -5,6 +5,7 @@ mod gui_found;
 mod gui_keys;
 mod gui_pair;
 mod gui_panels;
+mod gui_sessions;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -334,6 +335,37 @@ fn typing_into_the_search_does_not_move_the_view() {
 }
 
 #[test]
+fn the_search_takes_the_keyboard_once() {
+    let mut window = opened();
+    window.event(Event::Text("/".to_owned()));
+    press(&mut window, Modifiers::NONE, Key::Slash);
+    window.event(Event::Text("cc".to_owned()));
+    window.run_steps(3);
+    settle(&mut window);
+    assert_eq!(state(&window).search, "cc", "the key that opens the box is none of the text");
+    let home = state(&window).place.time;
+    let at = on_canvas(&window, 0.5, 300.0);
+    click_at(&mut window, at);
+    press(&mut window, Modifiers::NONE, Key::W);
+    assert!(state(&window).place.time.span_ps() < home.span_ps(), "keys move the view again");
+    assert_eq!(state(&window).search, "cc", "and what was found stays lit");
+    assert!(state(&window).shows(Panel::Search));
+    press(&mut window, Modifiers::NONE, Key::Slash);
+    window.event(Event::Text("c".to_owned()));
+    window.run_steps(3);
+    assert_eq!(state(&window).search.len(), 3, "the keyboard goes back to it when asked to");
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(state(&window).search.is_empty() && !state(&window).shows(Panel::Search));
+    press(&mut window, Modifiers::NONE, Key::Slash);
+    assert!(window.query_by_label("Isolate").is_some());
+    want(&mut window, ViewCommand::Search("B".to_owned()));
+    let at = on_canvas(&window, 0.5, 300.0);
+    click_at(&mut window, at);
+    press(&mut window, Modifiers::NONE, Key::Escape);
+    assert!(state(&window).search.is_empty(), "also from the canvas");
+}
+
+#[test]
 fn nothing_is_repainted_while_nothing_happens() {
     let mut window = opened();
     window.run_steps(5);
@@ -407,6 +439,22 @@ fn commands_are_found_by_name() {
     window.run_steps(3);
     assert_eq!(state(&window).tab, "roofline");
     assert!(!state(&window).shows(Panel::Palette));
+}
+
+#[test]
+fn a_filter_that_leaves_nothing_says_so_and_needs_no_minimap() {
+    let mut window = opened();
+    want(&mut window, ViewCommand::ShowLayer(systole::view::state::Layer::Minimap, false));
+    assert!(window.query_by_label("Filter tracks").is_none());
+    press(&mut window, Modifiers::COMMAND, Key::P);
+    window.get_by_label("Filter tracks");
+    window.event(Event::Text("xyz".to_owned()));
+    window.run_steps(3);
+    assert_eq!(state(&window).track_filter, "xyz");
+    window.get_by_label("No track has “xyz” in its name.");
+    window.get_by_label("Show all tracks").click();
+    window.run_steps(3);
+    window.get_by_label("Fold XLA Ops");
 }
 
 #[test]

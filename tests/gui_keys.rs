@@ -55,6 +55,71 @@ fn a_key_is_assigned_by_pressing_it() {
 }
 
 #[test]
+fn ctrl_and_plus_or_minus_zoom_a_little() {
+    let mut window = opened();
+    let home = time(&window);
+    for (sign, is_nearer) in [(Key::Equals, true), (Key::Plus, true), (Key::Minus, false)] {
+        let before = time(&window).span_ps();
+        key(&mut window, Modifiers::COMMAND, sign);
+        assert_eq!(time(&window).span_ps() < before, is_nearer, "{sign:?}");
+        assert!((time(&window).span_ps() - before).abs() > 1.0, "{sign:?}");
+    }
+    assert!(time(&window).span_ps() < home.span_ps());
+}
+
+fn wheel(window: &mut Harness<'static, App>, y: f32, modifiers: Modifiers) {
+    let at = on_canvas(window, 0.5, 60.0);
+    window.hover_at(at);
+    window.step();
+    let (unit, phase) = (egui::MouseWheelUnit::Point, egui::TouchPhase::Move);
+    let event =
+        Event::MouseWheel { unit, delta: vec2(0.0, y), phase, modifiers, source: egui::MouseWheelSource::Wheel };
+    window.event_modifiers(event, modifiers);
+    window.run_steps(20);
+}
+
+#[test]
+fn the_wheel_does_what_it_is_told_to_and_with_ctrl_the_other() {
+    let mut window = window_of(330.0);
+    open(&mut window, "trace");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
+    let home = time(&window);
+    for zooms in [false, true] {
+        want(&mut window, Command::WheelZooms(zooms));
+        for modifiers in [Modifiers::NONE, Modifiers::COMMAND] {
+            want(&mut window, ViewCommand::Fit);
+            want(&mut window, ViewCommand::ScrollTo(0.0));
+            wheel(&mut window, -30.0, modifiers);
+            let does_zoom = zooms != (modifiers == Modifiers::COMMAND);
+            assert_eq!(time(&window) != home, does_zoom, "zooms {zooms}, {modifiers:?}");
+            assert_eq!(state(&window).place.scroll > 0.0, !does_zoom, "zooms {zooms}, {modifiers:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_trace_asks_what_the_wheel_does_and_remembers() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gui.json");
+    for asks in [true, false] {
+        let settings = Settings::load_from(&file);
+        let mut window = Harness::builder()
+            .with_size(vec2(1400.0, 800.0))
+            .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
+        window.run_steps(3);
+        assert!(window.query_by_label_contains("the wheel should").is_none(), "there is nothing to scroll yet");
+        open(&mut window, "trace");
+        assert_eq!(window.query_by_label_contains("the wheel should").is_some(), asks);
+        if asks {
+            window.get_by_label("zoom").click();
+            window.run_steps(3);
+            assert!(window.query_by_label_contains("the wheel should").is_none());
+        }
+    }
+    assert_eq!(Settings::load_from(&file).wheel_zooms, Some(true));
+}
+
+#[test]
 fn what_is_held_takes_no_key_with_ctrl() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));

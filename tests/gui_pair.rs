@@ -431,6 +431,46 @@ fn what_is_lit_in_one_is_lit_in_the_other_once_the_two_are_compared() {
     assert_eq!(other, lit(&window, Side::B, "fusion.2"));
 }
 
+/// What is marked on either side: for how long, in µs, and on how many tracks.
+fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
+    Side::BOTH.map(|side| {
+        let state = window.state().state_of(side)?;
+        Some((state.place.mark?.dur().ps() / 1_000_000, state.mark_tracks.len()))
+    })
+}
+
+#[test]
+fn what_is_marked_is_marked_on_both_sides_whatever_marks_it() {
+    let mut window = compared("a", "two devices");
+    let slice = execution(&window, Side::A, "fusion.1", 2);
+    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    assert_eq!(marks(&window), [None, None]);
+    want(&mut window, ViewCommand::MarkSelection(false));
+    assert_eq!(marks(&window), [Some((4, 0)), Some((4, 0))]);
+    let range = |window: &Harness<'_, App>| window.state().state_of(Side::B).unwrap().place.mark.unwrap();
+    let tracks = |window: &Harness<'_, App>, own: &str| -> std::collections::BTreeSet<_> {
+        let model = &window.state().trace_of(Side::B).unwrap().model;
+        let title = |id| model.str(model.group(model.track(id).group).name).to_owned();
+        model.track_ids().filter(|&id| title(id).contains(own)).collect()
+    };
+    let (marked, only_b, both) = (range(&window), tracks(&window, "TPU:1"), tracks(&window, "TPU:0"));
+    assert!(!only_b.is_empty() && !both.is_empty());
+    want(&mut window, Command::On(Side::B, ViewCommand::Mark(marked, both.clone())));
+    assert_eq!(marks(&window), [Some((4, both.len())), Some((4, both.len()))]);
+    want(&mut window, Command::On(Side::B, ViewCommand::Show(marked)));
+    want(&mut window, Command::On(Side::B, ViewCommand::Mark(marked, only_b)));
+    assert_eq!(marks(&window), [None, Some((4, 1))], "A lacks that device: nothing of it is marked, and not all");
+    want(&mut window, Command::On(Side::B, ViewCommand::Undo));
+    assert_eq!(marks(&window), [Some((4, both.len())), Some((4, both.len()))]);
+    want(&mut window, Command::On(Side::B, ViewCommand::Redo));
+    assert_eq!(marks(&window), [None, Some((4, 1))]);
+    want(&mut window, ViewCommand::MarkAll);
+    let whole = [80, 100].map(|us| Some((us, 0)));
+    assert_eq!(marks(&window), whole, "the whole of either");
+    want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
+    assert_eq!(marks(&window), [None, None]);
+}
+
 #[test]
 fn a_session_keeps_both_and_how_they_are_linked() {
     let folder = tempfile::tempdir().unwrap();

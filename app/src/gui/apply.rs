@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::panels::notice::Notice;
+use super::panels::search;
 use super::panels::welcome::Failed;
 use super::{App, Command, Next, Restore, Wanted, chosen, keys, pair, pick_file, samples, sessions, timeline};
-use crate::picture::{self, Beside, Drawing, Format, Look, Panel};
+use crate::picture::{self, Beside, Drawing, Format, Look};
 use crate::view::pair::Side;
-use crate::view::state::ViewCommand;
+use crate::view::state::{Panel, ViewCommand};
 
 impl App {
     /// Does what is wanted so far.
@@ -30,6 +32,8 @@ impl App {
                 Err(error) => self.error = Some(Failed::open(error)),
             },
             Command::SaveSession(name) => self.save_session(&name),
+            Command::RenameSession(from, to) => self.error = self.sessions.rename(&from, &to).err().map(Failed::save),
+            Command::DeleteSession(name) => self.error = self.sessions.delete(&name).err().map(Failed::save),
             Command::Save(save) => self.saving.text(save),
             Command::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
             Command::SaveWindow => self.saving.window(),
@@ -47,6 +51,7 @@ impl App {
                 self.next = None;
             }
             Command::DismissError => self.error = None,
+            Command::DismissNotice => self.notice = None,
             Command::ForgetRecent(path) => self.settings.forget(&path),
             Command::Theme(choice) => {
                 ctx.set_theme(choice.preference());
@@ -70,10 +75,15 @@ impl App {
                     desk.pin_hovered();
                 }
             }
-            Command::View(command) => match (&mut self.desk, command) {
-                (Some(desk), command) => desk.apply(desk.focus(), &command),
-                (None, command) => self.lobby.apply(&command),
-            },
+            Command::View(command) => {
+                if command == ViewCommand::ShowPanel(Panel::Search, true) {
+                    ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
+                }
+                match &mut self.desk {
+                    Some(desk) => desk.apply(desk.focus(), &command),
+                    None => self.lobby.apply(&command),
+                }
+            }
             Command::On(side, command) => {
                 if let Some(desk) = &mut self.desk {
                     desk.apply(side, &command);
@@ -87,13 +97,13 @@ impl App {
         }
     }
 
-    fn save_picture(&mut self, panel: Panel, format: Format, ctx: &egui::Context) {
+    fn save_picture(&mut self, panel: picture::Panel, format: Format, ctx: &egui::Context) {
         let Some(desk) = &self.desk else { return };
         let state = &desk.focused().state;
         let (name, height) = match panel {
-            Panel::Timeline => ("timeline", 2000.0),
-            Panel::Roofline => ("roofline", 900.0),
-            Panel::Steps => ("steps", 600.0),
+            picture::Panel::Timeline => ("timeline", 2000.0),
+            picture::Panel::Roofline => ("roofline", 900.0),
+            picture::Panel::Steps => ("steps", 600.0),
         };
         let name = format!("{name}.{}", if format == Format::Png { "png" } else { "svg" });
         let dark = ctx.global_style().visuals.dark_mode;
@@ -108,7 +118,7 @@ impl App {
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides = Side::BOTH.into_iter().filter(|&side| panel == Panel::Timeline || side == desk.focus());
+        let sides = Side::BOTH.into_iter().filter(|&side| panel == picture::Panel::Timeline || side == desk.focus());
         let sides: Vec<_> = sides.filter_map(of_side).collect();
         let make = move || {
             let mut whole: Option<Drawing> = None;
@@ -159,20 +169,26 @@ impl App {
     /// name each other.
     fn open_saved(&mut self, saved: sessions::Saved) {
         self.load(&saved.trace, false);
-        self.restore = Some(Restore::First(Box::new(saved.view)));
+        self.restore = Some(Restore::First(saved.name, Box::new(saved.view)));
         self.next = saved.second.map(|second| Next { path: second.trace.clone(), saved: Some(second) });
     }
 
-    fn save_session(&mut self, name: &str) {
+    fn save_session(&mut self, typed: &str) {
         let Some(desk) = &self.desk else { return };
         let Some(first) = desk.side(Side::A) else { return };
         let names: Vec<String> =
             Side::BOTH.into_iter().filter_map(|side| Some(desk.side(side)?.trace.name())).collect();
-        let own = names.join(" and ");
-        let name = if name.trim().is_empty() { own.as_str() } else { name };
+        let chosen = Some(typed.trim()).filter(|name| !name.is_empty()).or(self.sessions.open_name());
+        let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
+        let name = self.sessions.free_name(&wanted, &first.trace.path, chosen.is_some());
         let second = desk.pair().map(pair::Pair::saved);
-        if let Err(error) = self.sessions.save(name, &first.trace.path, &first.state, second) {
-            self.error = Some(Failed::save(error));
+        match self.sessions.save(&name, &first.trace.path, &first.state, second) {
+            Ok(()) if name == wanted => self.notice = Some(Notice::passing(format!("Kept as “{name}”"))),
+            Ok(()) => {
+                let text = format!("Kept as “{name}”: “{wanted}” is another session");
+                self.notice = Some(Notice::passing(text));
+            }
+            Err(error) => self.error = Some(Failed::save(error)),
         }
     }
 

@@ -29,14 +29,21 @@ pub enum Command {
     CancelLoad,
     /// Do not show the error any more.
     DismissError,
+    /// Nor what was said last.
+    DismissNotice,
     /// Leave this file out of the list of recent ones.
     ForgetRecent(PathBuf),
     /// Open a trace that comes with the app.
     OpenSample(usize),
     /// Open what is kept under this name, and its trace.
     OpenSession(String),
-    /// Keep the view under this name; under the trace's where it is empty.
+    /// Keep the view under this name; where it is empty under the one that it was opened
+    /// or kept under, or else the trace's.
     SaveSession(String),
+    /// Give the session of this name another one.
+    RenameSession(String, String),
+    /// Forget the session of this name for good.
+    DeleteSession(String),
     /// Ask where to, and write a text there.
     Save(Save),
     /// Save a picture of the timeline or a plot.

@@ -41,6 +41,7 @@ pub use self::settings::{Settings, ThemeChoice};
 
 use self::desk::Desk;
 use self::jobs::{Memo, Wake, Worker};
+use self::panels::notice::Notice;
 use self::panels::welcome::Failed;
 use self::workspace::Workspace;
 use crate::session::Session;
@@ -139,8 +140,8 @@ struct Next {
 
 /// What was kept of a trace that is being opened.
 enum Restore {
-    /// The first or only one.
-    First(Box<ViewState>),
+    /// The first or only one, of the session of that name.
+    First(String, Box<ViewState>),
     /// The one beside it.
     Second(Box<Second>),
 }
@@ -186,6 +187,8 @@ pub struct App {
     /// Which windows are open while no trace is.
     lobby: Lobby,
     changing: panels::keys::Changing,
+    /// What there is to say that is no error.
+    notice: Option<Notice>,
     title: String,
     screenshot: Option<screenshot::Photographer>,
     wake: Wake,
@@ -217,6 +220,7 @@ impl App {
             error: None,
             lobby: Lobby::default(),
             changing: panels::keys::Changing::default(),
+            notice: None,
             title: String::new(),
             screenshot: None,
             wake,
@@ -298,14 +302,22 @@ impl App {
         self.error = None;
         let mut workspace = Workspace::new(trace, &self.wake);
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
-        let mut second = None;
+        let (mut second, mut session) = (None, None);
         match self.restore.take() {
-            Some(Restore::First(view)) => {
+            Some(Restore::First(name, view)) => {
+                self.tell_unless_same(&view, &workspace.trace);
                 workspace.apply(&ViewCommand::Restore(view));
                 workspace.alone();
+                session = Some(name);
             }
-            Some(Restore::Second(saved)) => second = Some(*saved),
+            Some(Restore::Second(saved)) => {
+                self.tell_unless_same(&saved.view, &workspace.trace);
+                second = Some(*saved);
+            }
             None => {}
+        }
+        if !beside {
+            self.sessions.set_open(session);
         }
         match &mut self.desk {
             Some(desk) if beside => desk.compare_with(workspace, second),
@@ -321,6 +333,18 @@ impl App {
         }
     }
 
+    /// What is kept of a trace may not be of what is found in its place.
+    fn tell_unless_same(&mut self, view: &ViewState, trace: &OpenTrace) {
+        if !view.may_be_of(&trace.model) {
+            let name = trace.name();
+            let text = format!(
+                "{name} is not as it was when this session was kept: notes and search are here, \
+                 what was pinned, folded, selected and marked is not"
+            );
+            self.notice = Some(Notice::lasting(text));
+        }
+    }
+
     fn read_global_input(&mut self, ctx: &egui::Context) {
         let dropped: Vec<PathBuf> =
             ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
@@ -331,6 +355,8 @@ impl App {
         if !ctx.egui_wants_keyboard_input() {
             let commands = ctx.input(|i| self.keys.pressed(i, self.state()));
             self.commands.extend(commands);
+            // A key that leads into a text field is none of the text.
+            ctx.input_mut(|i| i.events.retain(|event| !matches!(event, egui::Event::Text(_))));
         }
     }
 }
@@ -389,6 +415,12 @@ impl eframe::App for App {
         self.saving.step(ui.ctx());
         panels::welcome::drop_hint_ui(ui);
         desk::dropped_ui(ui, &self.dropped, &mut out);
+        if self.desk.is_some() && self.settings.asks_for_wheel() {
+            panels::notice::wheel_ui(ui.ctx(), &mut out);
+        }
+        if let Some(notice) = &mut self.notice {
+            notice.ui(ui.ctx(), &mut out);
+        }
         if let Some(mut photographer) = self.screenshot.take() {
             let settled = self.is_settled() && (self.desk.is_some() || self.error.is_some());
             out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));

@@ -12,11 +12,16 @@ use crate::view::state::ViewState;
 
 /// Says what the file is, and changes when it does.
 const SCHEMA: &str = "systole.session/1";
+/// Most sessions that are told apart by a number.
+const NUMBERED: u32 = 1_000;
 
 /// What is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saved {
     schema: String,
+    /// What it is called: as its file.
+    #[serde(skip)]
+    pub name: String,
     /// The trace.
     pub trace: PathBuf,
     /// What was seen of it.
@@ -46,8 +51,10 @@ pub struct Second {
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
     folder: Option<PathBuf>,
-    /// Read when the app starts and after keeping one, not for every frame.
+    /// Read when the app starts and after every change, not for every frame.
     names: Vec<String>,
+    /// What is open was opened or kept last under this name.
+    open: Option<String>,
 }
 
 impl Sessions {
@@ -59,7 +66,7 @@ impl Sessions {
 
     /// Those of a folder.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: Some(folder.to_owned()), names: names_in(folder) }
+        Self { folder: Some(folder.to_owned()), names: names_in(folder), open: None }
     }
 
     /// Names of all, in alphabetical order.
@@ -67,18 +74,35 @@ impl Sessions {
         &self.names
     }
 
-    /// Keeps a view under a name. The error is a sentence.
-    pub fn save(
-        &mut self,
-        name: &str,
-        trace: &Path,
-        view: &ViewState,
-        second: Option<Second>,
-    ) -> Result<PathBuf, String> {
+    /// What is open was opened or kept last under this name.
+    pub fn open_name(&self) -> Option<&str> {
+        self.open.as_deref()
+    }
+
+    /// Something else is open now.
+    pub fn set_open(&mut self, name: Option<String>) {
+        self.open = name;
+    }
+
+    /// The name under which a view of `trace` can be kept without taking the place of
+    /// another: the same, or with a number. What was kept of that trace under a name that
+    /// was chosen is what changes.
+    pub fn free_name(&self, name: &str, trace: &Path, is_chosen: bool) -> String {
+        let name = name.trim();
+        let is_free = |name: &String| {
+            let Ok(file) = self.file(name) else { return true };
+            !file.exists() || (is_chosen && Self::read(&file).is_ok_and(|saved| saved.trace == whole(trace)))
+        };
+        let numbered = (2..NUMBERED).map(|i| format!("{name} {i}"));
+        std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// Keeps a view under a name, and goes on under it. The error is a sentence.
+    pub fn save(&mut self, name: &str, trace: &Path, view: &ViewState, second: Option<Second>) -> Result<(), String> {
         let file = self.file(name)?;
-        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let second = second.map(|second| Box::new(Second { trace: whole(&second.trace), ..second }));
-        let saved = Saved { schema: SCHEMA.to_owned(), trace: whole(trace), view: view.clone(), second };
+        let saved =
+            Saved { schema: SCHEMA.to_owned(), name: String::new(), trace: whole(trace), view: view.clone(), second };
         let write = || -> std::io::Result<Vec<String>> {
             let folder = file.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
@@ -86,7 +110,31 @@ impl Sessions {
             Ok(names_in(folder))
         };
         self.names = write().map_err(|error| format!("cannot keep this session: {error}: {}", file.display()))?;
-        Ok(file)
+        self.open = Some(name.trim().to_owned());
+        Ok(())
+    }
+
+    /// Forgets a session for good. The error is a sentence.
+    pub fn delete(&mut self, name: &str) -> Result<(), String> {
+        let file = self.file(name)?;
+        fs::remove_file(&file).map_err(|error| format!("cannot delete this session: {error}: {}", file.display()))?;
+        self.names.retain(|other| other != name);
+        self.open.take_if(|open| open == name);
+        Ok(())
+    }
+
+    /// Gives a session another name, which none has. The error is a sentence.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), String> {
+        let (old, new) = (self.file(from)?, self.file(to)?);
+        if new.exists() {
+            return Err(format!("there is a session {} already", to.trim()));
+        }
+        fs::rename(&old, &new).map_err(|error| format!("cannot rename this session: {error}: {}", old.display()))?;
+        self.names = names_in(new.parent().unwrap_or(Path::new(".")));
+        if self.open.as_deref() == Some(from) {
+            self.open = Some(to.trim().to_owned());
+        }
+        Ok(())
     }
 
     /// What is kept under a name. The error is a sentence.
@@ -109,9 +157,10 @@ impl Sessions {
             return Err(format!("this is no session: {}", file.display()));
         }
         let text = fs::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
-        let saved: Saved = serde_json::from_slice(&text)
+        let mut saved: Saved = serde_json::from_slice(&text)
             .map_err(|error| format!("this is no session ({error}): {}", file.display()))?;
         if saved.schema == SCHEMA {
+            saved.name = named(file);
             Ok(saved)
         } else {
             Err(format!("this session is of another version: {}", file.display()))
@@ -120,13 +169,11 @@ impl Sessions {
 
     fn file(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.folder.as_ref().ok_or("there is no configuration directory to keep sessions in")?;
-        let safe: String =
-            name.chars().map(|c| if c.is_alphanumeric() || " ._-".contains(c) { c } else { '_' }).collect();
-        let safe = safe.trim().trim_start_matches('.');
-        if safe.is_empty() {
+        let name = name.trim();
+        if name.chars().all(|c| c == '.') {
             return Err("a session needs a name".to_owned());
         }
-        Ok(folder.join(format!("{safe}.json")))
+        Ok(folder.join(format!("{}.json", escaped(name))))
     }
 }
 
@@ -137,21 +184,57 @@ fn names_in(folder: &Path) -> Vec<String> {
         .filter_map(|entry| {
             let path = entry.ok()?.path();
             let is_ours = path.extension().is_some_and(|extension| extension == "json");
-            is_ours.then(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned())).flatten()
+            is_ours.then(|| named(&path))
         })
         .collect();
     names.sort();
     names
 }
 
+fn whole(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// A name as that of a file: what not every system allows there is `%` and its number, so
+/// that no two names are the same file.
+fn escaped(name: &str) -> String {
+    let is_safe = |at: usize, c: char| {
+        !c.is_ascii() || c.is_ascii_alphanumeric() || "_-".contains(c) || (" .".contains(c) && at > 0)
+    };
+    let parts =
+        name.char_indices().map(|(at, c)| if is_safe(at, c) { c.to_string() } else { format!("%{:02X}", c as u32) });
+    parts.collect()
+}
+
+/// The name of the session in a file.
+fn named(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let mut parts = stem.split('%');
+    let mut name = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let escaped = part.split_at_checked(2).and_then(|(digits, rest)| {
+            let code = u8::from_str_radix(digits, 16).ok().filter(u8::is_ascii)?;
+            Some((char::from(code), rest))
+        });
+        if let Some((c, rest)) = escaped {
+            name.push(c);
+            name.push_str(rest);
+        } else {
+            name.push('%');
+            name.push_str(part);
+        }
+    }
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::view::state::{Note, ViewCommand};
-    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
-    #[test]
-    fn a_session_comes_back_by_its_name_and_fits_another_trace() {
+    /// A view of a trace with one op, its track pinned and a note.
+    fn view() -> (TraceModel, ViewState) {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
         let track = builder.track(host, TrackKind::Ops, 1, "ops");
@@ -163,13 +246,18 @@ mod tests {
         view.apply(&ViewCommand::Pin(model.track_ids().next().unwrap(), true), &model);
         view.apply(&ViewCommand::AddNote(Note { range, text: "here".to_owned() }), &model);
         view.apply(&ViewCommand::Select(model.all_slices().next().unwrap().id()), &model);
+        (model, view)
+    }
 
+    #[test]
+    fn a_session_comes_back_by_its_name_and_fits_another_trace() {
+        let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
         let mut sessions = Sessions::in_folder(&dir.path().join("deep"));
         sessions.save("night/run", Path::new("/tmp/trace.pb"), &view, None).unwrap();
-        assert_eq!(sessions.names(), ["night_run"]);
+        assert_eq!(sessions.names(), ["night/run"]);
         let saved = sessions.find(Path::new("night/run")).unwrap();
-        assert_eq!(saved.trace, Path::new("/tmp/trace.pb"));
+        assert_eq!((saved.trace.as_path(), saved.name.as_str()), (Path::new("/tmp/trace.pb"), "night/run"));
         assert_eq!((&saved.view.pinned, &saved.view.notes), (&view.pinned, &view.notes));
 
         // Another trace has neither the track nor the slice.
@@ -178,6 +266,43 @@ mod tests {
         other.apply(&ViewCommand::Restore(Box::new(saved.view)), &empty);
         assert!(other.pinned.is_empty() && other.place.selection.is_none());
         assert_eq!(other.notes.len(), 1);
-        assert!(sessions.load("..").is_err() && sessions.load("none").is_err());
+        assert!(sessions.load("..").is_err() && sessions.load("none").is_err() && sessions.load(" ").is_err());
+    }
+
+    #[test]
+    fn no_session_takes_the_place_of_another() {
+        let (_, view) = view();
+        let dir = tempfile::tempdir().unwrap();
+        let mut sessions = Sessions::in_folder(dir.path());
+        let (first, second) = (Path::new("/run 1/host.pb"), Path::new("/run 2/host.pb"));
+        sessions.save("host.pb", first, &view, None).unwrap();
+        assert_eq!(sessions.free_name("host.pb", second, true), "host.pb 2", "it is of another trace");
+        assert_eq!(sessions.free_name(" host.pb", first, true), "host.pb", "it is what changed");
+        assert_eq!(sessions.free_name("host.pb", first, false), "host.pb 2", "nobody said so");
+        sessions.save("host.pb 2", second, &view, None).unwrap();
+        assert_eq!(sessions.free_name("host.pb", Path::new("/run 3/host.pb"), false), "host.pb 3");
+        fs::write(dir.path().join("odd.json"), "{").unwrap();
+        assert_eq!(sessions.free_name("odd", first, true), "odd 2", "somebody may mend it");
+        for name in ["a/b", "a_b", "a%2Fb", "ü→.", ".x"] {
+            assert_eq!(sessions.free_name(name, second, false), name);
+            sessions.save(name, second, &view, None).unwrap();
+            assert_eq!((sessions.load(name).unwrap().name.as_str(), sessions.open_name()), (name, Some(name)));
+        }
+    }
+
+    #[test]
+    fn sessions_are_renamed_and_deleted() {
+        let (_, view) = view();
+        let dir = tempfile::tempdir().unwrap();
+        let mut sessions = Sessions::in_folder(dir.path());
+        for name in ["a", "b"] {
+            sessions.save(name, Path::new("/trace.pb"), &view, None).unwrap();
+        }
+        assert!(sessions.rename("b", "a").is_err(), "it would be lost");
+        sessions.rename("b", "c/d").unwrap();
+        assert_eq!((sessions.names(), sessions.open_name()), (&["a".to_owned(), "c/d".to_owned()][..], Some("c/d")));
+        sessions.delete("c/d").unwrap();
+        assert_eq!((sessions.names(), sessions.open_name()), (&["a".to_owned()][..], None));
+        assert!(sessions.delete("c/d").is_err() && sessions.rename("c/d", "e").is_err());
     }
 }

@@ -54,8 +54,8 @@ pub struct Settings {
     pub recent: Vec<PathBuf>,
     /// Dark or light.
     pub theme: ThemeChoice,
-    /// The wheel zooms, and scrolls only with Ctrl.
-    pub wheel_zooms: bool,
+    /// The wheel zooms, and scrolls only with Ctrl; `None` while nobody has said so.
+    pub wheel_zooms: Option<bool>,
     /// How times are written.
     pub times: TimeFormat,
     /// Which colours slices have.
@@ -73,7 +73,8 @@ impl Settings {
         config_dir().map_or_else(Self::default, |dir| Self::load_from(&dir.join("systole").join("gui.json")))
     }
 
-    fn load_from(file: &Path) -> Self {
+    /// What was remembered in a file, or the defaults.
+    pub fn load_from(file: &Path) -> Self {
         let mut settings = Self { file: Some(file.to_owned()), ..Self::default() };
         let Some(mut stored) = stored(file) else { return settings };
         settings.recent = taken::<Vec<PathBuf>>(&mut stored, "recent").unwrap_or_default();
@@ -124,9 +125,14 @@ impl Settings {
         }
     }
 
+    /// Whether to ask what the wheel does: once, and only where the answer is remembered.
+    pub fn asks_for_wheel(&self) -> bool {
+        self.wheel_zooms.is_none() && self.file.is_some()
+    }
+
     /// Chooses what the wheel does.
     pub fn set_wheel_zooms(&mut self, zooms: bool) {
-        self.wheel_zooms = zooms;
+        self.wheel_zooms = Some(zooms);
         self.save("wheel_zooms");
     }
 

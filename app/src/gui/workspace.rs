@@ -56,6 +56,8 @@ pub struct Workspace {
     list: List,
     area: Worker<Area, Summary>,
     durations: Worker<LabelId, Histogram>,
+    /// Finds out what the first click on a name would wait for.
+    _longest: Worker<(), ()>,
     choice: area_panel::Choice,
     memory: Memory,
     palette: palette::Typed,
@@ -69,8 +71,14 @@ impl Workspace {
     /// A fresh view of `trace`.
     pub fn new(trace: OpenTrace, wake: &Wake) -> Self {
         let state = ViewState::new(&trace.model);
+        let (mut longest, own) = (Worker::new("longest slices", Arc::clone(wake)), trace.clone());
+        longest.ask((), move |_| {
+            own.longest([]);
+            Ok(())
+        });
         Self {
             state,
+            _longest: longest,
             timeline: Timeline::default(),
             reports: Reports::new(trace.session.clone(), Arc::clone(wake)),
             args: Worker::new("arguments", Arc::clone(wake)),
@@ -99,6 +107,9 @@ impl Workspace {
             self.typed.clone_from(text);
         }
         self.state.apply(command, &self.trace.model);
+        if matches!(command, ViewCommand::Restore(_) | ViewCommand::ShowPanel(Panel::Search, false)) {
+            self.typed.clone_from(&self.state.search);
+        }
     }
 
     /// Takes in what has been computed.
@@ -281,7 +292,7 @@ impl Workspace {
             lit,
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
-            wheel_zooms: settings.wheel_zooms,
+            wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
             keys: Some(keys),
             beside,
         };

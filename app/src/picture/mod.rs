@@ -174,6 +174,16 @@ mod tests {
     }
 
     #[test]
+    fn tracks_that_were_scrolled_away_and_folded_are_in_the_picture() {
+        let trace = trace();
+        let mut state = ViewState::new(&trace.model);
+        state.apply(&ViewCommand::ScrollTo(5_000.0), &trace.model);
+        state.apply(&ViewCommand::FoldAll(true), &trace.model);
+        let picture = text(&timeline(&trace, &state, None, Look::default()));
+        assert!(picture.contains("TPU:0"), "{picture}");
+    }
+
+    #[test]
     fn what_is_marked_and_lit_up_is_in_the_picture() {
         let trace = trace();
         let mut state = ViewState::new(&trace.model);

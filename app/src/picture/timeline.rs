@@ -49,8 +49,9 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
     let rows = trace.tree.rows(state);
     let left = state.label_width.min(look.width * 0.3);
     let top = TITLE + RULER;
-    let needed = rows.height() + rows.pinned_height() - state.place.scroll.min(rows.height());
-    let height = needed.min((look.height - top - LEGEND).max(100.0));
+    let room = (look.height - top - LEGEND).max(100.0);
+    let scroll = state.place.scroll.min(rows.max_scroll(room));
+    let height = (rows.height() + rows.pinned_height() - scroll).min(room);
     let scope = analysis::Scope::WholeTrace;
     let ops = || trace.session.report::<analysis::ops::Ops>(scope).ok();
     let efficiency = if state.color_by == ColorBy::Efficiency { ops() } else { None };
@@ -70,12 +71,13 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
     let window = Window {
         time: state.place.time,
         rows: &rows,
-        scroll: state.place.scroll,
+        scroll,
         width: frame.width,
         height,
         selection: state.place.selection,
         lit: found.as_ref().map(|found| &found.lit),
         arrows: state.draws(Layer::Arrows),
+        flow: state.flow,
     };
     let mut list = DrawList::default();
     list.fill(trace.scene(), &window, &mut Tiles::default());
@@ -212,6 +214,7 @@ impl Frame<'_> {
 
     fn slice(&self, drawing: &mut Drawing, drawn: &SliceBox, is_dim: bool) {
         let Some(&key) = self.keys.get(drawn.label.index()) else { return };
+        let key = if drawn.beside_work { key.beside_work() } else { key };
         let mut color = self.palette.slice(key);
         if is_dim {
             color = SliceColor { fill: self.palette.canvas.towards(color.fill, 0.22), text: self.palette.text_weak };

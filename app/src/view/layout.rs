@@ -13,7 +13,7 @@
 mod counters;
 mod lit;
 
-use trace_model::{LabelId, LodIndex, SliceId, Timestamp, TraceModel};
+use trace_model::{LabelId, LodIndex, SliceId, Timestamp, TraceModel, TrackKind};
 
 pub use counters::{CounterBox, CounterPeaks, Step, counter_y};
 pub use lit::Lit;
@@ -22,7 +22,7 @@ use counters::counter_box;
 use lit::lit_boxes;
 
 use super::tiles::{MAX_LEVEL, Piece, Tiles};
-use super::tree::{GAP, LANE, Row, Rows, TrackTree};
+use super::tree::{GAP, Item, LANE, Row, Rows, TrackTree};
 use super::viewport::Viewport;
 
 /// Width below which slices share a box, and the narrowest box.
@@ -62,6 +62,8 @@ pub struct Window<'a> {
     pub lit: Option<&'a Lit>,
     /// Whether arrows of the selected slice are wanted.
     pub arrows: bool,
+    /// Which of several would be followed, counted on and on.
+    pub flow: usize,
 }
 
 /// One or several slices.
@@ -83,6 +85,8 @@ pub struct SliceBox {
     pub fill: f32,
     /// Whether its name is to be written into it.
     pub has_text: bool,
+    /// Whether it is on a track of what goes on beside other work.
+    pub beside_work: bool,
 }
 
 /// An arrow between two slices, from right end to left end.
@@ -94,6 +98,8 @@ pub struct Arrow {
     pub to: (f32, f32),
     /// Whether the selected slice is where it leaves.
     pub outgoing: bool,
+    /// Whether it is the one of several that would be followed.
+    pub is_chosen: bool,
 }
 
 /// What is drawn of the rows that scroll, or of those that stay.
@@ -206,6 +212,7 @@ impl DrawList {
         let Self { scrolled, pinned, pieces, .. } = self;
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
+        let before = (part.boxes.len(), part.lit.len());
         let node = scene.tree.node(row.node);
         if let Some(bounds) = node.counter {
             part.counters.extend(counter_box(scene, window, row, bounds));
@@ -222,17 +229,28 @@ impl DrawList {
                 }
             }
         }
+        if matches!(node.item, Item::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps) {
+            let new = part.boxes[before.0..].iter_mut().chain(&mut part.lit[before.1..]);
+            new.for_each(|drawn| drawn.beside_work = true);
+        }
     }
 
     fn add_arrows(&mut self, scene: Scene<'_>, window: &Window<'_>, slice: SliceId) {
-        let outgoing = scene.model.flows_from(slice).iter().map(|flow| (flow.from, flow.to, true));
-        let incoming = scene.model.flows_to(slice).map(|flow| (flow.from, flow.to, false));
-        for (from, to, outgoing) in outgoing.chain(incoming).take(MAX_ARROWS) {
+        let (leaving, arriving) = (scene.model.flows_from(slice), scene.model.flows_to(slice).count());
+        let is_chosen = |i: usize, of: usize| of > 1 && window.flow % of == i;
+        let outgoing =
+            leaving.iter().enumerate().map(|(i, flow)| (flow.from, flow.to, true, is_chosen(i, leaving.len())));
+        let incoming = scene.model.flows_to(slice).enumerate();
+        let incoming = incoming.map(|(i, flow)| (flow.from, flow.to, false, is_chosen(i, arriving)));
+        for (i, (from, to, outgoing, is_chosen)) in outgoing.chain(incoming).enumerate() {
+            if i >= MAX_ARROWS && !is_chosen {
+                continue;
+            }
             let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to)) else { continue };
             let middle = LANE / 2.0;
             // A launch may still run when what it launched begins: leave where both exist.
             let leaves = if a.1 <= b.0 { a.1 } else { a.0 };
-            self.arrows.push(Arrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing });
+            self.arrows.push(Arrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing, is_chosen });
         }
     }
 }
@@ -264,6 +282,7 @@ fn boxed(window: &Window<'_>, piece: &Piece, top: f32) -> Option<SliceBox> {
         count: piece.count,
         fill: fill as f32,
         has_text: piece.count == 1 && right.min(window.width) - left.max(0.0) >= MIN_TEXT,
+        beside_work: false,
     })
 }
 

@@ -35,10 +35,10 @@ impl Legend {
                 Self { swatches: swatches.collect(), text: "" }
             }
             ColorBy::Change => text("Only one profile is open: compare it with another to see changes."),
-            ColorBy::Category if trace.groups.is_empty() => text("No device ops here: colours tell names apart."),
             ColorBy::Category => {
-                let swatch = |group: &OpGroup| (ColorKey::of_group(*group), group.title().to_owned());
-                Self { swatches: trace.groups.iter().map(swatch).collect(), text: "" }
+                let swatches = trace.kinds.iter().map(|&(key, title)| (key, title.to_owned())).collect();
+                let has_ops = trace.kinds.iter().any(|(key, _)| *key != ColorKey::COMPILATION);
+                Self { swatches, text: if has_ops { "" } else { "No device ops here: colours tell names apart." } }
             }
         }
     }

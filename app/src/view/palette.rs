@@ -49,6 +49,17 @@ impl fmt::Display for Rgb {
 pub struct ColorKey(u8);
 
 impl ColorKey {
+    /// The colour of a collective that goes on beside other work.
+    pub const IN_FLIGHT: Self = Self((OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS) as u8);
+    /// The colour of compiling on the host.
+    pub const COMPILATION: Self = Self(Self::IN_FLIGHT.0 + 1);
+
+    /// The same for what is on a track of what goes on beside other work.
+    #[must_use]
+    pub fn beside_work(self) -> Self {
+        if self == Self::of_group(OpGroup::Collective) { Self::IN_FLIGHT } else { self }
+    }
+
     /// The colour of a kind of work.
     pub fn of_group(group: OpGroup) -> Self {
         let index = OpGroup::ALL.iter().position(|&g| g == group).unwrap_or(0);
@@ -262,7 +273,13 @@ fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
         let chroma = 0.03 + 0.28 * (share - 0.5).abs();
         oklch(0.62 + lift, chroma.min(0.17), hue)
     });
-    let all = groups.into_iter().chain(names).chain(scale);
+    // What is waited for stands out; what goes on beside other work recedes.
+    let (lightness, chroma, hue) = row.work[WORK.into_iter().position(|work| work == OpGroup::Collective).unwrap_or(0)];
+    let ground = if dark { 0.185 } else { 0.995 };
+    let lightness = (lightness + lift).min(most);
+    let in_flight = oklch(lightness + (ground - lightness) * 0.45, chroma * 0.7, hue);
+    let compilation = oklch(0.60 + lift, 0.13, 330.0);
+    let all = groups.into_iter().chain(names).chain(scale).chain([in_flight, compilation]);
     all.map(|fill| SliceColor { fill, text: readable_on(fill) }).collect()
 }
 
@@ -336,7 +353,8 @@ mod tests {
     fn every_text_is_readable_on_its_background() {
         for (dark, preset) in all() {
             let theme = Palette::of(dark, preset);
-            assert_eq!(theme.slices.len(), OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS);
+            // All of a scale, and two that are no scale: in flight, compilation.
+            assert_eq!(theme.slices.len(), OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS + 2);
             for (i, color) in theme.slices.iter().enumerate() {
                 let ratio = contrast(color.fill, color.text);
                 assert!(ratio >= 4.5, "dark {dark}, {preset:?}, colour {i}: {ratio:.2}");
@@ -359,6 +377,21 @@ mod tests {
                 assert!(ratio >= 1.5, "dark {dark}, {preset:?}, {group:?}: {ratio:.2}");
             }
         }
+    }
+
+    #[test]
+    fn what_goes_on_beside_work_recedes() {
+        for (dark, (preset, title)) in
+            [true, false].into_iter().flat_map(|dark| Preset::all().map(move |of| (dark, of)))
+        {
+            let theme = Palette::of(dark, preset);
+            let from_ground = |key: ColorKey| contrast(theme.slice(key).fill, theme.canvas);
+            let waited_for = ColorKey::of_group(OpGroup::Collective);
+            assert!(from_ground(waited_for.beside_work()) < from_ground(waited_for), "{title}, dark {dark}");
+            assert!(from_ground(ColorKey::IN_FLIGHT) >= 1.3 && from_ground(ColorKey::COMPILATION) >= 1.5, "{title}");
+        }
+        let matmul = ColorKey::of_group(OpGroup::MatMul);
+        assert_eq!(matmul.beside_work(), matmul);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use analysis::steps::StepsReport;
 use analysis::{Cell, Table};
-use trace_model::{GroupId, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackId};
+use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackId};
 
 use super::state::{Spotlight, ViewCommand};
 use super::trace::OpenTrace;
@@ -94,31 +94,21 @@ impl Target {
     }
 
     /// What to do to show it.
-    pub fn commands(&self, model: &TraceModel) -> Vec<ViewCommand> {
+    pub fn commands(&self, trace: &OpenTrace) -> Vec<ViewCommand> {
         match self {
             Self::Range(range) => {
                 vec![ViewCommand::Mark(*range, BTreeSet::new()), ViewCommand::ShowAround(*range)]
             }
             Self::Slices(spotlight) => {
                 let light = ViewCommand::LightUp(Some(spotlight.clone()));
-                let longest = longest(model, &spotlight.labels).map(ViewCommand::GoTo);
+                let longest = trace.longest(&*spotlight.labels).map(ViewCommand::GoTo);
                 std::iter::once(light).chain(longest).collect()
             }
             Self::Tracks { tracks, first } => {
-                vec![ViewCommand::Reveal(*first), ViewCommand::Mark(model.extent(), tracks.clone())]
+                vec![ViewCommand::Reveal(*first), ViewCommand::Mark(trace.model.extent(), tracks.clone())]
             }
         }
     }
-}
-
-/// The longest slice of some labels; the first of equals.
-pub fn longest(model: &TraceModel, labels: &BTreeSet<LabelId>) -> Option<SliceId> {
-    let mut wanted = vec![false; model.labels().len()];
-    for label in labels {
-        wanted[label.index()] = true;
-    }
-    let slices = model.all_slices().filter(|slice| wanted[slice.label_id().index()]);
-    slices.max_by_key(|slice| (slice.measured_dur(), std::cmp::Reverse(slice.id()))).map(SliceRef::id)
 }
 
 #[cfg(test)]
@@ -153,7 +143,7 @@ mod tests {
         let range = TimeRange::new(Timestamp::from_ps(20), Timestamp::from_ps(50));
         assert_eq!(found, Some(Target::Range(range)));
         let found = target(&["time_ps", "op"], &[Cell::Int(3), Cell::text("compile")]).unwrap();
-        let commands = found.commands(&trace().model);
+        let commands = found.commands(&trace());
         assert!(
             matches!(&commands[..], [ViewCommand::LightUp(Some(_)), ViewCommand::GoTo(slice)] if slice.index() == 1)
         );
@@ -171,7 +161,7 @@ mod tests {
 
         let trace = trace();
         let found = target(&["core", "host"], &[Cell::text("no such core"), Cell::text("host")]).unwrap();
-        let commands = found.commands(&trace.model);
+        let commands = found.commands(&trace);
         let [ViewCommand::Reveal(first), ViewCommand::Mark(range, tracks)] = &commands[..] else {
             panic!("{commands:?}")
         };

@@ -19,6 +19,8 @@ pub const GAP: f32 = 1.0;
 pub const COUNTER: f32 = 40.0;
 /// Height of the heading of a group.
 pub const HEADER: f32 = 28.0;
+/// Space below the last row, so that it can be scrolled clear of the edge.
+const BELOW: f32 = 48.0;
 /// Space below the last lane of a track.
 pub const TRACK_PAD: f32 = 4.0;
 
@@ -119,6 +121,12 @@ impl Rows {
             }
         }
         Self { scrolled, pinned, ends: Some(ends), place }
+    }
+
+    /// Points above the top of a canvas of this height, at most.
+    pub fn max_scroll(&self, canvas: f32) -> f32 {
+        let room = (canvas - self.pinned_height()).max(0.0);
+        (self.height() + BELOW - room).max(0.0)
     }
 
     /// The row of a node with its top on the canvas, and whether it stays there.

@@ -50,12 +50,17 @@ pub const LEAVE: &str = "leave";
 /// Theme of the actions that mean nothing while only one trace is open.
 const COMPARE: &str = "Compare two runs";
 
+/// How much of a zoom one press is.
+const STEP: f64 = 1.5;
+
 /// All actions by theme, in the order of the help.
 #[rustfmt::skip]
 pub const ACTIONS: &[(&str, &[Action])] = &[
     ("Move", &[
         held("zoom-in", "Zoom in at the pointer", &["W", "Plus", "Equals"]),
         held("zoom-out", "Zoom out at the pointer", &["S", "Minus"]),
+        action("zoom-in-once", "Zoom in a little, around the middle", &["Ctrl+Equals", "Ctrl+Plus"], |_| ViewCommand::Zoom { factor: STEP, anchor: 0.5 }.into()),
+        action("zoom-out-once", "Zoom out a little, around the middle", &["Ctrl+Minus"], |_| ViewCommand::Zoom { factor: 1.0 / STEP, anchor: 0.5 }.into()),
         held("pan-left", "Pan left (Shift: faster, Alt: finer)", &["A"]),
         held("pan-right", "Pan right", &["D"]),
         held("scroll-up", "Scroll the tracks up", &["Up"]),
@@ -147,12 +152,13 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("colors-monokai", "Colours: Monokai", &[], |_| Command::Colors(Preset::Monokai)),
         action("dark", "Dark theme", &[], |_| Command::Theme(ThemeChoice::Dark)),
         action("light", "Light theme", &[], |_| Command::Theme(ThemeChoice::Light)),
+        action("system", "Theme of the system", &[], |_| Command::Theme(ThemeChoice::System)),
     ]),
 ];
 
 /// What the mouse does, for the help.
 pub const MOUSE: &[(&str, &str)] = &[
-    ("Wheel", "Scroll the tracks; with Ctrl: zoom; with Shift: pan"),
+    ("Wheel", "Scroll the tracks; with Ctrl: zoom, or the other way round; with Shift: pan"),
     ("Click", "Select; twice: select and zoom"),
     ("Ctrl+click", "Light up all of the same name, beside what is lit; again: no more"),
     ("Drag", "Mark an area and sum it up; its edges can be dragged (Alt: do not snap)"),

@@ -95,7 +95,7 @@ impl Keys {
             Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
                 let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
                 let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
-                let steps = matches!(found, "previous" | "next" | "undo" | "redo");
+                let steps = matches!(found, "previous" | "next" | "undo" | "redo" | "zoom-in-once" | "zoom-out-once");
                 (!repeat || steps).then_some(found)
             }
             _ => None,

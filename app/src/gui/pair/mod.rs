@@ -248,9 +248,10 @@ impl Pair {
             }
         }
         let own = self.of(first, side);
-        let before = own.state.place;
+        let (before, tracks) = (own.state.place, Arc::clone(&own.state.mark_tracks));
         own.apply(command);
         let (after, in_gesture) = (own.state.place, own.state.in_gesture());
+        let marks = after.mark != before.mark || own.state.mark_tracks != tracks;
         let picks = matches!(
             command,
             ViewCommand::Select(_) | ViewCommand::GoTo(_) | ViewCommand::Mark(..) | ViewCommand::Deselect
@@ -273,12 +274,9 @@ impl Pair {
         if *command == ViewCommand::EndGesture && linked {
             self.of(first, side.other()).apply(command);
         }
-        if let ViewCommand::Mark(range, tracks) = command {
-            let other = self.link.counterpart(side, &after.time, *range, &self.alignment());
-            if let Some(range) = other {
-                let tracks = self.places.tracks(side, tracks);
-                self.of(first, side.other()).apply(&ViewCommand::Mark(range, tracks));
-            }
+        // The whole of either trace is marked already.
+        if marks && *command != ViewCommand::MarkAll {
+            self.mark_counterpart(first, side);
         }
         if let ViewCommand::LightUp(Some(lit)) = command {
             self.light_up(first, side, lit);
@@ -307,6 +305,27 @@ impl Pair {
             let other = &mut self.of(first, side.other()).state;
             other.place.scroll = scroll;
             other.reveal = other.reveal.filter(|_| !reveals);
+        }
+    }
+
+    /// Marks on the other side what is marked on this one.
+    fn mark_counterpart(&mut self, first: &mut Workspace, side: Side) {
+        let alignment = self.alignment();
+        if self.link.lock == Lock::Free && alignment.is_empty() {
+            return;
+        }
+        let own = &self.of(first, side).state;
+        let (mark, view, tracks) = (own.place.mark, own.place.time, Arc::clone(&own.mark_tracks));
+        let range = mark.and_then(|range| self.link.counterpart(side, &view, range, &alignment));
+        let theirs = self.places.tracks(side, &tracks);
+        let other = self.of(first, side.other());
+        match range {
+            // Tracks that the other lacks are none of it, and not all.
+            Some(range) if theirs.is_empty() == tracks.is_empty() => other.apply(&ViewCommand::Mark(range, theirs)),
+            _ => {
+                other.state.place.mark = None;
+                other.state.mark_tracks = Arc::default();
+            }
         }
     }
 

@@ -10,7 +10,6 @@ use crate::gui::times;
 use crate::gui::workspace::Workspace;
 use crate::view::pair::{Lock, Side};
 use crate::view::state::{Spotlight, ViewCommand};
-use crate::view::target::longest;
 use crate::view::viewport::Viewport;
 
 impl Pair {
@@ -44,8 +43,8 @@ impl Pair {
             let spotlight = Spotlight::new(&title, labels[side.index()].iter().copied());
             self.of(first, side).apply(&ViewCommand::LightUp(Some(spotlight)));
         }
-        let own = self.of(first, lead);
-        let model = Arc::clone(&own.trace.model);
+        let trace = self.of(first, lead).trace.clone();
+        let model = Arc::clone(&trace.model);
         // Rather in a step that has a counterpart: the longest of all may be a warm-up.
         let in_steps = steps.steps().iter().find_map(|step| {
             let range = step.ranges[lead.index()];
@@ -55,7 +54,7 @@ impl Pair {
                 slices.filter(|slice| slice.start() >= range.start && labels[lead.index()].contains(&slice.label_id()));
             own.max_by_key(|slice| slice.measured_dur()).map(trace_model::SliceRef::id)
         });
-        if let Some(slice) = in_steps.or_else(|| longest(&model, &labels[lead.index()])) {
+        if let Some(slice) = in_steps.or_else(|| trace.longest(&labels[lead.index()])) {
             self.apply(first, lead, &ViewCommand::GoTo(slice));
         }
     }

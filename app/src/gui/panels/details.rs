@@ -107,8 +107,7 @@ fn buttons_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, memory: &mut 
         out.push(ViewCommand::Focus);
     }
     if ui.button("Longest of this name").clicked()
-        && let Some(longest) =
-            crate::view::target::longest(&trace.model, &trace.labels_named(slice.name()).iter().copied().collect())
+        && let Some(longest) = trace.longest(trace.labels_named(slice.name()))
     {
         out.push(ViewCommand::GoTo(longest));
     }

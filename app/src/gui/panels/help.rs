@@ -17,7 +17,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Co
                 out.push(ViewCommand::ShowPanel(Panel::Help, false).into());
                 out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
             }
-            let mut zooms = settings.wheel_zooms;
+            let mut zooms = settings.wheel_zooms.unwrap_or_default();
             if ui.checkbox(&mut zooms, "The wheel zooms, and scrolls only with Ctrl").changed() {
                 out.push(Command::WheelZooms(zooms));
             }

@@ -12,7 +12,6 @@ use super::number::number;
 use crate::gui::theme::{Theme, readable_on};
 use crate::gui::times::time;
 use crate::view::state::{Spotlight, ViewCommand};
-use crate::view::target::longest;
 use crate::view::trace::OpenTrace;
 
 /// Ops named on a card before it is opened.
@@ -150,7 +149,7 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
             ui.add_space(4.0);
             if ui.link(&op.name).on_hover_text("Show the longest execution").clicked() {
                 let labels = trace.labels_of(&BTreeSet::from([op.op]));
-                out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
+                out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
                 out.push(ViewCommand::LightUp(Some(Spotlight::new(&op.name, labels))));
             }
             ui.label(RichText::new(time(Picos::from_ps(op.self_time_ps))).small());
@@ -250,7 +249,7 @@ fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
     let lit = spotlight(trace, hint);
     let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
     let spot = hint.spots.first();
-    let slice = spot.map_or_else(|| longest(&trace.model, &first?), |spot| spot.slice);
+    let slice = spot.map_or_else(|| trace.longest(&first?), |spot| spot.slice);
     let span = spot.filter(|spot| spot.slice.is_none()).map(Spot::range);
     let mark = |range| [ViewCommand::Mark(range, BTreeSet::new()), ViewCommand::ShowAround(range)];
     let go = slice.map(ViewCommand::GoTo).into_iter().chain(span.into_iter().flat_map(mark));

@@ -14,7 +14,6 @@ use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
 use crate::view::optree::{Branch, OpNode, tree};
 use crate::view::state::{Spotlight, ViewCommand};
-use crate::view::target::longest;
 use crate::view::tree::group_digits;
 use analysis::Unit;
 
@@ -146,7 +145,7 @@ impl Walk<'_> {
         if row.clicked() {
             let labels = self.sight.trace.labels_of(&node.ops);
             if !has_children {
-                self.out.extend(longest(&self.sight.trace.model, &labels).map(ViewCommand::GoTo));
+                self.out.extend(self.sight.trace.longest(&labels).map(ViewCommand::GoTo));
             }
             self.out.push(ViewCommand::LightUp(Some(Spotlight::new(&node.title, labels))));
         }

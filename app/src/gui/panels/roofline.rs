@@ -102,7 +102,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: Sight<'_>, memory: &mut Plot, out: &mut V
     if response.clicked()
         && let Some(target) = Target::named(sight.trace, &dot.point.name, Some(&dot.point.program))
     {
-        out.extend(target.commands(&sight.trace.model));
+        out.extend(target.commands(sight.trace));
     }
     response.on_hover_ui_at_pointer(|ui| point_ui(ui, dot.point));
 }

@@ -13,6 +13,11 @@ use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::tabs::FOUND;
 use crate::view::tree::group_digits;
 
+/// The field to type into; of two traces only that of the one in focus is shown.
+pub fn field_id() -> egui::Id {
+    egui::Id::unique("search field")
+}
+
 /// A line to type into, and the way from match to match.
 pub fn search_ui(
     ui: &mut Ui,
@@ -27,7 +32,7 @@ pub fn search_ui(
         let mut step = None;
         let mut left = false;
         if state.shows(Panel::Search) {
-            (step, left) = field_ui(ui, typed, escape, out);
+            (step, left) = field_ui(ui, typed, out);
         } else if let Some(spotlight) = &state.spotlight {
             ui.label("Lit up");
             let title: String = spotlight.title.chars().take(60).collect();
@@ -52,8 +57,6 @@ pub fn search_ui(
             }
         }
         if ui.button("Close").on_hover_text("Esc").clicked() || (escape && left) {
-            typed.clear();
-            out.push(ViewCommand::Search(String::new()));
             out.push(ViewCommand::LightUp(None));
             out.push(ViewCommand::ShowPanel(Panel::Search, false));
         }
@@ -62,10 +65,11 @@ pub fn search_ui(
 }
 
 /// The field; where to step to, and whether it was left.
-fn field_ui(ui: &mut Ui, typed: &mut String, escape: bool, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
+fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
     let label = ui.label("Search");
     let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
-    let field = ui.add(TextEdit::singleline(typed).hint_text(hint).desired_width(380.0)).labelled_by(label.id);
+    let field = TextEdit::singleline(typed).id(field_id()).hint_text(hint).desired_width(380.0);
+    let field = ui.add(field).labelled_by(label.id);
     let (enter, shift) = ui.input(|i| (i.key_pressed(Key::Enter), i.modifiers.shift));
     if field.changed() {
         if typed.starts_with('>') {
@@ -74,9 +78,6 @@ fn field_ui(ui: &mut Ui, typed: &mut String, escape: bool, out: &mut Vec<ViewCom
             out.push(ViewCommand::ShowPanel(Panel::Palette, true));
         }
         out.push(ViewCommand::Search(typed.trim().to_owned()));
-    }
-    if ui.memory(|memory| memory.focused().is_none()) && !escape && !field.lost_focus() {
-        field.request_focus();
     }
     let step = (field.lost_focus() && enter).then_some(!shift);
     if step.is_some() {

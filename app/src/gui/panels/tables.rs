@@ -96,7 +96,7 @@ pub fn tables_ui(
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
-        view.extend(target.commands(&sight.trace.model));
+        view.extend(target.commands(sight.trace));
     }
 }
 

@@ -4,6 +4,7 @@ use egui::{
     Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, RichText, Role, Sense, Ui, WidgetInfo, vec2,
 };
 
+use super::sessions;
 use crate::gui::Command;
 use crate::gui::keys::hint;
 use crate::gui::sessions::Sessions;
@@ -107,26 +108,8 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<Command>) {
 /// Sessions and pictures.
 fn keep_ui(ui: &mut Ui, sessions: &Sessions, out: &mut Vec<Command>) {
     ui.menu_button("Keep", |ui| {
-        let id = egui::Id::unique("session name");
-        let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
-        ui.horizontal(|ui| {
-            let field = egui::TextEdit::singleline(&mut name).hint_text("name of the session").desired_width(150.0);
-            let field = ui.add(field);
-            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Name of the session"));
-            if ui.button("Save session").on_hover_text(hint(ui.ctx(), "View, pins and notes", "save-session")).clicked()
-            {
-                out.push(Command::SaveSession(name.clone()));
-                ui.close();
-            }
-        });
-        ui.data_mut(|data| data.insert_temp(id, name));
-        for name in sessions.names() {
-            let name = name.clone();
-            if ui.button(format!("Open session {name}")).clicked() {
-                out.push(Command::OpenSession(name));
-                ui.close();
-            }
-        }
+        sessions::keep_ui(ui, sessions, out);
+        sessions::sessions_ui(ui, sessions, out);
         ui.separator();
         let pictures = [(Picture::Timeline, "Timeline"), (Picture::Roofline, "Roofline"), (Picture::Steps, "Steps")];
         for (picture, title) in pictures {
@@ -194,6 +177,16 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Co
             }
         }
         ui.separator();
+        ui.horizontal(|ui| {
+            ui.weak("Theme");
+            for (choice, label) in
+                [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "as the system")]
+            {
+                if ui.radio(settings.theme == choice, label).clicked() {
+                    out.push(Command::Theme(choice));
+                }
+            }
+        });
         ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
         if ui.button("Change keys…").clicked() {
             out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());

@@ -5,6 +5,7 @@ use std::path::Path;
 use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, ProgressBar, RichText, ScrollArea, Ui, Vec2};
 use importers::{IMPORTERS, Progress};
 
+use super::sessions::sessions_ui;
 use crate::gui::Command;
 use crate::gui::keys::hint;
 use crate::gui::samples::SAMPLES;
@@ -77,14 +78,9 @@ fn start_ui(ui: &mut Ui, settings: &Settings, sessions: &Sessions, out: &mut Vec
         }
         ui.add_space(18.0);
     }
-    let names = sessions.names();
-    if !names.is_empty() {
+    if !sessions.names().is_empty() {
         ui.label(RichText::new("Sessions").strong());
-        for name in names {
-            if ui.link(name).clicked() {
-                out.push(Command::OpenSession(name.clone()));
-            }
-        }
+        sessions_ui(ui, sessions, out);
         ui.add_space(18.0);
     }
     ui.label(RichText::new("Samples").strong());

@@ -10,7 +10,7 @@
 use egui::{Rect, pos2};
 
 /// Height of the ruler.
-const RULER: f32 = 28.0;
+const RULER: f32 = 34.0;
 /// Height of the minimap.
 const MINIMAP: f32 = 34.0;
 /// Width of the scroll bar.
@@ -24,7 +24,7 @@ pub fn head_height(with_minimap: bool) -> f32 {
 /// The parts of the timeline's rectangle.
 #[derive(Clone, Copy)]
 pub struct Areas {
-    /// Above the names.
+    /// Above the names; without minimap it is where the corner is, and only there when needed.
     pub filter: Rect,
     /// The whole trace; empty where it is not wanted.
     pub minimap: Rect,
@@ -54,7 +54,7 @@ impl Areas {
         let y = top + RULER;
         let right = rect.right() - SCROLL_BAR;
         Self {
-            filter: Rect::from_min_max(rect.min, pos2(x, top)),
+            filter: Rect::from_min_max(rect.min, pos2(x, if with_minimap { top } else { y })),
             minimap: Rect::from_min_max(pos2(x, rect.top()), pos2(rect.right(), top)),
             corner: Rect::from_min_max(pos2(rect.left(), top), pos2(x, y)),
             ruler: Rect::from_min_max(pos2(x, top), pos2(right, y)),

@@ -129,7 +129,8 @@ impl Hands {
             if response.drag_started_by(PointerButton::Primary)
                 && let Some(at) = ui.input(|i| i.pointer.press_origin())
             {
-                self.marking = Some(begin(touch, state, at, is_canvas));
+                let snap = !ui.input(|i| i.modifiers.alt);
+                self.marking = Some(begin(touch, state, at, is_canvas, snap));
             }
             if let Some(marking) = self.marking
                 && response.dragged_by(PointerButton::Primary)
@@ -195,7 +196,7 @@ impl Hands {
 }
 
 /// How a drag that began at `at` marks.
-fn begin(touch: &Touch<'_>, state: &ViewState, at: Pos2, is_canvas: bool) -> Marking {
+fn begin(touch: &Touch<'_>, state: &ViewState, at: Pos2, is_canvas: bool, snap: bool) -> Marking {
     if let Some(mark) = state.place.mark {
         for (edge, other) in [(mark.start, mark.end), (mark.end, mark.start)] {
             if (touch.x_of(edge) - at.x).abs() <= GRAB {
@@ -205,7 +206,7 @@ fn begin(touch: &Touch<'_>, state: &ViewState, at: Pos2, is_canvas: bool) -> Mar
     }
     let by_tracks = is_canvas && state.mouse == MouseMode::Select;
     let top = by_tracks.then_some(at.y - touch.rect.top());
-    Marking { from: touch.time_near(at, true), top, is_edge: false }
+    Marking { from: touch.time_near(at, snap), top, is_edge: false }
 }
 
 impl Touch<'_> {
@@ -236,7 +237,13 @@ impl Touch<'_> {
 fn wheel(ui: &Ui, touch: &Touch<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
     let Touch { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
-    if (zoom - 1.0).abs() > 1e-6 {
+    let is_pinch = ui.input(|i| i.multi_touch().is_some() || i.events.iter().any(|e| matches!(e, Event::Zoom(_))));
+    if (zoom - 1.0).abs() > 1e-6 && touch.wheel_zooms && !is_pinch {
+        // What egui makes of the wheel with Ctrl, turned back.
+        let speed = ui.ctx().options(|options| options.input_options.scroll_zoom_speed);
+        let points = zoom.ln() as f32 / speed.max(1e-6);
+        out.push(ViewCommand::ScrollTo((scroll - points).max(0.0)));
+    } else if (zoom - 1.0).abs() > 1e-6 {
         out.push(ViewCommand::Zoom { factor: zoom, anchor });
     } else if delta.x.abs() > delta.y.abs() {
         // A touchpad always drifts a little: only the stronger direction counts.

@@ -218,6 +218,23 @@ pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'stat
     }
 }
 
+/// In place of tracks, where none is left.
+pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let text = if state.track_filter.is_empty() {
+        "All tracks are hidden.".to_owned()
+    } else {
+        format!("No track has “{}” in its name.", state.track_filter)
+    };
+    let rect = Rect::from_center_size(canvas.center(), vec2(canvas.width() * 0.8, 60.0)).intersect(canvas);
+    let layout = egui::Layout::top_down(egui::Align::Center);
+    let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(layout));
+    ui.label(text);
+    ui.add_space(4.0);
+    if ui.button("Show all tracks").clicked() {
+        out.push(ViewCommand::ShowAllTracks);
+    }
+}
+
 /// The edge between names and canvas, to be dragged.
 pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let edge = Rect::from_x_y_ranges(names.right() - 3.0..=names.right() + 3.0, names.y_range());

@@ -18,6 +18,9 @@ use crate::view::viewport::Viewport;
 /// A band narrower than this is not shaded: it would only be noise.
 const MIN_BAND: f32 = 6.0;
 
+/// Narrowest room for a name.
+const MIN_NAME: f32 = 10.0;
+
 /// Every other step shaded, behind the tracks.
 pub fn bands(painter: &Painter, canvas: Rect, bands: &[Band], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
     for band in bands {
@@ -44,6 +47,20 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[Band], x_of: impl Fn(
         let color = if band.is_outlier { theme.warning } else { theme.edge };
         let line = Rect::from_min_max(pos2(left + 0.5, ruler.top()), pos2(right - 0.5, ruler.top() + 3.0));
         painter.rect_filled(line, 1.0, color);
+        let room = right - left - 8.0;
+        let at = pos2(left + 4.0, ruler.top() + 9.0);
+        let color = if band.is_outlier { theme.warning } else { theme.text };
+        let width = |text: &str| {
+            let font = small_font();
+            painter.fonts_mut(|fonts| text.chars().map(|c| fonts.glyph_width(&font, c)).sum::<f32>())
+        };
+        // A number that is cut off is another number.
+        let is_number = band.title.chars().all(|c| c.is_ascii_digit());
+        let long = format!("Step {}", band.title);
+        let text = if is_number && width(&long) <= room { &long } else { &band.title };
+        if room > MIN_NAME && (!is_number || width(text) <= room) {
+            elided(painter, at, Align2::LEFT_CENTER, text, room, &small_font(), color);
+        }
     }
 }
 

@@ -35,9 +35,6 @@ use crate::view::trace::OpenTrace;
 use crate::view::tree::{Item, LANE, Row, Rows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
-/// Space below the last row, so that it can be scrolled clear of the edge.
-const BELOW: f32 = 48.0;
-
 /// Tiles computed in one frame: some 3 ms where memory is slowest.
 const NEW_TILES: usize = 20;
 
@@ -127,8 +124,8 @@ impl Timeline {
             None => Areas::of(rect, state.label_width, with_minimap),
         };
         let rows = woven.map_or_else(|| Cow::Owned(trace.tree.rows(state)), |woven| Cow::Borrowed(woven.rows));
-        let (content, room) = (rows.height() + BELOW, (areas.canvas.height() - rows.pinned_height()).max(0.0));
-        let scroll = state.place.scroll.min((content - room).max(0.0));
+        let most = rows.max_scroll(areas.canvas.height());
+        let scroll = state.place.scroll.min(most);
 
         let now = ui.input(|i| i.time);
         let instantly = state.in_gesture() || ui.style().animation_time == 0.0;
@@ -146,6 +143,7 @@ impl Timeline {
             selection: state.place.selection,
             lit: known.lit,
             arrows: state.draws(Layer::Arrows),
+            flow: state.flow,
         };
         reveal::reveal(trace, state, &window, out);
         self.tiles.begin_frame(NEW_TILES);
@@ -173,13 +171,21 @@ impl Timeline {
         self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
         let names = labels::Names { rect: areas.names, list: &self.list, scroll, side };
         labels::names_ui(ui, names, trace, state, out);
-        if state.draws(Layer::Minimap) {
+        let name = known.beside.map(|beside| beside.side.name());
+        let has_minimap = state.draws(Layer::Minimap);
+        if has_minimap {
             minimap::minimap_ui(ui, areas.minimap, trace, state, out);
-            labels::filter_ui(ui, areas.filter, state, known.beside.map(|beside| beside.side.name()), out);
+        }
+        let filters = state.leaves_out() || !state.track_filter.is_empty();
+        if has_minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name))) {
+            labels::filter_ui(ui, areas.filter, state, name, out);
         }
         if side != Some(Side::B) {
+            if rows.scrolled.is_empty() && rows.pinned.is_empty() {
+                labels::nothing_left_ui(ui, areas.canvas, state, out);
+            }
             labels::splitter_ui(ui, areas.names, state, out);
-            scroll_bar_ui(ui, areas.scroll_bar, scroll, content, theme, out);
+            scroll_bar_ui(ui, areas.scroll_bar, rows.pinned_height(), scroll, most, theme, out);
         }
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
     }
@@ -430,19 +436,21 @@ fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>, step: Picos)
     paint::elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
 }
 
-fn scroll_bar_ui(ui: &Ui, rect: Rect, scroll: f32, content: f32, theme: &Theme, out: &mut Vec<ViewCommand>) {
+/// The bar beside the rows that scroll, which begin below `pinned`.
+fn scroll_bar_ui(ui: &Ui, rect: Rect, pinned: f32, scroll: f32, most: f32, theme: &Theme, out: &mut Vec<ViewCommand>) {
     ui.painter().rect_filled(rect, 0.0, theme.canvas);
-    if content <= rect.height() {
+    let rect = rect.with_min_y((rect.top() + pinned).min(rect.bottom()));
+    let length = (rect.height() * rect.height() / (rect.height() + most).max(1.0)).max(24.0);
+    let way = rect.height() - length;
+    if most <= 0.0 || way <= 0.0 {
         return;
     }
-    let length = (rect.height() * rect.height() / content).max(24.0);
-    let way = rect.height() - length;
-    let top = rect.top() + way * scroll / (content - rect.height());
+    let top = rect.top() + way * scroll / most;
     let response = ui.interact(rect, ui.scope_id().with("scroll bar"), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll tracks"));
     if let Some(pointer) = response.interact_pointer_pos() {
-        let wanted = (pointer.y - rect.top() - length / 2.0) / way * (content - rect.height());
-        out.push(ViewCommand::ScrollTo(wanted.clamp(0.0, content - rect.height())));
+        let wanted = (pointer.y - rect.top() - length / 2.0) / way * most;
+        out.push(ViewCommand::ScrollTo(wanted.clamp(0.0, most)));
     }
     let color = if response.hovered() || response.dragged() { theme.text_weak } else { theme.edge };
     let handle = Rect::from_min_size(pos2(rect.left() + 2.0, top), vec2(rect.width() - 4.0, length));

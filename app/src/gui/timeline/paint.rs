@@ -28,10 +28,10 @@ pub struct Colors<'a> {
 
 impl Colors<'_> {
     fn of(&self, drawn: &SliceBox, dim: bool) -> SliceColor {
-        let color = self
-            .keys
-            .get(drawn.label.index())
-            .map_or(SliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |&key| self.theme.slice(key));
+        let key = self.keys.get(drawn.label.index());
+        let key = key.map(|key| if drawn.beside_work { key.beside_work() } else { *key });
+        let color =
+            key.map_or(SliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |key| self.theme.slice(key));
         if !dim {
             return color;
         }
@@ -215,7 +215,7 @@ fn counters(painter: &Painter, origin: Pos2, part: &Part, theme: &Theme) {
 
 fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &Arrow, theme: &Theme) {
     let color = if arrow.outgoing { theme.flow_out } else { theme.flow_in };
-    let stroke = Stroke::new(1.5, color);
+    let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
     let from = origin + vec2(arrow.from.0, arrow.from.1);
     let to = origin + vec2(arrow.to.0, arrow.to.1);
     let bend = ((to.x - from.x).abs() * 0.5).clamp(20.0, 120.0);
@@ -247,13 +247,7 @@ pub fn ruler(painter: &Painter, rect: Rect, scale: &Scale, x_of: impl Fn(Timesta
         if tick.major {
             let text = times::format().tick(tick.at - scale.base, scale.step);
             let text = if scale.is_relative && tick.at >= scale.base { format!("+{text}") } else { text };
-            painter.text(
-                pos2(x + 4.0, rect.center().y - 3.0),
-                Align2::LEFT_CENTER,
-                text,
-                font.clone(),
-                theme.text_weak,
-            );
+            painter.text(pos2(x + 4.0, rect.bottom() - 11.0), Align2::LEFT_CENTER, text, font.clone(), theme.text_weak);
         }
     }
 }

@@ -25,6 +25,7 @@ fn picture(model: &TraceModel, time: TimeRange, change: impl Fn(&mut ViewState))
         selection: state.place.selection,
         lit: None,
         arrows: true,
+        flow: state.flow,
     };
     let mut list = DrawList::default();
     list.fill(Scene { model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
@@ -55,7 +56,8 @@ fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
         let _ = writeln!(out, "selected {left:.0}..{right:.0} at {top}");
     }
     for arrow in &list.arrows {
-        let _ = writeln!(out, "arrow {:.0},{} -> {:.0},{}", arrow.from.0, arrow.from.1, arrow.to.0, arrow.to.1);
+        let chosen = if arrow.is_chosen { " chosen" } else { "" };
+        let _ = writeln!(out, "arrow {:.0},{} -> {:.0},{}{chosen}", arrow.from.0, arrow.from.1, arrow.to.0, arrow.to.1);
     }
     out
 }
@@ -133,6 +135,31 @@ fn only_rows_in_sight_are_laid_out() {
 }
 
 #[test]
+fn the_arrow_that_would_be_followed_is_chosen() {
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "host");
+    let track = builder.track(host, TrackKind::HostThread, 1, "a");
+    let mut add = |name: &str, start| {
+        let label = builder.label(name, None);
+        builder.add_slice(track, SliceSpec::new(range(start, start + 10), label))
+    };
+    let (from, to) = (add("launch", 0), [add("x", 20), add("y", 40), add("z", 60)]);
+    for to in to {
+        builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), 1);
+    }
+    let model = builder.finish();
+    let launch = model.all_slices().find(|slice| slice.name() == "launch").unwrap().id();
+    for (times, end) in [(0, "20"), (1, "40"), (5, "60")] {
+        let shown = picture(&model, range(0, 100), |state| {
+            state.apply(&ViewCommand::Select(launch), &model);
+            (0..times).for_each(|_| state.apply(&ViewCommand::CycleFlow(true), &model));
+        });
+        let chosen: Vec<&str> = shown.lines().filter(|line| line.ends_with(" chosen")).collect();
+        assert!(matches!(chosen[..], [arrow] if arrow.contains(&format!("-> {end},"))), "{times}: {shown}");
+    }
+}
+
+#[test]
 fn selection_and_arrows_are_placed() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
@@ -201,7 +228,8 @@ fn the_box_below_the_pointer_is_found() {
     let rows = tree.rows(&ViewState::new(&model));
     let time = Viewport::of(range(0, 100));
     let (width, height) = (100.0, 200.0);
-    let window = Window { time, rows: &rows, scroll: 0.0, width, height, selection: None, lit: None, arrows: false };
+    let window =
+        Window { time, rows: &rows, scroll: 0.0, width, height, selection: None, lit: None, arrows: false, flow: 0 };
     let mut list = DrawList::default();
     list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());
     let name = |x, y| list.hit(x, y).map(|b| model.slice(b.slice).name());
@@ -231,6 +259,7 @@ fn slices_that_are_lit_are_found_in_any_crowd() {
             selection: None,
             lit: Some(&lit),
             arrows: false,
+            flow: 0,
         };
         let mut list = DrawList::default();
         list.fill(Scene { model: &model, lod: &lod, tree: &tree }, &window, &mut Tiles::default());

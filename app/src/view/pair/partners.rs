@@ -9,7 +9,6 @@ use trace_model::{LabelId, SliceId, TimeRange, TraceModel, TrackId};
 
 use super::{Alignment, Places, Side};
 use crate::view::palette::ColorKey;
-use crate::view::target::longest;
 use crate::view::trace::OpenTrace;
 
 /// Which labels are which op of a comparison.
@@ -98,7 +97,7 @@ impl Partners {
         let number = executions_before(model, slice.track(), &mine, range, slice.id());
         match executions.as_deref() {
             Some([_, ..]) => executions.and_then(|all| all.get(number.min(all.len() - 1)).copied()),
-            _ => longest(&other.model, &theirs),
+            _ => other.longest(&theirs),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace_model::{GroupId, TraceModel, TrackId};
 
 use super::Side;
-use crate::view::state::ViewCommand;
+use crate::view::state::{Panel, ViewCommand};
 use crate::view::tree::Item;
 
 /// What corresponds, from A to B and back.
@@ -91,6 +91,7 @@ impl Places {
             | C::FilterTracks(_)
             | C::ScrollTo(_)
             | C::Search(_)
+            | C::ShowPanel(Panel::Search, false)
             | C::LightUp(None)
             | C::Isolate(_)
             | C::MarkAll

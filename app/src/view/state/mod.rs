@@ -14,12 +14,16 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 
 pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
+pub use restore::Shape;
 
 use super::history::{History, Seen};
 use super::palette::Preset;
 use super::tree::Item;
 use super::viewport::Viewport;
 use navigate::{first_visible, focused, neighbour_of};
+
+/// Keeps a place in the history.
+type Push = fn(&mut History, Seen);
 
 /// How much of the view a slice takes when one navigates to it.
 const FOCUS_SPAN: f64 = 2.5;
@@ -40,6 +44,9 @@ pub struct Place {
 /// What the user looks at in one trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViewState {
+    /// Of which trace; `None` where it is not known.
+    #[serde(default)]
+    shape: Option<Shape>,
     /// Where.
     pub place: Place,
     /// Tracks of the marked range; all where empty.
@@ -118,6 +125,7 @@ impl ViewState {
     pub fn new(model: &TraceModel) -> Self {
         let place = Place { time: Viewport::fit(model.extent()), scroll: 0.0, selection: None, mark: None };
         Self {
+            shape: Some(Shape::of(model)),
             place,
             mark_tracks: Arc::default(),
             folded_groups: BTreeSet::new(),
@@ -216,20 +224,28 @@ impl ViewState {
     /// Changes anything else.
     pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
         use ViewCommand as C;
-        match command {
+        let remembered = match command {
             C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
-                let seen = self.seen();
-                self.history.gesture(seen);
+                Some(History::gesture as Push)
             }
-            C::Show(_) | C::ShowAround(_) | C::Look { .. } | C::Fit | C::Focus | C::GoTo(_) => {
-                let seen = self.seen();
-                self.history.jump(seen);
+            C::Show(_) | C::ShowAround(_) | C::Look { .. } | C::Fit | C::Focus | C::GoTo(_) | C::FollowFlow(_) => {
+                self.history.end_gesture();
+                Some(History::jump as Push)
             }
-            C::EndGesture => self.history.end_gesture(),
-            _ => {}
+            _ => None,
+        };
+        let before = remembered.map(|push| (push, self.seen()));
+        if *command == C::EndGesture {
+            self.history.end_gesture();
         }
         if !self.moves(command, model) && !self.arranges(command, model) {
             self.annotates(command, model);
+        }
+        // Who goes back wants to see something else.
+        if let Some((push, before)) = before
+            && before != self.seen()
+        {
+            push(&mut self.history, before);
         }
     }
 
@@ -294,6 +310,7 @@ impl ViewState {
                 let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
                 if let Some(Seen { place, mark_tracks }) = other {
                     (self.place, self.mark_tracks) = (place, mark_tracks);
+                    self.reveal = None;
                 }
             }
             C::EndGesture => {}
@@ -325,7 +342,14 @@ impl ViewState {
             C::Move(Item::Group(group), by) => *self.moved_groups.entry(*group).or_default() += by,
             C::Move(Item::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
             C::FilterTracks(text) => self.track_filter.clone_from(text),
-            C::ShowPanel(panel, show) => set(&mut self.panels, *panel, *show),
+            C::ShowPanel(panel, show) => {
+                set(&mut self.panels, *panel, *show);
+                if *panel == Panel::Search && !show {
+                    // Nothing stays dim without a box that says why.
+                    self.search.clear();
+                    self.isolate &= self.is_searching();
+                }
+            }
             C::ShowTab(tab) => self.open_tab(tab),
             C::MoveTab { tab, below } => self.move_tab(tab, *below),
             C::WideReports(wide) => self.wide_reports = *wide,

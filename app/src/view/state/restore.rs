@@ -2,17 +2,70 @@
 
 use std::sync::Arc;
 
-use trace_model::TraceModel;
+use serde::{Deserialize, Serialize};
+use trace_model::{TimeRange, TraceModel};
 
-use super::ViewState;
+use super::{Panel, ViewState};
 use crate::view::history::History;
 
+/// What a trace is known by: where this differs, tracks and slices of the same number
+/// are others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    slices: usize,
+    tracks: usize,
+    groups: usize,
+    extent: TimeRange,
+}
+
+impl Shape {
+    /// Of a trace.
+    pub fn of(model: &TraceModel) -> Self {
+        Self {
+            slices: model.slice_count(),
+            tracks: model.tracks().len(),
+            groups: model.groups().len(),
+            extent: model.extent(),
+        }
+    }
+}
+
 impl ViewState {
-    /// The same without anything that the trace does not have.
+    /// Whether it may be a view of this trace. Old sessions do not say of which it is.
+    pub fn may_be_of(&self, model: &TraceModel) -> bool {
+        self.shape.is_none_or(|shape| shape == Shape::of(model))
+    }
+
+    /// The same without anything that the trace does not have: of another trace what is
+    /// about the window, notes and what is looked for.
     #[must_use]
     pub fn fitted_to(&self, model: &TraceModel) -> Self {
+        let mut state = if self.may_be_of(model) { self.within(model) } else { self.carried_over(model) };
+        state.isolate &= state.is_searching();
+        if !state.search.is_empty() {
+            // What is dim must be told why.
+            state.panels.insert(Panel::Search);
+        }
+        state.label_width = if state.label_width.is_finite() { state.label_width.clamp(80.0, 600.0) } else { 250.0 };
+        state.forget_unknown_tabs();
+        state
+    }
+
+    /// What means the same in another trace.
+    fn carried_over(&self, model: &TraceModel) -> Self {
+        let mut state = Self::new(model);
+        state.share_window(self);
+        state.notes.clone_from(&self.notes);
+        state.search.clone_from(&self.search);
+        state.track_filter.clone_from(&self.track_filter);
+        state.isolate = self.isolate;
+        state
+    }
+
+    fn within(&self, model: &TraceModel) -> Self {
         let mut state = self.clone();
         let (tracks, groups, slices) = (model.tracks().len(), model.groups().len(), model.slice_count());
+        state.shape = Some(Shape::of(model));
         state.place.time = state.place.time.clamped(model.extent());
         if !state.place.scroll.is_finite() {
             state.place.scroll = 0.0;
@@ -22,13 +75,15 @@ impl ViewState {
         for members in [&mut state.folded_tracks, &mut state.hidden_tracks, marked] {
             members.retain(|track| track.index() < tracks);
         }
+        if state.mark_tracks.is_empty() && !self.mark_tracks.is_empty() {
+            // No track would mean all.
+            state.place.mark = None;
+        }
         state.pinned.retain(|track| track.index() < tracks);
         state.folded_groups.retain(|group| group.index() < groups);
         state.hidden_groups.retain(|group| group.index() < groups);
         state.moved_tracks.retain(|track, _| track.index() < tracks);
         state.moved_groups.retain(|group, _| group.index() < groups);
-        state.label_width = if state.label_width.is_finite() { state.label_width.clamp(80.0, 600.0) } else { 250.0 };
-        state.forget_unknown_tabs();
         (state.history, state.reveal, state.flow) = (History::default(), None, 0);
         state
     }

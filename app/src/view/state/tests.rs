@@ -169,3 +169,93 @@ fn moving_the_view_copies_no_tracks_of_the_mark() {
     state.apply(&ViewCommand::Mark(TimeRange::new(range.start, Timestamp::from_ps(300)), (*tracks).clone()), &model);
     assert!(Arc::ptr_eq(&tracks, &state.mark_tracks));
 }
+
+#[test]
+fn going_back_returns_from_an_arrow_and_what_changes_nothing_is_no_step() {
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "host");
+    let track = builder.track(host, TrackKind::Ops, 1, "ops");
+    let mut slice = |name: &str, start: i64| {
+        let label = builder.label(name, None);
+        let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + 10));
+        builder.add_slice(track, SliceSpec::new(range, label))
+    };
+    let (from, to) = (slice("launch", 0), slice("run", 1_000_000));
+    builder.add_flow(trace_model::FlowEnd::Slice(from), trace_model::FlowEnd::Slice(to), 1);
+    let model = builder.finish();
+    let mut state = ViewState::new(&model);
+    state.apply(&ViewCommand::Fit, &model);
+    state.apply(&ViewCommand::Focus, &model);
+    state.apply(&ViewCommand::FollowFlow(true), &model);
+    state.apply(&ViewCommand::ScrollTo(0.0), &model);
+    assert!(!state.can_undo(), "nothing has changed yet");
+    state.apply(&ViewCommand::GoTo(named(&model, "launch")), &model);
+    let there = state.place;
+    state.apply(&ViewCommand::FollowFlow(true), &model);
+    assert_eq!(selected(&state, &model), "run");
+    state.apply(&ViewCommand::Undo, &model);
+    assert_eq!((state.place, state.reveal), (there, None));
+    state.apply(&ViewCommand::Fit, &model);
+    state.apply(&ViewCommand::Fit, &model);
+    state.apply(&ViewCommand::Undo, &model);
+    assert_eq!(state.place, there, "one step back from what was done twice");
+}
+
+#[test]
+fn a_view_of_another_trace_keeps_notes_and_window_only() {
+    let model = model();
+    let mut state = ViewState::new(&model);
+    let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
+    let tracks: BTreeSet<TrackId> = model.track_ids().collect();
+    for command in [
+        ViewCommand::Mark(range, tracks.clone()),
+        ViewCommand::Pin(model.track_ids().next().unwrap(), true),
+        ViewCommand::AddNote(Note { range, text: "here".to_owned() }),
+        ViewCommand::Color(ColorBy::Name),
+        ViewCommand::Search("b".to_owned()),
+        ViewCommand::Isolate(true),
+        ViewCommand::Show(range),
+    ] {
+        state.apply(&command, &model);
+    }
+    assert!(state.may_be_of(&model));
+    let same = state.fitted_to(&model);
+    assert_eq!((same.place, &*same.mark_tracks, same.pinned.len()), (state.place, &tracks, 1));
+    assert!(same.shows(Panel::Search) && same.isolate);
+
+    // As many tracks and slices, and others.
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "host");
+    let track = builder.track(host, TrackKind::Ops, 1, "ops");
+    for start in [0, 10, 20, 30] {
+        let label = builder.label("x", None);
+        let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + 5));
+        builder.add_slice(track, SliceSpec::new(range, label));
+    }
+    let other = builder.finish();
+    assert!(!state.may_be_of(&other));
+    let fitted = state.fitted_to(&other);
+    assert_eq!(fitted.place, ViewState::new(&other).place);
+    assert!(fitted.pinned.is_empty() && fitted.mark_tracks.is_empty());
+    assert_eq!((fitted.notes.len(), fitted.color_by, fitted.search.as_str()), (1, ColorBy::Name, "b"));
+
+    // Of a session that does not say of which trace it is: a mark of tracks that there are not is none of all.
+    let mut old = state.clone();
+    old.shape = None;
+    let empty = TraceBuilder::new().finish();
+    let fitted = old.fitted_to(&empty);
+    assert_eq!((fitted.place.mark, fitted.mark_tracks.len()), (None, 0));
+    old.search.clear();
+    assert!(!old.fitted_to(&model).isolate, "nothing is looked for");
+}
+
+#[test]
+fn closing_the_search_ends_it() {
+    let model = model();
+    let mut state = ViewState::new(&model);
+    state.apply(&ViewCommand::ShowPanel(Panel::Search, true), &model);
+    state.apply(&ViewCommand::Search("b".to_owned()), &model);
+    state.apply(&ViewCommand::Isolate(true), &model);
+    state.apply(&ViewCommand::ShowPanel(Panel::Search, false), &model);
+    assert!(!state.is_searching() && !state.isolate);
+}

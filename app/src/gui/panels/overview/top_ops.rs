@@ -15,7 +15,6 @@ use crate::gui::timeline::paint::elided_middle;
 use crate::gui::times;
 use crate::view::state::Spotlight;
 use crate::view::state::ViewCommand;
-use crate::view::target::longest;
 use std::collections::BTreeSet;
 
 /// Height of a row.
@@ -102,7 +101,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: Sight<'_>, follow: &mut Follow, out: &mut 
                     && let Some(op) = row.op
                 {
                     let labels = trace.labels_of(&BTreeSet::from([op]));
-                    out.extend(longest(&trace.model, &labels).map(ViewCommand::GoTo));
+                    out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
                     out.push(ViewCommand::LightUp(Some(Spotlight::new(&row.name, labels))));
                 }
             }

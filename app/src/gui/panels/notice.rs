@@ -1,0 +1,71 @@
+//! What there is to say that is no error: that something was kept, or what is missing.
+
+use egui::{Align2, Area, Context, Frame, Id, Order, RichText};
+
+use crate::gui::Command;
+use crate::gui::theme::theme_of;
+
+/// Seconds for which it stays.
+const PASSES: f64 = 6.0;
+
+/// Above the tracks, in the middle.
+fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
+    let theme = theme_of(ctx.global_style().visuals.dark_mode);
+    let area = Area::new(Id::unique(id)).order(Order::Foreground).anchor(Align2::CENTER_BOTTOM, [0.0, -up]);
+    area.show(ctx, |ui| {
+        let frame = Frame::popup(ui.style()).fill(theme.raised).inner_margin(egui::Margin::symmetric(12, 8));
+        frame.show(ui, |ui| ui.horizontal(content));
+    });
+}
+
+/// Asks once what the wheel does: people come with either habit.
+pub fn wheel_ui(ctx: &Context, out: &mut Vec<Command>) {
+    card(ctx, "wheel", 88.0, |ui| {
+        ui.label("Over the tracks, the wheel should");
+        for (zooms, label) in [(false, "scroll"), (true, "zoom")] {
+            if ui.button(label).clicked() {
+                out.push(Command::WheelZooms(zooms));
+            }
+        }
+        ui.weak("Ctrl and the wheel do the other; the help changes it.");
+    });
+}
+
+/// A sentence above everything, near the lower edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    text: String,
+    passes: bool,
+    /// When it was first shown.
+    since: Option<f64>,
+}
+
+impl Notice {
+    /// Goes by itself.
+    pub fn passing(text: String) -> Self {
+        Self { text, passes: true, since: None }
+    }
+
+    /// Stays until somebody has read it.
+    pub fn lasting(text: String) -> Self {
+        Self { text, passes: false, since: None }
+    }
+
+    /// Shows it.
+    pub fn ui(&mut self, ctx: &Context, out: &mut Vec<Command>) {
+        let theme = theme_of(ctx.global_style().visuals.dark_mode);
+        let now = ctx.input(|i| i.time);
+        let left = PASSES - (now - *self.since.get_or_insert(now));
+        card(ctx, "notice", 44.0, |ui| {
+            ui.label(RichText::new(&self.text).color(theme.text_strong));
+            if ui.button("Dismiss").clicked() {
+                out.push(Command::DismissNotice);
+            }
+        });
+        if self.passes && left <= 0.0 {
+            out.push(Command::DismissNotice);
+        } else if self.passes {
+            ctx.request_repaint_after(std::time::Duration::from_secs_f64(left));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is kept, and what comes back of it.
+
+use systole::gui::Sessions;
+
+use super::*;
+
+/// Two runs of a host, in files of the same name, and a third in the place of the first.
+fn runs(is_changed: bool) -> Loader {
+    Arc::new(move |path, _progress| {
+        let picture = if is_changed { "@column 1us\nhost python: PPPPQQ\n" } else { PICTURE };
+        let session = Session::from_model(text_trace(picture), Options::default());
+        Ok(OpenTrace::new(path.to_owned(), session))
+    })
+}
+
+fn window_in(folder: &std::path::Path, is_changed: bool) -> Harness<'static, App> {
+    let sessions = Sessions::in_folder(folder);
+    Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(move |cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        App::new(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
+    })
+}
+
+fn note(window: &mut Harness<'static, App>, text: &str) {
+    let range = window.state().trace().expect("a trace is open").model.extent();
+    want(window, ViewCommand::AddNote(systole::view::state::Note { range, text: text.to_owned() }));
+}
+
+fn notes(window: &Harness<'_, App>) -> Vec<String> {
+    state(window).notes.iter().map(|note| note.text.clone()).collect()
+}
+
+#[test]
+fn the_second_run_of_a_host_leaves_the_session_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = window_in(folder.path(), false);
+    for (path, kept) in [("/run 1/host.xplane.pb", "host.xplane.pb"), ("/run 2/host.xplane.pb", "host.xplane.pb 2")] {
+        open(&mut window, path);
+        note(&mut window, path);
+        press(&mut window, Modifiers::COMMAND, Key::S);
+        window.get_by_label_contains(&format!("Kept as “{kept}”"));
+    }
+    want(&mut window, Command::OpenSession("host.xplane.pb".to_owned()));
+    settle(&mut window);
+    assert_eq!(notes(&window), ["/run 1/host.xplane.pb"]);
+}
+
+#[test]
+fn what_was_opened_as_a_session_is_kept_as_that_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = window_in(folder.path(), false);
+    open(&mut window, "/run/host.xplane.pb");
+    want(&mut window, Command::SaveSession("night".to_owned()));
+    let mut window = window_in(folder.path(), false);
+    want(&mut window, Command::OpenSession("night".to_owned()));
+    settle(&mut window);
+    note(&mut window, "more");
+    press(&mut window, Modifiers::COMMAND, Key::S);
+    window.get_by_label("Kept as “night”");
+    assert_eq!(Sessions::in_folder(folder.path()).names(), ["night"]);
+    window.get_by_label("Dismiss").click();
+    window.run_steps(3);
+    assert!(window.query_by_label_contains("Kept as").is_none());
+    // Another trace is no part of it.
+    open(&mut window, "/other/host.xplane.pb");
+    press(&mut window, Modifiers::COMMAND, Key::S);
+    assert_eq!(Sessions::in_folder(folder.path()).names(), ["host.xplane.pb", "night"]);
+    want(&mut window, Command::RenameSession("host.xplane.pb".to_owned(), "a/b".to_owned()));
+    want(&mut window, Command::DeleteSession("night".to_owned()));
+    assert_eq!(Sessions::in_folder(folder.path()).names(), ["a/b"]);
+}
+
+#[test]
+fn a_trace_that_has_changed_comes_back_with_its_notes_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut window = window_in(folder.path(), false);
+    open(&mut window, "/run/host.xplane.pb");
+    note(&mut window, "look here");
+    let tracks: Vec<_> = window.state().trace().unwrap().model.track_ids().collect();
+    want(&mut window, ViewCommand::Pin(tracks[0], true));
+    want(&mut window, ViewCommand::ShowPanel(Panel::Search, true));
+    want(&mut window, ViewCommand::Search("PP".to_owned()));
+    want(&mut window, Command::SaveSession("night".to_owned()));
+    for is_changed in [false, true] {
+        let mut window = window_in(folder.path(), is_changed);
+        want(&mut window, Command::OpenSession("night".to_owned()));
+        settle(&mut window);
+        assert_eq!((notes(&window), state(&window).search.as_str()), (vec!["look here".to_owned()], "PP"));
+        assert!(window.query_all_by_value("PP").count() >= 1, "it is in the box");
+        assert_eq!(state(&window).pinned.len(), usize::from(!is_changed));
+        assert_eq!(window.query_by_label_contains("is not as it was").is_some(), is_changed);
+    }
+}
