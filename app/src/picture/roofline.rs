@@ -79,6 +79,9 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
         (report.average_step.as_ref(), "average step", palette.accent, Anchor::End, -10.0),
     ] {
         if let Some((x, y)) = point.and_then(place) {
+            let width = width_of(title, 11.0) + 4.0;
+            let left = x_of(x) + if anchor == Anchor::End { aside + 2.0 - width } else { aside - 2.0 };
+            drawing.rect(left, y_of(y) - 7.0, width, 14.0, palette.canvas, "");
             drawing.circle(x_of(x), y_of(y), 6.0, color, palette.canvas, title);
             drawing.text(x_of(x) + aside, y_of(y), anchor, 11.0, color, title);
         }

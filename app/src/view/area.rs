@@ -188,7 +188,8 @@ fn key(model: &TraceModel, classes: &OpClasses, steps: &[Band], slice: SliceRef<
 
 /// Time of the slice in the range without that of the slices inside it.
 fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
-    if range.encloses(slice.range()) {
+    // An area is one of the timeline: the clock that timed an op may say otherwise.
+    if range.encloses(slice.range()) && slice.device_range().is_none() {
         return slice.self_dur().ps();
     }
     let inside = |slice: SliceRef<'_>| slice.range().intersect(range).map_or(0, |part| part.dur().ps());
@@ -280,5 +281,24 @@ mod tests {
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         let names: Vec<String> = rows(&summary).into_iter().map(|row| row.0).collect();
         assert_eq!(names, ["7 jit_f", "8", "(no step)"], "{:?}", rows(&summary));
+    }
+
+    #[test]
+    fn all_times_of_an_area_are_of_the_timeline() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
+        for (name, on_timeline, by_device) in
+            [("a", range(0, 100), range(0, 150)), ("b", range(120, 140), range(160, 190))]
+        {
+            let label = builder.label(name, None);
+            builder.add_slice(track, SliceSpec { device: Some(by_device), ..SliceSpec::new(on_timeline, label) });
+        }
+        let model = builder.finish();
+        let classes = OpClasses::new(&model);
+        let area = Area { range: range(0, 1_000), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &classes, &[], &area, &Progress::new()).unwrap();
+        let expected = [("a".to_owned(), 1, 100, 100, 100), ("b".to_owned(), 1, 20, 20, 20)];
+        assert_eq!(rows(&summary), expected, "self time is no longer than the slice");
     }
 }

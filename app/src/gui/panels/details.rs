@@ -60,13 +60,17 @@ pub fn details_ui(ui: &mut Ui, sight: Sight<'_>, known: Known<'_>, memory: &mut 
             ui.vertical(|ui| timing_ui(ui, trace, slice, known.steps, out));
             ui.add_space(24.0);
             if let Some(op) = slice.op() {
-                ui.vertical(|ui| limits_ui(ui, sight, slice, op));
+                if ui.vertical(|ui| limits_ui(ui, sight, slice, op)).inner {
+                    ui.add_space(24.0);
+                }
                 ui.vertical(|ui| op_ui(ui, trace, slice, trace.model.op(op)));
                 ui.add_space(24.0);
             }
             ui.vertical(|ui| histogram_ui(ui, known.durations, slice.measured_dur().ps()));
             ui.add_space(24.0);
-            ui.vertical(|ui| flows_ui(ui, trace, slice, out));
+            if ui.vertical(|ui| flows_ui(ui, trace, slice, out)).inner {
+                ui.add_space(24.0);
+            }
             ui.vertical(|ui| args_ui(ui, known.args));
         });
         if let Some(text) = slice.op().and_then(|op| trace.model.op(op).hlo_text) {
@@ -206,13 +210,14 @@ fn op_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, op: &Op) {
 }
 
 /// How near the op comes to what the hardware allows, and what of it nothing hides.
-fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) {
+/// True where there was something to say.
+fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
     let ops = sight.reports.get::<Ops>().ok().flatten();
     let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
     let overlap = sight.reports.get::<Overlap>().ok().flatten();
     let transfer = overlap.and_then(|report| transfer_of(&sight.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {
-        return;
+        return false;
     }
     section(ui, "Against its limits");
     Grid::new("limits").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
@@ -251,7 +256,7 @@ fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) {
             row(ui, "Exposed", &value, &about);
         }
     });
-    ui.add_space(24.0);
+    true
 }
 
 /// The communication or copy that a slice is, or is the end of.
@@ -265,12 +270,13 @@ fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRe
     })
 }
 
-fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+/// What arrows lead to and come from; true where there are some.
+fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) -> bool {
     let model = &trace.model;
     let incoming: Vec<SliceId> = model.flows_to(slice.id()).map(|flow| flow.from).take(8).collect();
     let outgoing: Vec<SliceId> = model.flows_from(slice.id()).iter().map(|flow| flow.to).take(8).collect();
     if incoming.is_empty() && outgoing.is_empty() {
-        return;
+        return false;
     }
     section(ui, "Arrows");
     for (direction, ends) in [("from", incoming), ("to", outgoing)] {
@@ -283,7 +289,7 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
             });
         }
     }
-    ui.add_space(24.0);
+    true
 }
 
 fn args_ui(ui: &mut Ui, args: &Memo<Vec<Arg>>) {
@@ -319,7 +325,8 @@ fn time_row(ui: &mut Ui, title: &str, value: Picos) {
 }
 
 fn section(ui: &mut Ui, title: &str) {
-    ui.label(RichText::new(title).small().strong().color(Theme::current(ui).text_weak));
+    let text = RichText::new(title).small().strong().color(Theme::current(ui).text_weak);
+    ui.add(egui::Label::new(text).extend());
 }
 
 fn row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
