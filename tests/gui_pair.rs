@@ -1,10 +1,13 @@
 //! Two profiles side by side.
 
-use systole::gui::{PairCommand, Sessions};
+use systole::gui::PairCommand;
 use systole::view::pair::{Lock, Side};
 use systole::view::state::ColorBy;
 
 use super::*;
+
+#[path = "gui_pair_files.rs"]
+mod files;
 
 /// Ten steps of a program: what runs in each, and the id that the compiler gave it.
 fn run((ops, program): (&str, u32)) -> String {
@@ -337,30 +340,6 @@ fn colours_by_change_are_offered_while_two_are_open() {
 }
 
 #[test]
-fn a_cancelled_pair_does_not_come_back() {
-    let mut window = compared("a", "b");
-    for command in [
-        Command::Dropped(vec![PathBuf::from("a"), PathBuf::from("b")]),
-        Command::CancelLoad,
-        Command::Open(PathBuf::from("late")),
-    ] {
-        window.state_mut().push(command);
-    }
-    window.run_steps(1);
-    settle(&mut window);
-    assert!(window.state().link().is_none());
-    assert_eq!(window.state().trace().map(OpenTrace::name).as_deref(), Some("late"));
-}
-
-#[test]
-fn a_second_file_that_cannot_be_opened_leaves_the_first() {
-    let window = compared("a", "/tmp/notes.txt");
-    window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
-    assert!(window.state().link().is_none());
-    assert_eq!(window.state().trace().unwrap().name(), "a");
-}
-
-#[test]
 fn without_steps_the_timelines_are_free_and_say_why() {
     for (first, second, who) in [("a", "bare", "B has no steps"), ("bare", "a", "A has no steps")] {
         let mut window = compared(first, second);
@@ -472,81 +451,6 @@ fn what_is_marked_is_marked_on_both_sides_whatever_marks_it() {
 }
 
 #[test]
-fn a_session_keeps_both_and_how_they_are_linked() {
-    let folder = tempfile::tempdir().unwrap();
-    let empty = |folder: &std::path::Path| {
-        let sessions = Sessions::in_folder(folder);
-        Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
-            cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-            App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
-        })
-    };
-    let mut window = empty(folder.path());
-    open(&mut window, "a");
-    want(&mut window, Command::Compare(PathBuf::from("b")));
-    want(&mut window, PairCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
-    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.2)));
-    let slice = execution(&window, Side::B, "fusion.2", 3);
-    want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
-    let (link, before) = (window.state().link().unwrap().clone(), views(&window));
-    let selected = both_selected(&window);
-    assert_eq!((link.lock, link.focus), (Lock::Offset, Side::B));
-    want(&mut window, PairCommand::Weave);
-    want(&mut window, Command::SaveSession("night".to_owned()));
-
-    let mut window = empty(folder.path());
-    want(&mut window, Command::OpenSession("night".to_owned()));
-    settle(&mut window);
-    assert_eq!(window.state().link(), Some(&link));
-    assert_eq!(views(&window), before);
-    assert_eq!(both_selected(&window), selected);
-    window.get_by_label("Timeline B");
-    // The details name the track too, further below.
-    let mut ops: Vec<f32> = window.get_all_by_label("XLA Ops").map(|node| node.rect().top()).collect();
-    ops.sort_by(f32::total_cmp);
-    assert!(ops[1] - ops[0] < 40.0, "tracks are interleaved as they were: {ops:?}");
-    // From now on they follow each other as they did.
-    want(&mut window, Command::On(Side::A, ViewCommand::Pan(0.1)));
-    let [a, b] = views(&window);
-    assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
-}
-
-/// Which may lie beside its own trace, where nobody could go alone.
-#[test]
-fn a_session_keeps_where_a_shorter_run_follows() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, by) in [("offset", Lock::Offset), ("steps", Lock::Step)] {
-        let empty = || {
-            let sessions = Sessions::in_folder(folder.path());
-            Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
-                cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-                App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
-            })
-        };
-        let mut window = empty();
-        open(&mut window, "a");
-        want(&mut window, Command::Compare(PathBuf::from("late")));
-        if by == Lock::Offset {
-            want(&mut window, PairCommand::Offset(trace_model::Picos::ZERO));
-        }
-        // The end of the last step of B: that of A was over long before.
-        let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
-        let range = trace_model::TimeRange::new(at(167), at(169));
-        want(&mut window, Command::On(Side::B, ViewCommand::Show(range)));
-        let before = views(&window);
-        let extent = window.state().trace_of(Side::A).unwrap().model.extent();
-        assert_ne!(before[0], before[0].clamped(extent), "A is where it could not go alone");
-        want(&mut window, Command::SaveSession(name.to_owned()));
-
-        let mut window = empty();
-        want(&mut window, Command::OpenSession(name.to_owned()));
-        settle(&mut window);
-        assert_eq!(lock(&window), by);
-        assert_eq!(views(&window), before, "{name}");
-    }
-}
-
-#[test]
 fn what_is_compared_is_written_as_times_are() {
     let mut window = compared("a", "b");
     want(&mut window, Command::Times(systole::view::time_format::TimeFormat::Nanoseconds));
@@ -554,23 +458,6 @@ fn what_is_compared_is_written_as_times_are() {
     want(&mut window, Command::On(Side::A, ViewCommand::Select(slice)));
     let about = "2000.000 ns in A, 4000.000 ns in B: +2000.000 ns (+100.0 %)";
     assert!(window.get_all_by_label_contains(about).count() >= 1);
-}
-
-#[test]
-fn a_dropped_file_is_opened_or_compared() {
-    let mut window = compared("a", "/tmp/notes.txt");
-    want(&mut window, Command::Dropped(vec![PathBuf::from("b")]));
-    window.get_by_label("Open instead");
-    window.get_by_label("Compare with the open one").click();
-    window.run_steps(3);
-    settle(&mut window);
-    assert!(window.state().link().is_some());
-    assert!(window.query_by_label("Open instead").is_none());
-    want(&mut window, Command::Dropped(vec![PathBuf::from("a")]));
-    window.get_by_label("Open instead").click();
-    window.run_steps(3);
-    settle(&mut window);
-    assert!(window.state().link().is_none());
 }
 
 #[test]

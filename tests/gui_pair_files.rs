@@ -1,0 +1,121 @@
+//! How two profiles come into one window, and what is kept of them.
+
+use systole::gui::Sessions;
+
+use super::*;
+
+#[test]
+fn a_cancelled_pair_does_not_come_back() {
+    let mut window = compared("a", "b");
+    for command in [
+        Command::Dropped(vec![PathBuf::from("a"), PathBuf::from("b")]),
+        Command::CancelLoad,
+        Command::Open(PathBuf::from("late")),
+    ] {
+        window.state_mut().push(command);
+    }
+    window.run_steps(1);
+    settle(&mut window);
+    assert!(window.state().link().is_none());
+    assert_eq!(window.state().trace().map(OpenTrace::name).as_deref(), Some("late"));
+}
+
+#[test]
+fn a_second_file_that_cannot_be_opened_leaves_the_first() {
+    let window = compared("a", "/tmp/notes.txt");
+    window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
+    assert!(window.state().link().is_none());
+    assert_eq!(window.state().trace().unwrap().name(), "a");
+}
+
+#[test]
+fn a_session_keeps_both_and_how_they_are_linked() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = |folder: &std::path::Path| {
+        let sessions = Sessions::in_folder(folder);
+        Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
+            cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+        })
+    };
+    let mut window = empty(folder.path());
+    open(&mut window, "a");
+    want(&mut window, Command::Compare(PathBuf::from("b")));
+    want(&mut window, PairCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
+    want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.2)));
+    let slice = execution(&window, Side::B, "fusion.2", 3);
+    want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
+    let (link, before) = (window.state().link().unwrap().clone(), views(&window));
+    let selected = both_selected(&window);
+    assert_eq!((link.lock, link.focus), (Lock::Offset, Side::B));
+    want(&mut window, PairCommand::Weave);
+    want(&mut window, Command::SaveSession("night".to_owned()));
+
+    let mut window = empty(folder.path());
+    want(&mut window, Command::OpenSession("night".to_owned()));
+    settle(&mut window);
+    assert_eq!(window.state().link(), Some(&link));
+    assert_eq!(views(&window), before);
+    assert_eq!(both_selected(&window), selected);
+    window.get_by_label("Timeline B");
+    // The details name the track too, further below.
+    let mut ops: Vec<f32> = window.get_all_by_label("XLA Ops").map(|node| node.rect().top()).collect();
+    ops.sort_by(f32::total_cmp);
+    assert!(ops[1] - ops[0] < 40.0, "tracks are interleaved as they were: {ops:?}");
+    // From now on they follow each other as they did.
+    want(&mut window, Command::On(Side::A, ViewCommand::Pan(0.1)));
+    let [a, b] = views(&window);
+    assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
+}
+
+/// Which may lie beside its own trace, where nobody could go alone.
+#[test]
+fn a_session_keeps_where_a_shorter_run_follows() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, by) in [("offset", Lock::Offset), ("steps", Lock::Step)] {
+        let empty = || {
+            let sessions = Sessions::in_folder(folder.path());
+            Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
+                cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+                App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+            })
+        };
+        let mut window = empty();
+        open(&mut window, "a");
+        want(&mut window, Command::Compare(PathBuf::from("late")));
+        if by == Lock::Offset {
+            want(&mut window, PairCommand::Offset(trace_model::Picos::ZERO));
+        }
+        // The end of the last step of B: that of A was over long before.
+        let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
+        let range = trace_model::TimeRange::new(at(167), at(169));
+        want(&mut window, Command::On(Side::B, ViewCommand::Show(range)));
+        let before = views(&window);
+        let extent = window.state().trace_of(Side::A).unwrap().model.extent();
+        assert_ne!(before[0], before[0].clamped(extent), "A is where it could not go alone");
+        want(&mut window, Command::SaveSession(name.to_owned()));
+
+        let mut window = empty();
+        want(&mut window, Command::OpenSession(name.to_owned()));
+        settle(&mut window);
+        assert_eq!(lock(&window), by);
+        assert_eq!(views(&window), before, "{name}");
+    }
+}
+
+#[test]
+fn a_dropped_file_is_opened_or_compared() {
+    let mut window = compared("a", "/tmp/notes.txt");
+    want(&mut window, Command::Dropped(vec![PathBuf::from("b")]));
+    window.get_by_label("Open instead");
+    window.get_by_label("Compare with the open one").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert!(window.state().link().is_some());
+    assert!(window.query_by_label("Open instead").is_none());
+    want(&mut window, Command::Dropped(vec![PathBuf::from("a")]));
+    window.get_by_label("Open instead").click();
+    window.run_steps(3);
+    settle(&mut window);
+    assert!(window.state().link().is_none());
+}
