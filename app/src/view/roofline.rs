@@ -108,7 +108,7 @@ pub fn ceilings(report: &RooflineReport, range: Range) -> Vec<Ceiling> {
     for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
         let slope = peak.log10();
         let (from, end) = (begin(slope), (top - slope).min(range.x.1));
-        let name = format!("{title} {} {OF_ICI}", value(peak, Unit::BytesPerSecond));
+        let name = format!("{title} {}", value(peak, Unit::BytesPerSecond));
         all.push(Ceiling { name, from: (from, slope + from), to: (end, slope + end), roof: Roof::Links });
     }
     all
