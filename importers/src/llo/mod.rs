@@ -14,8 +14,9 @@
 //! and the shape of what it makes agree. A dump of another program seldom has such ops, but
 //! one of the same program for another chip has, so a dump that nobody named is only read
 //! where it lies in the folder of the program or in a folder there that is not named after
-//! another chip, and the import log says which. Where several tables are of an op and differ, which one is its own is not known: none is
-//! believed. Nor is a table with fewer or more rows than bundles were scheduled.
+//! another chip, and the import log says which. Where several tables are of an op and
+//! differ, which one is its own is not known: none is believed. Nor is a table with fewer or
+//! more rows than bundles were scheduled.
 //!
 //! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of
 //! files are looked at. Which buffers lie in VMEM when is in its tables of the memory

@@ -10,10 +10,9 @@ const PASSES: f64 = 6.0;
 
 /// Above the tracks, in the middle.
 fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
-    let theme = theme_of(ctx.global_style().visuals.dark_mode);
     let area = Area::new(Id::unique(id)).order(Order::Foreground).anchor(Align2::CENTER_BOTTOM, [0.0, -up]);
     area.show(ctx, |ui| {
-        let frame = Frame::popup(ui.style()).fill(theme.raised).inner_margin(egui::Margin::symmetric(12, 8));
+        let frame = Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 8));
         frame.show(ui, |ui| ui.horizontal(content));
     });
 }
