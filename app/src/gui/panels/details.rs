@@ -231,8 +231,10 @@ fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) -> bo
                     &format!("The limit that it comes nearest to. Peaks: {flops}; {hbm}"),
                 );
             }
-            if let Some(all) = of_op.efficiency_percent {
-                let own = all * of_op.mean_time_ps / (slice.measured_dur().ps().max(1) as f64);
+            // An execution without length says nothing of its speed.
+            let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
+            if let Some((all, dur)) = of_op.efficiency_percent.zip(dur) {
+                let own = all * of_op.mean_time_ps / dur as f64;
                 let about = format!(
                     "Least time that the tightest known limit allows for its work (by the compiler's cost model), of \
                      the time of this execution; of all {} executions: {}",
