@@ -14,13 +14,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trace_model::{Picos, SliceAttr, SliceId, SliceRef, TimeRange};
+use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
 
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Execution {
-    /// The op, or the span.
-    pub slice: SliceId,
+    /// By what who asks finds it again: the slice, unless said otherwise.
+    pub key: u32,
     /// On the timeline, which all cores share.
     pub range: TimeRange,
     /// By the clock of the ops.
@@ -33,7 +33,7 @@ pub(crate) struct Execution {
 impl Execution {
     pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
-        Self { slice: slice.id(), range: slice.range(), dur, blocked, instance }
+        Self { key: slice.id().index() as u32, range: slice.range(), dur, blocked, instance }
     }
 }
 
@@ -53,17 +53,17 @@ pub(super) struct Matched {
 }
 
 /// Executions that are one and the same, each with its core.
-pub(crate) type Instance = Vec<(usize, Execution)>;
+pub(crate) type Instance<'a> = Vec<(usize, &'a Execution)>;
 
 /// Matches executions over cores; `None` where that cannot be done.
 pub(super) fn matched(
-    by_core: BTreeMap<usize, Vec<Execution>>,
+    mut by_core: BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
 ) -> Option<Matched> {
     let mut waits: BTreeMap<usize, Picos> = BTreeMap::new();
     let (mut count, mut transfer) = (0, Picos::ZERO);
-    for instance in instances(by_core, groups, captured)? {
+    for instance in instances(&mut by_core, groups, captured)? {
         let shortest = instance.iter().map(|(_, execution)| execution.dur).min().unwrap_or_default();
         count += 1;
         transfer += shortest;
@@ -77,20 +77,21 @@ pub(super) fn matched(
 }
 
 /// Executions over cores that are one and the same; `None` where they cannot be matched.
-pub(crate) fn instances(
-    mut by_core: BTreeMap<usize, Vec<Execution>>,
+pub(crate) fn instances<'a>(
+    by_core: &'a mut BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
-) -> Option<Vec<Instance>> {
+) -> Option<Vec<Instance<'a>>> {
     if by_core.len() < 2 {
         return None;
     }
     for executions in by_core.values_mut() {
         executions.sort_by_key(|execution| execution.range.start);
     }
+    let by_core = &*by_core;
     let mut out = Vec::new();
-    for cores in parts(&by_core, groups, captured)? {
-        let part: BTreeMap<usize, &[Execution]> =
+    for cores in parts(by_core, groups, captured)? {
+        let part: BTreeMap<usize, &'a [Execution]> =
             cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
         if !part.is_empty() {
             out.extend(by_id(&part).or_else(|| in_order(&part))?);
@@ -113,28 +114,29 @@ fn parts(
     in_range.then(|| groups.iter().map(|group| group.iter().map(|&id| id as usize).collect()).collect())
 }
 
-fn by_id(part: &BTreeMap<usize, &[Execution]>) -> Option<Vec<Instance>> {
-    let mut instances: BTreeMap<i64, Instance> = BTreeMap::new();
+fn by_id<'a>(part: &BTreeMap<usize, &'a [Execution]>) -> Option<Vec<Instance<'a>>> {
+    let mut instances: BTreeMap<i64, Instance<'a>> = BTreeMap::new();
     for (&core, executions) in part {
         for execution in *executions {
-            instances.entry(execution.instance?).or_default().push((core, *execution));
+            instances.entry(execution.instance?).or_default().push((core, execution));
         }
     }
-    let instances: Vec<Instance> = instances.into_values().filter(|instance| instance.len() > 1).collect();
+    let instances: Vec<Instance<'a>> = instances.into_values().filter(|instance| instance.len() > 1).collect();
     (!instances.is_empty()).then_some(instances).filter(|instances| instances.iter().all(simultaneous))
 }
 
-fn in_order(part: &BTreeMap<usize, &[Execution]>) -> Option<Vec<Instance>> {
+fn in_order<'a>(part: &BTreeMap<usize, &'a [Execution]>) -> Option<Vec<Instance<'a>>> {
     let count = part.values().map(|executions| executions.len()).max()?;
-    let same = part.values().all(|executions| executions.len() == count);
-    let instances: Vec<Instance> = (0..count)
-        .map(|k| part.iter().filter_map(|(&core, executions)| Some((core, *executions.get(k)?))).collect())
-        .collect();
-    Some(instances).filter(|instances| same && instances.iter().all(simultaneous))
+    if part.values().any(|executions| executions.len() != count) {
+        return None;
+    }
+    let nth = |k: usize| part.iter().filter_map(|(&core, executions)| Some((core, executions.get(k)?))).collect();
+    let instances: Vec<Instance<'a>> = (0..count).map(nth).collect();
+    Some(instances).filter(|instances| instances.iter().all(simultaneous))
 }
 
 /// Whether all executions share an instant.
-fn simultaneous(instance: &Instance) -> bool {
+fn simultaneous(instance: &Instance<'_>) -> bool {
     let latest_start = instance.iter().map(|(_, execution)| execution.range.start).max();
     let first_end = instance.iter().map(|(_, execution)| execution.range.end).min();
     latest_start <= first_end
@@ -147,7 +149,7 @@ mod tests {
 
     fn execution(start: i64, end: i64, instance: Option<i64>) -> Execution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-        Execution { slice: SliceId::from_index(0), range, dur: range.dur(), blocked: range.dur(), instance }
+        Execution { key: 0, range, dur: range.dur(), blocked: range.dur(), instance }
     }
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {

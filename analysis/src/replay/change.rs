@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{LabelId, OpId, Picos, TimeRange, TraceModel};
+use trace_model::{OpId, Picos, SliceId, TimeRange, TraceModel};
 
-use super::schedule::{Schedule, Tie};
+use super::schedule::{Core, Flight, Schedule};
 use crate::bound::{BoundBy, Work};
+use crate::core_time::Segment;
 use crate::gaps::Gaps;
 use crate::ops::Ops;
 use crate::peaks::Peaks;
@@ -92,15 +93,22 @@ impl Change {
 }
 
 /// What is different from the recording in a replay.
-#[derive(Debug)]
-pub(super) struct Changed {
-    /// What the own time of the ops of each label is multiplied by; empty where every
-    /// op takes its time.
+#[derive(Debug, Default)]
+pub(super) struct Changed<'a> {
+    /// What the own time of each op is multiplied by; empty where every op takes its time.
     work: Vec<f64>,
-    /// What the time of each transfer is multiplied by.
-    transfers: Vec<f64>,
+    /// What happens to the time of transfers, one after the other.
+    transfers: Vec<TransferChange<'a>>,
     /// What happens to idle time, one after the other.
     gaps: Vec<GapChange>,
+}
+
+#[derive(Debug)]
+enum TransferChange<'a> {
+    /// Collectives, or all others, are multiplied by this.
+    Kind { collective: bool, factor: f64 },
+    /// Those that these ops issue, or else await, are multiplied by that.
+    Ops(&'a BTreeMap<OpId, f64>),
 }
 
 #[derive(Debug)]
@@ -108,26 +116,27 @@ enum GapChange {
     /// It is multiplied by this.
     Times(f64),
     /// Before these pieces of each core so much of it is taken away, by row.
-    Less(Vec<Vec<(usize, Picos)>>),
+    Less(Vec<Vec<(u32, Picos)>>),
 }
 
-impl Changed {
-    /// All as recorded.
-    pub fn nothing(schedule: &Schedule) -> Self {
-        Self { work: Vec::new(), transfers: vec![1.0; schedule.transfers.len()], gaps: Vec::new() }
-    }
-
-    /// Whether pieces that hang together with no transfer take what they took.
+impl Changed<'_> {
+    /// Whether pieces without a transfer take what they took, and so do gaps.
     pub fn keeps_work(&self) -> bool {
         self.work.is_empty() && self.gaps.is_empty()
     }
 
-    /// Own time of an execution of `label` that took `recorded`.
-    pub fn work(&self, label: impl FnOnce() -> LabelId, recorded: Picos) -> Picos {
+    /// Whether transfers take what they took.
+    pub fn keeps_transfers(&self) -> bool {
+        self.transfers.is_empty()
+    }
+
+    /// Own time of an execution of the op of `slice` that took `recorded`.
+    pub fn work(&self, model: &TraceModel, slice: SliceId, recorded: Picos) -> Picos {
         if self.work.is_empty() {
             return recorded;
         }
-        let factor = self.work.get(label().index()).copied().unwrap_or(1.0);
+        let op = model.slice(slice).op();
+        let factor = op.and_then(|op| self.work.get(op.index())).copied().unwrap_or(1.0);
         // Nearly all ops of most changes.
         if factor.to_bits() == 1.0_f64.to_bits() { recorded } else { scaled(recorded, factor) }
     }
@@ -138,63 +147,54 @@ impl Changed {
             GapChange::Times(factor) => scaled(gap, *factor),
             GapChange::Less(cores) => {
                 let less = cores.get(core).map(Vec::as_slice).unwrap_or_default();
-                let own = less.binary_search_by_key(&row, |&(row, _)| row).ok().and_then(|at| less.get(at));
+                let own = less.binary_search_by_key(&row, |&(row, _)| row as usize).ok().and_then(|at| less.get(at));
                 own.map_or(gap, |&(_, less)| (gap - less).clamped())
             }
         })
     }
 
     /// The time `recorded` of a transfer.
-    pub fn transfer(&self, row: usize, recorded: Picos) -> Picos {
-        scaled(recorded, self.transfers.get(row).copied().unwrap_or(1.0))
+    pub fn transfer(&self, model: &TraceModel, core: &Core, flight: Flight, recorded: Picos) -> Picos {
+        let factor = |change: &TransferChange<'_>| match change {
+            TransferChange::Kind { collective, factor } => {
+                (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)
+            }
+            TransferChange::Ops(factors) => {
+                let chosen = |row: u32| factors.get(&model.slice(core.piece(row).slice).op()?);
+                // An op that waits takes no time of its own: what it waits for does.
+                chosen(flight.issues).or_else(|| chosen(flight.awaits)).copied()
+            }
+        };
+        scaled(recorded, self.transfers.iter().filter_map(factor).product())
     }
 
     /// Scales the own time of the ops for which `factor` has an answer. A collective has
     /// no own time: its transfer does.
     fn each_work(&mut self, model: &TraceModel, factor: impl Fn(OpId) -> Option<f64>) {
-        self.work.resize(model.labels().len(), 1.0);
-        for (label, slot) in model.labels().iter().zip(&mut self.work) {
-            *slot *= label.op.and_then(&factor).unwrap_or(1.0);
+        self.work.resize(model.ops().len(), 1.0);
+        for (op, slot) in model.op_ids().zip(&mut self.work) {
+            *slot *= factor(op).unwrap_or(1.0);
         }
     }
 }
 
 /// Adds a change; says what it could not be applied to.
-pub(super) fn apply(
+pub(super) fn apply<'a>(
     cx: &Context<'_>,
-    change: &Change,
+    change: &'a Change,
     schedule: &Schedule,
-    out: &mut Changed,
+    out: &mut Changed<'a>,
 ) -> Result<Option<String>, AnalysisError> {
-    let mut each_transfer = |factor: f64, collective: bool| {
-        for (transfer, own) in schedule.transfers.iter().zip(&mut out.transfers) {
-            *own *= if transfer.class.is_collective() == collective { factor } else { 1.0 };
-        }
-    };
     match change {
         Change::Ops { factors, .. } => {
-            let chosen = |label: LabelId| factors.get(&cx.model.label(label).op?).copied();
-            // An op that waits takes no time of its own: what it waits for does.
-            let mut awaited = vec![None; schedule.transfers.len()];
-            for core in &schedule.cores {
-                for &(row, tie) in &core.ties {
-                    let piece = core.pieces().get(row).filter(|_| matches!(tie, Tie::Done(_)));
-                    let factor = piece.and_then(|piece| chosen(cx.model.slice(piece.slice).label_id()));
-                    if let (Some(factor), Some(slot)) = (factor, awaited.get_mut(tie.transfer())) {
-                        *slot = Some(factor);
-                    }
-                }
-            }
-            for ((transfer, own), awaited) in schedule.transfers.iter().zip(&mut out.transfers).zip(awaited) {
-                *own *= chosen(transfer.label).or(awaited).unwrap_or(1.0);
-            }
+            out.transfers.push(TransferChange::Ops(factors));
             out.each_work(cx.model, |op| factors.get(&op).copied());
         }
-        Change::Collectives(factor) => each_transfer(*factor, true),
-        Change::Copies(factor) => each_transfer(*factor, false),
+        &Change::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
+        &Change::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
         Change::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
         Change::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
-        Change::NoCompile => out.gaps.push(no_compile(cx, schedule)?),
+        Change::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
     }
     Ok(None)
 }
@@ -204,7 +204,7 @@ fn scaled(time: Picos, factor: f64) -> Picos {
 }
 
 /// An op that took `e` times its least time takes `e` times the new least time.
-fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed) -> Result<String, AnalysisError> {
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result<String, AnalysisError> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -238,21 +238,29 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
     (before > 0.0).then(|| after / before)
 }
 
-/// That part of gaps of which the gap analysis says that the host compiled.
-fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<GapChange, AnalysisError> {
+/// That part of gaps of which the gap analysis says that the host compiled; `None`
+/// where it did not.
+fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
-    let mut less = vec![Vec::new(); schedule.cores.len()];
-    for (core, less) in schedule.cores.iter().zip(&mut less) {
-        let Some(device) = gaps.devices.iter().find(|device| device.group == core.group) else { continue };
-        let mut before = None;
-        for (row, piece) in core.pieces().iter().enumerate() {
-            let shown = cx.model.slice(piece.slice).range();
-            let Some(end) = before.replace(shown.end).filter(|end| *end < shown.start) else { continue };
-            if core.gap(row) > Picos::ZERO {
-                let gap = cx.to_host(core.group, TimeRange::new(end, shown.start));
-                less.push((row, device.compiling.measure_in(gap)));
+    let compiling = |core: &Core| {
+        let device = gaps.devices.iter().find(|device| device.group == core.group)?;
+        Some(&device.compiling).filter(|compiling| !compiling.is_empty())
+    };
+    let less = |core: &Core| {
+        let Some(compiling) = compiling(core) else { return Vec::new() };
+        let shown = |piece: &Segment| cx.model.slice(piece.slice).range();
+        let of_pair = |(before, pair): (usize, &[Segment])| {
+            let [earlier, later] = pair else { return None };
+            if earlier.range.end >= later.range.start {
+                return None;
             }
-        }
-    }
-    Ok(GapChange::Less(less))
+            let (end, start) = (shown(earlier).end, shown(later).start);
+            let gap = (end < start).then(|| TimeRange::new(end, start))?;
+            let less = compiling.measure_in(cx.to_host(core.group, gap));
+            (less > Picos::ZERO).then_some((before as u32 + 1, less))
+        };
+        core.pieces().windows(2).enumerate().filter_map(of_pair).collect()
+    };
+    let less: Vec<Vec<(u32, Picos)>> = schedule.cores.iter().map(less).collect();
+    Ok(less.iter().any(|less| !less.is_empty()).then_some(GapChange::Less(less)))
 }

@@ -9,10 +9,12 @@
 //!
 //! Replaying unchanged durations gives the recorded times to the picosecond.
 
+use std::collections::BTreeMap;
+
 use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::change::Changed;
-use super::schedule::{Belief, Core, Member, Schedule, Tie};
+use super::schedule::{Belief, Core, DONE_TAKES, Flight, Member, Schedule};
 use crate::category::OpGroup;
 use crate::core_time::Segment;
 
@@ -24,7 +26,7 @@ pub(super) type Groups = [Picos; OpGroup::ALL.len()];
 pub(super) struct Game<'a> {
     pub model: &'a TraceModel,
     pub schedule: &'a Schedule,
-    pub changed: &'a Changed,
+    pub changed: &'a Changed<'a>,
     pub belief: Belief,
     /// Recorded instants of each core, sorted: asked for when they come in the replay.
     pub instants: &'a [Vec<Timestamp>],
@@ -44,10 +46,10 @@ pub(super) struct Played {
     pub groups: Groups,
 }
 
-/// What is known of a transfer while playing.
+/// What is known of a transfer between cores while playing.
 #[derive(Clone, Copy, Default)]
 struct Progress {
-    came: usize,
+    came: u32,
     /// Largest delay less wait of those who came.
     late: Option<Picos>,
     /// Members that never come are not waited for.
@@ -56,20 +58,20 @@ struct Progress {
 
 /// Plays all cores.
 pub(super) fn play(game: Game<'_>) -> Vec<Played> {
-    let cursors = game.schedule.cores.iter().enumerate().map(|(row, core)| {
-        let instants = game.instants.get(row).map(Vec::as_slice).unwrap_or_default();
-        Cursor {
-            core,
-            number: row,
-            row: 0,
-            tie: 0,
-            now: core.window.start,
-            came: false,
-            instants,
-            out: Played::default(),
-        }
+    let cursors = game.schedule.cores.iter().enumerate().map(|(row, core)| Cursor {
+        core,
+        number: row,
+        row: 0,
+        now: core.window.start,
+        came: false,
+        flights: &core.flights,
+        members: &core.members,
+        alone: &core.alone,
+        begun: BTreeMap::new(),
+        instants: game.instants.get(row).map(Vec::as_slice).unwrap_or_default(),
+        out: Played::default(),
     });
-    let mut state = State { game, progress: vec![Progress::default(); game.schedule.transfers.len()] };
+    let mut state = State { game, progress: vec![Progress::default(); game.schedule.joint.len()] };
     let mut cursors: Vec<Cursor<'_>> = cursors.collect();
     loop {
         let mut moved = false;
@@ -84,6 +86,16 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
     cursors.into_iter().map(|cursor| state.finish(cursor)).collect()
 }
 
+/// A flight that began.
+#[derive(Clone, Copy)]
+struct Begun<'a> {
+    flight: Flight,
+    /// How much later than recorded.
+    late: Picos,
+    /// Where it is part of a transfer between cores.
+    member: Option<&'a Member>,
+}
+
 /// How far a core has come.
 struct Cursor<'a> {
     core: &'a Core,
@@ -91,31 +103,68 @@ struct Cursor<'a> {
     number: usize,
     /// The next piece.
     row: usize,
-    /// The next of its ties.
-    tie: usize,
     now: Timestamp,
-    /// The next piece has already said that it has come.
+    /// The flight of the next piece has begun.
     came: bool,
+    /// Of the core, those that are still to come.
+    flights: &'a [Flight],
+    members: &'a [Member],
+    alone: &'a [u32],
+    /// What is on its way, by the piece that waits for it.
+    begun: BTreeMap<u32, Begun<'a>>,
     /// Those that are still to come.
     instants: &'a [Timestamp],
     out: Played,
 }
 
-impl Cursor<'_> {
-    fn next_tie(&self) -> Option<Tie> {
-        self.core.ties.get(self.tie).filter(|&&(row, _)| row == self.row).map(|&(_, tie)| tie)
+impl<'a> Cursor<'a> {
+    /// What the next piece issues when it begins so much later than recorded.
+    fn issues(&self, late: Picos) -> Option<Begun<'a>> {
+        let flight = *self.flights.first().filter(|flight| flight.issues as usize == self.row)?;
+        Some(Begun { flight, late, member: self.members.first().filter(|member| member.issues == flight.issues) })
     }
 
-    /// The first row that has to be looked at by itself: it hangs together with a
-    /// transfer, or an asked instant lies in it or in the gap before it.
+    /// What the next piece waits for.
+    fn awaits(&self) -> Option<Begun<'a>> {
+        let (&row, &begun) = self.begun.first_key_value()?;
+        (row as usize == self.row).then_some(begun)
+    }
+
+    /// The next piece has been played.
+    fn pass(&mut self, issued: Option<Begun<'a>>, awaited: bool) {
+        if awaited {
+            self.begun.pop_first();
+        }
+        if let Some(issued) = issued {
+            self.flights = &self.flights[1..];
+            self.members = &self.members[usize::from(issued.member.is_some())..];
+            if !issued.flight.is_sync() {
+                self.begun.insert(issued.flight.awaits, issued);
+            }
+        }
+        self.row += 1;
+        self.came = false;
+    }
+
+    /// Whether the piece `row`, of those to come, is a transfer by itself.
+    fn is_alone(&mut self, row: usize) -> bool {
+        let rest = self.alone.split_first().filter(|&(&alone, _)| alone as usize == row).map(|(_, rest)| rest);
+        self.alone = rest.unwrap_or(self.alone);
+        rest.is_some()
+    }
+
+    /// The first row that has to be looked at by itself: a transfer begins or ends
+    /// there, or an asked instant lies in it or in the gap before it.
     fn stop(&self) -> usize {
         let pieces = self.core.pieces();
-        let tie = self.core.ties.get(self.tie).map_or(pieces.len(), |&(row, _)| row);
+        let issues = self.flights.first().map(|flight| flight.issues);
+        let tied = issues.into_iter().chain(self.begun.keys().next().copied()).min();
+        let tied = tied.map_or(pieces.len(), |row| row as usize);
         match self.instants.first() {
-            Some(&at) if pieces.get(tie).is_none_or(|piece| at < piece.range.start) => {
-                tie.min(self.row + pieces[self.row..tie].partition_point(|piece| piece.range.end <= at))
+            Some(&at) if pieces.get(tied).is_none_or(|piece| at < piece.range.start) => {
+                tied.min(self.row + pieces[self.row..tied].partition_point(|piece| piece.range.end <= at))
             }
-            _ => tie,
+            _ => tied,
         }
     }
 
@@ -161,47 +210,76 @@ impl State<'_> {
         moved
     }
 
-    /// Plays pieces that only take their time, up to the row `stop`.
+    /// Plays pieces that hang together with no others, up to the row `stop`.
     fn work(&self, cursor: &mut Cursor<'_>, stop: usize) {
-        let (core, changed) = (cursor.core, self.game.changed);
+        let Game { changed, model, .. } = self.game;
         if changed.keeps_work() && !self.game.with_groups {
-            cursor.now = cursor.now + (core.before(stop) - core.before(cursor.row));
-            cursor.row = stop;
+            self.jump(cursor, stop);
             return;
         }
+        let core = cursor.core;
         let mut before = core.before(cursor.row);
         for (row, piece) in core.pieces().iter().enumerate().take(stop).skip(cursor.row) {
             let gap = (piece.range.start - before).clamped();
             before = piece.range.end;
-            let takes = changed.work(|| self.game.model.slice(piece.slice).label_id(), piece.range.dur());
+            let takes = if cursor.is_alone(row) {
+                changed.transfer(model, core, alone(row), piece.range.dur())
+            } else {
+                changed.work(model, piece.slice, piece.range.dur())
+            };
             cursor.now = cursor.now + changed.gap(cursor.number, row, gap) + takes;
             cursor.out.groups[piece.class.group.index()] += takes;
         }
         cursor.row = stop;
     }
 
+    /// The same where only transfers take other times.
+    fn jump(&self, cursor: &mut Cursor<'_>, stop: usize) {
+        let Game { changed, model, .. } = self.game;
+        let (core, before) = (cursor.core, cursor.core.before(cursor.row));
+        let (passed, rest) = cursor.alone.split_at(cursor.alone.partition_point(|&row| (row as usize) < stop));
+        let longer = |&row: &u32| {
+            let recorded = core.piece(row).range.dur();
+            changed.transfer(model, core, alone(row as usize), recorded) - recorded
+        };
+        let longer: Picos = if changed.keeps_transfers() { Picos::ZERO } else { passed.iter().map(longer).sum() };
+        cursor.now = cursor.now + (core.before(stop) - before) + longer;
+        (cursor.alone, cursor.row) = (rest, stop);
+    }
+
     /// Plays the next piece; `false` where it has to wait for another core.
     fn piece(&mut self, cursor: &mut Cursor<'_>, moved: &mut bool) -> bool {
-        let (row, tie) = (cursor.row, cursor.next_tie());
-        let Some(&piece) = cursor.core.pieces().get(row) else { return false };
-        let gap = self.game.changed.gap(cursor.number, row, cursor.core.gap(row));
+        let (core, row, Game { changed, model, .. }) = (cursor.core, cursor.row, self.game);
+        let Some(&piece) = core.pieces().get(row) else { return false };
+        let gap = changed.gap(cursor.number, row, core.gap(row));
         let begin = cursor.now + gap;
-        if let (Some(Tie::Start(transfer) | Tie::Sync(transfer)), false) = (tie, cursor.came) {
-            self.come(transfer, cursor.number, begin - piece.range.start);
+        let (issued, awaited) = (cursor.issues(begin - piece.range.start), cursor.awaits());
+        if let (Some(issued), false) = (issued, cursor.came) {
+            self.come(issued);
             cursor.came = true;
             *moved = true;
         }
         let recorded = piece.range.dur();
-        let own = tie.map_or(recorded, |tie| tie.own(recorded));
-        let mut end = begin + self.game.changed.work(|| self.game.model.slice(piece.slice).label_id(), own);
-        if let Some(Tie::Done(transfer) | Tie::Sync(transfer)) = tie {
-            let Some(arrival) = self.arrival(transfer, cursor.number) else { return false };
+        let is_sync = issued.is_some_and(|issued| issued.flight.is_sync());
+        let is_alone = cursor.is_alone(row);
+        let takes = if is_sync {
+            Picos::ZERO // It is the transfer.
+        } else if awaited.is_some() {
+            changed.work(model, piece.slice, recorded.min(DONE_TAKES))
+        } else if is_alone {
+            changed.transfer(model, core, alone(row), recorded)
+        } else {
+            changed.work(model, piece.slice, recorded)
+        };
+        let mut end = begin + takes;
+        for waits_for in awaited.into_iter().chain(issued.filter(|_| is_sync)) {
+            let Some(arrival) = self.arrival(core, waits_for) else { return false };
             end = end.max(arrival);
         }
         cursor.out.groups[piece.class.group.index()] += end - begin;
         cursor.answer(&piece, gap, (begin, end));
-        cursor.tie += usize::from(tie.is_some());
-        (cursor.row, cursor.now, cursor.came) = (row + 1, end, false);
+        cursor.now = end;
+        cursor.pass(issued, awaited.is_some());
         true
     }
 
@@ -216,41 +294,50 @@ impl State<'_> {
         Played { end: cursor.now + tail, ..cursor.out }
     }
 
-    fn come(&mut self, transfer: usize, core: usize, delay: Picos) {
-        let wait = self.member(transfer, core).map_or(Picos::ZERO, |member| member.wait);
-        let progress = &mut self.progress[transfer];
+    fn come(&mut self, begun: Begun<'_>) {
+        let Some(member) = begun.member else { return };
+        let Some(progress) = self.progress.get_mut(member.transfer as usize) else { return };
+        let late = begun.late - member.wait;
         progress.came += 1;
-        progress.late = Some(progress.late.map_or(delay - wait, |late| late.max(delay - wait)));
+        progress.late = Some(progress.late.map_or(late, |latest| latest.max(late)));
     }
 
-    fn member(&self, transfer: usize, core: usize) -> Option<&Member> {
-        let schedule = self.game.schedule;
-        let members = schedule.members(&schedule.transfers[transfer]);
-        members.binary_search_by_key(&core, |member| member.core).ok().and_then(|at| members.get(at))
-    }
-
-    /// When the transfer has arrived on `core`; `None` as long as someone is awaited.
-    fn arrival(&self, transfer: usize, core: usize) -> Option<Timestamp> {
-        let (progress, plan) = (self.progress[transfer], &self.game.schedule.transfers[transfer]);
-        if progress.came < plan.members.len() && !progress.released {
-            return None;
-        }
-        let member = self.member(transfer, core)?;
-        let took = plan.took(self.game.belief);
-        let recorded = member.arrived.unwrap_or(member.begin + member.wait + took);
-        let sooner = took - self.game.changed.transfer(transfer, took);
-        Some(recorded + progress.late.unwrap_or_default() - sooner)
+    /// When a flight has arrived on its core; `None` as long as someone is awaited.
+    fn arrival(&self, core: &Core, Begun { flight, late, member }: Begun<'_>) -> Option<Timestamp> {
+        let Game { model, schedule, changed, belief, .. } = self.game;
+        let (took, wait, late) = match member {
+            None => (core.took(flight, Picos::ZERO), Picos::ZERO, late),
+            Some(member) => {
+                let transfer = member.transfer as usize;
+                let (joint, progress) = (schedule.joint.get(transfer)?, self.progress.get(transfer)?);
+                if progress.came < joint.members && !progress.released {
+                    return None;
+                }
+                (joint.took, member.wait, progress.late.unwrap_or_default())
+            }
+        };
+        let took = schedule.believed(took, belief, || core.label(model, flight.issues));
+        let recorded = core.arrived(flight).unwrap_or(core.piece(flight.issues).range.start + wait + took);
+        let sooner = took - changed.transfer(model, core, flight, took);
+        Some(recorded + late - sooner)
     }
 
     /// Lets the first core that waits go on without those who do not come.
     fn release_one(&mut self, cursors: &[Cursor<'_>]) -> bool {
         for cursor in cursors {
-            let Some(Tie::Done(transfer) | Tie::Sync(transfer)) = cursor.next_tie() else { continue };
-            if !self.progress[transfer].released {
-                self.progress[transfer].released = true;
-                return true;
+            let issued = cursor.issues(Picos::ZERO).filter(|issued| issued.flight.is_sync());
+            for member in cursor.awaits().into_iter().chain(issued).filter_map(|waits_for| waits_for.member) {
+                let Some(progress) = self.progress.get_mut(member.transfer as usize) else { continue };
+                if !std::mem::replace(&mut progress.released, true) {
+                    return true;
+                }
             }
         }
         false
     }
+}
+
+/// A piece that is a transfer by itself.
+fn alone(row: usize) -> Flight {
+    Flight { issues: row as u32, awaits: row as u32 }
 }

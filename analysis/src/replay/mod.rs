@@ -27,7 +27,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use trace_model::{Picos, Timestamp};
+use trace_model::Picos;
 
 use crate::{AnalysisError, Context};
 
@@ -37,17 +37,15 @@ pub use predict::{Part, Prediction, StepPrediction};
 /// The ops and transfers of the scope of a context, ready to be played again.
 pub struct Replay {
     recorded: schedule::Schedule,
-    steps: Vec<predict::StepOnCores>,
-    instants: Vec<Vec<Timestamp>>,
+    run: predict::Run,
 }
 
 impl Replay {
     /// The schedule of what `cx` looks at. Errors where no device recorded ops.
     pub fn new(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let recorded = build::build(cx)?;
-        let steps = predict::steps(cx, &recorded);
-        let instants = predict::instants(&recorded, &steps);
-        Ok(Self { recorded, steps, instants })
+        let run = predict::Run::of(&predict::steps(cx, &recorded));
+        Ok(Self { recorded, run })
     }
 
     /// What would have happened with all `changes` together. Errors where a change
@@ -62,8 +60,12 @@ impl Replay {
         Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
     }
 
-    fn changed(&self, cx: &Context<'_>, changes: &[Change]) -> Result<(change::Changed, Vec<String>), AnalysisError> {
-        let mut changed = change::Changed::nothing(&self.recorded);
+    fn changed<'a>(
+        &self,
+        cx: &Context<'_>,
+        changes: &'a [Change],
+    ) -> Result<(change::Changed<'a>, Vec<String>), AnalysisError> {
+        let mut changed = change::Changed::default();
         let mut notes = Vec::new();
         for change in changes {
             notes.extend(change::apply(cx, change, &self.recorded, &mut changed)?);

@@ -95,78 +95,94 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
     counted.filter(|spans| !spans.is_empty()).collect()
 }
 
-/// Begins and ends of the steps on each core, sorted: when they come is all that is
-/// asked of a replay.
-pub(super) fn instants(schedule: &Schedule, steps: &[StepOnCores]) -> Vec<Vec<Timestamp>> {
-    let mut instants = vec![Vec::new(); schedule.cores.len()];
-    for &(core, span) in steps.iter().flatten() {
-        instants[core].extend([span.start, span.end]);
-    }
-    for own in &mut instants {
-        own.sort_unstable();
-        own.dedup();
-    }
-    instants
+/// All steps of a core together: from the begin of the first to the end of the last.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// On each core, by row of [`Schedule::cores`].
+    spans: BTreeMap<usize, TimeRange>,
+    steps: usize,
 }
 
-impl Replay {
-    fn play(&self, cx: &Context<'_>, changed: &Changed, belief: Belief, with_groups: bool) -> Vec<Played> {
-        let (schedule, instants) = (&self.recorded, &self.instants);
-        play(Game { model: cx.model, schedule, changed, belief, instants, with_groups })
+impl Run {
+    pub fn of(steps: &[StepOnCores]) -> Self {
+        let mut spans: BTreeMap<usize, TimeRange> = BTreeMap::new();
+        for &(core, span) in steps.iter().flatten() {
+            spans.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
+        }
+        Self { spans, steps: steps.len() }
+    }
+
+    /// What a step and what follows it take, the core that takes longest.
+    fn each(&self, time: impl Fn(usize, TimeRange) -> Option<i64>) -> Option<f64> {
+        let times: Option<Vec<i64>> = self.spans.iter().map(|(&core, &span)| time(core, span)).collect();
+        Some(times?.into_iter().max()? as f64 / self.steps as f64)
+    }
+}
+
+/// Begins and ends of spans on each core, sorted: when they come is all that is asked
+/// of a replay.
+struct Asked(Vec<Vec<Timestamp>>);
+
+impl Asked {
+    fn of(cores: usize, spans: impl Iterator<Item = (usize, TimeRange)>) -> Self {
+        let mut instants = vec![Vec::new(); cores];
+        for (core, span) in spans {
+            instants[core].extend([span.start, span.end]);
+        }
+        for own in &mut instants {
+            own.sort_unstable();
+            own.dedup();
+        }
+        Self(instants)
     }
 
     /// How long a recorded span of a core is as played; `None` where nobody asked for its ends.
-    fn played_span(&self, played: &[Played], core: usize, span: TimeRange) -> Option<i64> {
+    fn span(&self, played: &[Played], core: usize, span: TimeRange) -> Option<i64> {
         let at = |time: Timestamp| {
-            let place = self.instants.get(core)?.binary_search(&time).ok()?;
+            let place = self.0.get(core)?.binary_search(&time).ok()?;
             played.get(core)?.instants.get(place).copied()
         };
         Some((at(span.end)? - at(span.start)?).ps())
     }
+}
 
-    /// [`StepPrediction::each_ps`] and [`StepPrediction::predicted_each_ps`].
-    fn each_step(&self, short: &[Played]) -> Option<(f64, f64)> {
-        let mut run: BTreeMap<usize, TimeRange> = BTreeMap::new();
-        for &(core, span) in self.steps.iter().flatten() {
-            run.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
-        }
-        let each = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
-            let times: Option<Vec<i64>> = run.iter().map(|(&core, &span)| time(core, span)).collect();
-            Some(times?.into_iter().max()? as f64 / self.steps.len() as f64)
+fn step_prediction(
+    run: &Run,
+    steps: &[StepOnCores],
+    asked: &Asked,
+    [short, long]: &[Vec<Played>; 2],
+) -> Option<StepPrediction> {
+    let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
+        let longest = |spans: &StepOnCores| {
+            let times: Option<Vec<i64>> = spans.iter().map(|&(core, span)| time(core, span)).collect();
+            Some(times?.into_iter().max()? as f64)
         };
-        Some((each(&|_, span| Some(span.dur().ps()))?, each(&|core, span| self.played_span(short, core, span))?))
-    }
-
-    fn step_prediction(&self, short: &[Played], long: &[Played]) -> Option<StepPrediction> {
-        let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
-            let longest = |spans: &StepOnCores| {
-                let times: Option<Vec<i64>> = spans.iter().map(|&(core, span)| time(core, span)).collect();
-                Some(times?.into_iter().max()? as f64)
-            };
-            median(&self.steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
-        };
-        let (each_ps, predicted_each_ps) = self.each_step(short)?;
-        Some(StepPrediction {
-            steps: self.steps.len(),
-            median_ps: of_median(&|_, span| Some(span.dur().ps()))?,
-            predicted_ps: of_median(&|core, span| self.played_span(short, core, span))?,
-            predicted_at_most_ps: of_median(&|core, span| self.played_span(long, core, span))?,
-            each_ps,
-            predicted_each_ps,
-        })
-    }
+        median(&steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
+    };
+    Some(StepPrediction {
+        steps: steps.len(),
+        median_ps: of_median(&|_, span| Some(span.dur().ps()))?,
+        predicted_ps: of_median(&|core, span| asked.span(short, core, span))?,
+        predicted_at_most_ps: of_median(&|core, span| asked.span(long, core, span))?,
+        each_ps: run.each(|_, span| Some(span.dur().ps()))?,
+        predicted_each_ps: run.each(|core, span| asked.span(short, core, span))?,
+    })
 }
 
 pub(super) fn predict(
     cx: &Context<'_>,
-    replay: &Replay,
-    changed: &Changed,
+    Replay { recorded, run }: &Replay,
+    changed: &Changed<'_>,
     changes: &[Change],
     mut notes: Vec<String>,
 ) -> Prediction {
-    let recorded = &replay.recorded;
-    let [short, long] = [Belief::Shortest, Belief::Longest].map(|belief| replay.play(cx, changed, belief, true));
-    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, &short, core)).unwrap_or(0);
+    let steps = steps(cx, recorded);
+    let asked = Asked::of(recorded.cores.len(), steps.iter().flatten().copied());
+    let played = [Belief::Shortest, Belief::Longest].map(|belief| {
+        play(Game { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups: true })
+    });
+    let [short, long] = &played;
+    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
     if recorded.unmatched > 0 {
         notes.push(format!(
             "{} executions of collectives could not be matched over the cores: their members are taken to come \
@@ -177,9 +193,9 @@ pub(super) fn predict(
     Prediction {
         changes: changes.iter().map(Change::title).collect(),
         window_ps: window_ps(recorded),
-        predicted_ps: played_ps(recorded, &short),
-        predicted_at_most_ps: played_ps(recorded, &long),
-        step: replay.step_prediction(&short, &long),
+        predicted_ps: played_ps(recorded, short),
+        predicted_at_most_ps: played_ps(recorded, long),
+        step: step_prediction(run, &steps, &asked, &played),
         parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
@@ -187,11 +203,14 @@ pub(super) fn predict(
 }
 
 /// [`Prediction::saving`] alone, for those who ask often.
-pub(super) fn saving(cx: &Context<'_>, replay: &Replay, changed: &Changed) -> Picos {
-    let short = replay.play(cx, changed, Belief::Shortest, false);
-    match replay.each_step(&short) {
+pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, changed: &Changed<'_>) -> Picos {
+    let asked = Asked::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
+    let (belief, with_groups) = (Belief::Shortest, false);
+    let short = play(Game { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups });
+    let predicted = run.each(|core, span| asked.span(&short, core, span));
+    match run.each(|_, span| Some(span.dur().ps())).zip(predicted) {
         Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
-        None => Picos::from_ps(window_ps(&replay.recorded) - played_ps(&replay.recorded, &short)),
+        None => Picos::from_ps(window_ps(recorded) - played_ps(recorded, &short)),
     }
 }
 

@@ -1,43 +1,32 @@
 //! What has to be replayed: the ops of each core in order, the idle time between
 //! them, and the transfers that tie them together.
+//!
+//! There can be a transfer for every other op, so each is no more than the rows of
+//! its pieces: begin, end, kind and label are looked up there.
 
-use std::ops::Range;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp};
+use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
-use crate::category::OpClass;
 use crate::core_time::{CoreTime, Segment};
 
 /// A done op of something that is already finished takes a cycle or two: the
 /// shortest ones in captures of real chips. Longer ones waited.
 pub(super) const DONE_TAKES: Picos = Picos::from_ps(1_250);
 
-/// How a piece hangs together with a transfer, a row of [`Schedule::transfers`].
+/// A transfer on one core: what issues it and what waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
-    /// Issues it and goes on.
-    Start(usize),
-    /// Waits until it has arrived.
-    Done(usize),
-    /// Is the transfer: begins when the last member has come, ends when it has arrived.
-    Sync(usize),
+pub(super) struct Flight {
+    /// Row of the piece that issues it.
+    pub issues: u32,
+    /// Row of the piece that waits for it; the same for a synchronous one.
+    pub awaits: u32,
 }
 
-impl Tie {
-    pub fn transfer(self) -> usize {
-        match self {
-            Self::Start(transfer) | Self::Done(transfer) | Self::Sync(transfer) => transfer,
-        }
-    }
-
-    /// Own time of a piece that took `recorded`, waiting for the transfer left out.
-    pub fn own(self, recorded: Picos) -> Picos {
-        match self {
-            Self::Start(_) => recorded,
-            Self::Done(_) => recorded.min(DONE_TAKES),
-            Self::Sync(_) => Picos::ZERO,
-        }
+impl Flight {
+    pub fn is_sync(self) -> bool {
+        self.issues == self.awaits
     }
 }
 
@@ -48,13 +37,22 @@ pub(super) struct Core {
     pub group: GroupId,
     pub window: TimeRange,
     pub time: Arc<CoreTime>,
-    /// Pieces that hang together with transfers, by row; all others only take their time.
-    pub ties: Vec<(usize, Tie)>,
+    /// By the piece that issues them; pieces without a transfer only take their time.
+    pub flights: Vec<Flight>,
+    /// Those of its flights that are part of a transfer between cores, in the same order.
+    pub members: Vec<Member>,
+    /// Rows of pieces that are a transfer by themselves, which depends on nothing else.
+    pub alone: Vec<u32>,
 }
 
 impl Core {
     pub fn pieces(&self) -> &[Segment] {
         &self.time.segments
+    }
+
+    /// A piece that a flight names.
+    pub fn piece(&self, row: u32) -> &Segment {
+        &self.pieces()[row as usize]
     }
 
     /// End of what comes before a piece.
@@ -68,43 +66,66 @@ impl Core {
         let until = self.pieces().get(row).map_or(self.window.end, |piece| piece.range.start);
         (until - self.before(row)).clamped()
     }
+
+    /// The op of a piece that a flight names.
+    pub fn label(&self, model: &TraceModel, row: u32) -> LabelId {
+        model.slice(self.piece(row).slice).label_id()
+    }
+
+    /// When the flight had arrived; `None` where the core was still busy then.
+    pub fn arrived(&self, flight: Flight) -> Option<Timestamp> {
+        let done = self.piece(flight.awaits).range;
+        (flight.is_sync() || done.dur() > DONE_TAKES).then_some(done.end)
+    }
+
+    /// How long the flight took after the wait for others: as seen, or else at most.
+    pub fn took(&self, flight: Flight, wait: Picos) -> Took {
+        let after = |end: Timestamp| (end - self.piece(flight.issues).range.start - wait).clamped();
+        match self.arrived(flight) {
+            Some(arrived) => Took::Seen(after(arrived)),
+            None => Took::AtMost(after(self.piece(flight.awaits).range.start)),
+        }
+    }
 }
 
-/// One participant of a transfer.
+/// The part of one core in a transfer between several.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    /// Row of [`Schedule::cores`].
-    pub core: usize,
-    /// Begin of its start, or of the op.
-    pub begin: Timestamp,
+    /// Row of the piece that issues it.
+    pub issues: u32,
+    /// Row of [`Schedule::joint`].
+    pub transfer: u32,
     /// How long it waited for the last member to come.
     pub wait: Picos,
-    /// When the transfer had arrived here; `None` where the core was still busy then.
-    pub arrived: Option<Timestamp>,
 }
 
-/// Something that takes time beside the ops, or instead of them. There can be one for
-/// every other op, so its members are kept together with all others.
-#[derive(Debug)]
-pub(super) struct Transfer {
-    pub class: OpClass,
-    /// The op that issues it.
-    pub label: LabelId,
-    /// Rows of [`Schedule::members`], by core.
-    pub members: Range<usize>,
-    /// Shortest and longest time that it can have taken after the last member came,
-    /// as recorded. They differ where it arrived while every member was busy.
-    pub took: (Picos, Picos),
+/// A transfer between several cores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joint {
+    pub members: u32,
+    pub took: Took,
+}
+
+/// Time that a transfer takes after its last member came, as recorded. Of what its
+/// members saw the least counts: whoever waited for it knows, and of those who found
+/// that it had arrived the one who looked first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Took {
+    /// Somebody waited for it.
+    Seen(Picos),
+    /// It arrived while everybody was busy.
+    AtMost(Picos),
 }
 
 /// Everything that is replayed.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub cores: Vec<Core>,
-    pub transfers: Vec<Transfer>,
-    /// Of all transfers, one after the other.
-    pub members: Vec<Member>,
-    /// Transfers of which not all members were found: they are taken as they are.
+    /// Transfers that several cores take part in.
+    pub joint: Vec<Joint>,
+    /// The least time that transfers of an op take, for ops with hidden ones.
+    pub least: HashMap<LabelId, Picos>,
+    /// Flights of which not all members were found: they are taken as they are.
     pub unmatched: u64,
 }
 
@@ -118,16 +139,13 @@ pub(super) enum Belief {
 }
 
 impl Schedule {
-    pub fn members(&self, transfer: &Transfer) -> &[Member] {
-        self.members.get(transfer.members.clone()).unwrap_or_default()
-    }
-}
-
-impl Transfer {
-    pub fn took(&self, belief: Belief) -> Picos {
-        match belief {
-            Belief::Shortest => self.took.0,
-            Belief::Longest => self.took.1,
+    /// What to believe of a transfer that an op of this label issues.
+    pub fn believed(&self, took: Took, belief: Belief, label: impl FnOnce() -> LabelId) -> Picos {
+        match (took, belief) {
+            (Took::Seen(took), _) | (Took::AtMost(took), Belief::Longest) => took,
+            (Took::AtMost(most), Belief::Shortest) => {
+                self.least.get(&label()).map_or(Picos::ZERO, |least| most.min(*least))
+            }
         }
     }
 }
