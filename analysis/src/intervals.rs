@@ -188,14 +188,25 @@ impl MeasureIndex {
 /// after the other, each sorted, only a merge.
 impl FromIterator<TimeRange> for IntervalSet {
     fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
-        let mut ranges: Vec<TimeRange> = ranges.into_iter().collect();
-        if !ranges.is_sorted_by_key(|range| range.start) {
-            ranges.sort_by_key(|range| range.start);
+        let (mut out, mut is_sorted) = (Self::new(), true);
+        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+            let last = out.ranges.last().map_or(Timestamp::MIN, |last| last.start);
+            if range.start < last {
+                is_sorted = false;
+                out.ranges.push(range);
+            } else {
+                out.push(range);
+            }
         }
-        let mut out = Self::new();
-        for range in ranges {
-            out.push(range);
+        if !is_sorted {
+            out.ranges.sort_by_key(|range| range.start);
+            out.ranges.dedup_by(|later, last| {
+                let touches = later.start <= last.end;
+                last.end = if touches { last.end.max(later.end) } else { last.end };
+                touches
+            });
         }
+        out.ranges.shrink_to_fit();
         out
     }
 }

@@ -46,19 +46,22 @@ impl Analysis for Overlap {
 
     fn run(cx: &Context<'_>) -> Result<OverlapReport, AnalysisError> {
         let classes = cx.classes();
-        let mut traffic = Vec::new();
+        let (mut rows, mut cores, mut has_ops) = (rows::Rows::default(), Vec::new(), false);
         for core in cx.tensor_cores() {
-            traffic.extend(Traffic::of(cx, classes, core)?);
+            let Some(traffic) = Traffic::of(cx, classes, core)? else { continue };
+            let meanwhile = Meanwhile::of(&traffic);
+            rows.add(cx.model, cores.len(), &traffic, &meanwhile);
+            has_ops |= !traffic.time.segments.is_empty();
+            cores.push(traffic.summary(cx.model, &meanwhile));
         }
-        if traffic.iter().all(|core| core.time.segments.is_empty()) {
+        if !has_ops {
             return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
         }
-        let (transfers, waits) = rows::rows(cx, classes, &traffic);
-        let summary = |(index, core): (usize, &Traffic)| CoreOverlap {
-            skew_wait_ps: waits.get(&index).map(|wait| wait.ps()),
-            ..core.summary(cx.model)
-        };
-        let cores: Vec<CoreOverlap> = traffic.iter().enumerate().map(summary).collect();
+        let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
+        let (transfers, waits) = rows.finish(cx, classes, &names);
+        for (index, core) in cores.iter_mut().enumerate() {
+            core.skew_wait_ps = waits.get(&index).map(|wait| wait.ps());
+        }
         Ok(OverlapReport { summary: Summary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
     }
 }
@@ -273,6 +276,7 @@ impl Summary {
     }
 }
 
+use cores::Meanwhile;
 pub(crate) use cores::Traffic;
 pub use cores::{Partition, partition};
 

@@ -30,13 +30,28 @@ pub(crate) struct InFlight {
 pub(crate) struct Traffic {
     pub time: Arc<CoreTime>,
     pub in_flight: Vec<InFlight>,
-    pub compute: MeasureIndex,
-    /// When it computed or was in a collective.
-    pub working: MeasureIndex,
-    /// When it was in a collective.
-    pub blocked: MeasureIndex,
     /// Asynchronous collectives ran, but nobody knows when they were in flight.
     pub unknown_flight: bool,
+}
+
+/// What a core did while something was in flight; empty where nothing was, because
+/// nobody asks then.
+#[derive(Default)]
+pub(super) struct Meanwhile {
+    /// When it computed.
+    pub compute: MeasureIndex,
+    /// When it was in a collective, which is never when it computed.
+    pub blocked: MeasureIndex,
+}
+
+impl Meanwhile {
+    pub fn of(core: &Traffic) -> Self {
+        if core.in_flight.is_empty() {
+            return Self::default();
+        }
+        let when = |wanted: fn(&OpClass) -> bool| MeasureIndex::new(core.time.when(wanted));
+        Self { compute: when(OpClass::is_compute), blocked: when(OpClass::is_collective) }
+    }
 }
 
 /// How communication divides.
@@ -61,17 +76,9 @@ impl Traffic {
     pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = cx.core_time(core)? else { return Ok(None) };
         let in_flight = spans(cx.model, classes, &time);
-        let (compute, blocked) = (time.when(OpClass::is_compute), time.when(OpClass::is_collective));
         let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());
         let unknown_flight = awaits && !in_flight.iter().any(|span| span.class.is_collective());
-        Ok(Some(Self {
-            time,
-            in_flight,
-            working: MeasureIndex::new(compute.union(&blocked)),
-            compute: MeasureIndex::new(compute),
-            blocked: MeasureIndex::new(blocked),
-            unknown_flight,
-        }))
+        Ok(Some(Self { time, in_flight, unknown_flight }))
     }
 
     /// Spans in flight of collectives, or of everything else.
@@ -87,12 +94,12 @@ impl Traffic {
         self.flight(true).union(&waiting)
     }
 
-    pub fn summary(&self, model: &TraceModel) -> CoreOverlap {
+    pub(super) fn summary(&self, model: &TraceModel, meanwhile: &Meanwhile) -> CoreOverlap {
         let time = &self.time;
         let synchronous = time.when(|class| class.is_collective() && !class.is_async());
         let waiting = time.when(|class| class.is_collective() && class.is_async());
         let flight = self.collectives_in_flight();
-        let comm = partition(self.compute.set(), &synchronous, &flight);
+        let comm = partition(meanwhile.compute.set(), &synchronous, &flight);
         let blocking = synchronous.union(&waiting).measure();
         let copies = self.flight(false);
         let window = time.window.dur();
@@ -101,7 +108,7 @@ impl Traffic {
             core: model.device_name(time.core),
             group: time.core,
             window_ps: window.ps(),
-            compute_ps: self.compute.set().measure().ps(),
+            compute_ps: time.time(OpClass::is_compute).ps(),
             collectives: self.collectives(),
             comm_total_ps: comm.total.ps(),
             overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped.ps()),
@@ -112,7 +119,7 @@ impl Traffic {
             exposed_share_percent: percent(comm.exposed, window),
             fused_ps: time.time(|class| class.is_fused_collective() && !class.is_async()).ps(),
             copy_in_flight_ps: copies.measure().ps(),
-            copy_hidden_ps: copies.intersect(self.compute.set()).measure().ps(),
+            copy_hidden_ps: copies.intersect(meanwhile.compute.set()).measure().ps(),
             copy_wait_ps: time.time(|class| class.is_done() && !class.is_collective()).ps(),
             skew_wait_ps: None, // Needs the other cores.
         }
@@ -139,36 +146,35 @@ impl Traffic {
 /// All spans in flight of a core. The async track counts where it has the clock of
 /// the ops; else the arrows from starts to dones say the same.
 fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight> {
-    let tracks = |kind| model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == kind);
-    let recorded: Vec<SliceRef<'_>> = tracks(TrackKind::AsyncOps).flat_map(|track| model.slices_on(track)).collect();
-    let mut ops = tracks(TrackKind::Ops).flat_map(|track| model.slices_on(track)).peekable();
-    let has_device_clock = ops.peek().is_some_and(|op| op.device_range().is_some());
-    let same_clock = recorded.iter().all(|span| span.device_range().is_some() == has_device_clock);
-    let found: Vec<(TimeRange, SliceRef<'_>, Option<usize>)> = if same_clock && !recorded.is_empty() {
-        recorded.into_iter().map(|span| (span.measured_range(), span, done_index(span))).collect()
-    } else {
-        let is_start = |op: &SliceRef<'_>| classes.class_of(op.op()).is_start();
-        let starts = ops.filter(is_start);
-        let pairs = starts.flat_map(|start| model.flows_from(start.id()).iter().map(move |flow| (start, flow.to)));
-        pairs
-            .map(|(start, done)| (start, model.slice(done)))
-            .filter(|(start, done)| start.track() == done.track())
-            .map(|(start, done)| {
-                (start.measured_range().hull(done.measured_range()), start, Some(name_of(model, done).index()))
-            })
-            .collect()
+    let slices = |wanted: TrackKind| {
+        let tracks = model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted);
+        tracks.flat_map(|track| model.slices_on(track))
     };
-    let window = time.window.measured;
-    let inside = found.into_iter().filter_map(|(range, slice, done)| {
+    let mut out = Vec::new();
+    let mut add = |range: TimeRange, slice: SliceRef<'_>, done: Option<usize>| {
+        let Some(inside) = range.intersect(time.window.measured) else { return };
         let class = match slice.op() {
             Some(op) => classes.class(op),
             None => classify_texts(None, "", slice.name()).0,
         };
-        let begins_here = window.contains(range.start);
-        let range = range.intersect(window)?;
-        Some(InFlight { range, begins_here, class, label: slice.label_id(), done, slice: slice.id() })
-    });
-    inside.collect()
+        let begins_here = time.window.measured.contains(range.start);
+        out.push(InFlight { range: inside, begins_here, class, label: slice.label_id(), done, slice: slice.id() });
+    };
+    let has_device_clock = slices(TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
+    let mut recorded = slices(TrackKind::AsyncOps).peekable();
+    let is_recorded = recorded.peek().is_some();
+    if is_recorded && recorded.all(|span| span.device_range().is_some() == has_device_clock) {
+        slices(TrackKind::AsyncOps).for_each(|span| add(span.measured_range(), span, done_index(span)));
+    } else {
+        for start in slices(TrackKind::Ops).filter(|op| classes.class_of(op.op()).is_start()) {
+            let dones = model.flows_from(start.id()).iter().map(|flow| model.slice(flow.to));
+            for done in dones.filter(|done| done.track() == start.track()) {
+                let range = start.measured_range().hull(done.measured_range());
+                add(range, start, Some(name_of(model, done).index()));
+            }
+        }
+    }
+    out
 }
 
 /// Index of the name of the op that an asynchronous span says to end with.

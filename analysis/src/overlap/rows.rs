@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, TraceModel};
 
-use super::cores::{InFlight, Traffic, name_of};
+use super::cores::{InFlight, Meanwhile, Traffic, name_of};
 use super::hiders::{Compute, Hiders};
 use super::skew::{Execution, matched};
 use super::{HiddenBy, KindTotal, Skew, Transfer};
@@ -37,8 +37,10 @@ struct Row {
     hiders: Hiders,
     /// Finding out who hid it was too much work.
     has_unknown_hiders: bool,
-    /// Executions by core.
+    /// Spans in flight by core; of what is no communication only where there are any.
     executions: BTreeMap<usize, Vec<Execution>>,
+    /// Synchronous executions by core: there can be as many as ops.
+    synchronous: BTreeMap<usize, Vec<SliceId>>,
     cores: BTreeSet<usize>,
 }
 
@@ -48,16 +50,27 @@ impl Row {
         Self { class, op: slice.op(), name: model.str(name_of(model, slice)).to_owned(), ..Self::default() }
     }
 
+    /// Takes all executions, by core.
+    fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<Execution>> {
+        let mut all = std::mem::take(&mut self.executions);
+        for (core, slices) in std::mem::take(&mut self.synchronous) {
+            let slices = slices.into_iter().map(|slice| model.slice(slice));
+            let executions = slices.map(|slice| Execution::of(slice, slice.measured_dur(), slice.measured_dur()));
+            all.entry(core).or_default().extend(executions);
+        }
+        all
+    }
+
     /// Adds one span in flight on a core.
     fn add_span(
         &mut self,
         model: &TraceModel,
         span: &InFlight,
-        core: &Traffic,
+        meanwhile: &Meanwhile,
         compute: &mut Compute<'_>,
     ) -> Execution {
-        let hidden = core.compute.measure_in(span.range);
-        let idle = span.range.dur() - core.working.measure_in(span.range);
+        let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
+        let idle = span.range.dur() - hidden - blocked;
         self.occurrences += u64::from(span.begins_here);
         self.time += span.range.dur();
         self.hidden += hidden;
@@ -66,30 +79,38 @@ impl Row {
         if span.class.is_collective() && hidden > Picos::ZERO {
             self.has_unknown_hiders |= !compute.add(span.range, &mut self.hiders);
         }
-        Execution::of(model.slice(span.slice), span.range.dur(), core.blocked.measure_in(span.range))
+        Execution::of(model.slice(span.slice), span.range.dur(), blocked)
     }
 }
 
-/// All rows, most exposed first, and how long each core waited for others in
-/// synchronous collectives.
-pub(super) fn rows(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    cores: &[Traffic],
-) -> (Vec<Transfer>, BTreeMap<usize, Picos>) {
-    let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
-    for (index, core) in cores.iter().enumerate() {
-        let dones = add_spans(cx.model, &mut rows, index, core);
-        add_ops(cx.model, &mut rows, &dones, index, core);
+/// The rows of all cores, which come one after the other.
+#[derive(Default)]
+pub(super) struct Rows(BTreeMap<Key, Row>);
+
+impl Rows {
+    /// Adds what the core of this index did.
+    pub fn add(&mut self, model: &TraceModel, index: usize, core: &Traffic, meanwhile: &Meanwhile) {
+        let dones = add_spans(model, &mut self.0, index, core, meanwhile);
+        add_ops(model, &mut self.0, &dones, index, core);
     }
-    let names: Vec<String> = cores.iter().map(|core| cx.model.device_name(core.time.core)).collect();
-    let mut waits = BTreeMap::new();
-    let mut out: Vec<Transfer> = rows.into_values().map(|row| finish(cx, classes, row, &names, &mut waits)).collect();
-    out.sort_by(|a, b| {
-        let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
-        rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
-    });
-    (out, waits)
+
+    /// All rows, most exposed first, and how long each core waited for others in
+    /// synchronous collectives.
+    pub fn finish(
+        self,
+        cx: &Context<'_>,
+        classes: &OpClasses,
+        cores: &[String],
+    ) -> (Vec<Transfer>, BTreeMap<usize, Picos>) {
+        let mut waits = BTreeMap::new();
+        let finish = |row| finish(cx, classes, row, cores, &mut waits);
+        let mut out: Vec<Transfer> = self.0.into_values().map(finish).collect();
+        out.sort_by(|a, b| {
+            let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
+            rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
+        });
+        (out, waits)
+    }
 }
 
 fn key_of(model: &TraceModel, label: LabelId) -> Key {
@@ -101,16 +122,25 @@ fn key_of(model: &TraceModel, label: LabelId) -> Key {
 }
 
 /// Adds spans in flight; returns which row each awaiting op belongs to.
-fn add_spans(model: &TraceModel, rows: &mut BTreeMap<Key, Row>, index: usize, core: &Traffic) -> BTreeMap<Key, Key> {
+fn add_spans(
+    model: &TraceModel,
+    rows: &mut BTreeMap<Key, Row>,
+    index: usize,
+    core: &Traffic,
+    meanwhile: &Meanwhile,
+) -> BTreeMap<Key, Key> {
     let mut dones = BTreeMap::new();
     let label_of = |segment: &crate::core_time::Segment| model.slice(segment.slice).label_id();
     let mut compute = Compute::of(core, &label_of);
     for span in &core.in_flight {
         let key = key_of(model, span.label);
         let row = rows.entry(key).or_insert_with(|| Row::new(model, span.slice, span.class));
-        let execution = row.add_span(model, span, core, &mut compute);
+        let execution = row.add_span(model, span, meanwhile, &mut compute);
         row.cores.insert(index);
-        row.executions.entry(index).or_default().push(execution);
+        let executions = row.executions.entry(index).or_default();
+        if span.class.is_collective() {
+            executions.push(execution);
+        }
         if let Some(done) = span.done {
             dones.insert((key.0, done), key);
         }
@@ -145,14 +175,11 @@ fn add_ops(
         row.time += segment.range.dur();
         // A done of which the start came before the window is no execution of the window.
         let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
-        if counts && seen.insert(segment.slice) {
+        // An op with another inside has several pieces.
+        if counts && (segment.range == slice.measured_range() || seen.insert(segment.slice)) {
             row.occurrences += 1;
             if !class.is_async() {
-                row.executions.entry(index).or_default().push(Execution::of(
-                    slice,
-                    slice.measured_dur(),
-                    slice.measured_dur(),
-                ));
+                row.synchronous.entry(index).or_default().push(segment.slice);
             }
         }
     }
@@ -170,8 +197,7 @@ fn finish(
     let kind = row.class.collective;
     let message = kind.map(|kind| Message::of(cx, row.op, kind, cores.len()));
     let groups = message.as_ref().and_then(|message| message.groups.as_deref());
-    let executions = std::mem::take(&mut row.executions);
-    let found = kind.and_then(|_| matched(executions, groups, cores.len()));
+    let found = kind.and_then(|_| matched(row.executions(cx.model), groups, cores.len()));
     // Who awaits an asynchronous collective may compute meanwhile.
     for (&core, &wait) in found.iter().flat_map(|found| &found.waits).filter(|_| !row.class.is_async()) {
         *all_waits.entry(core).or_default() += wait;
