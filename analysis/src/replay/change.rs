@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{OpId, Picos, SliceId, TimeRange, TraceModel};
+use trace_model::{OpId, Picos, TimeRange, TraceModel};
 
 use super::schedule::{Core, Flight, Schedule};
 use crate::bound::{BoundBy, Work};
+use crate::category::OpGroup;
 use crate::core_time::Segment;
 use crate::gaps::Gaps;
 use crate::ops::Ops;
@@ -97,6 +98,8 @@ impl Change {
 pub(super) struct Changed<'a> {
     /// What the own time of each op is multiplied by; empty where every op takes its time.
     work: Vec<f64>,
+    /// Which groups have ops that do not: nobody has to look at others.
+    groups: [bool; OpGroup::ALL.len()],
     /// What happens to the time of transfers, one after the other.
     transfers: Vec<TransferChange<'a>>,
     /// What happens to idle time, one after the other.
@@ -130,12 +133,12 @@ impl Changed<'_> {
         self.transfers.is_empty()
     }
 
-    /// Own time of an execution of the op of `slice` that took `recorded`.
-    pub fn work(&self, model: &TraceModel, slice: SliceId, recorded: Picos) -> Picos {
-        if self.work.is_empty() {
+    /// Own time of a piece that took `recorded`.
+    pub fn work(&self, model: &TraceModel, piece: &Segment, recorded: Picos) -> Picos {
+        if !self.groups[piece.class.group.index()] {
             return recorded;
         }
-        let op = model.slice(slice).op();
+        let op = model.slice(piece.slice).op();
         let factor = op.and_then(|op| self.work.get(op.index())).copied().unwrap_or(1.0);
         // Nearly all ops of most changes.
         if factor.to_bits() == 1.0_f64.to_bits() { recorded } else { scaled(recorded, factor) }
@@ -170,10 +173,13 @@ impl Changed<'_> {
 
     /// Scales the own time of the ops for which `factor` has an answer. A collective has
     /// no own time: its transfer does.
-    fn each_work(&mut self, model: &TraceModel, factor: impl Fn(OpId) -> Option<f64>) {
-        self.work.resize(model.ops().len(), 1.0);
-        for (op, slot) in model.op_ids().zip(&mut self.work) {
-            *slot *= factor(op).unwrap_or(1.0);
+    fn each_work(&mut self, cx: &Context<'_>, factor: impl Fn(OpId) -> Option<f64>) {
+        let classes = cx.classes();
+        self.work.resize(cx.model.ops().len(), 1.0);
+        for (op, slot) in cx.model.op_ids().zip(&mut self.work) {
+            let Some(factor) = factor(op) else { continue };
+            *slot *= factor;
+            self.groups[classes.class(op).group.index()] = true;
         }
     }
 }
@@ -188,7 +194,7 @@ pub(super) fn apply<'a>(
     match change {
         Change::Ops { factors, .. } => {
             out.transfers.push(TransferChange::Ops(factors));
-            out.each_work(cx.model, |op| factors.get(&op).copied());
+            out.each_work(cx, |op| factors.get(&op).copied());
         }
         &Change::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
         &Change::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
@@ -226,7 +232,7 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result
             "no op of this capture has both costs and a peak: what another chip would do cannot be said".into(),
         ));
     }
-    out.each_work(cx.model, |op| factors.get(op.index()).copied().flatten());
+    out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
     let share = 100.0 * unknown as f64 / (known + unknown) as f64;
     Ok(format!("{share:.1} % of compute time is in ops without recorded costs: it is taken as unchanged"))
 }

@@ -225,7 +225,7 @@ impl State<'_> {
             let takes = if cursor.is_alone(row) {
                 changed.transfer(model, core, alone(row), piece.range.dur())
             } else {
-                changed.work(model, piece.slice, piece.range.dur())
+                changed.work(model, piece, piece.range.dur())
             };
             cursor.now = cursor.now + changed.gap(cursor.number, row, gap) + takes;
             cursor.out.groups[piece.class.group.index()] += takes;
@@ -265,11 +265,11 @@ impl State<'_> {
         let takes = if is_sync {
             Picos::ZERO // It is the transfer.
         } else if awaited.is_some() {
-            changed.work(model, piece.slice, recorded.min(DONE_TAKES))
+            changed.work(model, &piece, recorded.min(DONE_TAKES))
         } else if is_alone {
             changed.transfer(model, core, alone(row), recorded)
         } else {
-            changed.work(model, piece.slice, recorded)
+            changed.work(model, &piece, recorded)
         };
         let mut end = begin + takes;
         for waits_for in awaited.into_iter().chain(issued.filter(|_| is_sync)) {
