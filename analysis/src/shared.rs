@@ -9,7 +9,7 @@ use trace_model::{GroupId, TimeRange, TrackId};
 
 use crate::category::OpClasses;
 use crate::core_time::CoreTime;
-use crate::gaps::Activity;
+use crate::gaps::HostEvents;
 use crate::hlo::HloCache;
 use crate::host_class::HostClasses;
 use crate::ops::TextCosts;
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     /// See [`crate::ops`].
     pub op_texts: OnceLock<Vec<TextCosts>>,
     /// See [`crate::gaps`].
-    pub activity: OnceLock<Activity>,
+    pub host_events: OnceLock<HostEvents>,
     spans: Mutex<HashMap<TrackId, Spans>>,
     /// What each core recorded; each window of a step asks for it.
     extents: Mutex<HashMap<GroupId, Option<Window>>>,

@@ -3,7 +3,7 @@
 //! Threads nest events and run beside each other. On each thread the innermost
 //! event of a known kind says what it does, except that everything inside of a
 //! compilation is compiling, and waiting for a transfer is transferring. Of several
-//! threads the one that explains most wins:
+//! threads the one that explains most wins ([`super::merge`]):
 //!
 //! ```text
 //! compile > input > host to device > device to host > dispatch
@@ -17,164 +17,49 @@
 //! User code and waiting count on threads that drive devices only: a poller or an
 //! idle pool is always "active". Loaders that work ahead on their own threads are
 //! the cause only while the driving thread does nothing itself.
+//!
+//! What hosts do has about as many parts as they recorded events, so it is told as it
+//! goes and never stored; only what the labels say is.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::iter::Peekable;
 
-use serde::Serialize;
-use trace_model::{LabelId, SliceAttr, SliceId, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
+use trace_model::{LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
 
+use super::cause::{Cause, Rank};
+use super::merge::{Doing, Doings, Part};
 use crate::Context;
 use crate::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
-
-/// Why a device has nothing to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// Tracing, lowering, compiling, loading programs.
-    Compile,
-    /// Infeed, input pipelines, data loaders.
-    Input,
-    /// Transfers to the device.
-    HostToDevice,
-    /// Transfers from the device.
-    DeviceToHost,
-    /// Launching programs.
-    Dispatch,
-    /// Code of the program itself on a thread that drives devices.
-    User,
-    /// The driving thread waits, and nobody else does anything.
-    Wait,
-    /// The next program is in the device's queue already, whatever the host does.
-    Queued,
-    /// Nothing was recorded.
-    Unknown,
-}
-
-impl Cause {
-    /// Every cause, in the order of precedence.
-    pub const ALL: [Self; 9] = [
-        Self::Compile,
-        Self::Input,
-        Self::HostToDevice,
-        Self::DeviceToHost,
-        Self::Dispatch,
-        Self::User,
-        Self::Wait,
-        Self::Queued,
-        Self::Unknown,
-    ];
-
-    /// Name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Compile => "compiling",
-            Self::Input => "input",
-            Self::HostToDevice => "host to device",
-            Self::DeviceToHost => "device to host",
-            Self::Dispatch => "dispatch",
-            Self::User => "user code",
-            Self::Wait => "waiting",
-            Self::Queued => "next one queued",
-            Self::Unknown => "nothing recorded",
-        }
-    }
-
-    /// Place in [`Self::ALL`].
-    pub(super) fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// Precedence among threads: causes, with input in the background apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Cause(Cause),
-    /// After user code, before waiting.
-    BackgroundInput,
-}
-
-impl Rank {
-    const COUNT: usize = Cause::ALL.len() + 1;
-
-    fn index(self) -> usize {
-        match self {
-            Self::Cause(Cause::Wait) => Cause::Wait.index() + 1,
-            Self::Cause(cause) => cause.index(),
-            Self::BackgroundInput => Cause::Wait.index(),
-        }
-    }
-    fn cause(self) -> Cause {
-        match self {
-            Self::Cause(cause) => cause,
-            Self::BackgroundInput => Cause::Input,
-        }
-    }
-}
-
-/// A span in which a host did one thing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Doing {
-    pub range: TimeRange,
-    pub cause: Cause,
-    /// The event that says so.
-    pub label: LabelId,
-}
-
-/// What the hosts did, each in time order without overlaps; instants at which
-/// nothing was recorded are left out.
-pub(crate) type Activity = BTreeMap<SourceId, Vec<Doing>>;
-
-/// What a thread does in a span.
-struct Part {
-    range: TimeRange,
-    rank: Rank,
-    label: LabelId,
-}
 
 /// Loads and look-ups shorter than this happen at every launch.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 impl<'a> Context<'a> {
-    /// What the hosts did, whatever the scope.
-    pub(super) fn activity(&self) -> &'a Activity {
-        self.reports.shared.activity.get_or_init(|| activity(self))
+    /// What the events of hosts say, whatever the scope.
+    pub(super) fn host_events(&self) -> &'a HostEvents {
+        self.reports.shared.host_events.get_or_init(|| HostEvents::new(self))
     }
 }
 
-fn activity(cx: &Context<'_>) -> Activity {
-    let model = cx.model;
-    let threads = Threads::new(cx);
-    let mut by_host: BTreeMap<SourceId, Vec<TrackId>> = BTreeMap::new();
-    for track in host_threads(model) {
-        by_host.entry(model.group(model.track(track).group).source).or_default().push(track);
-    }
-    by_host
-        .into_iter()
-        .map(|(source, tracks)| {
-            let drives: Vec<bool> = tracks.iter().map(|&track| threads.drives(track)).collect();
-            let mut parts = Vec::new();
-            for (&track, is_driver) in tracks.iter().zip(drives) {
-                threads.parts(track, is_driver, &mut parts);
-            }
-            (source, merge(&mut parts))
-        })
-        .collect()
-}
-
-struct Threads<'a> {
-    model: &'a TraceModel,
+/// What the events of hosts say.
+#[derive(Debug)]
+pub(crate) struct HostEvents {
     /// By label.
     kinds: Vec<Kind>,
-    /// Slices that only say which step it is, in order.
-    steps: Vec<SliceId>,
+    threads: BTreeMap<SourceId, Vec<Thread>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    track: TrackId,
+    /// It calls programs, or marks steps.
+    is_driver: bool,
 }
 
 /// What a label says.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Kind {
-    class: HostClass,
-    /// What it is where the class is [`HostClass::User`].
-    user: Cause,
+    own: Own,
     /// Hands input to a device, which is never done ahead of need.
     feeds: bool,
     /// Called by the program, not by a runtime.
@@ -183,102 +68,152 @@ struct Kind {
     marks: bool,
 }
 
-impl Kind {
-    const UNKNOWN: Self =
-        Self { class: HostClass::User, user: Cause::User, feeds: false, is_call: false, marks: false };
+/// What an event says by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Own {
+    Always(Cause),
+    /// Compiling where it takes long, else part of a launch.
+    Load,
+    /// User code, unless it only says which step it is.
+    User(Cause),
 }
 
-impl<'a> Threads<'a> {
-    fn new(cx: &Context<'a>) -> Self {
+impl Kind {
+    const UNKNOWN: Self = Self { own: Own::User(Cause::User), feeds: false, is_call: false, marks: false };
+
+    fn new(class: HostClass, name: &str) -> Self {
+        use HostClass as H;
+        let own = match class {
+            H::Trace | H::Lower | H::Compile => Own::Always(Cause::Compile),
+            H::Load | H::Cache => Own::Load,
+            H::Dispatch | H::Lazy => Own::Always(Cause::Dispatch),
+            H::HostToDevice => Own::Always(Cause::HostToDevice),
+            H::DeviceToHost | H::Outfeed => Own::Always(Cause::DeviceToHost),
+            H::Infeed => Own::Always(Cause::Input),
+            H::Wait => Own::Always(Cause::Wait),
+            H::User if is_input_loader(name) => Own::User(Cause::Input),
+            H::User if is_python_wait(name) => Own::User(Cause::Wait),
+            H::User => Own::User(Cause::User),
+        };
+        let called = stripped(name);
+        let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
+            .iter()
+            .any(|start| called.starts_with(start));
+        Self { own, feeds: name.contains("InfeedEnqueue"), is_call, marks: false }
+    }
+
+    fn marks_step(self, slice: SliceRef<'_>) -> bool {
+        self.marks && STEP_MARKS.iter().any(|&attr| slice.attr(attr).is_some())
+    }
+
+    /// What an event says by itself; `None` where nothing.
+    fn own(self, slice: SliceRef<'_>, range: TimeRange) -> Option<Cause> {
+        match self.own {
+            Own::Always(cause) => Some(cause),
+            Own::Load if range.dur().ps() >= SHORTEST_LOAD_PS => Some(Cause::Compile),
+            Own::Load => Some(Cause::Dispatch),
+            Own::User(cause) => (!self.marks_step(slice)).then_some(cause),
+        }
+    }
+}
+
+/// Facts of slices that say which step it is.
+const STEP_MARKS: [SliceAttr; 2] = [SliceAttr::StepNum, SliceAttr::StepRoot];
+
+impl HostEvents {
+    fn new(cx: &Context<'_>) -> Self {
         let (model, classes) = (cx.model, cx.host_classes());
         let kind = |label: LabelId| {
-            if !classes.knows(label) {
-                return Kind::UNKNOWN;
-            }
-            let name = model.str(model.label(label).name);
-            let class = classes.class(label);
-            let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
-                .iter()
-                .any(|start| stripped(name).starts_with(start));
-            let user = match name {
-                name if is_input_loader(name) => Cause::Input,
-                name if is_python_wait(name) => Cause::Wait,
-                _ => Cause::User,
-            };
-            Kind { class, user, feeds: name.contains("InfeedEnqueue"), is_call, marks: false }
+            let name = || model.str(model.label(label).name);
+            if classes.knows(label) { Kind::new(classes.class(label), name()) } else { Kind::UNKNOWN }
         };
-        let marks = [SliceAttr::StepNum, SliceAttr::StepRoot].map(|attr| model.slices_with(attr));
         let mut kinds: Vec<Kind> = model.label_ids().map(kind).collect();
-        let mut steps = Vec::new();
-        for (slice, _) in marks.into_iter().flatten() {
-            steps.push(slice.id());
+        for (slice, _) in STEP_MARKS.into_iter().flat_map(|attr| model.slices_with(attr)) {
             if let Some(kind) = kinds.get_mut(slice.label_id().index()) {
                 kind.marks = true;
             }
         }
-        steps.sort_unstable();
-        Self { model, kinds, steps }
+        let mut events = Self { kinds, threads: BTreeMap::new() };
+        for track in host_threads(model) {
+            let is_driver = model.slices_on(track).any(|slice| {
+                let kind = events.kind(slice.label_id());
+                kind.is_call || kind.marks_step(slice)
+            });
+            let source = model.group(model.track(track).group).source;
+            events.threads.entry(source).or_default().push(Thread { track, is_driver });
+        }
+        events
     }
 
     fn kind(&self, label: LabelId) -> Kind {
         self.kinds.get(label.index()).copied().unwrap_or(Kind::UNKNOWN)
     }
 
-    fn marks_step(&self, kind: Kind, slice: SliceId) -> bool {
-        kind.marks && self.steps.binary_search(&slice).is_ok()
-    }
-
-    /// Whether a thread calls programs, or marks steps.
-    fn drives(&self, track: TrackId) -> bool {
-        self.model.slices_on(track).any(|slice| {
-            let kind = self.kind(slice.label_id());
-            kind.is_call || self.marks_step(kind, slice.id())
-        })
-    }
-
-    /// What an event says by itself; `None` where nothing.
-    fn own(&self, kind: Kind, slice: SliceId, range: TimeRange) -> Option<Cause> {
-        use HostClass as H;
-        Some(match kind.class {
-            H::Trace | H::Lower | H::Compile => Cause::Compile,
-            H::Load | H::Cache if range.dur().ps() >= SHORTEST_LOAD_PS => Cause::Compile,
-            H::Load | H::Cache | H::Dispatch | H::Lazy => Cause::Dispatch,
-            H::HostToDevice => Cause::HostToDevice,
-            H::DeviceToHost | H::Outfeed => Cause::DeviceToHost,
-            H::Infeed => Cause::Input,
-            H::Wait => Cause::Wait,
-            H::User if self.marks_step(kind, slice) => return None,
-            H::User => kind.user,
-        })
-    }
-
-    /// Adds what a thread does, cut into spans that do not overlap.
-    fn parts(&self, track: TrackId, is_driver: bool, out: &mut Vec<Part>) {
-        let mut emit = |state: State, from: Timestamp, to: Timestamp| {
-            if let Some((cause, label)) = state
-                && from < to
-                && let Some(rank) = rank(cause, is_driver, self.kinds.get(label.index()).is_some_and(|kind| kind.feeds))
-            {
-                out.push(Part { range: TimeRange::new(from, to), rank, label });
-            }
+    /// What a host does after `from`, in time order without overlaps; instants at which
+    /// nothing was recorded are left out.
+    pub(super) fn doings<'a>(
+        &'a self,
+        model: &'a TraceModel,
+        host: SourceId,
+        from: Timestamp,
+    ) -> impl Iterator<Item = Doing> + 'a {
+        let threads = self.threads.get(&host).map(Vec::as_slice).unwrap_or_default();
+        let parts = |thread: &Thread| Parts {
+            events: self,
+            is_driver: thread.is_driver,
+            slices: with_ranges(model.slices_in_order(thread.track)).peekable(),
+            open: Vec::new(),
+            now: Timestamp::MIN,
         };
-        let mut open: Vec<(Timestamp, State)> = Vec::new();
-        let mut now = Timestamp::MIN;
-        for slice in self.model.slices_in_order(track) {
-            let (range, label, id) = (slice.range(), slice.label_id(), slice.id());
-            while let Some((end, state)) = open.pop_if(|(end, _)| *end <= range.start) {
-                emit(state, now, end);
-                now = now.max(end);
+        Doings::new(threads.iter().map(move |thread| parts(thread).filter(move |part| part.range.end > from)))
+    }
+}
+
+fn with_ranges<'a>(slices: impl Iterator<Item = SliceRef<'a>>) -> impl Iterator<Item = (SliceRef<'a>, TimeRange)> {
+    slices.map(|slice| (slice, slice.range()))
+}
+
+/// What one thread does, cut into spans that do not overlap, in time order.
+struct Parts<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
+    events: &'a HostEvents,
+    is_driver: bool,
+    /// Those that have not begun, as they begin.
+    slices: Peekable<I>,
+    /// When each of those that have begun ends, and what it says.
+    open: Vec<(Timestamp, State)>,
+    now: Timestamp,
+}
+
+impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for Parts<'a, I> {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        loop {
+            let begins = self.slices.peek().map(|(_, range)| range.start);
+            let ended = self.open.pop_if(|(end, _)| begins.is_none_or(|begins| *end <= begins));
+            let (until, state) = match ended {
+                Some(ended) => ended,
+                None => self.begin()?,
+            };
+            let from = self.now;
+            self.now = from.max(until);
+            if let Some((cause, label)) = state.filter(|_| from < until)
+                && let Some(rank) = rank(cause, self.is_driver, self.events.kind(label).feeds)
+            {
+                return Some(Part { range: TimeRange::new(from, until), rank, label });
             }
-            let around = open.last().and_then(|(_, state)| *state);
-            emit(around, now, range.start);
-            now = now.max(range.start);
-            open.push((range.end, inside(around, self.own(self.kind(label), id, range), label)));
         }
-        while let Some((end, state)) = open.pop() {
-            emit(state, now, end);
-            now = now.max(end);
-        }
+    }
+}
+
+impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Parts<'a, I> {
+    /// Opens the next slice; when it begins, and what is said until then.
+    fn begin(&mut self) -> Option<(Timestamp, State)> {
+        let (slice, range) = self.slices.next()?;
+        let around = self.open.last().and_then(|(_, state)| *state);
+        let label = slice.label_id();
+        self.open.push((range.end, inside(around, self.events.kind(label).own(slice, range), label)));
+        Some((range.start, around))
     }
 }
 
@@ -305,59 +240,5 @@ fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
         Cause::User | Cause::Wait if !is_driver => None,
         Cause::Input if !is_driver && !feeds => Some(Rank::BackgroundInput),
         _ => Some(Rank::Cause(cause)),
-    }
-}
-
-/// The parts of all threads as one sequence: at each instant the one of the best
-/// rank, of several the one that began first.
-fn merge(parts: &mut [Part]) -> Vec<Doing> {
-    // Parts of one thread are in order already, which a stable sort makes use of.
-    parts.sort_by_key(|part| (part.range.start, part.rank.index(), part.label));
-    // By rank, begun and not known to have ended, the one that began first in front.
-    let mut active: [VecDeque<&Part>; Rank::COUNT] = Default::default();
-    // Bit by bit which of them are not empty: most are, most of the time.
-    let mut filled = 0_u32;
-    let mut out: Vec<Doing> = Vec::new();
-    let mut begun = 0;
-    let mut now = Timestamp::MIN;
-    loop {
-        let best = loop {
-            let Some(same) = active.get_mut(filled.trailing_zeros() as usize) else { break None };
-            while same.front().is_some_and(|part| part.range.end <= now) {
-                same.pop_front();
-            }
-            match same.front() {
-                Some(&part) => break Some(part),
-                None => filled &= filled - 1,
-            }
-        };
-        let begins = parts.get(begun).map(|part| part.range.start);
-        now = match (best, begins) {
-            (None, None) => return out,
-            (None, Some(begins)) => begins,
-            (Some(part), begins) => {
-                let next = begins.map_or(part.range.end, |begins| begins.min(part.range.end));
-                push(&mut out, Doing { range: TimeRange::new(now, next), cause: part.rank.cause(), label: part.label });
-                next
-            }
-        };
-        if begins == Some(now) {
-            let rank = parts[begun].rank.index();
-            active[rank].push_back(&parts[begun]);
-            filled |= 1 << rank;
-            begun += 1;
-        }
-    }
-}
-
-fn push(out: &mut Vec<Doing>, doing: Doing) {
-    if doing.range.is_empty() {
-        return;
-    }
-    match out.last_mut() {
-        Some(last) if last.range.end == doing.range.start && (last.cause, last.label) == (doing.cause, doing.label) => {
-            last.range.end = doing.range.end;
-        }
-        _ => out.push(doing),
     }
 }

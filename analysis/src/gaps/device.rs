@@ -1,27 +1,35 @@
 //! When one device ran no program, and what its host did meanwhile.
+//!
+//! What hosts do comes once, in time order, for all devices of a host ([`Watch::see`]),
+//! and is added up at once: gaps are in time order as well.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::sync::Arc;
 
-use trace_model::{GroupId, LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
+use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
-use super::activity::{Cause, Doing};
-use super::{CauseTime, DeviceGaps, Gap, Place, StepGaps};
-use crate::clocks::{Clocks, Pair};
+use super::cause::Cause;
+use super::merge::Doing;
+use super::steps::StepSums;
+use super::tally::{Names, Tally};
+use super::{DeviceGaps, Gap, Place};
+use crate::clocks::{Clocks, ClocksReport};
 use crate::intervals::IntervalSet;
-use crate::steps::{Rung, StepsReport};
+use crate::steps::StepsReport;
 use crate::{AnalysisError, Context, Scope};
 
 /// Gaps of a device that are listed one by one, the longest first.
 const LISTED: usize = 100;
 
 /// An idle span, on the clock of the host.
-struct Idle<'a> {
+#[derive(Clone, Copy)]
+struct Idle {
     range: TimeRange,
-    after: Option<SliceRef<'a>>,
-    before: Option<SliceRef<'a>>,
+    after: Option<SliceId>,
+    before: Option<SliceId>,
 }
 
-impl Idle<'_> {
+impl Idle {
     fn place(&self) -> Place {
         match (self.after, self.before) {
             (None, _) => Place::BeforeFirst,
@@ -51,7 +59,7 @@ fn window(
 }
 
 /// The idle spans of a device within `window`, in time order.
-fn idle<'a>(programs: &[(SliceRef<'a>, TimeRange)], window: TimeRange) -> Vec<Idle<'a>> {
+fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<Idle> {
     let mut out = Vec::new();
     let (mut end, mut after) = (window.start.min(programs.first().map_or(window.start, |(_, r)| r.start)), None);
     let mut add = |from: Timestamp, to: Timestamp, after, before| {
@@ -59,12 +67,11 @@ fn idle<'a>(programs: &[(SliceRef<'a>, TimeRange)], window: TimeRange) -> Vec<Id
             out.push(Idle { range, after, before });
         }
     };
-    let mut ordered: Vec<_> = programs.iter().collect();
-    ordered.sort_by_key(|(program, range)| (range.start, program.id()));
-    for &&(program, range) in &ordered {
-        add(end, range.start, after, Some(program));
+    programs.sort_by_key(|(program, range)| (range.start, program.id()));
+    for (program, range) in programs {
+        add(end, range.start, after, Some(program.id()));
         if after.is_none() || range.end >= end {
-            after = Some(program);
+            after = Some(program.id());
         }
         end = end.max(range.end);
     }
@@ -72,201 +79,201 @@ fn idle<'a>(programs: &[(SliceRef<'a>, TimeRange)], window: TimeRange) -> Vec<Id
     out
 }
 
-/// A part of an idle span with one cause.
-#[derive(Clone, Copy)]
-struct Piece {
-    range: TimeRange,
-    cause: Cause,
-    label: Option<LabelId>,
+/// Indices of the longest of them, in time order.
+fn longest(idle: &[Idle]) -> Vec<usize> {
+    let mut listed: Vec<usize> = (0..idle.len()).collect();
+    listed.sort_by_key(|&at| (Reverse(idle[at].range.dur()), at));
+    listed.truncate(LISTED);
+    listed.sort_unstable();
+    listed
 }
 
-/// When each program was in the queue of its device.
-type Queued = HashMap<SliceId, (Timestamp, LabelId)>;
-
-fn queued(cx: &Context<'_>, core: GroupId) -> Queued {
-    let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>().ok();
-    let launches = clocks.as_ref().and_then(|clocks| clocks.launches_of(core));
-    let pairs = launches.into_iter().flat_map(|launches| &launches.begins);
-    let host = |pair: &Pair| cx.model.slice(pair.host);
-    pairs.map(|pair| (pair.program, (host(pair).range().end, host(pair).label_id()))).collect()
+/// Follows what the host does along the gaps of one device.
+///
+/// ```text
+/// doing   ....ddddddd....eee....fff
+/// gap        |-----------:qqqqq|       : the next program is queued
+/// pieces      ddddd......:qqqqq
+/// ```
+pub(super) struct Watch<'a> {
+    model: &'a TraceModel,
+    window: TimeRange,
+    clocks: Option<Arc<ClocksReport>>,
+    /// Gaps that are still to come, with the one that is looked at, the first one last.
+    idle: Vec<Idle>,
+    /// How many of `idle` are left when those that are listed have their turn.
+    listed: Vec<usize>,
+    /// Of the gap that is looked at: until where it is explained, when the next program
+    /// was queued, and the sums.
+    now: Timestamp,
+    queued: Option<(Timestamp, LabelId)>,
+    own: Tally,
+    between: Tally,
+    steps: StepSums,
+    compiling: Vec<TimeRange>,
+    out: DeviceGaps,
 }
 
-/// Cuts a gap by what the host did until the next program was queued.
-fn gap_pieces(gap: &Idle<'_>, queued: &Queued, doing: &[Doing], out: &mut Vec<Piece>) {
-    let launched = gap.before.and_then(|program| queued.get(&program.id()));
-    let Some(&(at, label)) = launched.filter(|(at, _)| *at < gap.range.end) else {
-        return pieces(gap.range, doing, out);
-    };
-    let at = at.max(gap.range.start);
-    pieces(TimeRange::new(gap.range.start, at), doing, out);
-    out.push(Piece { range: TimeRange::new(at, gap.range.end), cause: Cause::Queued, label: Some(label) });
-}
-
-/// Cuts a span by what the host did.
-fn pieces(gap: TimeRange, doing: &[Doing], out: &mut Vec<Piece>) {
-    let from = doing.partition_point(|doing| doing.range.end <= gap.start);
-    let mut now = gap.start;
-    let mut add = |from: Timestamp, to: Timestamp, cause, label| {
-        if from < to {
-            out.push(Piece { range: TimeRange::new(from, to), cause, label });
+impl<'a> Watch<'a> {
+    /// `None` where the device recorded no program in the scope.
+    pub fn new(cx: &Context<'a>, core: GroupId, steps: Option<&StepsReport>) -> Result<Option<Self>, AnalysisError> {
+        let programs = cx.programs_on_host(core);
+        let Some(window) = window(cx, core, &programs)? else { return Ok(None) };
+        if programs.is_empty() || window.is_empty() {
+            return Ok(None);
         }
-    };
-    for doing in doing[from..].iter().take_while(|doing| doing.range.start < gap.end) {
-        let Some(range) = doing.range.intersect(gap) else { continue };
-        add(now, range.start, Cause::Unknown, None);
-        add(range.start, range.end, doing.cause, Some(doing.label));
-        now = range.end;
+        let busy: IntervalSet = programs.iter().filter_map(|(_, range)| range.intersect(window)).collect();
+        let ran = programs.iter().filter(|(_, range)| range.overlaps(window)).count();
+        let mut idle = idle(programs, window);
+        let listed = longest(&idle);
+        let out = DeviceGaps {
+            core: cx.model.device_name(core),
+            group: core,
+            window_ps: window.dur().ps(),
+            program_ps: busy.measure().ps(),
+            programs: ran as u64,
+            idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).sum(),
+            count: idle.iter().filter(|gap| gap.place() == Place::Between).count() as u64,
+            before: Box::default(),
+            between: Box::default(),
+            after: Box::default(),
+            gaps: Vec::with_capacity(listed.len()),
+            steps: Vec::new(),
+            inside: None,
+            compiling: IntervalSet::new(),
+        };
+        let listed = listed.iter().rev().map(|at| idle.len() - at).collect();
+        idle.reverse();
+        let mut watch = Self {
+            model: cx.model,
+            window,
+            clocks: cx.scoped(Scope::WholeTrace).report::<Clocks>().ok(),
+            idle,
+            listed,
+            now: Timestamp::MIN,
+            queued: None,
+            own: Tally::default(),
+            between: Tally::default(),
+            steps: StepSums::new(cx, core, steps),
+            compiling: Vec::new(),
+            out,
+        };
+        watch.open();
+        Ok(Some(watch))
     }
-    add(now, gap.end, Cause::Unknown, None);
-}
 
-/// Time by cause, with the event of each that took most of it.
-fn causes(cx: &Context<'_>, pieces: &[Piece]) -> Vec<CauseTime> {
-    let mut times = [Picos::ZERO; Cause::ALL.len()];
-    let mut events: Vec<((Cause, LabelId), Picos)> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        times[piece.cause.index()] += piece.range.dur();
-        events.extend(piece.label.map(|label| ((piece.cause, label), piece.range.dur())));
+    /// Looks at the next gap.
+    fn open(&mut self) {
+        let Some(gap) = self.idle.last() else { return };
+        self.now = gap.range.start;
+        self.queued = gap.before.and_then(|program| self.launch(program)).filter(|(at, _)| *at < gap.range.end);
     }
-    // Alike ones together; then the first of each takes the time of all.
-    events.sort_unstable_by_key(|&(event, _)| event);
-    events.dedup_by(|later, first| {
-        let same = later.0 == first.0;
-        first.1 += if same { later.1 } else { Picos::ZERO };
-        same
-    });
-    events.sort_unstable_by_key(|&((cause, label), time)| (cause, std::cmp::Reverse(time), label));
-    let present = Cause::ALL.into_iter().filter(|cause| times[cause.index()] > Picos::ZERO);
-    present
-        .map(|cause| {
-            let top = events.iter().find(|((of, _), _)| *of == cause);
-            CauseTime {
-                cause,
-                time_ps: times[cause.index()].ps(),
-                event: top.map(|((_, label), _)| cx.model.str(cx.model.label(*label).name).to_owned()),
-                event_ps: top.map(|(_, time)| time.ps()),
+
+    /// When a program was in the queue of the device, and by what.
+    fn launch(&self, program: SliceId) -> Option<(Timestamp, LabelId)> {
+        let begins = &self.clocks.as_ref()?.launches_of(self.out.group)?.begins;
+        let key = |program: SliceId| (self.model.slice(program).start(), program);
+        let found = begins.binary_search_by_key(&key(program), |pair| key(pair.program)).ok()?;
+        let host = self.model.slice(begins[found].host);
+        Some((host.range().end, host.label_id()))
+    }
+
+    /// From where on it is to be known what the host does; `None` after the last gap.
+    pub fn next_gap(&self) -> Option<Timestamp> {
+        self.idle.last().map(|_| self.now)
+    }
+
+    /// What the host does next.
+    pub fn see(&mut self, doing: &Doing, names: &mut Names<'_>) {
+        while let Some(&gap) = self.idle.last() {
+            if doing.range.end <= self.now {
+                return;
             }
-        })
-        .collect()
-}
-
-/// The gaps of one device; `None` where it recorded no program in the scope.
-pub(super) fn device_gaps(
-    cx: &Context<'_>,
-    core: GroupId,
-    doing: &[Doing],
-    steps: Option<&StepsReport>,
-) -> Result<Option<DeviceGaps>, AnalysisError> {
-    let programs = cx.programs_on_host(core);
-    let Some(window) = window(cx, core, &programs)? else { return Ok(None) };
-    let (idle, queued) = (idle(&programs, window), queued(cx, core));
-    let busy: IntervalSet = programs.iter().filter_map(|(_, range)| range.intersect(window)).collect();
-    if programs.is_empty() || window.is_empty() {
-        return Ok(None);
-    }
-    let mut all = Vec::new();
-    let mut per_place: [Vec<Piece>; 3] = Default::default();
-    for gap in &idle {
-        let from = all.len();
-        gap_pieces(gap, &queued, doing, &mut all);
-        per_place[gap.place() as usize].extend_from_slice(&all[from..]);
-    }
-    let [before, between, after] = per_place.map(|pieces| causes(cx, &pieces));
-    let spans = step_spans(cx, core, steps);
-    let mut longest: Vec<&Idle<'_>> = idle.iter().collect();
-    longest.sort_by_key(|gap| (std::cmp::Reverse(gap.range.dur()), gap.range.start));
-    longest.truncate(LISTED);
-    let name = |program: Option<SliceRef<'_>>| program.map(|program| program.name().to_owned());
-    let gaps = longest.into_iter().map(|gap| {
-        let mut own = Vec::new();
-        gap_pieces(gap, &queued, doing, &mut own);
-        Gap {
-            place: gap.place(),
-            start_ps: recorded_start(gap, window).ps(),
-            length_ps: gap.range.dur().ps(),
-            step: spans.iter().find(|(_, range)| range.contains(gap.range.start)).map(|(number, _)| *number),
-            after: name(gap.after),
-            before: name(gap.before),
-            causes: causes(cx, &own),
+            let until = self.until(&gap);
+            if doing.range.start < until {
+                let (from, to) = (doing.range.start.max(self.now), doing.range.end.min(until));
+                self.add(self.now, from, Cause::Unknown, None, names);
+                self.add(from, to, doing.cause, Some(doing.label), names);
+                self.now = self.now.max(to);
+            }
+            if doing.range.end < until {
+                return;
+            }
+            self.close(&gap, names);
         }
-    });
-    let gaps: Vec<Gap> = gaps.collect();
-    let steps = spans.iter().map(|&(step, range)| {
-        let own: Vec<Piece> = within(&all, range).collect();
-        StepGaps { step, length_ps: range.dur().ps(), causes: causes(cx, &own) }
-    });
-    Ok(Some(DeviceGaps {
-        core: cx.model.device_name(core),
-        group: core,
-        window_ps: window.dur().ps(),
-        program_ps: busy.measure().ps(),
-        programs: programs.iter().filter(|(_, range)| range.overlaps(window)).count() as u64,
-        idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).sum(),
-        count: idle.iter().filter(|gap| gap.place() == Place::Between).count() as u64,
-        before,
-        between,
-        after,
-        gaps,
-        steps: steps.collect(),
-        inside: None,
-        compiling: all.iter().filter(|piece| piece.cause == Cause::Compile).map(|piece| piece.range).collect(),
-    }))
-}
-
-/// Where a gap begins on the timeline as recorded; the window's begin where nothing
-/// of the device is before it.
-fn recorded_start(gap: &Idle<'_>, window: TimeRange) -> Timestamp {
-    let recorded = gap.after.map(|program| program.range().end);
-    match recorded {
-        Some(end) if gap.range.start > window.start => end,
-        _ => gap.range.start,
     }
-}
 
-/// The parts of sorted `pieces` that lie in `range`.
-fn within(pieces: &[Piece], range: TimeRange) -> impl Iterator<Item = Piece> {
-    let from = pieces.partition_point(|piece| piece.range.end <= range.start);
-    let inside = pieces[from..].iter().take_while(move |piece| piece.range.start < range.end);
-    inside.filter_map(move |piece| Some(Piece { range: piece.range.intersect(range)?, ..*piece }))
-}
+    /// Until where a gap is explained by what the host does.
+    fn until(&self, gap: &Idle) -> Timestamp {
+        self.queued.map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
+    }
 
-/// The steps of a device on the clock of its host.
-fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Vec<(u32, TimeRange)> {
-    let Some(steps) = steps.filter(|steps| steps.has_steps()) else { return Vec::new() };
-    let own = |step: &crate::steps::Step| {
-        if steps.rung == Rung::HostAnnotations {
-            return step.range();
+    fn add(&mut self, from: Timestamp, to: Timestamp, cause: Cause, label: Option<LabelId>, names: &mut Names<'_>) {
+        if from >= to {
+            return;
         }
-        let span = step.spans.iter().find(|span| span.group == core)?;
-        Some(cx.to_host(core, span.range))
-    };
-    steps.steps.iter().filter_map(|step| Some((step.number, own(step)?))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use trace_model::TimeRange;
-
-    fn range(start: i64, end: i64) -> TimeRange {
-        TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+        let range = TimeRange::new(from, to);
+        self.own.add(cause, label, range.dur());
+        self.steps.add(range, cause, label, names);
+        if cause == Cause::Compile {
+            self.compiling.push(range);
+        }
     }
 
-    #[test]
-    fn pieces_fill_the_gap_without_overlap() {
-        let model = sample_traces::text_trace("host main: ab\n a = x\n b = y");
-        let label = model.all_slices().next().unwrap().label_id();
-        let doing = |start, end, cause| Doing { range: range(start, end), cause, label };
-        let doing = [doing(0, 12, Cause::Compile), doing(14, 15, Cause::Dispatch), doing(18, 30, Cause::User)];
-        let mut out = Vec::new();
-        pieces(range(10, 20), &doing, &mut out);
-        let seen: Vec<_> = out.iter().map(|p| (p.range.start.ps(), p.range.end.ps(), p.cause)).collect();
-        let [unknown, user] = [Cause::Unknown, Cause::User];
-        assert_eq!(
-            seen,
-            [(10, 12, Cause::Compile), (12, 14, unknown), (14, 15, Cause::Dispatch), (15, 18, unknown), (18, 20, user)]
-        );
-        let part: Vec<_> = within(&out, range(11, 15)).map(|p| p.range.dur().ps()).collect();
-        assert_eq!(part, [1, 2, 1]);
+    /// Nothing more is known of the gap that is looked at.
+    fn close(&mut self, gap: &Idle, names: &mut Names<'_>) {
+        let until = self.until(gap);
+        self.add(self.now, until, Cause::Unknown, None, names);
+        if let Some((_, label)) = self.queued {
+            self.add(until, gap.range.end, Cause::Queued, Some(label), names);
+        }
+        let is_listed = self.listed.last() == Some(&self.idle.len());
+        let place = gap.place();
+        let causes = if is_listed || place != Place::Between { self.own.causes(names) } else { Box::default() };
+        match place {
+            Place::BeforeFirst => self.out.before = causes.clone(),
+            Place::Between => self.between.add_all(&self.own),
+            Place::AfterLast => self.out.after = causes.clone(),
+        }
+        if is_listed {
+            self.listed.pop();
+            let mut name = |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
+            self.out.gaps.push(Gap {
+                place,
+                start_ps: self.recorded_start(gap).ps(),
+                length_ps: gap.range.dur().ps(),
+                step: self.steps.at(gap.range.start),
+                after: name(gap.after),
+                before: name(gap.before),
+                causes,
+            });
+        }
+        self.own.clear();
+        self.idle.pop();
+        self.open();
+    }
+
+    /// Where a gap begins on the timeline as recorded; the window's begin where nothing
+    /// of the device is before it.
+    fn recorded_start(&self, gap: &Idle) -> Timestamp {
+        let recorded = gap.after.map(|program| self.model.slice(program).range().end);
+        match recorded {
+            Some(end) if gap.range.start > self.window.start => end,
+            _ => gap.range.start,
+        }
+    }
+
+    /// After the last of what the host did.
+    pub fn finish(mut self, names: &mut Names<'_>) -> DeviceGaps {
+        while let Some(&gap) = self.idle.last() {
+            self.close(&gap, names);
+        }
+        let mut out = self.out;
+        // Of equal ones the first.
+        out.gaps.sort_by_key(|gap| Reverse(gap.length_ps));
+        out.between = self.between.causes(names);
+        out.steps = self.steps.finish(names);
+        out.compiling = self.compiling.into_iter().collect();
+        out
     }
 }

@@ -11,24 +11,33 @@
 //! the ops and stands apart: the host is not asked then.
 
 mod activity;
+mod cause;
 mod device;
 mod inside;
+mod merge;
+mod steps;
 mod table;
+mod tally;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
-use trace_model::{GroupId, TimeRange, Timestamp};
+use std::sync::Arc;
 
-pub(crate) use activity::Activity;
-pub use activity::Cause;
+use serde::Serialize;
+use trace_model::{GroupId, SourceId, TimeRange, Timestamp};
+
+pub(crate) use activity::HostEvents;
+pub use cause::Cause;
 pub use inside::InsidePrograms;
+
+use device::Watch;
+use tally::Names;
 
 use crate::host_class::host_threads;
 use crate::intervals::IntervalSet;
 use crate::ops::percent;
 use crate::report::{Metric, Provenance, Unit};
-use crate::steps::Steps;
+use crate::steps::{Steps, StepsReport};
 use crate::{Analysis, AnalysisError, Context};
 
 /// The analysis `gaps`.
@@ -76,7 +85,7 @@ pub struct CauseTime {
     /// How long.
     pub time_ps: i64,
     /// The host event that says so for most of that time.
-    pub event: Option<String>,
+    pub event: Option<Arc<str>>,
     /// For how much of it.
     pub event_ps: Option<i64>,
 }
@@ -100,11 +109,11 @@ pub struct DeviceGaps {
     /// Gaps between programs.
     pub count: u64,
     /// Idle time before the first program, by cause.
-    pub before: Vec<CauseTime>,
+    pub before: Box<[CauseTime]>,
     /// Idle time between programs, by cause.
-    pub between: Vec<CauseTime>,
+    pub between: Box<[CauseTime]>,
     /// Idle time after the last program, by cause.
-    pub after: Vec<CauseTime>,
+    pub after: Box<[CauseTime]>,
     /// The longest gaps, the longest first; at most 100.
     pub gaps: Vec<Gap>,
     /// Idle time within each step.
@@ -128,11 +137,11 @@ pub struct Gap {
     /// The step that it begins in.
     pub step: Option<u32>,
     /// The program before it.
-    pub after: Option<String>,
+    pub after: Option<Arc<str>>,
     /// The program after it.
-    pub before: Option<String>,
+    pub before: Option<Arc<str>>,
     /// What the host did meanwhile; adds up to the length.
-    pub causes: Vec<CauseTime>,
+    pub causes: Box<[CauseTime]>,
 }
 
 impl Gap {
@@ -151,7 +160,7 @@ pub struct StepGaps {
     /// Its length on the clock of the host: the denominator.
     pub length_ps: i64,
     /// Idle time by cause.
-    pub causes: Vec<CauseTime>,
+    pub causes: Box<[CauseTime]>,
 }
 
 impl StepGaps {
@@ -201,15 +210,12 @@ impl Analysis for Gaps {
                         traced";
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
-        let activity = cx.activity();
         let steps = cx.report::<Steps>().ok();
         let mut devices = Vec::new();
-        for core in cores {
-            let doing = activity.get(&model.group(core).source).map(Vec::as_slice).unwrap_or_default();
-            if let Some(mut gaps) = device::device_gaps(cx, core, doing, steps.as_deref())? {
-                gaps.inside = inside::inside_programs(cx, core)?;
-                devices.push(gaps);
-            }
+        let host = |core: &GroupId| model.group(*core).source;
+        // The devices of a host follow each other.
+        for cores in cores.chunk_by(|one, next| host(one) == host(next)) {
+            devices.extend(devices_of(cx, host(&cores[0]), cores, steps.as_deref())?);
         }
         if devices.is_empty() {
             let what = "no device recorded a program execution here (line XLA Modules), so there is nothing between \
@@ -219,6 +225,34 @@ impl Analysis for Gaps {
         let has_host = host_threads(model).next().is_some();
         Ok(GapsReport { statement: statement(&devices, has_host), metrics: metrics(&devices), devices })
     }
+}
+
+/// The gaps of the devices of one host.
+fn devices_of(
+    cx: &Context<'_>,
+    host: SourceId,
+    cores: &[GroupId],
+    steps: Option<&StepsReport>,
+) -> Result<Vec<DeviceGaps>, AnalysisError> {
+    let watches = cores.iter().filter_map(|&core| Watch::new(cx, core, steps).transpose());
+    let mut watches: Vec<Watch<'_>> = watches.collect::<Result<_, _>>()?;
+    let mut names = Names::new(cx.model);
+    // None where no device has a gap.
+    if let Some(from) = watches.iter().filter_map(Watch::next_gap).min() {
+        for doing in cx.host_events().doings(cx.model, host, from) {
+            for watch in &mut watches {
+                watch.see(&doing, &mut names);
+            }
+            if watches.iter().all(|watch| watch.next_gap().is_none()) {
+                break;
+            }
+        }
+    }
+    let finish = |watch: Watch<'_>| {
+        let gaps = watch.finish(&mut names);
+        Ok(DeviceGaps { inside: inside::inside_programs(cx, gaps.group)?, ..gaps })
+    };
+    watches.into_iter().map(finish).collect()
 }
 
 /// Causes that make up less of the idle time are not worth a clause.

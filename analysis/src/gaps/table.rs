@@ -44,8 +44,12 @@ fn cause_columns() -> [Column; Cause::ALL.len()] {
     })
 }
 
+fn text(text: Option<&str>) -> Cell {
+    text.map_or(Cell::Missing, Cell::text)
+}
+
 fn event(part: &CauseTime) -> [Cell; 2] {
-    [part.event.clone().map_or(Cell::Missing, Cell::Text), part.event_ps.map_or(Cell::Missing, Cell::Int)]
+    [text(part.event.as_deref()), part.event_ps.map_or(Cell::Missing, Cell::Int)]
 }
 
 impl GapsReport {
@@ -121,17 +125,16 @@ impl GapsReport {
         let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
         let row = |device: &DeviceGaps, gap: &Gap| {
             let top = gap.causes.iter().min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause));
-            let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
             vec![
                 Cell::text(&device.core),
                 Cell::Int(gap.start_ps),
                 Cell::Int(gap.length_ps),
                 top.map_or(Cell::Missing, |part| Cell::text(part.cause.title())),
                 Cell::maybe(top.and_then(|part| crate::ops::percent(part.time_ps, gap.length_ps))),
-                top.and_then(|part| part.event.clone()).map_or(Cell::Missing, Cell::Text),
+                text(top.and_then(|part| part.event.as_deref())),
                 gap.step.map_or(Cell::Missing, |step| Cell::count(u64::from(step))),
-                text(&gap.after),
-                text(&gap.before),
+                text(gap.after.as_deref()),
+                text(gap.before.as_deref()),
             ]
         };
         let rows =
@@ -194,7 +197,6 @@ impl GapsReport {
         let measured = Provenance::Measured;
         let rows = self.devices.iter().filter_map(|device| {
             let inside = device.inside.as_ref()?;
-            let text = |text: &Option<String>| text.clone().map_or(Cell::Missing, Cell::Text);
             Some(vec![
                 Cell::text(&device.core),
                 Cell::Int(inside.program_ps),
@@ -204,8 +206,8 @@ impl GapsReport {
                 Cell::count(inside.long_gaps),
                 Cell::Int(inside.long_gaps_ps),
                 Cell::Int(inside.longest_ps),
-                text(&inside.longest_after),
-                text(&inside.longest_before),
+                text(inside.longest_after.as_deref()),
+                text(inside.longest_before.as_deref()),
             ])
         });
         Table {

@@ -1,0 +1,89 @@
+//! Why a device has nothing to do, and which of several threads says so.
+
+use serde::Serialize;
+
+/// Why a device has nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Tracing, lowering, compiling, loading programs.
+    Compile,
+    /// Infeed, input pipelines, data loaders.
+    Input,
+    /// Transfers to the device.
+    HostToDevice,
+    /// Transfers from the device.
+    DeviceToHost,
+    /// Launching programs.
+    Dispatch,
+    /// Code of the program itself on a thread that drives devices.
+    User,
+    /// The driving thread waits, and nobody else does anything.
+    Wait,
+    /// The next program is in the device's queue already, whatever the host does.
+    Queued,
+    /// Nothing was recorded.
+    Unknown,
+}
+
+impl Cause {
+    /// Every cause, in the order of precedence.
+    pub const ALL: [Self; 9] = [
+        Self::Compile,
+        Self::Input,
+        Self::HostToDevice,
+        Self::DeviceToHost,
+        Self::Dispatch,
+        Self::User,
+        Self::Wait,
+        Self::Queued,
+        Self::Unknown,
+    ];
+
+    /// Name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Compile => "compiling",
+            Self::Input => "input",
+            Self::HostToDevice => "host to device",
+            Self::DeviceToHost => "device to host",
+            Self::Dispatch => "dispatch",
+            Self::User => "user code",
+            Self::Wait => "waiting",
+            Self::Queued => "next one queued",
+            Self::Unknown => "nothing recorded",
+        }
+    }
+
+    /// Place in [`Self::ALL`].
+    pub(super) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Precedence among threads: causes, with input in the background apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Cause(Cause),
+    /// After user code, before waiting.
+    BackgroundInput,
+}
+
+impl Rank {
+    pub(super) const COUNT: usize = Cause::ALL.len() + 1;
+
+    /// The less, the more it explains.
+    pub(super) fn index(self) -> usize {
+        match self {
+            Self::Cause(Cause::Wait) => Cause::Wait.index() + 1,
+            Self::Cause(cause) => cause.index(),
+            Self::BackgroundInput => Cause::Wait.index(),
+        }
+    }
+    pub(super) fn cause(self) -> Cause {
+        match self {
+            Self::Cause(cause) => cause,
+            Self::BackgroundInput => Cause::Input,
+        }
+    }
+}

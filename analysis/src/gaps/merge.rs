@@ -1,0 +1,237 @@
+//! What all threads of a host do as one sequence: at each instant the part of the best
+//! rank, of several the one that began first.
+//!
+//! ```text
+//! thread 1   user--------------------   wait----
+//! thread 2        compile---    put---
+//! together   user compile---usr put---  wait----
+//! ```
+//!
+//! Of each thread one part is known that has not begun, and little more than one that
+//! has, so this takes memory by the number of threads, whatever they do.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
+
+use trace_model::{LabelId, TimeRange, Timestamp};
+
+use super::cause::{Cause, Rank};
+
+/// What a thread does in a span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    pub range: TimeRange,
+    pub rank: Rank,
+    /// The event that says so.
+    pub label: LabelId,
+}
+
+/// A span in which a host did one thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Doing {
+    pub range: TimeRange,
+    pub cause: Cause,
+    /// The event that says so.
+    pub label: LabelId,
+}
+
+/// The next part of a thread, of which there is one: the first to begin is the greatest.
+struct Coming {
+    part: Part,
+    thread: usize,
+}
+
+impl Coming {
+    fn key(&self) -> Reverse<(Timestamp, usize, LabelId, usize)> {
+        Reverse((self.part.range.start, self.part.rank.index(), self.part.label, self.thread))
+    }
+}
+
+impl Ord for Coming {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Coming {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Coming {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Coming {}
+
+/// See the module.
+pub(super) struct Doings<I> {
+    /// The parts of each, in time order and without overlaps.
+    threads: Vec<I>,
+    coming: BinaryHeap<Coming>,
+    /// By rank, begun and not known to have ended, the one that began first in front.
+    active: [VecDeque<Part>; Rank::COUNT],
+    /// Bit by bit which of them are not empty: most are, most of the time.
+    filled: u32,
+    now: Timestamp,
+    /// May go on.
+    last: Option<Doing>,
+}
+
+impl<I: Iterator<Item = Part>> Doings<I> {
+    pub fn new(threads: impl Iterator<Item = I>) -> Self {
+        let mut threads: Vec<I> = threads.collect();
+        let firsts = threads.iter_mut().enumerate();
+        let coming = firsts.filter_map(|(thread, parts)| Some(Coming { part: parts.next()?, thread })).collect();
+        Self { threads, coming, active: Default::default(), filled: 0, now: Timestamp::MIN, last: None }
+    }
+
+    /// The part that counts now.
+    fn best(&mut self) -> Option<Part> {
+        loop {
+            let same = self.active.get_mut(self.filled.trailing_zeros() as usize)?;
+            while let Some(&part) = same.front() {
+                if part.range.end > self.now {
+                    return Some(part);
+                }
+                same.pop_front();
+            }
+            self.filled &= self.filled - 1;
+        }
+    }
+
+    /// What has its turn now begins.
+    fn begin(&mut self) {
+        let Some(mut next) = self.coming.peek_mut() else { return };
+        let part = next.part;
+        match self.threads[next.thread].next() {
+            Some(part) => next.part = part,
+            None => drop(PeekMut::pop(next)),
+        }
+        let rank = part.rank.index();
+        let same = &mut self.active[rank];
+        // Those of one thread end before the next begins, so half of them at least have
+        // ended: they lie behind one that has not, or below a better rank.
+        if same.len() >= 2 * self.threads.len() {
+            same.retain(|part| part.range.end > self.now);
+        }
+        same.push_back(part);
+        self.filled |= 1 << rank;
+    }
+
+    /// Adds what comes next; what it does not continue is over.
+    fn join(&mut self, next: Doing) -> Option<Doing> {
+        match &mut self.last {
+            _ if next.range.is_empty() => None,
+            Some(last)
+                if last.range.end == next.range.start && (last.cause, last.label) == (next.cause, next.label) =>
+            {
+                last.range.end = next.range.end;
+                None
+            }
+            last => last.replace(next),
+        }
+    }
+}
+
+impl<I: Iterator<Item = Part>> Iterator for Doings<I> {
+    type Item = Doing;
+
+    fn next(&mut self) -> Option<Doing> {
+        loop {
+            let best = self.best();
+            let begins = self.coming.peek().map(|next| next.part.range.start);
+            let from = self.now;
+            self.now = match (best, begins) {
+                (None, None) => return self.last.take(),
+                (None, Some(begins)) => begins,
+                (Some(part), begins) => begins.map_or(part.range.end, |begins| begins.min(part.range.end)),
+            };
+            if begins == Some(self.now) {
+                self.begin();
+            }
+            let over = best.and_then(|part| {
+                let range = TimeRange::new(from, self.now);
+                self.join(Doing { range, cause: part.rank.cause(), label: part.label })
+            });
+            if over.is_some() {
+                return over;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sample_traces::text_trace;
+
+    use super::*;
+
+    const CAUSES: [Cause; 3] = [Cause::Compile, Cause::User, Cause::Wait];
+    const UNTIL: i64 = 40;
+
+    fn at(ps: i64) -> Timestamp {
+        Timestamp::from_ps(ps)
+    }
+
+    /// Two labels, for parts of the same rank.
+    fn labels() -> Vec<LabelId> {
+        text_trace("host main: ab\n a = x\n b = y").label_ids().collect()
+    }
+
+    /// Parts from pauses and lengths, causes and labels.
+    fn thread(spans: &[(i64, i64, usize, usize)], labels: &[LabelId]) -> Vec<Part> {
+        let mut now = 0;
+        let part = |&(pause, length, cause, label): &(i64, i64, usize, usize)| {
+            let from = now + pause;
+            now = from + length;
+            Part { range: TimeRange::new(at(from), at(now)), rank: Rank::Cause(CAUSES[cause]), label: labels[label] }
+        };
+        spans.iter().map(part).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn at_each_instant_the_best_part_counts(
+            spans in prop::collection::vec(prop::collection::vec((0_i64..4, 1_i64..6, 0_usize..3, 0_usize..2), 0..6), 0..5)
+        ) {
+            let labels = labels();
+            let threads: Vec<Vec<Part>> = spans.iter().map(|spans| thread(spans, &labels)).collect();
+            let best = |now: i64| {
+                let parts = threads.iter().enumerate().flat_map(|(thread, parts)| parts.iter().map(move |part| (thread, part)));
+                let active = parts.filter(|(_, part)| part.range.contains(at(now)));
+                let best = active.min_by_key(|(thread, part)| (part.rank.index(), part.range.start, part.label, *thread));
+                best.map(|(_, part)| (part.rank.cause(), part.label))
+            };
+            let doings: Vec<Doing> = Doings::new(threads.iter().map(|parts| parts.iter().copied())).collect();
+            let found = |now: i64| {
+                let doing = doings.iter().find(|doing| doing.range.contains(at(now)));
+                doing.map(|doing| (doing.cause, doing.label))
+            };
+            for now in 0..UNTIL {
+                prop_assert_eq!(found(now), best(now), "at {}", now);
+            }
+            let same = |pair: &[Doing]| (pair[0].cause, pair[0].label) == (pair[1].cause, pair[1].label);
+            for pair in doings.windows(2) {
+                let gap = pair[1].range.start - pair[0].range.end;
+                prop_assert!(gap.ps() > 0 || gap.ps() == 0 && !same(pair), "{:?}", pair);
+            }
+        }
+    }
+
+    /// What lies below a better rank is not kept for ever.
+    #[test]
+    fn parts_that_are_over_are_forgotten() {
+        let labels = labels();
+        let long = thread(&[(0, 1_000_000, 0, 0)], &labels);
+        let short = thread(&[(1, 1, 2, 1); 10_000], &labels);
+        let mut doings = Doings::new([long, short].into_iter().map(Vec::into_iter));
+        assert_eq!(doings.by_ref().count(), 1);
+        assert!(doings.active.iter().all(|same| same.capacity() <= 8));
+    }
+}
