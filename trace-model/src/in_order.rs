@@ -4,30 +4,62 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use crate::{SliceId, SliceRef, Timestamp, TraceModel, TrackId};
+use crate::{Lane, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackId};
 
 /// What comes next of a lane: by start, the longer one first, of equal ones that of the upper lane.
 type Next = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
 impl TraceModel {
-    /// Slices of a track as they begin, each before those inside of it. In
-    /// `O(n log lanes)`; [`TraceModel::slices_on`] is for those who need no order.
-    pub fn slices_in_order(&self, track: TrackId) -> impl Iterator<Item = SliceRef<'_>> {
-        let lanes = self.lanes(track);
+    /// Slices of a track that end after `from`, or begin there or later, as they begin,
+    /// each before those inside of it, with their spans. In `O(n log lanes)`;
+    /// [`TraceModel::slices_on`] is for those who need no order.
+    pub fn slices_in_order(
+        &self,
+        track: TrackId,
+        from: Timestamp,
+    ) -> impl Iterator<Item = (SliceRef<'_>, TimeRange)> + use<'_> {
         // With the row behind the last of its lane.
-        let firsts = lanes.iter().filter(|lane| !lane.is_empty());
+        let wanted = self.lanes(track).iter().map(|lane| self.first_row(lane, from)..lane.rows.end);
         let mut heap: BinaryHeap<(Next, u32)> =
-            firsts.map(|lane| (self.next(SliceId(lane.rows.start)), lane.rows.end)).collect();
+            wanted.filter(|rows| !rows.is_empty()).map(|rows| (self.next(SliceId(rows.start)), rows.end)).collect();
         std::iter::from_fn(move || {
             let mut top = heap.peek_mut()?;
-            let (Reverse((.., found)), end) = *top;
-            if found.0 + 1 < end {
+            let (Reverse((start, Reverse(end), found)), behind) = *top;
+            if found.0 + 1 < behind {
                 top.0 = self.next(SliceId(found.0 + 1));
             } else {
                 PeekMut::pop(top);
             }
-            Some(self.slice(found))
+            Some((self.slice(found), TimeRange::new(start, end)))
         })
+    }
+
+    /// The first of a lane that ends after `from`, or begins there or later.
+    fn first_row(&self, lane: &Lane, from: Timestamp) -> u32 {
+        self.rows_overlapping(lane, TimeRange::new(from, from)).start
+    }
+
+    /// The last instant up to `at` at which a slice of a track began or ended, the first
+    /// of all where there is none. `None` where slices around `at` overlap others without
+    /// nesting: only where all of them nest is everything known from here on that is
+    /// known to who saw those before.
+    pub fn last_change(&self, track: TrackId, at: Timestamp) -> Option<Timestamp> {
+        let (mut around, mut last) = (None, Timestamp::MIN);
+        for lane in self.lanes(track) {
+            let row = self.first_row(lane, at);
+            if row > lane.rows.start {
+                last = last.max(self.slice(SliceId(row - 1)).range().end);
+            }
+            let slice = (row < lane.rows.end).then(|| self.slice(SliceId(row)));
+            let Some(slice) = slice.filter(|slice| slice.start() < at) else { continue };
+            // Without a parent only those of the first lane begin while nothing else runs.
+            if slice.parent().map(SliceRef::id) != around || (around.is_none() && lane.depth > 0) {
+                return None;
+            }
+            last = last.max(slice.start());
+            around = Some(slice.id());
+        }
+        Some(last)
     }
 
     fn next(&self, id: SliceId) -> Next {
@@ -40,27 +72,56 @@ impl TraceModel {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::{GroupKind, SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+    use crate::{GroupKind, SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind};
+
+    fn track_of(spans: &[(i64, i64)]) -> (TraceModel, TrackId) {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let track = builder.track(host, TrackKind::HostThread, 1, "thread");
+        let label = builder.label("x", None);
+        for &(start, len) in spans {
+            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + len));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        (builder.finish(), track)
+    }
 
     proptest! {
         #[test]
-        fn every_slice_comes_once_and_before_what_is_inside(spans in prop::collection::vec((0_i64..50, 1_i64..20), 0..40)) {
-            let mut builder = TraceBuilder::new();
-            let host = builder.group(None, GroupKind::Host, "host");
-            let track = builder.track(host, TrackKind::HostThread, 1, "thread");
-            let label = builder.label("x", None);
-            for &(start, len) in &spans {
-                let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + len));
-                builder.add_slice(track, SliceSpec::new(range, label));
-            }
-            let model = builder.finish();
-            let found: Vec<_> = model.slices_in_order(track).map(SliceRef::id).collect();
-            let mut expected: Vec<_> = model.slices_on(track).map(SliceRef::id).collect();
+        fn every_slice_comes_once_and_before_what_is_inside(
+            spans in prop::collection::vec((0_i64..50, 0_i64..20), 0..40),
+            from in -1_i64..60,
+        ) {
+            let (model, track) = track_of(&spans);
+            let from = Timestamp::from_ps(from);
+            let found: Vec<_> = model.slices_in_order(track, from).collect();
+            prop_assert!(found.iter().all(|(slice, range)| slice.range() == *range));
+            let found: Vec<_> = found.into_iter().map(|(slice, _)| slice.id()).collect();
+            let slices = model.slices_on(track).filter(|slice| slice.range().end > from || slice.start() >= from);
+            let mut expected: Vec<_> = slices.map(SliceRef::id).collect();
             expected.sort_by_key(|&id| {
                 let range = model.slice(id).range();
                 (range.start, std::cmp::Reverse(range.end), id)
             });
             prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn the_last_change_is_known_where_slices_nest(
+            spans in prop::collection::vec((0_i64..50, 1_i64..20), 0..12),
+            at in 0_i64..60,
+        ) {
+            let (model, track) = track_of(&spans);
+            let at = Timestamp::from_ps(at);
+            let ranges: Vec<TimeRange> = model.slices_on(track).map(SliceRef::range).collect();
+            let ends = ranges.iter().map(|range| range.end).filter(|end| *end <= at);
+            let starts = ranges.iter().map(|range| range.start).filter(|start| *start < at);
+            let last = ends.chain(starts).max().unwrap_or(Timestamp::MIN);
+            let nest = |a: &TimeRange, b: &TimeRange| !a.overlaps(*b) || a.encloses(*b) || b.encloses(*a);
+            match model.last_change(track, at) {
+                Some(found) => prop_assert_eq!(found, last),
+                None => prop_assert!(!ranges.iter().all(|a| ranges.iter().all(|b| nest(a, b)))),
+            }
         }
     }
 }

@@ -149,8 +149,8 @@ impl HostEvents {
         self.kinds.get(label.index()).copied().unwrap_or(Kind::UNKNOWN)
     }
 
-    /// What a host does after `from`, in time order without overlaps; instants at which
-    /// nothing was recorded are left out.
+    /// What a host does, from `from` on or from earlier, in time order without overlaps;
+    /// instants at which nothing was recorded are left out.
     pub(super) fn doings<'a>(
         &'a self,
         model: &'a TraceModel,
@@ -158,19 +158,19 @@ impl HostEvents {
         from: Timestamp,
     ) -> impl Iterator<Item = Doing> + 'a {
         let threads = self.threads.get(&host).map(Vec::as_slice).unwrap_or_default();
-        let parts = |thread: &Thread| Parts {
-            events: self,
-            is_driver: thread.is_driver,
-            slices: with_ranges(model.slices_in_order(thread.track)).peekable(),
-            open: Vec::new(),
-            now: Timestamp::MIN,
-        };
-        Doings::new(threads.iter().map(move |thread| parts(thread).filter(move |part| part.range.end > from)))
+        Doings::new(threads.iter().map(move |&thread| {
+            // All from the beginning where what lies around `from` does not say all.
+            let known = model.last_change(thread.track, from);
+            let (from, now) = known.map_or((Timestamp::MIN, Timestamp::MIN), |now| (from, now));
+            Parts {
+                events: self,
+                is_driver: thread.is_driver,
+                slices: model.slices_in_order(thread.track, from).peekable(),
+                open: Vec::new(),
+                now,
+            }
+        }))
     }
-}
-
-fn with_ranges<'a>(slices: impl Iterator<Item = SliceRef<'a>>) -> impl Iterator<Item = (SliceRef<'a>, TimeRange)> {
-    slices.map(|slice| (slice, slice.range()))
 }
 
 /// What one thread does, cut into spans that do not overlap, in time order.
@@ -240,5 +240,62 @@ fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
         Cause::User | Cause::Wait if !is_driver => None,
         Cause::Input if !is_driver && !feeds => Some(Rank::BackgroundInput),
         _ => Some(Rank::Cause(cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sample_traces::text_trace;
+    use trace_model::{GroupKind, SliceSpec, TraceBuilder, TrackKind};
+
+    use super::*;
+    use crate::{Options, ReportCache, Scope};
+
+    const NAMES: [&str; 6] =
+        ["backend_compile", "batched_device_put", "block_until_ready", "$train.py:3 log", "IteratorGetNext", "algsimp"];
+
+    proptest! {
+        /// Whoever comes later knows as much as who saw everything, overlap or not.
+        #[test]
+        fn what_a_host_does_is_the_same_from_wherever_on(
+            spans in prop::collection::vec((0_i64..60, 0_i64..30, 0_usize..2, 0..NAMES.len()), 0..20),
+            from in 0_i64..70,
+        ) {
+            let mut builder = TraceBuilder::new();
+            let host = builder.group(None, GroupKind::Host, "host");
+            let tracks = [1, 2].map(|id| builder.track(host, TrackKind::HostThread, id, "thread"));
+            let labels = ["PjitFunction(f)"].iter().chain(&NAMES).map(|name| builder.label(name, None));
+            let labels: Vec<LabelId> = labels.collect();
+            let range = |start, len| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + len));
+            builder.add_slice(tracks[0], SliceSpec::new(range(0, 1), labels[0]));
+            for (start, len, thread, name) in spans {
+                builder.add_slice(tracks[thread], SliceSpec::new(range(start, len), labels[name + 1]));
+            }
+            let model = builder.finish();
+            let (options, reports) = (Options::default(), ReportCache::default());
+            let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+            let (events, host, from) = (cx.host_events(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
+            let after = |doings: Vec<Doing>| {
+                let clip = |doing: Doing| {
+                    let range = TimeRange::new(doing.range.start.max(from), doing.range.end);
+                    (!range.is_empty()).then_some(Doing { range, ..doing })
+                };
+                doings.into_iter().filter_map(clip).collect::<Vec<_>>()
+            };
+            let all = after(events.doings(&model, host, Timestamp::MIN).collect());
+            prop_assert_eq!(after(events.doings(&model, host, from).collect()), all);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_calls_programs_or_marks_steps_drives_devices() {
+        let model = text_trace("modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp");
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let threads = cx.host_events().threads.values().flatten();
+        let drivers: Vec<&str> =
+            threads.filter(|thread| thread.is_driver).map(|thread| model.str(model.track(thread.track).name)).collect();
+        assert_eq!(drivers, ["main"]);
     }
 }

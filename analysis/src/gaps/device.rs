@@ -230,11 +230,6 @@ impl<'a> Watch<'a> {
         let is_listed = self.listed.last() == Some(&self.idle.len());
         let place = gap.place();
         let causes = if is_listed || place != Place::Between { self.own.causes(names) } else { Box::default() };
-        match place {
-            Place::BeforeFirst => self.out.before = causes.clone(),
-            Place::Between => self.between.add_all(&self.own),
-            Place::AfterLast => self.out.after = causes.clone(),
-        }
         if is_listed {
             self.listed.pop();
             let mut name = |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
@@ -245,8 +240,13 @@ impl<'a> Watch<'a> {
                 step: self.steps.at(gap.range.start),
                 after: name(gap.after),
                 before: name(gap.before),
-                causes,
+                causes: causes.clone(),
             });
+        }
+        match place {
+            Place::BeforeFirst => self.out.before = causes,
+            Place::Between => self.between.add_all(&self.own),
+            Place::AfterLast => self.out.after = causes,
         }
         self.own.clear();
         self.idle.pop();

@@ -229,7 +229,7 @@ mod tests {
     fn parts_that_are_over_are_forgotten() {
         let labels = labels();
         let long = thread(&[(0, 1_000_000, 0, 0)], &labels);
-        let short = thread(&[(1, 1, 2, 1); 10_000], &labels);
+        let short = thread(&vec![(1, 1, 2, 1); 10_000], &labels);
         let mut doings = Doings::new([long, short].into_iter().map(Vec::into_iter));
         assert_eq!(doings.by_ref().count(), 1);
         assert!(doings.active.iter().all(|same| same.capacity() <= 8));
