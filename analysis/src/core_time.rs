@@ -48,14 +48,17 @@ impl Context<'_> {
     /// The time of `core` in the scope of this context, found out once for all who
     /// ask; `None` where it recorded nothing there.
     pub fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
-        self.reports.shared.core_time(core, self.scope, || CoreTime::of(self, core))
+        self.reports.shared.core_time(core, self.scope, |whole| {
+            let Some(window) = self.window(core)? else { return Ok(None) };
+            let whole = whole.filter(|whole| whole.window.measured.encloses(window.measured));
+            Ok(Some(whole.map_or_else(|| CoreTime::of(self, core, window), |whole| whole.within(window))))
+        })
     }
 }
 
 impl CoreTime {
-    fn of(cx: &Context<'_>, core: GroupId) -> Result<Option<Self>, AnalysisError> {
+    fn of(cx: &Context<'_>, core: GroupId, window: Window) -> Self {
         let classes = cx.classes();
-        let Some(window) = cx.window(core)? else { return Ok(None) };
         let mut spans: Vec<Segment> = Vec::new();
         let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
         for slice in tracks.flat_map(|track| cx.model.slices_on(track)) {
@@ -73,7 +76,18 @@ impl CoreTime {
             None => false,
         });
         segments.shrink_to_fit();
-        Ok(Some(Self { core, window, segments }))
+        Self { core, window, segments }
+    }
+
+    /// The part of it in a window inside of its own: ops that run elsewhere only are
+    /// never the innermost ones there.
+    fn within(&self, window: Window) -> Self {
+        let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
+        let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
+        let clip = |segment: &Segment| Some(Segment { range: segment.range.intersect(window.measured)?, ..*segment });
+        let mut segments = Vec::with_capacity(to.saturating_sub(from));
+        segments.extend(self.segments.get(from..to).unwrap_or_default().iter().filter_map(clip));
+        Self { core: self.core, window, segments }
     }
 
     /// When an op of the wanted kind was the innermost one.
@@ -105,7 +119,11 @@ impl CoreTime {
 /// Cuts nested spans into segments that do not overlap. Where spans overlap
 /// without being nested, the one that began later has the shared part.
 pub(crate) fn innermost(mut spans: Vec<Segment>) -> Vec<Segment> {
-    spans.sort_by_key(|span| (span.range.start, Reverse(span.range.end)));
+    let order = |span: &Segment| (span.range.start, Reverse(span.range.end));
+    // Most are, and sorting what is in order takes room for all of it.
+    if !spans.is_sorted_by_key(order) {
+        spans.sort_by_key(order);
+    }
     let mut out = Vec::with_capacity(spans.len());
     let mut open: Vec<(Timestamp, Segment)> = Vec::new();
     let mut now = Timestamp::MIN;

@@ -70,29 +70,35 @@ impl Shared {
         extent
     }
 
-    /// The time of `core` in `scope`, found out by `find` where nobody has it.
+    /// The time of `core` in `scope`, found out by `find` where nobody has it, given
+    /// that of the whole trace where somebody has that.
     pub fn core_time(
         &self,
         core: GroupId,
         scope: Scope,
-        find: impl FnOnce() -> Result<Option<CoreTime>, AnalysisError>,
+        find: impl FnOnce(Option<&CoreTime>) -> Result<Option<CoreTime>, AnalysisError>,
     ) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
-        let slot = {
-            let mut slots = self.core_times.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(slots.entry((core, scope)).or_default())
-        };
+        let slot = self.core_time_slot(core, scope);
         // Who asks at the same time waits here instead of doing the same.
         let mut known = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(time) = known.upgrade() {
             return Ok(Some(time));
         }
-        let Some(time) = find()?.map(Arc::new) else { return Ok(None) };
+        let whole = (scope != Scope::WholeTrace).then(|| self.core_time_slot(core, Scope::WholeTrace));
+        let whole = whole.and_then(|whole| whole.lock().unwrap_or_else(PoisonError::into_inner).upgrade());
+        let Some(time) = find(whole.as_deref())?.map(Arc::new) else { return Ok(None) };
         *known = Arc::downgrade(&time);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.keepers > 0 {
+        // A part is cut out of the whole again faster than it is worth its memory.
+        if kept.keepers > 0 && whole.is_none() {
             kept.times.push(Arc::clone(&time));
         }
         Ok(Some(time))
+    }
+
+    fn core_time_slot(&self, core: GroupId, scope: Scope) -> CoreTimeSlot {
+        let mut slots = self.core_times.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry((core, scope)).or_default())
     }
 
     /// Keeps times of cores until the answer goes.
