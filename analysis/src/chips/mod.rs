@@ -87,11 +87,13 @@ pub struct Chip {
     /// Bytes/s between host and chip, where published.
     pub pcie_bandwidth: Option<f64>,
     /// All of the above with their sources.
-    pub facts: Vec<Fact>,
+    pub facts: Box<[Fact]>,
 }
 
 /// Every generation, oldest first.
-pub static CHIPS: LazyLock<Vec<Chip>> = LazyLock::new(|| PUBLISHED.1.clone());
+pub fn chips() -> &'static [Chip] {
+    &PUBLISHED.1
+}
 
 /// What the names of sources mean.
 pub fn sources() -> &'static BTreeMap<String, String> {
@@ -135,7 +137,7 @@ impl Chip {
         // Version texts have more in front: "… TFRT TPU v6 lite".
         let tail = words.rfind("tpu").and_then(|at| words.get(at + 3..)).unwrap_or(&words);
         let wanted = tail.trim();
-        CHIPS.iter().find(|chip| chip.id == wanted || chip.aliases.iter().any(|alias| alias == wanted))
+        chips().iter().find(|chip| chip.id == wanted || chip.aliases.iter().any(|alias| alias == wanted))
     }
 
     /// The chip that a file of the user describes: the keys of [`QUANTITIES`], `id`,
@@ -173,11 +175,11 @@ impl Chip {
             let keys = missing.join(", ");
             return Err(ChipError(format!("lacks {keys}: add them, or a chip to start from, like base = \"v5e\"")));
         }
-        Ok(Self::from_facts(id, texts("aliases")?, &facts))
+        Ok(Self::from_facts(id, texts("aliases")?, facts))
     }
 
     /// Facts that are required were checked to be there.
-    fn from_facts(id: String, aliases: Vec<String>, facts: &Facts) -> Self {
+    fn from_facts(id: String, aliases: Vec<String>, mut facts: Facts) -> Self {
         let value = |key: &str| facts.get(key).and_then(|fact| fact.values.first().copied());
         let whole = |key: &str| value(key).map(|value| value as u32);
         let or_zero = |key: &str| value(key).unwrap_or_default();
@@ -216,13 +218,13 @@ impl Chip {
             sparse_cores: whole("sparse_cores"),
             dcn_bandwidth: value("dcn_bandwidth"),
             pcie_bandwidth: value("pcie_bandwidth"),
-            facts: QUANTITIES.iter().filter_map(|quantity| facts.get(quantity.key).cloned()).collect(),
+            facts: QUANTITIES.iter().filter_map(|quantity| facts.remove(quantity.key)).collect(),
         }
     }
 }
 
 /// `known chips are v2, v3 …`, for messages.
 pub fn known() -> String {
-    let ids: Vec<&str> = CHIPS.iter().map(|chip| chip.id.as_str()).collect();
+    let ids: Vec<&str> = chips().iter().map(|chip| chip.id.as_str()).collect();
     format!("known chips are {}", ids.join(", "))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::chips::{CHIPS, Chip, Fact, sources};
+use analysis::chips::{Chip, Fact, chips, sources};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::render::{Layout, Style, csv, md, number, table};
 pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
     let chips: Vec<&Chip> = match &args.chip {
         Some(chip) => vec![chip.chip()],
-        None => CHIPS.iter().collect(),
+        None => chips().iter().collect(),
     };
     let text = match args.format {
         Format::Json => format!(
