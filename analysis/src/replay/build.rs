@@ -135,7 +135,8 @@ fn candidates(model: &TraceModel, cores: &[Core]) -> Vec<Candidate> {
 /// When a flight was on its way, on the timeline, which all cores share.
 fn shown(model: &TraceModel, core: &Core, flight: Flight) -> TimeRange {
     let range = |row: u32| model.slice(core.piece(row).slice).range();
-    range(flight.issues).hull(range(flight.awaits))
+    let issues = range(flight.issues);
+    if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) }
 }
 
 fn executions(model: &TraceModel, cores: &[Core], same: &[Candidate]) -> BTreeMap<usize, Vec<Execution>> {
@@ -147,7 +148,11 @@ fn executions(model: &TraceModel, cores: &[Core], same: &[Candidate]) -> BTreeMa
             let flight = core.flights[place as usize];
             let slice = model.slice(core.piece(flight.issues).slice);
             let dur = core.piece(flight.awaits).range.dur();
-            Execution { key: place, range: shown(model, core, flight), ..Execution::of(slice, dur, Picos::ZERO) }
+            let mut execution = Execution { key: place, ..Execution::of(slice, dur, Picos::ZERO) };
+            if !flight.is_sync() {
+                execution.range = shown(model, core, flight);
+            }
+            execution
         };
         by_core.insert(number as usize, own.iter().map(execution).collect());
     }
