@@ -58,7 +58,7 @@ fn what_is_selected_is_in_sight_in_a_long_list() {
     open(&mut window, "many");
     want(&mut window, ViewCommand::Search("op.".to_owned()));
     want(&mut window, ViewCommand::ShowTab("found".to_owned()));
-    let model = Arc::clone(&window.state().trace().expect("it is open").model);
+    let model = window.state().trace().expect("it is open").model.clone();
     for name in ["op.400", "op.30", "op.449", "op.432"] {
         let slice = model.all_slices().find(|slice| slice.name() == name).expect("there is one").id();
         want(&mut window, ViewCommand::Select(slice));

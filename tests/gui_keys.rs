@@ -292,7 +292,7 @@ fn the_overview_writes_times_as_all_else_does() {
 fn times_are_written_as_one_wants_them() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
-    let model = Arc::clone(&window.state().trace().expect("it is open").model);
+    let model = window.state().trace().expect("it is open").model.clone();
     let slice = model.all_slices().find(|slice| slice.name() == "B").expect("it is in the picture").id();
     want(&mut window, ViewCommand::Select(slice));
     assert!(window.get_all_by_label("7.000 µs").count() >= 1);

@@ -20,7 +20,7 @@ fn click(window: &mut Harness<'static, App>, label: &str) {
 }
 
 fn select(window: &mut Harness<'static, App>, name: &str) {
-    let model = Arc::clone(&window.state().trace().expect("it is open").model);
+    let model = window.state().trace().expect("it is open").model.clone();
     let slice = model.all_slices().find(|slice| slice.name() == name).expect("there is one").id();
     want(window, ViewCommand::Select(slice));
 }

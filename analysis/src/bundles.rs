@@ -77,7 +77,7 @@ impl Analysis for Code {
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
         let ops = cx.report::<Ops>()?;
-        let described = |row: &OpRow| Some((row.op?, cx.model.op(row.op?).bundles.as_deref()?));
+        let described = |row: OpRow<'_>| Some((row.op()?, cx.model.op(row.op()?).bundles.as_deref()?));
         let rows: Vec<CodeRow> = ops
             .rows
             .iter()
@@ -110,7 +110,7 @@ impl Analysis for Code {
 /// Names that a note lists.
 const SHOWN: usize = 5;
 
-fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeRow {
+fn code_row(cx: &Context<'_>, row: OpRow<'_>, op: OpId, bundles: &Bundles) -> CodeRow {
     let name = |unit: &trace_model::UnitSlots| cx.model.str(unit.unit).to_owned();
     let percents = bundles.units.iter().filter_map(|unit| Some((name(unit), unit.percent(bundles.count)?)));
     let slots_percent: BTreeMap<String, f64> = percents.collect();
@@ -119,12 +119,12 @@ fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeR
     let busiest = whole.max_by(|(_, a), (_, b)| a.total_cmp(b));
     let used = |wanted: &str| bundles.units.iter().find(|unit| cx.model.str(unit.unit) == wanted).map(|unit| unit.used);
     CodeRow {
-        op: row.op,
-        program: row.program.clone(),
-        name: row.name.clone(),
-        self_time_ps: row.self_time_ps,
-        self_of_total_percent: row.self_of_total_percent,
-        occurrences: row.occurrences,
+        op: row.op(),
+        program: row.program().to_owned(),
+        name: row.name().to_owned(),
+        self_time_ps: row.self_time_ps(),
+        self_of_total_percent: row.self_of_total_percent(),
+        occurrences: row.occurrences(),
         bundles: bundles.count,
         busiest: busiest.map(|(unit, _)| unit.clone()),
         busiest_percent: busiest.map(|(_, percent)| *percent),

@@ -53,6 +53,7 @@ pub mod stats;
 pub mod step_parts;
 pub mod steps;
 pub mod targets;
+mod tight;
 pub mod utilization;
 pub mod verdict;
 mod window;

@@ -183,13 +183,13 @@ pub struct Transfer {
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long cores waited for each other; `None` where executions cannot be
     /// matched over cores.
-    pub skew: Option<Skew>,
+    pub skew: Option<Box<Skew>>,
     /// The pattern.
     #[serde(skip)]
     pub collective: Option<CollectiveKind>,
     /// What it moves, for collectives.
     #[serde(skip)]
-    pub message: Option<Message>,
+    pub message: Option<Box<Message>>,
 }
 
 /// Compute that ran while a collective was in flight.

@@ -224,12 +224,13 @@ impl Point {
         Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
     }
 
-    fn of_op(row: &OpRow, peaks: &Peaks) -> Self {
+    fn of_op(row: OpRow<'_>, peaks: &Peaks) -> Self {
         Self {
-            program: row.program.clone(),
-            group: row.group,
-            self_of_op_time_percent: row.self_of_op_time_percent,
-            ..Self::new(&row.name, row.work(), row.total_time_ps, peaks).with_bytes(row.bytes.map(|bytes| bytes as f64))
+            program: row.program().to_owned(),
+            group: row.group(),
+            self_of_op_time_percent: row.self_of_op_time_percent(),
+            ..Self::new(row.name(), row.work(), row.total_time_ps(), peaks)
+                .with_bytes(row.costs().bytes.map(|bytes| bytes as f64))
         }
     }
 }
@@ -298,9 +299,9 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError>
 fn roofline(ops: &OpsReport) -> RooflineReport {
     let peaks = &ops.peaks;
     let cores: Vec<CoreWork> = ops.cores.iter().map(CoreOps::core_work).collect();
-    let host_io = ops.rows.iter().filter(|row| matches!(row.category.as_str(), "infeed" | "outfeed"));
-    let host_io: i64 = host_io.map(|row| row.self_time_ps).sum();
-    let points = ops.rows.iter().filter(|row| !row.is_async && has_work(row));
+    let host_io = ops.rows.iter().filter(|row| matches!(row.category(), "infeed" | "outfeed"));
+    let host_io: i64 = host_io.map(OpRow::self_time_ps).sum();
+    let points = ops.rows.iter().filter(|row| !row.is_async() && has_work(*row));
     let ridges = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
         let flops_per_byte = peaks.flops?.per_second / memory.peak(peaks)?.per_second;
         Some(Ridge { memory, flops_per_byte })
@@ -326,7 +327,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
 }
 
 /// An op about which nothing but time is known has no place in the plot.
-fn has_work(row: &OpRow) -> bool {
+fn has_work(row: OpRow<'_>) -> bool {
     let work = row.work();
     BoundBy::ALL.into_iter().any(|limit| limit.amount(&work).is_some_and(|amount| amount > 0.0))
 }

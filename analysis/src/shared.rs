@@ -12,7 +12,7 @@ use crate::core_time::CoreTime;
 use crate::gaps::HostEvents;
 use crate::hlo::HloCache;
 use crate::host_class::HostClasses;
-use crate::ops::TextCosts;
+use crate::ops::Basis;
 use crate::{AnalysisError, Context, Scope, Window};
 
 /// See the module.
@@ -20,10 +20,10 @@ use crate::{AnalysisError, Context, Scope, Window};
 pub(crate) struct Shared {
     /// Programs; see [`Context::hlo`].
     pub hlo: HloCache,
-    classes: OnceLock<OpClasses>,
+    classes: OnceLock<Arc<OpClasses>>,
     host_classes: OnceLock<HostClasses>,
     /// See [`crate::ops`].
-    pub op_texts: OnceLock<Vec<TextCosts>>,
+    pub op_basis: OnceLock<Arc<Basis>>,
     /// See [`crate::gaps`].
     pub host_events: OnceLock<HostEvents>,
     spans: Mutex<HashMap<TrackId, Spans>>,
@@ -121,8 +121,8 @@ pub(crate) struct Spans {
 
 impl<'a> Context<'a> {
     /// What kind of work each op of the trace is.
-    pub fn classes(&self) -> &'a OpClasses {
-        self.reports.shared.classes.get_or_init(|| OpClasses::new(self.model))
+    pub fn classes(&self) -> &'a Arc<OpClasses> {
+        self.reports.shared.classes.get_or_init(|| Arc::new(OpClasses::new(self.model)))
     }
 
     /// What kind of work each event of a host is.

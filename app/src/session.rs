@@ -11,7 +11,7 @@ use trace_model::TraceModel;
 #[derive(Clone, Debug)]
 pub struct Session {
     path: Option<PathBuf>,
-    model: Arc<TraceModel>,
+    model: TraceModel,
     options: Arc<Options>,
     reports: Arc<ReportCache>,
 }
@@ -30,12 +30,12 @@ impl Session {
 
     /// A session about a model that was made otherwise.
     pub fn from_model(model: TraceModel, options: Options) -> Self {
-        Self { path: None, model: Arc::new(model), options: Arc::new(options), reports: Arc::default() }
+        Self { path: None, model, options: Arc::new(options), reports: Arc::default() }
     }
 
     /// The same trace under other assumptions; no report is taken over.
     pub fn with_options(&self, options: Options) -> Self {
-        let (path, model) = (self.path.clone(), Arc::clone(&self.model));
+        let (path, model) = (self.path.clone(), self.model.clone());
         Self { path, model, options: Arc::new(options), reports: Arc::default() }
     }
 
@@ -45,7 +45,7 @@ impl Session {
     }
 
     /// The trace.
-    pub fn model(&self) -> &Arc<TraceModel> {
+    pub fn model(&self) -> &TraceModel {
         &self.model
     }
 
@@ -84,7 +84,7 @@ mod tests {
         let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
         shared(&session);
         let other = session.clone().with_options(Options { warmup_steps: 3, ..Options::default() });
-        assert!(Arc::ptr_eq(session.model(), other.model()));
+        assert!(std::ptr::eq(&raw const **session.model(), &raw const **other.model()));
         assert_eq!(other.options().warmup_steps, 3);
     }
 

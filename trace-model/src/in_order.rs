@@ -4,15 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use crate::{Lane, SliceId, SliceRef, TimeRange, Timestamp, TraceModel, TrackId};
+use crate::{Columns, Lane, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
 /// What comes next of a lane: by start, the longer one first, of equal ones that of the upper lane.
 type Next = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
-impl TraceModel {
+impl Columns {
     /// Slices of a track that end after `from`, or begin there or later, as they begin,
     /// each before those inside of it, with their spans. In `O(n log lanes)`;
-    /// [`TraceModel::slices_on`] is for those who need no order.
+    /// [`Columns::slices_on`] is for those who need no order.
     pub fn slices_in_order(
         &self,
         track: TrackId,

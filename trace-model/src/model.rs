@@ -1,6 +1,6 @@
 //! The finished, immutable trace.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use crate::args::{Arg, ArgSource};
@@ -101,8 +101,21 @@ impl MemoryUse {
     }
 }
 
-/// A trace. Made by [`TraceBuilder`](crate::TraceBuilder) and never changed.
-pub struct TraceModel {
+/// A trace. Made by [`TraceBuilder`](crate::TraceBuilder) and never changed. Clones
+/// share it: what is found out about a trace refers to it instead of copying its texts.
+#[derive(Clone)]
+pub struct TraceModel(pub(crate) Arc<Columns>);
+
+impl Deref for TraceModel {
+    type Target = Columns;
+
+    fn deref(&self) -> &Columns {
+        &self.0
+    }
+}
+
+/// What a [`TraceModel`] holds, and how it is asked.
+pub struct Columns {
     pub(crate) strings: StringTable,
     pub(crate) sources: Vec<Source>,
     pub(crate) groups: Vec<Group>,
@@ -128,7 +141,7 @@ pub struct TraceModel {
     pub(crate) origin_ps: i128,
 }
 
-impl TraceModel {
+impl Columns {
     /// The text of `id`.
     pub fn str(&self, id: StringId) -> &str {
         self.strings.get(id)

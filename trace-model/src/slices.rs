@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attrs::{SliceAttr, SparseColumn};
 use crate::compact::CompactColumn;
-use crate::model::TraceModel;
+use crate::model::Columns;
 use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, OpId};
 use crate::time::{Picos, TimeRange, Timestamp};
@@ -124,7 +124,7 @@ impl SliceTable {
 /// One slice of a model.
 #[derive(Clone, Copy)]
 pub struct SliceRef<'a> {
-    pub(crate) model: &'a TraceModel,
+    pub(crate) model: &'a Columns,
     pub(crate) id: SliceId,
 }
 

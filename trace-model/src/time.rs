@@ -66,6 +66,8 @@ impl Timestamp {
 impl Picos {
     /// No time at all.
     pub const ZERO: Self = Self(0);
+    /// Longer than anything.
+    pub const MAX: Self = Self(i64::MAX);
 
     /// A length of `ps` picoseconds.
     pub const fn from_ps(ps: i64) -> Self {

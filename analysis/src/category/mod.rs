@@ -14,6 +14,8 @@
 
 mod collective;
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use trace_model::{Op, OpId, TraceModel};
 
@@ -187,15 +189,24 @@ impl OpClass {
 #[derive(Clone, Debug, Default)]
 pub struct OpClasses {
     classes: Vec<OpClass>,
-    categories: Vec<String>,
+    /// By op: which of `names` is its category. There are few.
+    categories: Vec<u32>,
+    names: Vec<String>,
 }
 
 impl OpClasses {
     /// Classifies every op of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        let (classes, categories) =
-            parallel::map(model.ops(), model.ops().len(), |op| classify(model, op)).into_iter().unzip();
-        Self { classes, categories }
+        let (mut places, mut names) = (HashMap::new(), Vec::new());
+        let mut place = |name: String| {
+            *places.entry(name).or_insert_with_key(|name: &String| {
+                names.push(name.clone());
+                names.len() as u32 - 1
+            })
+        };
+        let found = parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
+        let (classes, categories) = found.into_iter().map(|(class, name)| (class, place(name))).unzip();
+        Self { classes, categories, names }
     }
 
     /// The class of an op.
@@ -210,7 +221,8 @@ impl OpClasses {
 
     /// The recorded category, or the one concluded in its place.
     pub fn category(&self, op: OpId) -> &str {
-        self.categories.get(op.index()).map_or("", String::as_str)
+        let name = self.categories.get(op.index()).and_then(|&place| self.names.get(place as usize));
+        name.map_or("", String::as_str)
     }
 }
 

@@ -28,7 +28,7 @@ pub struct CollectiveRow {
     pub occurrences: u64,
     /// Size, participants, and what each must send in one execution.
     #[serde(flatten)]
-    pub message: Message,
+    pub message: Box<Message>,
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
     /// Mean time of the transfer itself, without waiting for others where that is
@@ -55,7 +55,7 @@ pub struct CollectiveRow {
     /// The compute that hid it, most time first.
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long devices waited for each other.
-    pub skew: Option<Skew>,
+    pub skew: Option<Box<Skew>>,
     /// What to know about it.
     pub remarks: Vec<Remark>,
 }

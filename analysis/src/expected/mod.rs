@@ -164,9 +164,9 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     let mut limits = [0.0; Limit::ALL.len()];
     let mut groups: Vec<GroupSums> = Vec::new();
     let mut rows = Vec::new();
-    for op in &ops.rows {
-        if !op.is_leaf {
-            totals.container_ps += op.self_time_ps;
+    for op in ops.rows.iter() {
+        if !op.is_leaf() {
+            totals.container_ps += op.self_time_ps();
             continue;
         }
         let ideal = rates.ideal(op);
@@ -196,36 +196,36 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     }
 }
 
-fn row(op: &OpRow, ideal: &Ideal, op_time_ps: i64) -> ExpectedRow {
+fn row(op: OpRow<'_>, ideal: &Ideal, op_time_ps: i64) -> ExpectedRow {
     let longest = ideal.longest();
     // What is inside of an op is in a row of its own.
-    let share = if op.total_time_ps > 0 { op.self_time_ps as f64 / op.total_time_ps as f64 } else { 1.0 };
-    let is_wait = op.is_async && !ideal.is_issue;
+    let share = if op.total_time_ps() > 0 { op.self_time_ps() as f64 / op.total_time_ps() as f64 } else { 1.0 };
+    let is_wait = op.is_async() && !ideal.is_issue;
     let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share);
-    let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps as f64);
-    let expected_ps = if hidden { Some(op.self_time_ps as f64) } else { least_ps };
-    let above_ps = expected_ps.map(|expected| op.self_time_ps as f64 - expected);
+    let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps() as f64);
+    let expected_ps = if hidden { Some(op.self_time_ps() as f64) } else { least_ps };
+    let above_ps = expected_ps.map(|expected| op.self_time_ps() as f64 - expected);
     let work = op.work();
     ExpectedRow {
-        name: op.name.clone(),
-        program: op.program.clone(),
-        group: op.group,
-        occurrences: op.occurrences,
-        actual_ps: op.self_time_ps,
+        name: op.name().to_owned(),
+        program: op.program().to_owned(),
+        group: op.group(),
+        occurrences: op.occurrences(),
+        actual_ps: op.self_time_ps(),
         expected_ps,
         above_ps,
         above_of_op_time_percent: above_ps.filter(|_| op_time_ps > 0).map(|above| 100.0 * above / op_time_ps as f64),
         efficiency_percent: expected_ps
-            .filter(|&expected| op.self_time_ps > 0 && expected > 0.0 && !hidden)
-            .map(|expected| 100.0 * expected / op.self_time_ps as f64),
+            .filter(|&expected| op.self_time_ps() > 0 && expected > 0.0 && !hidden)
+            .map(|expected| 100.0 * expected / op.self_time_ps() as f64),
         bound_by: longest.filter(|&(_, seconds)| seconds > 0.0).map(|(limit, _)| limit),
         is_wait,
         without: ideal.without.clone(),
         note: ideal.note.or(hidden.then_some("ran beside other work")).or_else(|| why_faster(op, expected_ps)),
         flops: work.flops,
-        bytes: op.bytes,
+        bytes: op.costs().bytes,
         hbm_bytes: work.hbm_bytes,
-        source: op.source.clone(),
+        source: op.source().map(str::to_owned),
     }
 }
 
@@ -233,11 +233,11 @@ fn row(op: &OpRow, ideal: &Ideal, op_time_ps: i64) -> ExpectedRow {
 const FASTER: f64 = 1.01;
 
 /// Why an op beats its roofline.
-fn why_faster(op: &OpRow, expected_ps: Option<f64>) -> Option<&'static str> {
-    let is_faster = expected_ps? > FASTER * op.self_time_ps as f64;
-    is_faster.then_some(if op.hbm_estimate_bytes.is_some() {
+fn why_faster(op: OpRow<'_>, expected_ps: Option<f64>) -> Option<&'static str> {
+    let is_faster = expected_ps? > FASTER * op.self_time_ps() as f64;
+    is_faster.then_some(if op.costs().hbm_estimate_bytes.is_some() {
         "faster than its roofline: bytes are estimated from shapes"
-    } else if op.is_custom_call {
+    } else if op.is_custom_call() {
         "faster than its roofline: the kernel declares more work than it does"
     } else {
         "faster than its roofline: the compiler counts work that was not done, or bytes that stayed on the chip"

@@ -80,20 +80,16 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
 }
 
 /// The row of each op, for names and times.
-type Rows<'a> = BTreeMap<OpId, &'a OpRow>;
+type Rows<'a> = BTreeMap<OpId, OpRow<'a>>;
 
 fn rows_by_op<'a>(facts: &'a Facts<'_>) -> Rows<'a> {
-    let rows = facts.ops().map(|ops| ops.rows.as_slice()).unwrap_or_default();
-    rows.iter().filter_map(|row| Some((row.op?, row))).collect()
+    let rows = facts.ops().into_iter().flat_map(|ops| ops.rows.iter());
+    rows.filter_map(|row| Some((row.op()?, row))).collect()
 }
 
 fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>) -> Option<String> {
-    let ops: Vec<(&str, Option<&str>)> = finding
-        .ops
-        .iter()
-        .filter_map(|op| rows.get(op))
-        .map(|row| (row.name.as_str(), row.source.as_deref()))
-        .collect();
+    let ops: Vec<(&str, Option<&str>)> =
+        finding.ops.iter().filter_map(|op| rows.get(op)).map(|row| (row.name(), row.source())).collect();
     let by = facts.cx.options.hints.suppressions.iter().find(|suppression| suppression.covers(rule.id, &ops))?;
     Some(by.reason.clone())
 }
@@ -192,10 +188,10 @@ fn hint_of(
     let saving_percent = saving.and_then(percent);
     let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
-        name: row.name.clone(),
-        program: row.program.clone(),
-        source: row.source.clone(),
-        self_time_ps: row.self_time_ps,
+        name: row.name().to_owned(),
+        program: row.program().to_owned(),
+        source: row.source().map(str::to_owned),
+        self_time_ps: row.self_time_ps(),
         op,
     });
     Hint {

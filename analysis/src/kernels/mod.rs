@@ -218,14 +218,14 @@ impl Analysis for Kernels {
 
     fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
         let report = cx.report::<Ops>()?;
-        let rows: Vec<&OpRow> = report.rows.iter().filter(|row| row.is_custom_call).collect();
+        let rows: Vec<OpRow<'_>> = report.rows.iter().filter(|row| row.is_custom_call()).collect();
         if rows.is_empty() {
             return Err(AnalysisError::NotApplicable(
                 "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
                     .to_owned(),
             ));
         }
-        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
+        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op()).collect();
         let inside = inside::collect(cx, &wanted)?;
         Ok(KernelsReport::new(cx, &report, &rows, &inside))
     }
@@ -234,7 +234,7 @@ impl Analysis for Kernels {
 /// Rows of one kernel on their way into the report.
 #[derive(Default)]
 struct Group<'a> {
-    rows: Vec<&'a OpRow>,
+    rows: Vec<OpRow<'a>>,
     target: Option<String>,
     is_pallas: bool,
     inside: Inside,
@@ -244,21 +244,21 @@ impl KernelsReport {
     fn new(
         cx: &Context<'_>,
         report: &OpsReport,
-        rows: &[&OpRow],
+        rows: &[OpRow<'_>],
         inside: &BTreeMap<trace_model::OpId, Inside>,
     ) -> Self {
         let mut groups: BTreeMap<(String, &str), Group<'_>> = BTreeMap::new();
         let mut ops = Vec::new();
         for row in rows {
-            let text = row.op.and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
+            let text = row.op().and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
             let target = text.and_then(call_target);
-            let name = kernel_name(row, target);
-            let inside = row.op.and_then(|op| inside.get(&op));
-            ops.push(kernel_op(row, &name, inside));
-            let group = groups.entry((name, &row.program)).or_default();
-            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(row);
+            let name = kernel_name(row.name(), row.framework_name().unwrap_or_default(), target);
+            let inside = row.op().and_then(|op| inside.get(&op));
+            ops.push(kernel_op(*row, &name, inside));
+            let group = groups.entry((name, row.program())).or_default();
+            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(*row);
             group.target = group.target.take().or(target.map(str::to_owned));
-            group.rows.push(row);
+            group.rows.push(*row);
             group.inside.merge(inside.unwrap_or(&Inside::default()));
         }
         let mut kernels: Vec<Kernel> =
@@ -276,16 +276,16 @@ impl KernelsReport {
 impl Group<'_> {
     fn kernel(&self, name: &str, program: &str, report: &OpsReport) -> Kernel {
         let rows = &self.rows;
-        let time_ps: i64 = rows.iter().map(|row| row.total_time_ps).sum();
-        let occurrences: u64 = rows.iter().map(|row| row.occurrences).sum();
-        let flops = |row: &&OpRow| row.flops.or(row.model_flops);
+        let time_ps: i64 = rows.iter().map(|row| row.total_time_ps()).sum();
+        let occurrences: u64 = rows.iter().map(|row| row.occurrences()).sum();
+        let flops = |row: &OpRow<'_>| row.costs().flops.or(row.costs().model_flops);
         let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
-        let all = |of: &dyn Fn(&&OpRow) -> Option<u64>| {
+        let all = |of: &dyn Fn(&OpRow<'_>) -> Option<u64>| {
             rows.iter().map(of).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
         };
         let flops = all(&flops);
-        let bytes = all(&|row| row.bytes);
-        let hbm = all(&|row| row.memory.as_ref().map(|memory| memory.hbm_bytes));
+        let bytes = all(&|row| row.costs().bytes);
+        let hbm = all(&|row| row.costs().memory.as_ref().map(|memory| memory.hbm_bytes));
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let seconds = time_ps as f64 / 1e12;
         let work = Work { flops: float(flops), hbm_bytes: float(hbm), ..Work::default() };
@@ -298,20 +298,20 @@ impl Group<'_> {
             count if count < rows.len() => Declared::Partly,
             _ => Declared::Yes,
         };
-        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps).reduce(i64::saturating_add);
-        let longest = rows.iter().max_by_key(|row| row.total_time_ps);
+        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps()).reduce(i64::saturating_add);
+        let longest = rows.iter().max_by_key(|row| row.total_time_ps());
         Kernel {
             kernel: name.to_owned(),
             target: self.target.clone(),
             is_pallas: self.is_pallas,
             program: program.to_owned(),
-            source: longest.and_then(|row| row.source.clone()),
+            source: longest.and_then(|row| row.source()).map(str::to_owned),
             ops: rows.len() as u64,
             occurrences,
             time_ps,
-            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps).sum(), report.op_time_ps),
+            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps()).sum(), report.op_time_ps),
             mean_time_ps: time_ps as f64 / occurrences.max(1) as f64,
-            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps).min(),
+            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps()).min(),
             declared,
             flops,
             bytes,
@@ -327,18 +327,18 @@ impl Group<'_> {
     }
 }
 
-fn kernel_op(row: &OpRow, kernel: &str, inside: Option<&Inside>) -> KernelOp {
+fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&Inside>) -> KernelOp {
     KernelOp {
-        op: row.name.clone(),
+        op: row.name().to_owned(),
         kernel: kernel.to_owned(),
-        program: row.program.clone(),
-        occurrences: row.occurrences,
-        time_ps: row.total_time_ps,
-        mean_time_ps: row.mean_time_ps,
-        min_time_ps: row.min_time_ps,
-        flops: row.flops.or(row.model_flops),
+        program: row.program().to_owned(),
+        occurrences: row.occurrences(),
+        time_ps: row.total_time_ps(),
+        mean_time_ps: row.mean_time_ps(),
+        min_time_ps: row.min_time_ps(),
+        flops: row.costs().flops.or(row.costs().model_flops),
         dma_wait_percent: inside.and_then(pipeline).and_then(|pipeline| pipeline.dma_wait_percent),
-        source: row.source.clone(),
+        source: row.source().map(str::to_owned),
     }
 }
 
@@ -388,23 +388,22 @@ fn call_target(text: &str) -> Option<&str> {
     Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
 }
 
-fn is_pallas_call(row: &OpRow) -> bool {
-    row.framework_name.as_deref().is_some_and(|name| name.contains("pallas_call"))
+fn is_pallas_call(row: OpRow<'_>) -> bool {
+    row.framework_name().is_some_and(|name| name.contains("pallas_call"))
 }
 
 /// The name that the author gave: the scope around `pallas_call`; else the op
 /// without its number; a nameless `custom-call` is called after what it calls.
-fn kernel_name(row: &OpRow, target: Option<&str>) -> String {
-    let framework = row.framework_name.as_deref().unwrap_or_default();
+fn kernel_name(op: &str, framework: &str, target: Option<&str>) -> String {
     let before = framework.split_once("/pallas_call").map(|(before, _)| before.rsplit('/').next().unwrap_or(before));
     if let Some(named) = before.filter(|name| !name.is_empty()) {
         // Without a name of its own it is called after the function that was compiled.
         let function = named.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
         return function.unwrap_or(named).to_owned();
     }
-    let stem = match row.name.rsplit_once('.') {
+    let stem = match op.rsplit_once('.') {
         Some((stem, number)) if number.bytes().all(|b| b.is_ascii_digit()) => stem,
-        _ => &row.name,
+        _ => op,
     };
     match target {
         Some(target) if stem == "custom-call" && !target.is_empty() => target.to_owned(),

@@ -171,12 +171,7 @@ fn costs_of_executions_are_summed() {
 
 #[test]
 fn names_come_from_the_author_then_from_the_op_then_from_what_it_calls() {
-    let row = |name: &str, framework: &str| OpRow {
-        name: name.to_owned(),
-        framework_name: Some(framework.to_owned()),
-        ..OpRow::default()
-    };
-    let named = |name: &str, framework: &str, target| kernel_name(&row(name, framework), target);
+    let named = kernel_name;
     assert_eq!(named("RPA-p_64-.17", "jit(s)/jit(rpa)/RPA-p_64-/pallas_call:", None), "RPA-p_64-");
     assert_eq!(named("matmul.3", "jit(f)/jit(matmul)/pallas_call:", None), "matmul");
     assert_eq!(named("matmul_kernel.3", "", None), "matmul_kernel");

@@ -64,11 +64,11 @@ impl Analysis for Matmuls {
         let ops = cx.report::<Ops>()?;
         let tile = tile(cx, &ops.peaks);
         let mut rows = Vec::new();
-        for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
-            let is_matmul = row.group == OpGroup::MatMul;
+        for row in ops.rows.iter().filter(|row| row.is_leaf() && !row.is_async() && row.collective().is_none()) {
+            let is_matmul = row.group() == OpGroup::MatMul;
             // Text shows nothing of what is in other fusions.
             let find = if is_matmul { Context::instruction } else { Context::instruction_of_program };
-            let Some(instruction) = row.op.and_then(|op| find(cx, op)) else { continue };
+            let Some(instruction) = row.op().and_then(|op| find(cx, op)) else { continue };
             rows.extend(MatmulRow::new(row, &instruction, tile, is_matmul));
         }
         if rows.is_empty() {

@@ -106,7 +106,12 @@ pub struct MatmulRow {
 
 impl MatmulRow {
     /// The row of an op; `None` where the program shows that it multiplies nothing.
-    pub(super) fn new(row: &OpRow, instruction: &InstructionRef, tile: Option<u64>, is_matmul: bool) -> Option<Self> {
+    pub(super) fn new(
+        row: OpRow<'_>,
+        instruction: &InstructionRef,
+        tile: Option<u64>,
+        is_matmul: bool,
+    ) -> Option<Self> {
         let mut out = Self::times(row);
         match instruction.module().products(instruction) {
             Ok(products) => {
@@ -125,17 +130,17 @@ impl MatmulRow {
         }
         let bits = out.types.as_deref().and_then(|types| crate::hlo::element_bits(types.split(' ').next()?));
         if let (Some(sizes), Some(tile), Some(bits)) = (out.sizes, tile, bits) {
-            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), row.bound_by);
+            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), row.rates().bound_by);
         }
         Some(out)
     }
 
-    fn times(row: &OpRow) -> Self {
-        let per_execution = |sum: u64| sum.checked_div(row.occurrences).filter(|&flops| flops > 0);
+    fn times(row: OpRow<'_>) -> Self {
+        let per_execution = |sum: u64| sum.checked_div(row.occurrences()).filter(|&flops| flops > 0);
         Self {
-            op: row.op,
-            program: row.program.clone(),
-            name: row.name.clone(),
+            op: row.op(),
+            program: row.program().to_owned(),
+            name: row.name().to_owned(),
             sizes: None,
             sizes_from: None,
             missing: None,
@@ -144,19 +149,19 @@ impl MatmulRow {
             types: None,
             passes: None,
             flops: None,
-            recorded_flops: row.model_flops.or(row.flops).and_then(per_execution),
+            recorded_flops: row.costs().model_flops.or(row.costs().flops).and_then(per_execution),
             padding_efficiency_percent: None,
             pad_first: None,
             padding_gain_percent: None,
             padding_loss_ps: None,
-            occurrences: row.occurrences,
-            total_time_ps: row.total_time_ps,
-            self_time_ps: row.self_time_ps,
-            self_of_op_time_percent: row.self_of_op_time_percent,
-            flops_per_second: row.model_flops_per_second.or(row.flops_per_second),
-            flops_percent: row.flops_percent,
-            source: row.source.clone(),
-            framework_name: row.framework_name.clone(),
+            occurrences: row.occurrences(),
+            total_time_ps: row.total_time_ps(),
+            self_time_ps: row.self_time_ps(),
+            self_of_op_time_percent: row.self_of_op_time_percent(),
+            flops_per_second: row.rates().model_flops_per_second.or(row.rates().flops_per_second),
+            flops_percent: row.rates().flops_percent,
+            source: row.source().map(str::to_owned),
+            framework_name: row.framework_name().map(str::to_owned),
         }
     }
 

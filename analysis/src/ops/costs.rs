@@ -1,32 +1,41 @@
 //! What executions of an op cost: what the compiler counted once, times how often
 //! it ran.
 
+use std::sync::Arc;
+
 use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
 use super::precision::Narrow;
-use super::sums::{OpSums, plus};
+use super::sums::{OpSums, Subject, plus};
 use super::{MemoryBytes, estimate, precision};
+use crate::bound::Work;
 use crate::category::{OpClass, OpClasses, OpGroup};
 use crate::peaks::Peaks;
 use crate::{Context, parallel};
 
 /// Costs of all executions of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Costs {
+pub struct OpCosts {
+    /// Operations at the bf16 rate.
     pub flops: Option<u64>,
+    /// Operations of the algorithm.
     pub model_flops: Option<u64>,
+    /// Bytes to and from all memories.
     pub bytes: Option<u64>,
+    /// The same by memory.
     pub memory: Option<MemoryBytes>,
-    /// HBM bytes concluded from shapes, where `memory` is not recorded.
-    pub hbm_estimate: Option<u64>,
-    /// How much faster than bf16 its operands are multiplied, where certain.
-    pub speedup: Option<f64>,
+    /// HBM bytes concluded from shapes, where the split by memory was lost; rates
+    /// and limits use them then.
+    pub hbm_estimate_bytes: Option<u64>,
+    /// How much faster than bf16 its operands are multiplied, where certain: then
+    /// `model_flops` count as so many fewer.
+    pub speedup_over_bf16: Option<f64>,
 }
 
-impl Costs {
+impl OpCosts {
     /// Operations of the algorithm, as many as take the same time in bf16.
     pub fn model_flops_as_bf16(&self) -> Option<f64> {
-        self.model_flops.map(|flops| flops as f64 / self.speedup.unwrap_or(1.0))
+        self.model_flops.map(|flops| flops as f64 / self.speedup_over_bf16.unwrap_or(1.0))
     }
 
     /// Operations at the bf16 rate; from those of the algorithm where only these are known.
@@ -36,13 +45,27 @@ impl Costs {
 
     /// HBM traffic as recorded, else as estimated.
     pub fn hbm_bytes(&self) -> Option<u64> {
-        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate)
+        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes)
+    }
+
+    /// As limits see them. Where operations at the bf16 rate are unknown, those of the
+    /// algorithm stand in.
+    pub fn work(&self) -> Work {
+        let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
+        Work {
+            flops: self.flops_as_bf16(),
+            hbm_bytes: self.hbm_bytes().map(|bytes| bytes as f64),
+            cmem_read_bytes: memory(|memory| memory.cmem_read_bytes),
+            cmem_write_bytes: memory(|memory| memory.cmem_write_bytes),
+            vmem_read_bytes: memory(|memory| memory.vmem_read_bytes),
+            vmem_write_bytes: memory(|memory| memory.vmem_write_bytes),
+        }
     }
 }
 
 /// How bytes are split over memories where an op has no recorded split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MemoryRule {
+pub(crate) enum MemoryRule {
     /// Recorded for other ops of this capture: unknown for those without.
     Recorded,
     /// Lost with the format: concluded from shapes.
@@ -65,7 +88,7 @@ impl MemoryRule {
 
 /// What the line of text of an op says of the costs of an execution.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TextCosts {
+struct TextCosts {
     /// HBM traffic concluded from shapes, where the format lost it.
     hbm_bytes: Option<u64>,
     /// Type of the operands of a matrix op, where it runs faster than bf16.
@@ -83,29 +106,57 @@ impl TextCosts {
     }
 }
 
-/// What costs are concluded from, in whatever part of the trace.
-pub(super) struct Basis<'a> {
-    pub model: &'a TraceModel,
-    pub classes: &'a OpClasses,
+/// What is known of ops, in whatever part of the trace.
+pub(crate) struct Basis {
+    pub model: TraceModel,
+    pub classes: Arc<OpClasses>,
     pub rule: MemoryRule,
     /// By op.
-    texts: &'a [TextCosts],
+    texts: Vec<TextCosts>,
+    /// By program.
+    titles: Vec<String>,
 }
 
-impl<'a> Basis<'a> {
-    pub fn of(cx: &Context<'a>) -> Self {
+impl<'a> Context<'a> {
+    /// What is known of ops.
+    pub(super) fn basis(&self) -> &'a Arc<Basis> {
+        self.reports.shared.op_basis.get_or_init(|| Arc::new(Basis::new(self)))
+    }
+}
+
+impl std::fmt::Debug for Basis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Basis").field("model", &self.model).field("rule", &self.rule).finish_non_exhaustive()
+    }
+}
+
+impl Basis {
+    fn new(cx: &Context<'_>) -> Self {
         let (model, classes) = (cx.model, cx.classes());
         let rule = MemoryRule::of(model);
-        let texts = cx.reports.shared.op_texts.get_or_init(|| {
-            let ops: Vec<OpId> = model.op_ids().collect();
-            parallel::map(&ops, ops.len(), |&op| TextCosts::new(model, model.op(op), classes.class(op), rule))
-        });
-        Self { model, classes, rule, texts }
+        let ops: Vec<OpId> = model.op_ids().collect();
+        let texts = parallel::map(&ops, ops.len(), |&op| TextCosts::new(model, model.op(op), classes.class(op), rule));
+        let titles = model.program_ids().map(|program| model.program_title(program)).collect();
+        Self { model: model.clone(), classes: Arc::clone(classes), rule, texts, titles }
+    }
+
+    /// Of the instruction, or what slices without one are called.
+    pub(super) fn name(&self, subject: Subject) -> &str {
+        match subject {
+            Subject::Op(op) => self.model.str(self.model.op(op).name),
+            Subject::Label(label) => self.model.str(self.model.label(label).name),
+        }
+    }
+
+    /// See [`trace_model::Columns::program_title`]; empty without a program.
+    pub(super) fn program_title(&self, subject: Subject) -> &str {
+        let program = subject.op().and_then(|op| self.model.op(op).program);
+        program.and_then(|program| self.titles.get(program.index())).map_or("", String::as_str)
     }
 
     /// Costs of these executions. Static costs are per execution. Custom calls add
     /// what each execution says; 0 there is "not declared", so it counts as unknown.
-    pub fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> Costs {
+    pub(super) fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> OpCosts {
         let (op, class) = (self.model.op(id), self.classes.class(id));
         let text = self.texts.get(id.index()).copied().unwrap_or_default();
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
@@ -113,22 +164,22 @@ impl<'a> Basis<'a> {
         let mut costs = if class.is_custom_call() {
             let told = sums.told();
             let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
-            Costs {
+            OpCosts {
                 flops: declared(op.flops, told.flops),
                 model_flops: declared(op.model_flops, told.model_flops),
                 bytes: declared(op.bytes_accessed, told.bytes),
                 memory: memory.filter(|memory| memory.total() > 0),
-                ..Costs::default()
+                ..OpCosts::default()
             }
         } else {
             let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
             let (flops, model_flops) = (times(op.flops), times(op.model_flops));
-            Costs { flops, model_flops, bytes, memory, ..Costs::default() }
+            OpCosts { flops, model_flops, bytes, memory, ..OpCosts::default() }
         };
         // Zero operations of the algorithm means that they are the same.
         match costs.model_flops.filter(|&flops| flops > 0) {
             Some(_) if class.group == OpGroup::MatMul => {
-                costs.speedup = text.narrow.and_then(|narrow| narrow.speedup(peaks));
+                costs.speedup_over_bf16 = text.narrow.and_then(|narrow| narrow.speedup(peaks));
             }
             Some(_) => {}
             None => costs.model_flops = costs.flops,
@@ -139,7 +190,7 @@ impl<'a> Basis<'a> {
                 MemoryRule::AllIsHbm => {
                     costs.memory = costs.bytes.map(|bytes| MemoryBytes { hbm_bytes: bytes, ..Default::default() });
                 }
-                MemoryRule::FromShapes => costs.hbm_estimate = times(text.hbm_bytes),
+                MemoryRule::FromShapes => costs.hbm_estimate_bytes = times(text.hbm_bytes),
             }
         }
         costs

@@ -16,24 +16,28 @@ mod costs;
 mod estimate;
 mod precision;
 mod row;
+mod rows;
 mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::Work;
-use crate::category::{OpClasses, OpGroup};
+use crate::category::OpGroup;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context, parallel};
-pub(crate) use costs::TextCosts;
-use costs::{Basis, Costs, MemoryRule};
-pub use row::{CoreOpTime, MemoryBytes, OpRow};
-use sums::{CoreSums, OpSums, Subject, is_leaf};
+pub(crate) use costs::Basis;
+use costs::MemoryRule;
+pub use costs::OpCosts;
+pub use row::{CoreOpTime, MemoryBytes, OpRates, OpRow};
+use rows::Merged;
+pub use rows::OpRows;
+use sums::{CoreSums, is_leaf};
 
 /// The analysis `ops`.
 pub struct Ops;
@@ -43,7 +47,7 @@ pub struct Ops;
 pub struct OpsReport {
     /// By self time, the largest first; ties by name, then program. Idle time is
     /// not among them.
-    pub rows: Vec<OpRow>,
+    pub rows: OpRows,
     /// The same by group, the largest first; groups without time are left out.
     pub groups: Vec<GroupRow>,
     /// Each core by itself, in the order of the trace.
@@ -174,30 +178,46 @@ impl Analysis for Ops {
     const TITLE: &'static str = "Op statistics";
 
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
-        let sums = sums(cx, Some(cx.classes()))?;
-        Ok(report(cx, &sums))
+        let basis = cx.basis();
+        let (mut cores, mut merged) = (Vec::new(), Merged::new(cx.model));
+        for_each_core(cx, true, |sums| {
+            cores.push(core_report(cx, basis, &sums));
+            merged.add(sums);
+        })?;
+        Ok(report(basis, cores, merged))
     }
 }
 
-/// The sums of all cores in the scope of `cx`.
-fn sums(cx: &Context<'_>, classes: Option<&OpClasses>) -> Result<Vec<CoreSums>, AnalysisError> {
+/// Slices from which on sums of several cores are taken at once. Of fewer, a good part
+/// are of different ops, and other reports keep the other threads busy.
+const WORTH_THE_MEMORY: usize = 1_000_000;
+
+/// Gives the sums of each core in the scope of `cx` to `take`; those of a few at a time,
+/// because they take as much memory as the rest of a report.
+fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSums)) -> Result<(), AnalysisError> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
         cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
     }
+    let classes = with_duty.then(|| cx.classes().as_ref());
     let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
+    let mut is_empty = true;
     let work = cores.iter().map(|&(core, window)| sums::count(cx, core, window)).sum();
-    let sums: Vec<CoreSums> = parallel::map(&cores, work, collect).into_iter().flatten().collect();
-    if sums.iter().all(|core| core.subjects().next().is_none()) {
-        return Err(AnalysisError::NotApplicable(why_no_ops(cx)));
+    let at_once = if work < WORTH_THE_MEMORY { 1 } else { rayon::current_num_threads() };
+    for some in cores.chunks(at_once) {
+        for sums in parallel::map(some, work, collect).into_iter().flatten() {
+            is_empty &= sums.subjects().next().is_none();
+            take(sums);
+        }
     }
-    Ok(sums)
+    if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
 }
 
 /// What the cores do in the scope of `cx`, for those who need nothing else of a report.
 pub(crate) fn work_of_cores(cx: &Context<'_>) -> Result<Vec<CoreWork>, AnalysisError> {
-    let basis = Basis::of(cx);
-    Ok(sums(cx, None)?.iter().map(|core| core_report(cx, &basis, core).core_work()).collect())
+    let (basis, mut cores) = (cx.basis(), Vec::new());
+    for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums).core_work()))?;
+    Ok(cores)
 }
 
 /// What is in the trace instead of TPU ops.
@@ -217,17 +237,14 @@ fn why_no_ops(cx: &Context<'_>) -> String {
     reason.to_owned()
 }
 
-fn report(cx: &Context<'_>, sums: &[CoreSums]) -> OpsReport {
-    let basis = Basis::of(cx);
-    let cores: Vec<CoreOps> = sums.iter().map(|core| core_report(cx, &basis, core)).collect();
+fn report(basis: &Arc<Basis>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
     let total_time_ps: i64 = cores.iter().map(|core| core.total_time_ps).sum();
     let op_time_ps: i64 = cores.iter().map(|core| core.op_time_ps).sum();
     let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
     let idle_ps = cores.iter().map(|core| core.idle_ps).sum();
-    let frame = row::Frame { basis: &basis, peaks: &peaks, total_time_ps, op_time_ps };
-    let rows = rows(&frame, sums);
+    let rows = merged.finish(Arc::clone(basis), peaks.clone(), total_time_ps, op_time_ps);
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
-    let hbm_is_estimated = rows.iter().any(|row| row.hbm_estimate_bytes.is_some());
+    let hbm_is_estimated = rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some());
     let mut notes = notes(&rows, basis.rule);
     if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
         notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
@@ -235,44 +252,7 @@ fn report(cx: &Context<'_>, sums: &[CoreSums]) -> OpsReport {
     OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
 }
 
-/// One row an op, its executions on all cores together, in the order of the report.
-fn rows(frame: &row::Frame<'_>, cores: &[CoreSums]) -> Vec<OpRow> {
-    let model = frame.basis.model;
-    let mut merged: BTreeMap<Subject, (OpSums, Vec<CoreOpTime>)> = BTreeMap::new();
-    for core in cores {
-        let name = model.device_name(core.core);
-        for (subject, sums) in core.subjects() {
-            let slot = merged.entry(subject).or_default();
-            slot.0.merge(sums);
-            // An op runs on few cores, and there are many ops.
-            if slot.1.len() == slot.1.capacity() {
-                slot.1.reserve_exact(slot.1.len().max(1));
-            }
-            slot.1.push(CoreOpTime {
-                core: name.clone(),
-                occurrences: sums.occurrences,
-                total_time_ps: sums.total.ps(),
-                self_time_ps: sums.self_time.ps(),
-            });
-        }
-    }
-    let titles: Vec<String> = model.program_ids().map(|program| model.program_title(program)).collect();
-    let name = |subject: &Subject| match subject {
-        Subject::Op(op) => {
-            let op = model.op(*op);
-            (model.str(op.name), op.program.and_then(|program| titles.get(program.index())).map_or("", String::as_str))
-        }
-        Subject::Label(label) => (model.str(model.label(*label).name), ""),
-    };
-    let mut sums: Vec<_> = merged.into_iter().collect();
-    // Rows are large: what is sorted are the sums that they are made of.
-    sums.sort_by(|(a, (a_sums, _)), (b, (b_sums, _))| {
-        b_sums.self_time.cmp(&a_sums.self_time).then_with(|| name(a).cmp(&name(b)))
-    });
-    sums.into_iter().map(|(subject, (sums, per_core))| frame.row(subject, &sums, per_core)).collect()
-}
-
-fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps {
+fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
     let group = cx.model.group(core.core);
     let mut out = CoreOps {
         core: core.core,
@@ -299,10 +279,8 @@ fn core_report(cx: &Context<'_>, basis: &Basis<'_>, core: &CoreSums) -> CoreOps 
         peaks: Peaks::of(cx, core.core),
     };
     for (subject, sums) in core.subjects() {
-        let (op, class) = match subject {
-            Subject::Op(op) => (Some(op), basis.classes.class(op)),
-            Subject::Label(_) => (None, crate::category::OpClass::default()),
-        };
+        let op = subject.op();
+        let class = basis.classes.class_of(op);
         let self_ps = sums.self_time.ps();
         out.op_time_ps += self_ps;
         if let Some(at) = OpGroup::ALL.iter().position(|&group| group == class.group) {
@@ -349,7 +327,7 @@ fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
     }
 }
 
-fn add_work(work: &mut Work, costs: &Costs) {
+fn add_work(work: &mut Work, costs: &OpCosts) {
     add(&mut work.flops, costs.flops);
     let memory = costs.memory;
     add(&mut work.hbm_bytes, costs.hbm_bytes());
@@ -359,22 +337,24 @@ fn add_work(work: &mut Work, costs: &Costs) {
     add(&mut work.vmem_write_bytes, memory.map(|memory| memory.vmem_write_bytes));
 }
 
-fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
-    let mut groups: Vec<GroupRow> = OpGroup::ALL
-        .into_iter()
-        .map(|group| {
-            let members = || rows.iter().filter(move |row| row.group == group);
-            let self_time_ps = members().map(|row| row.self_time_ps).sum();
-            GroupRow {
-                group,
-                ops: members().count() as u64,
-                occurrences: members().map(|row| row.occurrences).sum(),
-                self_time_ps,
-                self_of_op_time_percent: percent(self_time_ps, op_time_ps),
-                self_of_total_percent: percent(self_time_ps, total_time_ps),
-            }
+fn group_rows(rows: &OpRows, total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
+    let mut sums = [(0_u64, 0_u64, 0_i64); OpGroup::ALL.len()];
+    for row in rows.iter() {
+        let (ops, occurrences, self_time_ps) = &mut sums[row.group().index()];
+        *ops += 1;
+        *occurrences += row.occurrences();
+        *self_time_ps += row.self_time_ps();
+    }
+    let found = OpGroup::ALL.into_iter().map(|group| (group, sums[group.index()])).filter(|&(_, (ops, ..))| ops > 0);
+    let mut groups: Vec<GroupRow> = found
+        .map(|(group, (ops, occurrences, self_time_ps))| GroupRow {
+            group,
+            ops,
+            occurrences,
+            self_time_ps,
+            self_of_op_time_percent: percent(self_time_ps, op_time_ps),
+            self_of_total_percent: percent(self_time_ps, total_time_ps),
         })
-        .filter(|row| row.ops > 0)
         .collect();
     groups.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.group));
     groups
@@ -385,10 +365,10 @@ pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
-fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
+fn notes(rows: &OpRows, rule: MemoryRule) -> Vec<String> {
     let mut notes = Vec::new();
-    let leaves = || rows.iter().filter(|row| row.is_leaf && !row.is_async);
-    if leaves().all(|row| row.flops.is_none()) && leaves().any(|row| row.model_flops.is_some()) {
+    let leaves = || rows.iter().filter(|row| row.is_leaf() && !row.is_async());
+    if leaves().all(|row| row.costs().flops.is_none()) && leaves().any(|row| row.costs().model_flops.is_some()) {
         notes.push(
             "this capture does not record operations at the bf16 rate: compute utilization is from model FLOPs"
                 .to_owned(),
@@ -396,15 +376,15 @@ fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
     }
     if rule == MemoryRule::AllIsHbm {
         notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
-    } else if rows.iter().any(|row| row.hbm_estimate_bytes.is_some()) {
+    } else if rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some()) {
         notes.push(
             "this capture does not split bytes by memory: HBM traffic is estimated from the shapes of operands"
                 .to_owned(),
         );
-    } else if rows.iter().all(|row| row.memory.is_none()) {
+    } else if rows.iter().all(|row| row.costs().memory.is_none()) {
         notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
     }
-    let silent = rows.iter().filter(|row| row.is_custom_call && row.flops.is_none()).count();
+    let silent = rows.iter().filter(|row| row.is_custom_call() && row.costs().flops.is_none()).count();
     if silent > 0 {
         notes.push(format!("{silent} custom calls declare no operations: their utilization is unknown"));
     }

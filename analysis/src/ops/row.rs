@@ -1,17 +1,18 @@
-//! One row of the op table.
+//! One row of the op table. Thousands of ops run, and few of them are asked about: a
+//! row is a look at the sums of an op, and computes what it is asked for.
 
-use serde::Serialize;
-use trace_model::{OpId, Picos};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+use trace_model::{Op, OpId, Picos, TraceModel};
 
-use super::costs::Basis;
+use super::costs::OpCosts;
 use super::percent;
-use super::sums::{OpSums, Subject, is_leaf};
+use super::rows::{OpRows, Share, Total};
+use super::sums::is_leaf;
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::{CollectiveKind, OpClass, OpGroup};
-use crate::peaks::Peaks;
 
 /// Bytes by memory and direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
@@ -41,7 +42,7 @@ impl MemoryBytes {
 }
 
 /// Executions of an op on one core.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct CoreOpTime {
     /// Name of the core.
     pub core: String,
@@ -55,58 +56,15 @@ pub struct CoreOpTime {
 
 /// One op of one program, on all cores. Work is of all executions together;
 /// missing is "this capture does not say".
-#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the JSON report")]
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct OpRow {
-    /// The op; absent for slices that belong to none.
-    #[serde(skip)]
-    pub op: Option<OpId>,
-    /// Program, with its id: `jit_matmul(123)`.
-    pub program: String,
-    /// Instruction name.
-    pub name: String,
-    /// HLO category, recorded or concluded.
-    pub category: String,
-    /// Normalised group.
-    pub group: OpGroup,
-    /// Pattern, for communication between devices.
-    pub collective: Option<CollectiveKind>,
-    /// A half of an asynchronous op: no rates, no utilization.
-    pub is_async: bool,
-    /// Time and work are its own, not those of ops inside.
-    pub is_leaf: bool,
-    /// A kernel that XLA did not write.
-    pub is_custom_call: bool,
-    /// Computed a second time to save memory.
-    pub is_remat: bool,
-    /// Executions.
-    pub occurrences: u64,
-    /// Time of all executions.
-    pub total_time_ps: i64,
-    /// The same without ops inside.
-    pub self_time_ps: i64,
-    /// `total_time_ps / occurrences`.
-    pub mean_time_ps: f64,
-    /// Shortest execution.
-    pub min_time_ps: Option<i64>,
-    /// Self time of `total_time_ps` of the report: with idle time.
-    pub self_of_total_percent: Option<f64>,
-    /// Self time of `op_time_ps` of the report: without idle time.
-    pub self_of_op_time_percent: Option<f64>,
-    /// Operations at the bf16 rate.
-    pub flops: Option<u64>,
-    /// Operations of the algorithm.
-    pub model_flops: Option<u64>,
-    /// Bytes to and from all memories.
-    pub bytes: Option<u64>,
-    /// The same by memory.
-    pub memory: Option<MemoryBytes>,
-    /// How much faster than bf16 its operands are multiplied, where certain: then
-    /// `model_flops` count as so many fewer.
-    pub speedup_over_bf16: Option<f64>,
-    /// HBM bytes concluded from shapes, where the split by memory was lost; rates
-    /// and limits use them then.
-    pub hbm_estimate_bytes: Option<u64>,
+#[derive(Clone, Copy)]
+pub struct OpRow<'a> {
+    pub(super) rows: &'a OpRows,
+    pub(super) total: &'a Total,
+}
+
+/// How fast an op worked over its total time, and how near that is to the limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OpRates {
     /// `flops / total time`.
     pub flops_per_second: Option<f64>,
     /// `model_flops / total time`.
@@ -135,131 +93,249 @@ pub struct OpRow {
     pub efficiency_percent: Option<f64>,
     /// Least time of all executions that the known limits allow.
     pub ideal_time_ps: Option<f64>,
+}
+
+impl<'a> OpRow<'a> {
+    /// The op; absent for slices that belong to none.
+    pub fn op(self) -> Option<OpId> {
+        self.total.subject.op()
+    }
+
+    fn model(self) -> &'a TraceModel {
+        &self.rows.basis.model
+    }
+
+    fn facts(self) -> Option<&'a Op> {
+        self.op().map(|op| self.model().op(op))
+    }
+
+    fn class(self) -> OpClass {
+        self.rows.basis.classes.class_of(self.op())
+    }
+
+    /// Program, with its id: `jit_matmul(123)`.
+    pub fn program(self) -> &'a str {
+        self.rows.basis.program_title(self.total.subject)
+    }
+
+    /// Instruction name.
+    pub fn name(self) -> &'a str {
+        self.rows.basis.name(self.total.subject)
+    }
+
+    /// HLO category, recorded or concluded.
+    pub fn category(self) -> &'a str {
+        self.op().map_or("", |op| self.rows.basis.classes.category(op))
+    }
+
+    /// Normalised group.
+    pub fn group(self) -> OpGroup {
+        self.class().group
+    }
+
+    /// Pattern, for communication between devices.
+    pub fn collective(self) -> Option<CollectiveKind> {
+        self.class().collective
+    }
+
+    /// A half of an asynchronous op: no rates, no utilization.
+    pub fn is_async(self) -> bool {
+        self.class().is_async()
+    }
+
+    /// Time and work are its own, not those of ops inside.
+    pub fn is_leaf(self) -> bool {
+        is_leaf(self.class(), &self.total.sums)
+    }
+
+    /// A kernel that XLA did not write.
+    pub fn is_custom_call(self) -> bool {
+        self.class().is_custom_call()
+    }
+
+    /// Computed a second time to save memory.
+    pub fn is_remat(self) -> bool {
+        self.class().is_remat()
+    }
+
+    /// Executions.
+    pub fn occurrences(self) -> u64 {
+        self.total.sums.occurrences
+    }
+
+    /// Time of all executions.
+    pub fn total_time_ps(self) -> i64 {
+        self.total.sums.total.ps()
+    }
+
+    /// The same without ops inside.
+    pub fn self_time_ps(self) -> i64 {
+        self.total.sums.self_time.ps()
+    }
+
+    /// Of an execution.
+    pub fn mean_time_ps(self) -> f64 {
+        self.total_time_ps() as f64 / self.occurrences().max(1) as f64
+    }
+
+    /// Shortest execution.
+    pub fn min_time_ps(self) -> Option<i64> {
+        self.total.sums.min().map(Picos::ps)
+    }
+
+    /// Self time of `total_time_ps` of the report: with idle time.
+    pub fn self_of_total_percent(self) -> Option<f64> {
+        percent(self.self_time_ps(), self.rows.total_time_ps)
+    }
+
+    /// Self time of `op_time_ps` of the report: without idle time.
+    pub fn self_of_op_time_percent(self) -> Option<f64> {
+        percent(self.self_time_ps(), self.rows.op_time_ps)
+    }
+
+    /// What all executions cost.
+    pub fn costs(self) -> OpCosts {
+        let costs = |op| self.rows.basis.costs(op, &self.total.sums, &self.rows.peaks);
+        self.op().map(costs).unwrap_or_default()
+    }
+
     /// Time that it would have taken at the default clock, where the capture records
     /// the ratio of clocks (`Time Scale Multiplier`).
-    pub time_at_default_clock_ps: Option<f64>,
+    pub fn time_at_default_clock_ps(self) -> Option<f64> {
+        let sums = &self.total.sums;
+        // Executions that do not record it ran at the clock that is default.
+        sums.told().scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64)
+    }
+
     /// Time stalled on DMA, where recorded.
-    pub dma_stall_ps: Option<i64>,
+    pub fn dma_stall_ps(self) -> Option<i64> {
+        self.total.sums.told().dma_stall.map(Picos::ps)
+    }
+
     /// The same of total time.
-    pub dma_stall_percent: Option<f64>,
+    pub fn dma_stall_percent(self) -> Option<f64> {
+        percent(self.dma_stall_ps()?, self.total_time_ps())
+    }
+
     /// Provenance in the framework.
-    pub framework_name: Option<String>,
+    pub fn framework_name(self) -> Option<&'a str> {
+        Some(self.model().str(self.facts()?.framework_name?))
+    }
+
     /// `file:line`.
-    pub source: Option<String>,
+    pub fn source(self) -> Option<&'a str> {
+        Some(self.model().str(self.facts()?.source?))
+    }
+
     /// On each core by itself.
-    pub per_core: Vec<CoreOpTime>,
-}
-
-/// What all rows have in common.
-pub(super) struct Frame<'a> {
-    pub basis: &'a Basis<'a>,
-    pub peaks: &'a Peaks,
-    pub total_time_ps: i64,
-    pub op_time_ps: i64,
-}
-
-impl Frame<'_> {
-    /// The row of one op.
-    pub fn row(&self, subject: Subject, sums: &OpSums, per_core: Vec<CoreOpTime>) -> OpRow {
-        let model = self.basis.model;
-        let mut row = self.times(sums, per_core);
-        match subject {
-            Subject::Label(label) => {
-                model.str(model.label(label).name).clone_into(&mut row.name);
-                row.is_leaf = is_leaf(OpClass::default(), sums);
-            }
-            Subject::Op(id) => {
-                let (op, class) = (model.op(id), self.basis.classes.class(id));
-                row.op = Some(id);
-                model.str(op.name).clone_into(&mut row.name);
-                row.program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
-                self.basis.classes.category(id).clone_into(&mut row.category);
-                row.group = class.group;
-                row.collective = class.collective;
-                row.is_async = class.is_async();
-                row.is_leaf = is_leaf(class, sums);
-                row.is_custom_call = class.is_custom_call();
-                row.is_remat = class.is_remat();
-                row.framework_name = op.framework_name.map(|name| model.str(name).to_owned());
-                row.source = op.source.map(|source| model.str(source).to_owned());
-                let costs = self.basis.costs(id, sums, self.peaks);
-                row.flops = costs.flops;
-                row.model_flops = costs.model_flops;
-                row.bytes = costs.bytes;
-                row.memory = costs.memory;
-                row.hbm_estimate_bytes = costs.hbm_estimate;
-                row.speedup_over_bf16 = costs.speedup;
-                if !row.is_async {
-                    self.rates(&mut row, sums);
-                }
-            }
-        }
-        row
+    pub fn per_core(self) -> Vec<CoreOpTime> {
+        let time = |share: &Share| CoreOpTime {
+            core: self.model().device_name(share.core),
+            occurrences: share.occurrences,
+            total_time_ps: share.total.ps(),
+            self_time_ps: share.own.ps(),
+        };
+        let mut cores: Vec<CoreOpTime> = self.rows.shares_of(self.total).map(time).collect();
+        cores.reverse();
+        cores
     }
 
-    /// A row with times only.
-    fn times(&self, sums: &OpSums, per_core: Vec<CoreOpTime>) -> OpRow {
-        let (total, own, told) = (sums.total.ps(), sums.self_time.ps(), sums.told());
-        OpRow {
-            occurrences: sums.occurrences,
-            total_time_ps: total,
-            self_time_ps: own,
-            mean_time_ps: total as f64 / sums.occurrences.max(1) as f64,
-            min_time_ps: sums.min.map(Picos::ps),
-            self_of_total_percent: percent(own, self.total_time_ps),
-            self_of_op_time_percent: percent(own, self.op_time_ps),
-            // Executions that do not record it ran at the clock that is default.
-            time_at_default_clock_ps: told.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
-            dma_stall_ps: told.dma_stall.map(Picos::ps),
-            dma_stall_percent: told.dma_stall.and_then(|stall| percent(stall.ps(), total)),
-            per_core,
-            ..OpRow::default()
-        }
+    /// The work of all executions, as limits see it.
+    pub fn work(self) -> Work {
+        self.costs().work()
     }
 
-    /// Rates and utilizations over total time.
-    fn rates(&self, row: &mut OpRow, sums: &OpSums) {
-        let seconds = Some(sums.total.as_secs_f64());
+    /// Rates and utilizations over total time; halves of asynchronous ops have none.
+    pub fn rates(self) -> OpRates {
+        if self.is_async() || self.op().is_none() { OpRates::default() } else { self.rates_of(&self.costs()) }
+    }
+
+    fn rates_of(self, costs: &OpCosts) -> OpRates {
+        let (seconds, peaks) = (self.total.sums.total.as_secs_f64(), &self.rows.peaks);
         let float = |value: Option<u64>| value.map(|value| value as f64);
-        let work = row.work();
-        row.flops_per_second = ratio(float(row.flops), seconds);
-        row.model_flops_per_second = ratio(float(row.model_flops), seconds);
-        row.bytes_per_second = ratio(float(row.bytes), seconds);
-        row.hbm_bytes_per_second = ratio(work.hbm_bytes, seconds);
-        row.flops_per_byte = ratio(float(row.flops.or(row.model_flops)), float(row.bytes));
-        row.flops_per_hbm_byte = work.hbm_intensity();
-        let seconds = sums.total.as_secs_f64();
-        let percent_of = |limit| work.percent_of(limit, seconds, self.peaks);
-        row.flops_percent = percent_of(BoundBy::Compute);
-        row.hbm_percent = percent_of(BoundBy::Hbm);
+        let (work, bytes) = (costs.work(), float(costs.bytes));
+        let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
+        let percent_of = |limit| work.percent_of(limit, seconds, peaks);
         // The compiler lists only buffers that it placed in VMEM: none is not "none used".
         let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
-        row.vmem_read_percent = listed(percent_of(BoundBy::VmemRead));
-        row.vmem_write_percent = listed(percent_of(BoundBy::VmemWrite));
-        let speed_up = ratio(Some(row.mean_time_ps), row.min_time_ps.map(|min| min as f64));
-        row.best_flops_percent = row.flops_percent.zip(speed_up).map(|(percent, speed_up)| percent * speed_up);
-        let bound = work.bound(seconds, self.peaks);
-        row.bound_by = bound.map(|(limit, _)| limit);
-        row.efficiency_percent = bound.map(|(_, percent)| percent);
-        row.ideal_time_ps = work.ideal_seconds(self.peaks).map(|seconds| seconds * 1e12);
+        let flops_percent = percent_of(BoundBy::Compute);
+        let speed_up = ratio(Some(self.mean_time_ps()), self.min_time_ps().map(|min| min as f64));
+        let bound = work.bound(seconds, peaks);
+        OpRates {
+            flops_per_second: per_second(float(costs.flops)),
+            model_flops_per_second: per_second(float(costs.model_flops)),
+            bytes_per_second: per_second(bytes),
+            hbm_bytes_per_second: per_second(work.hbm_bytes),
+            flops_per_byte: ratio(float(costs.flops.or(costs.model_flops)), bytes),
+            flops_per_hbm_byte: work.hbm_intensity(),
+            flops_percent,
+            best_flops_percent: flops_percent.zip(speed_up).map(|(percent, speed_up)| percent * speed_up),
+            hbm_percent: percent_of(BoundBy::Hbm),
+            vmem_read_percent: listed(percent_of(BoundBy::VmemRead)),
+            vmem_write_percent: listed(percent_of(BoundBy::VmemWrite)),
+            bound_by: bound.map(|(limit, _)| limit),
+            efficiency_percent: bound.map(|(_, percent)| percent),
+            ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
+        }
     }
 }
 
-impl OpRow {
-    /// The work of all executions, as limits see it. Where operations at the bf16
-    /// rate are unknown, those of the algorithm stand in.
-    pub fn work(&self) -> Work {
-        let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
-        Work {
-            flops: self.flops.map(|flops| flops as f64).or_else(|| {
-                let speedup = self.speedup_over_bf16.unwrap_or(1.0);
-                self.model_flops.map(|flops| flops as f64 / speedup)
-            }),
-            hbm_bytes: memory(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes.map(|bytes| bytes as f64)),
-            cmem_read_bytes: memory(|memory| memory.cmem_read_bytes),
-            cmem_write_bytes: memory(|memory| memory.cmem_write_bytes),
-            vmem_read_bytes: memory(|memory| memory.vmem_read_bytes),
-            vmem_write_bytes: memory(|memory| memory.vmem_write_bytes),
-        }
+impl std::fmt::Debug for OpRow<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpRow")
+            .field("name", &self.name())
+            .field("program", &self.program())
+            .field("self_time_ps", &self.self_time_ps())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Serialize for OpRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (costs, rates) = (self.costs(), self.rates());
+        let mut out = serializer.serialize_struct("OpRow", 42)?;
+        out.serialize_field("program", self.program())?;
+        out.serialize_field("name", self.name())?;
+        out.serialize_field("category", self.category())?;
+        out.serialize_field("group", &self.group())?;
+        out.serialize_field("collective", &self.collective())?;
+        out.serialize_field("is_async", &self.is_async())?;
+        out.serialize_field("is_leaf", &self.is_leaf())?;
+        out.serialize_field("is_custom_call", &self.is_custom_call())?;
+        out.serialize_field("is_remat", &self.is_remat())?;
+        out.serialize_field("occurrences", &self.occurrences())?;
+        out.serialize_field("total_time_ps", &self.total_time_ps())?;
+        out.serialize_field("self_time_ps", &self.self_time_ps())?;
+        out.serialize_field("mean_time_ps", &self.mean_time_ps())?;
+        out.serialize_field("min_time_ps", &self.min_time_ps())?;
+        out.serialize_field("self_of_total_percent", &self.self_of_total_percent())?;
+        out.serialize_field("self_of_op_time_percent", &self.self_of_op_time_percent())?;
+        out.serialize_field("flops", &costs.flops)?;
+        out.serialize_field("model_flops", &costs.model_flops)?;
+        out.serialize_field("bytes", &costs.bytes)?;
+        out.serialize_field("memory", &costs.memory)?;
+        out.serialize_field("speedup_over_bf16", &costs.speedup_over_bf16)?;
+        out.serialize_field("hbm_estimate_bytes", &costs.hbm_estimate_bytes)?;
+        out.serialize_field("flops_per_second", &rates.flops_per_second)?;
+        out.serialize_field("model_flops_per_second", &rates.model_flops_per_second)?;
+        out.serialize_field("bytes_per_second", &rates.bytes_per_second)?;
+        out.serialize_field("hbm_bytes_per_second", &rates.hbm_bytes_per_second)?;
+        out.serialize_field("flops_per_byte", &rates.flops_per_byte)?;
+        out.serialize_field("flops_per_hbm_byte", &rates.flops_per_hbm_byte)?;
+        out.serialize_field("flops_percent", &rates.flops_percent)?;
+        out.serialize_field("best_flops_percent", &rates.best_flops_percent)?;
+        out.serialize_field("hbm_percent", &rates.hbm_percent)?;
+        out.serialize_field("vmem_read_percent", &rates.vmem_read_percent)?;
+        out.serialize_field("vmem_write_percent", &rates.vmem_write_percent)?;
+        out.serialize_field("bound_by", &rates.bound_by)?;
+        out.serialize_field("efficiency_percent", &rates.efficiency_percent)?;
+        out.serialize_field("ideal_time_ps", &rates.ideal_time_ps)?;
+        out.serialize_field("time_at_default_clock_ps", &self.time_at_default_clock_ps())?;
+        out.serialize_field("dma_stall_ps", &self.dma_stall_ps())?;
+        out.serialize_field("dma_stall_percent", &self.dma_stall_percent())?;
+        out.serialize_field("framework_name", &self.framework_name())?;
+        out.serialize_field("source", &self.source())?;
+        out.serialize_field("per_core", &self.per_core())?;
+        out.end()
     }
 }

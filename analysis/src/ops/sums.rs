@@ -10,7 +10,7 @@ use trace_model::{
 
 use crate::category::{OpClass, OpClasses};
 use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context, Scope, Window};
+use crate::{AnalysisError, Context, Scope, Window, tight};
 
 /// What slices are grouped by: the op, or the label of slices without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,19 +27,34 @@ impl Subject {
     fn new(label: LabelId, op: Option<OpId>) -> Self {
         op.map_or(Self::Label(label), Self::Op)
     }
+
+    pub fn op(self) -> Option<OpId> {
+        match self {
+            Self::Op(op) => Some(op),
+            Self::Label(_) => None,
+        }
+    }
 }
 
 /// Executions of one op on one core. There are many of these, so what few ops have is
 /// kept apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct OpSums {
     pub occurrences: u64,
     pub total: Picos,
     pub self_time: Picos,
-    pub min: Option<Picos>,
+    /// Shortest execution; [`Picos::MAX`] as long as none is known.
+    min: Picos,
     /// Any execution had another op inside.
     pub has_children: bool,
     told: Option<Box<Told>>,
+}
+
+impl Default for OpSums {
+    fn default() -> Self {
+        let zero = Picos::ZERO;
+        Self { occurrences: 0, total: zero, self_time: zero, min: Picos::MAX, has_children: false, told: None }
+    }
 }
 
 /// What executions say of themselves, added up.
@@ -93,14 +108,14 @@ impl CoreSums {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = Sums::new(cx.model);
         for slice in slices_in(cx, track, window) {
-            sums.at(Subject::of(slice)).add(slice);
+            sums.at(Subject::of(slice)).1.add(slice);
             if let Some(parent) = slice.parent() {
-                sums.at(Subject::of(parent)).has_children = true;
+                sums.at(Subject::of(parent)).1.has_children = true;
             }
         }
         for attr in EVENT_FACTS {
             for (slice, value) in facts_in(cx, track, window, attr) {
-                sums.at(Subject::of(slice)).add_fact(slice, attr, value);
+                sums.at(Subject::of(slice)).1.add_fact(slice, attr, value);
             }
         }
         if cx.scope == Scope::WholeTrace {
@@ -118,10 +133,15 @@ impl CoreSums {
     pub fn subjects(&self) -> impl Iterator<Item = (Subject, &OpSums)> {
         self.sums.iter().map(|(subject, sums)| (*subject, sums))
     }
+
+    /// The same for those who need them no longer.
+    pub fn into_subjects(self) -> impl Iterator<Item = (Subject, OpSums)> {
+        self.sums.into_iter()
+    }
 }
 
 /// Sums of a part of the trace, in which few of all ops may run.
-struct Sums {
+pub(super) struct Sums {
     /// By number of the op, then of the label: its place in `found`, or [`NOWHERE`].
     places: Vec<u32>,
     ops: usize,
@@ -131,21 +151,28 @@ struct Sums {
 const NOWHERE: u32 = u32::MAX;
 
 impl Sums {
-    fn new(model: &TraceModel) -> Self {
+    pub fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
         Self { places: vec![NOWHERE; ops + model.labels().len()], ops, found: Vec::new() }
     }
 
-    fn at(&mut self, subject: Subject) -> &mut OpSums {
+    /// In the order in which they were found.
+    pub fn into_found(self) -> Vec<(Subject, OpSums)> {
+        self.found
+    }
+
+    /// The sums of `subject`, and which row of [`Self::into_found`] they are.
+    pub fn at(&mut self, subject: Subject) -> (usize, &mut OpSums) {
         let place = &mut self.places[match subject {
             Subject::Op(op) => op.index(),
             Subject::Label(label) => self.ops + label.index(),
         }];
         if *place == NOWHERE {
             *place = self.found.len() as u32;
-            self.found.push((subject, OpSums::default()));
+            tight::push(&mut self.found, (subject, OpSums::default()));
         }
-        &mut self.found[*place as usize].1
+        let row = *place as usize;
+        (row, &mut self.found[row].1)
     }
 }
 
@@ -201,7 +228,7 @@ fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, s
             continue;
         }
         on_duty.push(slice.range());
-        if is_leaf(class, sums.at(Subject::of(slice))) {
+        if is_leaf(class, sums.at(Subject::of(slice)).1) {
             busy.push(slice.measured_range());
         }
     }
@@ -215,16 +242,12 @@ fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {
         if track.group != core || track.kind != TrackKind::Ops {
             continue;
         }
-        let sum = sums.at(Subject::new(aggregate.label, model.label(aggregate.label).op));
+        let (_, sum) = sums.at(Subject::new(aggregate.label, model.label(aggregate.label).op));
         sum.occurrences += aggregate.occurrences;
         sum.total += aggregate.total;
         sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
-        sum.min = least(sum.min, aggregate.min);
+        sum.min = sum.min.min(aggregate.min.unwrap_or(Picos::MAX));
     }
-}
-
-fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
-    a.into_iter().chain(b).min()
 }
 
 pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
@@ -241,7 +264,12 @@ impl OpSums {
         self.occurrences += 1;
         self.total += dur;
         self.self_time += (dur - slice.children_dur()).clamped();
-        self.min = least(self.min, Some(dur));
+        self.min = self.min.min(dur);
+    }
+
+    /// Shortest execution.
+    pub fn min(&self) -> Option<Picos> {
+        Some(self.min).filter(|&min| min < Picos::MAX)
     }
 
     /// What executions say of themselves.
@@ -276,7 +304,7 @@ impl OpSums {
         self.occurrences += other.occurrences;
         self.total += other.total;
         self.self_time += other.self_time;
-        self.min = least(self.min, other.min);
+        self.min = self.min.min(other.min);
         self.has_children |= other.has_children;
         if let Some(other) = other.told.as_deref() {
             self.told.get_or_insert_default().merge(other);

@@ -96,7 +96,7 @@ impl OpsReport {
             column("framework_name", "Framework op", Unit::None, Provenance::Profile),
         ];
         let mut rows: Vec<_> = self.rows.iter().map(time_row).collect();
-        let idle_at = self.rows.partition_point(|row| row.self_time_ps >= self.idle_ps);
+        let idle_at = self.rows.at_least(self.idle_ps);
         let idle_cell = |column: &Column| match column.id {
             "name" | "category" => Cell::text("IDLE"),
             "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
@@ -159,48 +159,50 @@ impl OpsReport {
     }
 }
 
-fn time_row(row: &OpRow) -> Vec<Cell> {
+fn time_row(row: OpRow<'_>) -> Vec<Cell> {
+    let rates = row.rates();
     vec![
-        Cell::text(&row.name),
-        Cell::Int(row.self_time_ps),
-        Cell::maybe(row.self_of_total_percent),
-        Cell::count(row.occurrences),
-        Cell::maybe(row.flops_percent),
-        Cell::maybe(row.hbm_percent),
-        row.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
-        text(Some(&row.category)),
-        Cell::maybe(row.self_of_op_time_percent),
-        Cell::Float(row.mean_time_ps),
-        row.min_time_ps.map_or(Cell::Missing, Cell::Int),
-        Cell::Int(row.total_time_ps),
-        Cell::maybe(row.flops_per_second),
-        Cell::maybe(row.hbm_bytes_per_second),
-        Cell::maybe(row.efficiency_percent),
-        text(Some(&row.program)),
-        text(row.source.as_deref()),
-        text(row.framework_name.as_deref()),
+        Cell::text(row.name()),
+        Cell::Int(row.self_time_ps()),
+        Cell::maybe(row.self_of_total_percent()),
+        Cell::count(row.occurrences()),
+        Cell::maybe(rates.flops_percent),
+        Cell::maybe(rates.hbm_percent),
+        rates.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
+        text(Some(row.category())),
+        Cell::maybe(row.self_of_op_time_percent()),
+        Cell::Float(row.mean_time_ps()),
+        row.min_time_ps().map_or(Cell::Missing, Cell::Int),
+        Cell::Int(row.total_time_ps()),
+        Cell::maybe(rates.flops_per_second),
+        Cell::maybe(rates.hbm_bytes_per_second),
+        Cell::maybe(rates.efficiency_percent),
+        text(Some(row.program())),
+        text(row.source()),
+        text(row.framework_name()),
     ]
 }
 
-fn work_row(row: &OpRow) -> Vec<Cell> {
-    let memory = |get: fn(&super::MemoryBytes) -> u64| count(row.memory.as_ref().map(get));
+fn work_row(row: OpRow<'_>) -> Vec<Cell> {
+    let (costs, rates) = (row.costs(), row.rates());
+    let memory = |get: fn(&super::MemoryBytes) -> u64| count(costs.memory.as_ref().map(get));
     vec![
-        Cell::text(&row.name),
-        count(row.flops),
-        count(row.model_flops),
-        count(row.bytes),
+        Cell::text(row.name()),
+        count(costs.flops),
+        count(costs.model_flops),
+        count(costs.bytes),
         memory(|memory| memory.hbm_read_bytes),
         memory(|memory| memory.hbm_write_bytes),
         memory(|memory| memory.vmem_read_bytes),
         memory(|memory| memory.vmem_write_bytes),
         memory(|memory| memory.cmem_read_bytes),
         memory(|memory| memory.cmem_write_bytes),
-        Cell::maybe(row.flops_per_byte),
-        Cell::maybe(row.flops_per_hbm_byte),
-        Cell::maybe(row.bytes_per_second),
-        Cell::maybe(row.vmem_read_percent),
-        Cell::maybe(row.vmem_write_percent),
-        row.dma_stall_ps.map_or(Cell::Missing, Cell::Int),
-        text(Some(&row.program)),
+        Cell::maybe(rates.flops_per_byte),
+        Cell::maybe(rates.flops_per_hbm_byte),
+        Cell::maybe(rates.bytes_per_second),
+        Cell::maybe(rates.vmem_read_percent),
+        Cell::maybe(rates.vmem_write_percent),
+        row.dma_stall_ps().map_or(Cell::Missing, Cell::Int),
+        text(Some(row.program())),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, TraceModel};
+use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
 
 use super::cores::{InFlight, Meanwhile, Traffic, name_of};
 use super::hiders::{Compute, Hiders};
@@ -11,6 +11,7 @@ use super::{HiddenBy, KindTotal, Skew, Transfer};
 use crate::Context;
 use crate::category::{OpClass, OpClasses};
 use crate::message::Message;
+use crate::tight;
 
 /// Program and index of the name of the op that issues a transfer.
 type Key = (Option<ProgramId>, usize);
@@ -21,11 +22,12 @@ const ADJACENT: Picos = Picos::from_ps(1_000_000);
 /// Ops that hide a transfer are listed up to this many.
 const MAX_HIDERS: usize = 5;
 
+/// There are as many as ops that move something, most of them copies.
 #[derive(Default)]
 struct Row {
     class: OpClass,
     op: Option<OpId>,
-    name: String,
+    name: StringId,
     occurrences: u64,
     time: Picos,
     hidden: Picos,
@@ -34,22 +36,66 @@ struct Row {
     idle: Picos,
     /// Executions without anything between start and done.
     adjacent: u64,
+    /// Cores that ran it, and the last of them: one comes after the other.
+    cores: usize,
+    last_core: Option<usize>,
+    /// The last core on which it was in flight.
+    in_flight_on: Option<usize>,
+    /// Of collectives only.
+    shared: Option<Box<Shared>>,
+}
+
+/// What is between cores.
+#[derive(Default)]
+struct Shared {
     hiders: Hiders,
     /// Finding out who hid it was too much work.
     has_unknown_hiders: bool,
-    /// Spans in flight by core; of what is no communication only where there are any.
+    /// Spans in flight by core.
     executions: BTreeMap<usize, Vec<Execution>>,
     /// Synchronous executions by core: there can be as many as ops.
     synchronous: BTreeMap<usize, Vec<SliceId>>,
-    cores: BTreeSet<usize>,
 }
 
 impl Row {
     fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
         let slice = model.slice(slice);
-        Self { class, op: slice.op(), name: model.str(name_of(model, slice)).to_owned(), ..Self::default() }
+        let shared = class.is_collective().then(Box::default);
+        Self { class, op: slice.op(), name: name_of(model, slice), shared, ..Self::default() }
     }
 
+    fn ran_on(&mut self, core: usize) {
+        self.cores += usize::from(self.last_core != Some(core));
+        self.last_core = Some(core);
+    }
+
+    /// Adds one span in flight on the core `index`.
+    fn add_span(
+        &mut self,
+        model: &TraceModel,
+        span: &InFlight,
+        (index, meanwhile): (usize, &Meanwhile),
+        compute: &mut Compute<'_>,
+    ) {
+        self.ran_on(index);
+        self.in_flight_on = Some(index);
+        let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
+        let idle = span.range.dur() - hidden - blocked;
+        self.occurrences += u64::from(span.begins_here);
+        self.time += span.range.dur();
+        self.hidden += hidden;
+        self.idle += idle;
+        self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
+        let Some(shared) = &mut self.shared else { return };
+        if hidden > Picos::ZERO {
+            shared.has_unknown_hiders |= !compute.add(span.range, &mut shared.hiders);
+        }
+        let execution = Execution::of(model.slice(span.slice), span.range.dur(), blocked);
+        shared.executions.entry(index).or_default().push(execution);
+    }
+}
+
+impl Shared {
     /// Takes all executions, by core.
     fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<Execution>> {
         let mut all = std::mem::take(&mut self.executions);
@@ -60,51 +106,43 @@ impl Row {
         }
         all
     }
-
-    /// Adds one span in flight on a core.
-    fn add_span(
-        &mut self,
-        model: &TraceModel,
-        span: &InFlight,
-        meanwhile: &Meanwhile,
-        compute: &mut Compute<'_>,
-    ) -> Execution {
-        let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
-        let idle = span.range.dur() - hidden - blocked;
-        self.occurrences += u64::from(span.begins_here);
-        self.time += span.range.dur();
-        self.hidden += hidden;
-        self.idle += idle;
-        self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
-        if span.class.is_collective() && hidden > Picos::ZERO {
-            self.has_unknown_hiders |= !compute.add(span.range, &mut self.hiders);
-        }
-        Execution::of(model.slice(span.slice), span.range.dur(), blocked)
-    }
 }
 
 /// The rows of all cores, which come one after the other.
 #[derive(Default)]
-pub(super) struct Rows(BTreeMap<Key, Row>);
+pub(super) struct Rows {
+    places: BTreeMap<Key, usize>,
+    rows: Vec<Row>,
+}
 
 impl Rows {
+    /// The row of `key`, and whether there was one before.
+    fn at(&mut self, key: Key, new: impl FnOnce() -> Row) -> (&mut Row, bool) {
+        let known = self.rows.len();
+        let place = *self.places.entry(key).or_insert(known);
+        if place == known {
+            tight::push(&mut self.rows, new());
+        }
+        (&mut self.rows[place], place < known)
+    }
+
     /// Adds what the core of this index did.
     pub fn add(&mut self, model: &TraceModel, index: usize, core: &Traffic, meanwhile: &Meanwhile) {
-        let dones = add_spans(model, &mut self.0, index, core, meanwhile);
-        add_ops(model, &mut self.0, &dones, index, core);
+        let dones = add_spans(model, self, index, core, meanwhile);
+        add_ops(model, self, &dones, index, core);
     }
 
     /// All rows, most exposed first, and how long each core waited for others in
     /// synchronous collectives.
     pub fn finish(
-        self,
+        mut self,
         cx: &Context<'_>,
         classes: &OpClasses,
         cores: &[String],
     ) -> (Vec<Transfer>, BTreeMap<usize, Picos>) {
         let mut waits = BTreeMap::new();
-        let finish = |row| finish(cx, classes, row, cores, &mut waits);
-        let mut out: Vec<Transfer> = self.0.into_values().map(finish).collect();
+        let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
+        let mut out: Vec<Transfer> = rows.map(|row| finish(cx, classes, row, cores, &mut waits)).collect();
         out.sort_by(|a, b| {
             let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
             rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
@@ -124,7 +162,7 @@ fn key_of(model: &TraceModel, label: LabelId) -> Key {
 /// Adds spans in flight; returns which row each awaiting op belongs to.
 fn add_spans(
     model: &TraceModel,
-    rows: &mut BTreeMap<Key, Row>,
+    rows: &mut Rows,
     index: usize,
     core: &Traffic,
     meanwhile: &Meanwhile,
@@ -134,13 +172,8 @@ fn add_spans(
     let mut compute = Compute::of(core, &label_of);
     for span in &core.in_flight {
         let key = key_of(model, span.label);
-        let row = rows.entry(key).or_insert_with(|| Row::new(model, span.slice, span.class));
-        let execution = row.add_span(model, span, meanwhile, &mut compute);
-        row.cores.insert(index);
-        let executions = row.executions.entry(index).or_default();
-        if span.class.is_collective() {
-            executions.push(execution);
-        }
+        let (row, _) = rows.at(key, || Row::new(model, span.slice, span.class));
+        row.add_span(model, span, (index, meanwhile), &mut compute);
         if let Some(done) = span.done {
             dones.insert((key.0, done), key);
         }
@@ -149,13 +182,7 @@ fn add_spans(
 }
 
 /// Adds synchronous collectives, and the time in which a core waits in starts and dones.
-fn add_ops(
-    model: &TraceModel,
-    rows: &mut BTreeMap<Key, Row>,
-    dones: &BTreeMap<Key, Key>,
-    index: usize,
-    core: &Traffic,
-) {
+fn add_ops(model: &TraceModel, rows: &mut Rows, dones: &BTreeMap<Key, Key>, index: usize, core: &Traffic) {
     let mut seen: BTreeSet<SliceId> = BTreeSet::new();
     for segment in &core.time.segments {
         let class = segment.class;
@@ -165,21 +192,20 @@ fn add_ops(
         let slice = model.slice(segment.slice);
         let own = key_of(model, slice.label_id());
         let key = dones.get(&own).copied().unwrap_or(own);
-        let is_known = rows.contains_key(&key);
-        let row = rows.entry(key).or_insert_with(|| Row::new(model, segment.slice, class));
+        let (row, is_known) = rows.at(key, || Row::new(model, segment.slice, class));
         row.blocking += segment.range.dur();
-        if class.is_async() && (is_known && !row.name.is_empty() && row.executions.contains_key(&index)) {
+        if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
             continue; // Its time is that of the span in flight.
         }
-        row.cores.insert(index);
+        row.ran_on(index);
         row.time += segment.range.dur();
         // A done of which the start came before the window is no execution of the window.
         let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
         // An op with another inside has several pieces.
         if counts && (segment.range == slice.measured_range() || seen.insert(segment.slice)) {
             row.occurrences += 1;
-            if !class.is_async() {
-                row.synchronous.entry(index).or_default().push(segment.slice);
+            if let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) {
+                shared.synchronous.entry(index).or_default().push(segment.slice);
             }
         }
     }
@@ -193,18 +219,20 @@ fn finish(
     all_waits: &mut BTreeMap<usize, Picos>,
 ) -> Transfer {
     let op = row.op.map(|op| cx.model.op(op));
-    let text = |id: Option<trace_model::StringId>| id.map(|id| cx.model.str(id).to_owned());
+    let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
     let message = kind.map(|kind| Message::of(cx, row.op, kind, cores.len()));
     let groups = message.as_ref().and_then(|message| message.groups.as_deref());
-    let found = kind.and_then(|_| matched(row.executions(cx.model), groups, cores.len()));
+    let executions = row.shared.as_mut().map(|shared| shared.executions(cx.model));
+    let found = executions.and_then(|executions| matched(executions, groups, cores.len()));
     // Who awaits an asynchronous collective may compute meanwhile.
     for (&core, &wait) in found.iter().flat_map(|found| &found.waits).filter(|_| !row.class.is_async()) {
         *all_waits.entry(core).or_default() += wait;
     }
-    let skew = found.map(|found| Skew::of(&found, cores));
+    let skew = found.map(|found| Box::new(Skew::of(&found, cores)));
+    let name = cx.model.str(row.name);
     let category = row.op.map_or("", |op| classes.category(op));
-    let stem = if category.is_empty() { row.name.as_str() } else { category };
+    let stem = if category.is_empty() { name } else { category };
     Transfer {
         kind: kind.map_or_else(|| stem.trim_end_matches("-start").to_owned(), |kind| kind.name().to_owned()),
         hidden_by: hidden_by(cx.model, &row),
@@ -213,7 +241,7 @@ fn finish(
         is_collective: kind.is_some(),
         is_async: row.class.is_async(),
         is_fused: row.class.is_fused_collective(),
-        cores: row.cores.len(),
+        cores: row.cores,
         occurrences: row.occurrences,
         time_ps: row.time.ps(),
         hidden_ps: row.hidden.ps(),
@@ -222,19 +250,17 @@ fn finish(
         idle_ps: row.idle.ps(),
         adjacent: row.adjacent,
         skew,
-        op: row.name,
+        op: name.to_owned(),
         collective: kind,
-        message,
+        message: message.map(Box::new),
     }
 }
 
 /// The ops that hid it, most time first; `None` where that is not known.
 fn hidden_by(model: &TraceModel, row: &Row) -> Option<Vec<HiddenBy>> {
-    if row.has_unknown_hiders || !row.class.is_collective() {
-        return None;
-    }
+    let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
     let mut by_op: BTreeMap<Key, (LabelId, Picos)> = BTreeMap::new();
-    for (&label, &time) in &row.hiders {
+    for (&label, &time) in &shared.hiders {
         by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
     }
     let named = by_op.into_values().map(|(label, time)| {

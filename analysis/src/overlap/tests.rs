@@ -173,7 +173,7 @@ fn the_slowest_core_is_named_and_skew_is_what_it_waits() {
         waits_most: Some("/device:TPU:0".to_owned()),
         waited_for: Some("/device:TPU:1".to_owned()),
     };
-    assert_eq!((report.transfers[0].occurrences, report.transfers[0].skew.as_ref()), (2, Some(&skew)));
+    assert_eq!((report.transfers[0].occurrences, report.transfers[0].skew.as_deref()), (2, Some(&skew)));
 }
 
 /// Serial ops of random kinds and random spans in flight.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use analysis::hints::glob;
-use analysis::ops::{OpRow, Ops};
+use analysis::ops::{OpRows, Ops};
 use analysis::replay::{Change, Replay};
 use analysis::{AnalysisError, Report};
 use clap::Args;
@@ -127,14 +127,14 @@ fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> R
         None => chosen(&ops.rows, factor, |name| glob(pattern, name)),
     };
     if factors.is_empty() {
-        let some: Vec<&str> = ops.rows.iter().take(3).map(|row| row.name.as_str()).collect();
+        let some: Vec<&str> = ops.rows.iter().take(3).map(analysis::ops::OpRow::name).collect();
         return Err(wrong(format!("no op has such a name; the first are {}", some.join(", "))));
     }
     Ok(Change::Ops { what: pattern.to_owned(), factors })
 }
 
-fn chosen(rows: &[OpRow], factor: f64, wanted: impl Fn(&str) -> bool) -> BTreeMap<trace_model::OpId, f64> {
-    rows.iter().filter(|row| wanted(&row.name)).filter_map(|row| Some((row.op?, factor))).collect()
+fn chosen(rows: &OpRows, factor: f64, wanted: impl Fn(&str) -> bool) -> BTreeMap<trace_model::OpId, f64> {
+    rows.iter().filter(|row| wanted(row.name())).filter_map(|row| Some((row.op()?, factor))).collect()
 }
 
 #[cfg(test)]

@@ -143,10 +143,10 @@ impl Workspace {
             self.reports.want(Ops::ID);
         }
         if let Some(slice) = self.state.place.selection {
-            let model = Arc::clone(&self.trace.model);
+            let model = self.trace.model.clone();
             let label = model.slice(slice).label_id();
             self.args.ask(slice, move |_| model.slice(slice).args());
-            let model = Arc::clone(&self.trace.model);
+            let model = self.trace.model.clone();
             self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
             if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
                 for id in details::WANTED {
@@ -156,7 +156,7 @@ impl Workspace {
         }
         if let Some(range) = self.state.place.mark {
             let area = Area { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
-            let (model, classes) = (Arc::clone(&self.trace.model), Arc::clone(&self.trace.classes));
+            let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
             // Sums by step wait for the steps.
             let is_known = area.pivot != Pivot::Step || self.bands.is_some() || self.reports.get::<Steps>().is_err();
             if is_known {
@@ -167,7 +167,7 @@ impl Workspace {
         match Wanted::of(&self.state) {
             None => self.search.clear(),
             Some(wanted) => {
-                let model = Arc::clone(&self.trace.model);
+                let model = self.trace.model.clone();
                 self.search
                     .ask(wanted.clone(), move |progress| search::search(&model, &wanted, progress).map(Arc::new));
             }
@@ -181,7 +181,7 @@ impl Workspace {
         match self.search.memo() {
             Memo::Ready(found) if listed => {
                 let Some(order) = self.list.order(found) else { return };
-                let (model, tree) = (Arc::clone(&self.trace.model), Arc::clone(&self.trace.tree));
+                let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
                 self.order.ask(order.clone(), move |progress| {
                     search::order(&model, &tree, &order.found, order.by, order.descending, progress)
                 });

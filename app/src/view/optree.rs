@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::ops::OpRow;
+use analysis::ops::{OpRow, OpRows};
 use analysis::{Cell, Column, OpGroup, Provenance, Table, Unit};
 use trace_model::OpId;
 
@@ -123,16 +123,16 @@ impl OpNode {
         }
     }
 
-    fn leaf(row: &OpRow) -> Self {
-        let known = row.efficiency_percent.filter(|percent| percent.is_finite());
+    fn leaf(row: OpRow<'_>) -> Self {
+        let known = row.rates().efficiency_percent.filter(|percent| percent.is_finite());
         Self {
-            self_time_ps: row.self_time_ps,
-            occurrences: row.occurrences,
-            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
-            known_ps: known.map_or(0, |_| row.self_time_ps),
-            ops: row.op.into_iter().collect(),
-            group: row.group,
-            ..Self::branch(row.name.clone())
+            self_time_ps: row.self_time_ps(),
+            occurrences: row.occurrences(),
+            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps() as f64 * percent / 100.0),
+            known_ps: known.map_or(0, |_| row.self_time_ps()),
+            ops: row.op().into_iter().collect(),
+            group: row.group(),
+            ..Self::branch(row.name().to_owned())
         }
     }
 
@@ -156,9 +156,9 @@ impl OpNode {
 }
 
 /// The tree; its root stands for all ops.
-pub fn tree(rows: &[OpRow], by: Branch) -> OpNode {
+pub fn tree(rows: &OpRows, by: Branch) -> OpNode {
     let mut root = Builder::default();
-    for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
+    for row in rows.iter().filter(|row| row.group() != OpGroup::Idle) {
         let mut at = &mut root;
         for part in path(row, by) {
             at = at.branches.entry(part).or_default();
@@ -185,21 +185,21 @@ impl Builder {
 }
 
 /// The branches around an op, outermost first.
-fn path(row: &OpRow, by: Branch) -> Vec<String> {
+fn path(row: OpRow<'_>, by: Branch) -> Vec<String> {
     /// Deeper names of frameworks are of no use to anybody.
     const DEEPEST: usize = 8;
     let none = |what: &str| vec![format!("(no {what})")];
     match by {
-        Branch::Program => vec![row.program.clone(), row.category.clone()],
-        Branch::Category => vec![row.category.clone()],
-        Branch::Source => match row.source.as_deref() {
+        Branch::Program => vec![row.program().to_owned(), row.category().to_owned()],
+        Branch::Category => vec![row.category().to_owned()],
+        Branch::Source => match row.source() {
             None | Some("") => none("source"),
             Some(source) => match source.rsplit_once(':') {
                 Some((file, line)) => vec![file.to_owned(), format!("line {line}")],
                 None => vec![source.to_owned()],
             },
         },
-        Branch::Scope => match row.framework_name.as_deref() {
+        Branch::Scope => match row.framework_name() {
             None | Some("") => none("framework name"),
             Some(name) => {
                 let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
@@ -233,11 +233,11 @@ mod tests {
         );
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
-        let whole: i64 = report.rows.iter().map(|row| row.self_time_ps).sum();
+        let whole: i64 = report.rows.iter().map(OpRow::self_time_ps).sum();
         for (by, _) in Branch::ALL {
             let tree = tree(&report.rows, by);
             assert_eq!(tree.self_time_ps, whole, "{by:?}");
-            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op.is_some()).count());
+            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op().is_some()).count());
             assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
         }
         let by_category = tree(&report.rows, Branch::Category);

@@ -29,7 +29,7 @@ pub struct OpenTrace {
     /// The trace and its reports.
     pub session: Session,
     /// The trace.
-    pub model: Arc<TraceModel>,
+    pub model: TraceModel,
     /// Pyramids of all lanes.
     pub lod: Arc<LodIndex>,
     /// Groups and tracks in order.
@@ -55,7 +55,7 @@ pub struct OpenTrace {
 impl OpenTrace {
     /// Prepares the trace of `session` for drawing; takes a moment for large ones.
     pub fn new(path: PathBuf, session: Session) -> Self {
-        let model = Arc::clone(session.model());
+        let model = session.model().clone();
         let lod = Arc::new(LodIndex::build(&model));
         let tree = Arc::new(TrackTree::new(&model));
         let classes = OpClasses::new(&model);
@@ -103,8 +103,8 @@ impl OpenTrace {
     /// Colours of labels by how near their op comes to its limit.
     pub fn by_efficiency(&self, report: &OpsReport) -> Vec<ColorKey> {
         let mut by_op = vec![None; self.model.ops().len()];
-        for row in &report.rows {
-            if let (Some(op), Some(percent)) = (row.op, row.efficiency_percent)
+        for row in report.rows.iter() {
+            if let (Some(op), Some(percent)) = (row.op(), row.rates().efficiency_percent)
                 && let Some(slot) = by_op.get_mut(op.index())
             {
                 *slot = Some(percent);

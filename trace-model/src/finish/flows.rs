@@ -3,7 +3,7 @@
 use crate::builder::{FlowEnd, Flows, SliceKey};
 use crate::flow::Flow;
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::TraceModel;
+use crate::model::Columns;
 use crate::slices::{SliceId, SliceRef};
 use crate::time::{Picos, Timestamp};
 use crate::track::TrackId;
@@ -12,7 +12,7 @@ use crate::track::TrackId;
 pub(super) type RowsOf = Vec<(u32, Vec<u32>)>;
 
 /// Links all arrows; those with only one end go to the log.
-pub(super) fn link(model: &mut TraceModel, flows: Flows, rows_of: RowsOf, shifts: &[i64]) {
+pub(super) fn link(model: &mut Columns, flows: Flows, rows_of: RowsOf, shifts: &[i64]) {
     let mut log = std::mem::take(&mut model.log);
     let Flows { between, others } = flows;
     let mut linked: Vec<Flow> = between
@@ -48,7 +48,7 @@ fn row_of(rows_of: &RowsOf, SliceKey { track, index }: SliceKey) -> Option<Slice
     rows.get(index as usize).map(|row| SliceId(base + row))
 }
 
-fn resolve(model: &TraceModel, rows_of: &RowsOf, shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
+fn resolve(model: &Columns, rows_of: &RowsOf, shifts: &[i64], end: FlowEnd) -> Option<SliceId> {
     let shifted = |track: TrackId, at: Timestamp| {
         at + Picos::from_ps(shifts[model.group(model.track(track).group).source.index()])
     };

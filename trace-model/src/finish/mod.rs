@@ -9,12 +9,14 @@ mod flows;
 mod merge;
 mod track;
 
+use std::sync::Arc;
+
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::builder::{CounterBuilder, TraceBuilder, TrackBuilder};
 use crate::counters::CounterSeries;
 use crate::import_log::{ImportLog, IssueKind};
-use crate::model::{Source, TraceModel};
+use crate::model::{Columns, Source, TraceModel};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
 
@@ -39,7 +41,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
 
     let Merged { mut table, lanes, track_lanes, track_args, rows_of } = merged;
     table.freeze();
-    let mut model = TraceModel {
+    let mut model = Columns {
         strings: builder.strings,
         sources: builder.sources,
         groups: builder.groups,
@@ -61,7 +63,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         origin_ps: builder.origin_ps,
     };
     flows::link(&mut model, builder.flows, rows_of, &shifts);
-    model
+    TraceModel(Arc::new(model))
 }
 
 /// Finishes all tracks, a few at a time, and puts them one after the other.

@@ -105,7 +105,7 @@ fn skew(facts: &Facts<'_>) -> Outcome {
         return Ok(None);
     }
     let steps = facts.step()?.count.max(1) as f64;
-    let collectives = facts.select(|row| row.collective.is_some())?;
+    let collectives = facts.select(|row| row.collective().is_some())?;
     Ok(Some(Finding {
         statement: format!(
             "{} waits for {percent:.1} % of its window for slower devices to come to collectives",

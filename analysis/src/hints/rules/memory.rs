@@ -102,13 +102,13 @@ static OFFLOAD: Threshold =
     Threshold { id: "K26.wait_percent", value: 2.0, unit: Unit::Percent, why: "offloading is meant to be free" };
 
 /// What the op is by its category, or for a fusion by the name that XLA gave it.
-fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {
+fn is_kind(row: OpRow<'_>, kinds: &[&str]) -> bool {
     let by_name = || {
-        let stem = row.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let stem = row.name().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let first = stem.trim_end_matches("_fusion");
         stem.ends_with("_fusion") && kinds.iter().any(|kind| first == *kind || first == kind.replace('-', "_"))
     };
-    !row.is_async && row.is_leaf && (kinds.contains(&row.category.trim_end_matches(" fusion")) || by_name())
+    !row.is_async() && row.is_leaf() && (kinds.contains(&row.category().trim_end_matches(" fusion")) || by_name())
 }
 
 fn layout(facts: &Facts<'_>) -> Outcome {
@@ -122,7 +122,7 @@ fn slices(facts: &Facts<'_>) -> Outcome {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
     let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     // What is read and written must be moved; without recorded bytes the bound is all of it.
-    let least = |row: &OpRow| Some(Picos::from_ps(row.ideal_time_ps.unwrap_or(0.0) as i64));
+    let least = |row: OpRow<'_>| Some(Picos::from_ps(row.rates().ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = Saving::ops("slices", found.shrink(least));
     Ok(Some(found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving)))
 }
@@ -136,7 +136,7 @@ fn gather(facts: &Facts<'_>) -> Outcome {
 }
 
 fn remat(facts: &Facts<'_>) -> Outcome {
-    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat() && row.is_leaf())? else { return Ok(None) };
     let saving = Saving::ops("rematerialised ops", found.vanish());
     let mut finding = found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving);
     let full = facts.limit(&REMAT_FULL);
@@ -152,14 +152,14 @@ fn remat(facts: &Facts<'_>) -> Outcome {
 }
 
 /// It waits for a copy from or to the memory of the host.
-fn is_host_wait(facts: &Facts<'_>, row: &OpRow) -> bool {
-    let text = row.op.and_then(|op| facts.cx.model.op(op).hlo_text).map(|text| facts.cx.model.str(text));
-    row.group == OpGroup::AsyncWait && text.is_some_and(|text| text.contains("S(5)"))
+fn is_host_wait(facts: &Facts<'_>, row: OpRow<'_>) -> bool {
+    let text = row.op().and_then(|op| facts.cx.model.op(op).hlo_text).map(|text| facts.cx.model.str(text));
+    row.group() == OpGroup::AsyncWait && text.is_some_and(|text| text.contains("S(5)"))
 }
 
 /// Those of the host have another cure and another limit (K26).
 fn copy_wait(facts: &Facts<'_>) -> Outcome {
-    let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && !is_host_wait(facts, row);
+    let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !is_host_wait(facts, row);
     let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
     let saving = Saving::ops("copies", found.vanish());
     Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))

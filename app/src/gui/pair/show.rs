@@ -1,7 +1,6 @@
 //! Showing steps and ops in both of two traces, and what there is to say about one.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use trace_model::Picos;
 
@@ -44,7 +43,7 @@ impl Pair {
             self.of(first, side).apply(&ViewCommand::LightUp(Some(spotlight)));
         }
         let trace = self.of(first, lead).trace.clone();
-        let model = Arc::clone(&trace.model);
+        let model = trace.model.clone();
         // Rather in a step that has a counterpart: the longest of all may be a warm-up.
         let in_steps = steps.steps().iter().find_map(|step| {
             let range = step.ranges[lead.index()];

@@ -1,6 +1,6 @@
 //! The ops that take most time, alike ones together.
 
-use analysis::ops::{OpRow, Ops};
+use analysis::ops::{OpRow, OpRows, Ops};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use trace_model::Picos;
 
@@ -14,7 +14,7 @@ const ROWS: usize = 8;
 /// unrolled loop do: `fusion.1`, `fusion.2`, … of one category.
 struct Family<'a> {
     name: &'a str,
-    rows: Vec<&'a OpRow>,
+    rows: Vec<OpRow<'a>>,
     self_time_ps: i64,
 }
 
@@ -51,17 +51,17 @@ pub fn top(document: &Document, layout: &Layout) -> String {
 }
 
 /// Most self time first; `rows` come in that order, so ties keep it.
-fn families(rows: &[OpRow]) -> Vec<Family<'_>> {
+fn families(rows: &OpRows) -> Vec<Family<'_>> {
     let mut index = std::collections::BTreeMap::new();
     let mut families: Vec<Family<'_>> = Vec::new();
-    for row in rows {
-        let name = without_number(&row.name);
-        let at = *index.entry((name, row.category.as_str())).or_insert_with(|| {
+    for row in rows.iter() {
+        let name = without_number(row.name());
+        let at = *index.entry((name, row.category())).or_insert_with(|| {
             families.push(Family { name, rows: Vec::new(), self_time_ps: 0 });
             families.len() - 1
         });
         families[at].rows.push(row);
-        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
+        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps());
     }
     families.sort_by_key(|family| std::cmp::Reverse(family.self_time_ps));
     families
@@ -78,17 +78,17 @@ fn without_number(name: &str) -> &str {
 fn row(family: &Family<'_>, total_time_ps: i64) -> Vec<Cell> {
     let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::Text);
     let first = family.rows[0];
-    let name = if family.rows.len() == 1 { &first.name } else { family.name };
+    let name = if family.rows.len() == 1 { first.name() } else { family.name };
     let share = (total_time_ps > 0).then(|| 100.0 * family.self_time_ps as f64 / total_time_ps as f64);
     vec![
         Cell::text(name),
-        text(Some(first.category.clone())),
+        text(Some(first.category().to_owned())),
         Cell::count(family.rows.len() as u64),
-        Cell::count(family.rows.iter().map(|row| row.occurrences).sum()),
+        Cell::count(family.rows.iter().map(|row| row.occurrences()).sum()),
         Cell::Int(family.self_time_ps),
         Cell::maybe(share),
         text(limit(family)),
-        text(first.source.as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
+        text(first.source().as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
     ]
 }
 
@@ -96,9 +96,9 @@ fn row(family: &Family<'_>, total_time_ps: i64) -> Vec<Cell> {
 /// taken, and the limit that binds the longest of the ops. Only where that is known
 /// of all.
 fn limit(family: &Family<'_>) -> Option<String> {
-    let ideal: f64 = family.rows.iter().map(|row| row.ideal_time_ps).sum::<Option<f64>>()?;
-    let total: f64 = family.rows.iter().map(|row| row.total_time_ps as f64).sum();
-    let limit = family.rows[0].bound_by?;
+    let ideal: f64 = family.rows.iter().map(|row| row.rates().ideal_time_ps).sum::<Option<f64>>()?;
+    let total: f64 = family.rows.iter().map(|row| row.total_time_ps() as f64).sum();
+    let limit = family.rows[0].rates().bound_by?;
     (total > 0.0).then(|| format!("{} {}", number::value(100.0 * ideal / total, Unit::Percent), limit.title()))
 }
 
@@ -117,19 +117,29 @@ fn without_empty_columns(mut table: Table) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use analysis::{Options, Scope};
 
-    fn op(name: &str, category: &str, self_time_ps: i64) -> OpRow {
-        OpRow { name: name.to_owned(), category: category.to_owned(), self_time_ps, ..OpRow::default() }
-    }
+    use super::*;
+    use crate::session::Session;
 
     #[test]
     fn ops_that_differ_only_in_their_number_are_one_family() {
-        let rows = [op("big", "x", 50), op("f.1", "x", 40), op("f.2", "x", 40), op("f", "x", 1), op("f.3", "y", 1)];
-        let families = families(&rows);
+        let trace = sample_traces::text_trace(
+            "
+            ops: bbbbbffffggggFh
+            b = big [copy]
+            f = f.1 [copy]
+            g = f.2 [copy]
+            F = f [copy]
+            h = f.3 [loop fusion]
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let families = families(&report.rows);
         let shown: Vec<_> =
             families.iter().map(|family| (family.name, family.rows.len(), family.self_time_ps)).collect();
-        assert_eq!(shown, [("f", 3, 81), ("big", 1, 50), ("f", 1, 1)]);
+        assert_eq!(shown, [("f", 3, 9_000), ("big", 1, 5_000), ("f", 1, 1_000)]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Partners {
     pub fn new(comparison: &Comparison, traces: [&OpenTrace; 2]) -> Self {
         let mut partners = Self { labels: vec![Default::default(); comparison.ops.len()], ..Self::default() };
         for side in Side::BOTH {
-            let model = &*traces[side.index()].model;
+            let model = &traces[side.index()].model;
             let rows = rows_of(comparison, side, model);
             for (label, row) in model.label_ids().zip(&rows) {
                 if let Some(labels) = row.and_then(|row| partners.labels.get_mut(row as usize)) {
@@ -79,7 +79,7 @@ impl Partners {
     ) -> Option<SliceId> {
         let to = from.other();
         let (own, other) = (traces[from.index()], traces[to.index()]);
-        let (model, slice) = (&*own.model, own.model.slice(slice));
+        let (model, slice) = (&own.model, own.model.slice(slice));
         let theirs = self.across(from, slice.label_id(), traces);
         let mine = self
             .row(from, slice.label_id())
