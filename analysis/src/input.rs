@@ -32,7 +32,7 @@ pub struct InputReport {
     /// Every device that ran a program.
     pub devices: Vec<InputWait>,
     /// Every step, mean over the devices; `name` is its number.
-    pub steps: Vec<InputWait>,
+    pub steps: Box<[InputWait]>,
     /// By direction, host to device first.
     pub transfers: Vec<Transfers>,
 }
@@ -41,7 +41,7 @@ pub struct InputReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InputWait {
     /// Of what: a device or a step.
-    pub name: String,
+    pub name: Box<str>,
     /// The denominator: a step, or from the first program to the end of the last.
     pub length_ps: i64,
     /// Ops that wait for the host's queue; `None` without ops.
@@ -87,7 +87,7 @@ impl Analysis for Input {
             let infeed = infeed(cx, classes, device.group)?;
             let whole = infeed.as_ref().map(|infeed| infeed.measure().ps());
             let length = device.program_ps + device.between_ps();
-            devices.push(wait(device.core.clone(), length, whole, between(device)));
+            devices.push(wait(device.core.as_str(), length, whole, between(device)));
             for step in &device.steps {
                 let all = steps.iter().flat_map(|steps| &steps.steps).filter(|own| own.number == step.step);
                 let span = all.flat_map(|own| &own.spans).find(|span| span.group == device.group);
@@ -105,9 +105,9 @@ fn between(device: &DeviceGaps) -> i64 {
     device.between.iter().filter(|part| part.cause == Cause::Input).map(|part| part.time_ps).sum()
 }
 
-fn wait(name: String, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
+fn wait(name: impl Into<Box<str>>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
     let percent = percent(infeed_ps.unwrap_or(0) + gap_ps, length_ps);
-    InputWait { name, length_ps, infeed_ps, gap_ps, percent }
+    InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent }
 }
 
 fn mean(all: &[InputWait]) -> Option<InputWait> {
@@ -235,7 +235,7 @@ fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'stat
     let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
     let row = |part: &InputWait| {
         vec![
-            Cell::text(&part.name),
+            Cell::text(&*part.name),
             Cell::Int(part.length_ps),
             part.infeed_ps.map_or(Cell::Missing, Cell::Int),
             Cell::Int(part.gap_ps),

@@ -38,6 +38,7 @@ pub mod loops;
 pub mod matmuls;
 pub mod memory;
 pub mod message;
+mod name;
 pub mod ops;
 pub mod overlap;
 pub mod padding;
@@ -52,6 +53,7 @@ pub mod sparse_cores;
 pub mod stats;
 pub mod step_parts;
 pub mod steps;
+mod stretch;
 pub mod targets;
 mod tight;
 pub mod utilization;
@@ -60,8 +62,10 @@ mod window;
 
 pub use cache::{AnalysisEntry, Context, Cost, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
+pub use name::Name;
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};
+pub use stretch::Stretch;
 pub use window::Window;
 
 /// Answers one question about a trace.

@@ -13,10 +13,13 @@
 //! `XProf` shows them, at up to a million times the roof. Their bytes do count in
 //! the program's point.
 
+mod point;
+
 use serde::Serialize;
 
-use crate::bound::{BoundBy, Work, ratio};
-use crate::category::OpGroup;
+pub use point::{MemoryPoint, Point, StepWork};
+
+use crate::bound::BoundBy;
 use crate::chips::Chip;
 use crate::ici::{Network, NetworkFrom};
 use crate::ops::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
@@ -46,7 +49,7 @@ pub struct RooflineReport {
     /// One of the complete steps that follow each other, on average.
     pub average_step: Option<Point>,
     /// Each step, where a trace has few.
-    pub steps: Vec<Point>,
+    pub steps: Box<[StepWork]>,
     /// Each device over its window.
     pub devices: Vec<Point>,
     /// Ops by self time, the largest first.
@@ -106,135 +109,6 @@ pub struct Ridge {
     pub flops_per_byte: f64,
 }
 
-/// Work against one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MemoryPoint {
-    /// Which, and which way.
-    pub memory: BoundBy,
-    /// Achieved.
-    pub bytes_per_second: f64,
-    /// Operations per byte.
-    pub flops_per_byte: Option<f64>,
-    /// Of its peak.
-    pub percent: Option<f64>,
-}
-
-/// One point of the plot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Point {
-    /// Op, device, or `Program`.
-    pub name: String,
-    /// Program of an op.
-    pub program: String,
-    /// Group of an op.
-    pub group: OpGroup,
-    /// Time that rates divide by.
-    pub time_ps: i64,
-    /// Self time of an op of all self time.
-    pub self_of_op_time_percent: Option<f64>,
-    /// Operations and bytes.
-    pub work: Work,
-    /// Bytes to and from all memories.
-    pub bytes: Option<f64>,
-    /// Achieved.
-    pub flops_per_second: Option<f64>,
-    /// Achieved.
-    pub hbm_bytes_per_second: Option<f64>,
-    /// Achieved, all memories together.
-    pub bytes_per_second: Option<f64>,
-    /// Operations per byte to and from all memories.
-    pub flops_per_byte: Option<f64>,
-    /// Operations per byte of HBM traffic.
-    pub flops_per_hbm_byte: Option<f64>,
-    /// Each memory that it uses.
-    pub memories: Vec<MemoryPoint>,
-    /// Operations per byte of the memory that binds; HBM where compute binds.
-    pub flops_per_bottleneck_byte: Option<f64>,
-    /// Of peak.
-    pub flops_percent: Option<f64>,
-    /// Of peak.
-    pub hbm_percent: Option<f64>,
-    /// Limit with the largest utilization.
-    pub bound_by: Option<BoundBy>,
-    /// That utilization.
-    pub efficiency_percent: Option<f64>,
-    /// Operations per second at 100 % efficiency.
-    pub attainable_flops_per_second: Option<f64>,
-    /// Least time that the known limits allow.
-    pub ideal_time_ps: Option<f64>,
-}
-
-impl Point {
-    /// The point of some work done in some time.
-    pub fn new(name: &str, work: Work, time_ps: i64, peaks: &Peaks) -> Self {
-        let seconds = time_ps as f64 * 1e-12;
-        let bound = work.bound(seconds, peaks);
-        let efficiency = bound.map(|(_, percent)| percent);
-        let flops_per_second = ratio(work.flops, Some(seconds));
-        let bottleneck = match bound {
-            Some((BoundBy::Compute, _)) | None => work.hbm_bytes,
-            Some((limit, _)) => limit.amount(&work),
-        };
-        let memories = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
-            let bytes = memory.amount(&work).filter(|&bytes| bytes > 0.0);
-            Some(MemoryPoint {
-                memory,
-                bytes_per_second: ratio(bytes, Some(seconds))?,
-                flops_per_byte: ratio(work.flops, bytes),
-                percent: work.percent_of(memory, seconds, peaks),
-            })
-        });
-        Self {
-            name: name.to_owned(),
-            time_ps,
-            work,
-            memories: memories.collect(),
-            flops_per_second,
-            hbm_bytes_per_second: ratio(work.hbm_bytes, Some(seconds)),
-            flops_per_hbm_byte: work.hbm_intensity(),
-            flops_per_bottleneck_byte: ratio(work.flops, bottleneck),
-            flops_percent: work.percent_of(BoundBy::Compute, seconds, peaks),
-            hbm_percent: work.percent_of(BoundBy::Hbm, seconds, peaks),
-            bound_by: bound.map(|(limit, _)| limit),
-            efficiency_percent: efficiency,
-            attainable_flops_per_second: ratio(flops_per_second, efficiency.map(|percent| percent / 100.0)),
-            ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
-            ..Self::default()
-        }
-    }
-
-    /// Adds what counts bytes of all memories.
-    fn with_bytes(self, bytes: Option<f64>) -> Self {
-        Self {
-            bytes,
-            bytes_per_second: ratio(bytes, Some(self.time_ps as f64 * 1e-12)),
-            flops_per_byte: ratio(self.work.flops, bytes),
-            ..self
-        }
-    }
-
-    /// All cores of a report together, `steps` steps of them.
-    fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
-        let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&core.work));
-        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
-        let share = 1.0 / f64::from(steps.max(1));
-        let total_time_ps: i64 = cores.iter().map(|core| core.time_ps).sum();
-        let time_ps = ((total_time_ps - off_ps) as f64 * share).round() as i64;
-        let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
-        Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
-    }
-
-    fn of_op(row: OpRow<'_>, peaks: &Peaks) -> Self {
-        Self {
-            program: row.program().to_owned(),
-            group: row.group(),
-            self_of_op_time_percent: row.self_of_op_time_percent(),
-            ..Self::new(row.name(), row.work(), row.total_time_ps(), peaks)
-                .with_bytes(row.costs().bytes.map(|bytes| bytes as f64))
-        }
-    }
-}
-
 impl Analysis for Roofline {
     type Report = RooflineReport;
     const ID: &'static str = "roofline";
@@ -265,8 +139,8 @@ const MAX_STEP_ROWS: usize = 200_000;
 
 /// The average step and each step; none outside of the whole trace and where the
 /// steps are not the devices'.
-fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError> {
-    let none = Ok((None, Vec::new()));
+fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Box<[StepWork]>), AnalysisError> {
+    let none = Ok((None, Box::default()));
     let Ok(report) = cx.report::<Steps>() else { return none };
     if cx.scope != Scope::WholeTrace {
         return none;
@@ -281,7 +155,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError>
     let last = first.number + count - 1;
     let over = |name: &str, first: u32, last: u32, count: u32| {
         let cores = ops::work_of_cores(&cx.scoped(Scope::Steps { first, last }));
-        cores.map(|cores| Point::of_cores(name, &cores, 0, count))
+        cores.map(|cores| StepWork::of_cores(name, &cores, 0, count))
     };
     // Steps of the host may lie where no device runs.
     let Ok(average) =
@@ -292,8 +166,12 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Vec<Point>), AnalysisError>
     let rows = (cx.model.ops().len() + cx.model.labels().len()) * cx.tensor_cores().len();
     let few = rows.saturating_mul(report.steps.len()) <= MAX_STEP_ROWS;
     let each = report.steps.iter().filter(|_| few);
-    let each = each.filter_map(|step| over(&format!("Step {}", step.label), step.number, step.number, 1).ok());
-    Ok((Some(average), each.collect()))
+    let each = each.filter_map(|step| {
+        let own = over(&format!("Step {}", step.label), step.number, step.number, 1).ok()?;
+        Some(own.beside(&average))
+    });
+    let each = each.collect();
+    Ok((Some(average.point()), each))
 }
 
 fn roofline(ops: &OpsReport) -> RooflineReport {
@@ -308,12 +186,12 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     });
     RooflineReport {
         ridges: ridges.collect(),
-        program: Point::of_cores("Program", &cores, 0, 1),
+        program: Point::of_cores("Program", &cores, 0),
         program_without_host_io: (host_io > 0)
-            .then(|| Point::of_cores("Program without infeed and outfeed", &cores, host_io, 1)),
+            .then(|| Point::of_cores("Program without infeed and outfeed", &cores, host_io)),
         ici: None,
         average_step: None,
-        steps: Vec::new(),
+        steps: Box::default(),
         devices: ops
             .cores
             .iter()
@@ -390,7 +268,7 @@ impl Tabular for RooflineReport {
         notes.extend(self.notes.iter().cloned());
         let mut tables = vec![Table { id: "roofline", title: "Roofline".to_owned(), columns, rows, notes }];
         if !self.steps.is_empty() {
-            let rows = self.steps.iter().map(row).collect();
+            let rows = self.steps.iter().map(|step| row(&step.point())).collect();
             let (columns, title) = (tables[0].columns.clone(), "Roofline of each step".to_owned());
             tables.push(Table { id: "roofline_steps", title, columns, rows, notes: Vec::new() });
         }
@@ -401,6 +279,7 @@ impl Tabular for RooflineReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bound::Work;
     use crate::peaks::{Peak, PeakSource};
 
     #[test]
@@ -458,8 +337,8 @@ mod tests {
         near(&report.program, 300_000, 100.0 * 80.0 / 300.0);
         near(report.program_without_host_io.as_ref().unwrap(), 160_000, 50.0);
         near(report.average_step.as_ref().unwrap(), 150_000, 100.0 * 40.0 / 150.0);
-        near(&report.steps[0], 100_000, 40.0);
-        near(&report.steps[1], 200_000, 20.0);
+        near(&report.steps[0].point(), 100_000, 40.0);
+        near(&report.steps[1].point(), 200_000, 20.0);
         let memory = report.program.memories[0];
         assert_eq!((memory.memory, report.program.memories.len()), (BoundBy::Hbm, 1));
         assert!((memory.flops_per_byte.unwrap() - 20.0).abs() < 1e-9);

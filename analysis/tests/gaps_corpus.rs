@@ -56,8 +56,8 @@ fn compiler_ms(device: &DeviceGaps) -> f64 {
     let parts = [Place::BeforeFirst, Place::Between].map(|place| {
         let mut parts = device.at(place).iter().filter(|part| part.cause == Cause::Compile);
         let part = parts.next().unwrap();
-        assert_eq!(part.event.as_deref(), Some("backend_compile_and_load"));
-        part.event_ps.unwrap()
+        assert_eq!(part.event(), Some("backend_compile_and_load"));
+        part.event_ps().unwrap()
     });
     ms(parts.iter().sum())
 }
@@ -76,7 +76,7 @@ fn the_v5e_session_waits_for_compilation() {
         assert!(near(compile, wall, 0.2), "{compile} ms of gaps, {wall} ms of compilation");
         assert_eq!((device.programs, device.count), (20, 19));
         let after = device.after.iter().max_by_key(|part| part.time_ps).unwrap();
-        assert_eq!(after.event.as_deref(), Some("$profiler.py:208 stop_trace"));
+        assert_eq!(after.event(), Some("$profiler.py:208 stop_trace"));
     }
 }
 
@@ -123,7 +123,7 @@ fn serving_waits_for_requests() {
         for device in &report.devices {
             assert!(device.between.iter().all(|part| part.cause == Cause::Queued), "{:?}", device.between);
             let before = device.before.iter().max_by_key(|part| part.time_ps).unwrap();
-            assert_eq!(before.event.as_deref(), Some("$threading.py:323 wait"), "{before:?}");
+            assert_eq!(before.event(), Some("$threading.py:323 wait"), "{before:?}");
         }
     }
 }

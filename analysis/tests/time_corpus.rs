@@ -145,7 +145,7 @@ fn parts_of_a_real_trace_add_up_to_the_whole() {
             assert!(near(both.cores[core].time(group).ps() as f64, sum.ps() as f64, 3e6), "{group:?}");
         }
     }
-    assert_eq!(capture.scoped::<Steps>(Scope::Steps { first: 0, last: 9 }).unwrap().steps, whole.steps[..10]);
+    assert_eq!(capture.scoped::<Steps>(Scope::Steps { first: 0, last: 9 }).unwrap().steps[..], whole.steps[..10]);
 }
 
 #[test]

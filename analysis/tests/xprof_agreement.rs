@@ -13,7 +13,7 @@ mod xprof;
 
 use analysis::bound::{BoundBy, Work};
 use analysis::ops::{OpRow, Ops, OpsReport};
-use analysis::roofline::Roofline;
+use analysis::roofline::{Roofline, StepWork};
 use analysis::utilization::Utilization;
 use analysis::{CollectiveKind, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -134,8 +134,8 @@ fn steps_do_the_same_work() {
     for row in programs.filter(|row| theirs.text(row, "step") != "Total") {
         let step = theirs.text(row, "step");
         let point = match step {
-            "Average" => ours.average_step.as_ref().unwrap(),
-            step => ours.steps.iter().find(|point| point.name == format!("Step {step}")).unwrap(),
+            "Average" => ours.average_step.clone().unwrap(),
+            step => ours.steps.iter().map(StepWork::point).find(|point| point.name == format!("Step {step}")).unwrap(),
         };
         // Microseconds × rates: bytes and operations of one step.
         let time = theirs.number(row, "total_time") / 1e6;

@@ -17,7 +17,7 @@ pub struct StepLoad {
     /// Number; `None` for the whole window.
     pub step: Option<u32>,
     /// Every device that recorded ops in it.
-    pub cores: Vec<CoreParts>,
+    pub cores: Box<[CoreParts]>,
 }
 
 /// Counted steps; the window as one where none were found on devices.
@@ -39,7 +39,7 @@ fn whole_window(core: &CoreReport) -> CoreParts {
         parts.add(Part::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
     parts.add(Part::Idle, core.window_ps - parts.total());
-    CoreParts { group: core.group, core: core.core.clone(), time_ps: core.window_ps, parts }
+    CoreParts { group: core.group, core: core.core.as_str().into(), time_ps: core.window_ps, parts }
 }
 
 /// Every device of the capture.

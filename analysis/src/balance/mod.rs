@@ -28,6 +28,7 @@ pub use judge::{Pattern, Quantity};
 pub use load::StepLoad;
 
 use crate::busy::Devices;
+use crate::name::Name;
 use crate::{Analysis, AnalysisError, Context};
 
 /// The load balance analysis.
@@ -50,7 +51,7 @@ impl Analysis for Balance {
         let mut hosts = load::hosts(&loads);
         let quantities = judge::quantities(&mut loads);
         let host_quantities = if hosts.len() > 1 { judge::host_quantities(&mut hosts) } else { Vec::new() };
-        let compared: Vec<StepBalance> = steps.iter().filter_map(StepBalance::of).collect();
+        let compared: Box<[StepBalance]> = steps.iter().filter_map(StepBalance::of).collect();
         let pattern = judge::pattern(&compared);
         let statement = judge::statement(&loads, &quantities, &compared, &pattern);
         Ok(BalanceReport { statement, pattern, devices: loads, hosts, quantities, host_quantities, steps: compared })
@@ -73,7 +74,7 @@ pub struct BalanceReport {
     /// Hosts compared by the same; empty with one host.
     pub host_quantities: Vec<Quantity>,
     /// Each counted step; the whole window as one where no steps were found.
-    pub steps: Vec<StepBalance>,
+    pub steps: Box<[StepBalance]>,
 }
 
 /// What one device does; where not said otherwise in a step: means over counted
@@ -147,7 +148,7 @@ pub struct StepBalance {
     /// Its time on the device that took longest.
     pub time_ps: i64,
     /// The device that worked most.
-    pub most: String,
+    pub most: Name,
     /// Its work.
     pub max_ps: i64,
     /// Work of the middle device.

@@ -118,7 +118,7 @@ impl BalanceReport {
             vec![
                 step.step.map_or_else(|| Cell::text("window"), |step| Cell::count(u64::from(step))),
                 Cell::Int(step.time_ps),
-                Cell::text(step.most.clone()),
+                Cell::text(&*step.most),
                 Cell::Int(step.max_ps),
                 Cell::Float(step.median_ps),
                 Cell::Float(step.mean_ps),

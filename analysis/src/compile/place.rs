@@ -44,7 +44,7 @@ impl<'a> StepFinder<'a> {
     /// By the clock of the host.
     pub fn new(cx: &Context<'_>, report: Option<&'a StepsReport>) -> Self {
         let report = report.filter(|report| report.has_steps());
-        let steps = report.map(|report| report.steps.as_slice()).unwrap_or_default();
+        let steps = report.map(|report| &*report.steps).unwrap_or_default();
         let times = |keep: &dyn Fn(&&Step) -> bool| -> Option<i64> {
             let counted = report?.counted().filter(keep).map(|step| step.time_ps as f64);
             median(&counted.collect::<Vec<_>>()).map(|ps| ps as i64)

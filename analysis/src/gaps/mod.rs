@@ -21,9 +21,8 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use trace_model::{GroupId, SourceId, TimeRange, Timestamp};
 
 pub(crate) use activity::HostEvents;
@@ -35,6 +34,7 @@ use tally::Names;
 
 use crate::host_class::host_threads;
 use crate::intervals::IntervalSet;
+use crate::name::Name;
 use crate::ops::percent;
 use crate::report::{Metric, Provenance, Unit};
 use crate::steps::{Steps, StepsReport};
@@ -78,16 +78,44 @@ impl Place {
 }
 
 /// Idle time with one cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CauseTime {
     /// The cause.
     pub cause: Cause,
     /// How long.
     pub time_ps: i64,
     /// The host event that says so for most of that time.
-    pub event: Option<Arc<str>>,
+    pub(crate) top: Option<EventTime>,
+}
+
+impl CauseTime {
+    /// The host event that says so for most of that time.
+    pub fn event(&self) -> Option<&str> {
+        self.top.as_ref().map(|top| &*top.name)
+    }
     /// For how much of it.
-    pub event_ps: Option<i64>,
+    pub fn event_ps(&self) -> Option<i64> {
+        self.top.as_ref().map(|top| top.time_ps)
+    }
+}
+
+/// Time of host events of one name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EventTime {
+    pub name: Name,
+    pub time_ps: i64,
+}
+
+/// The event as two fields.
+impl Serialize for CauseTime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("CauseTime", 4)?;
+        fields.serialize_field("cause", &self.cause)?;
+        fields.serialize_field("time_ps", &self.time_ps)?;
+        fields.serialize_field("event", &self.event())?;
+        fields.serialize_field("event_ps", &self.event_ps())?;
+        fields.end()
+    }
 }
 
 /// The idle time of one device.
@@ -137,9 +165,9 @@ pub struct Gap {
     /// The step that it begins in.
     pub step: Option<u32>,
     /// The program before it.
-    pub after: Option<Arc<str>>,
+    pub after: Option<Name>,
     /// The program after it.
-    pub before: Option<Arc<str>>,
+    pub before: Option<Name>,
     /// What the host did meanwhile; adds up to the length.
     pub causes: Box<[CauseTime]>,
 }

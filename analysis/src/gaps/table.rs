@@ -49,7 +49,7 @@ fn text(text: Option<&str>) -> Cell {
 }
 
 fn event(part: &CauseTime) -> [Cell; 2] {
-    [text(part.event.as_deref()), part.event_ps.map_or(Cell::Missing, Cell::Int)]
+    [text(part.event()), part.event_ps().map_or(Cell::Missing, Cell::Int)]
 }
 
 impl GapsReport {
@@ -61,7 +61,7 @@ impl GapsReport {
         let row = |place: Place, cause: Cause| {
             let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
             let time: i64 = parts.clone().map(|part| part.time_ps).sum();
-            let top = parts.max_by_key(|part| part.event_ps)?;
+            let top = parts.max_by_key(|part| part.event_ps())?;
             let mut row = vec![
                 Cell::text(place.title()),
                 Cell::text(cause.title()),
@@ -131,7 +131,7 @@ impl GapsReport {
                 Cell::Int(gap.length_ps),
                 top.map_or(Cell::Missing, |part| Cell::text(part.cause.title())),
                 Cell::maybe(top.and_then(|part| crate::ops::percent(part.time_ps, gap.length_ps))),
-                text(top.and_then(|part| part.event.as_deref())),
+                text(top.and_then(CauseTime::event)),
                 gap.step.map_or(Cell::Missing, |step| Cell::count(u64::from(step))),
                 text(gap.after.as_deref()),
                 text(gap.before.as_deref()),

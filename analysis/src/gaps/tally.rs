@@ -2,17 +2,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use trace_model::{LabelId, Picos, StringId, TraceModel};
 
-use super::CauseTime;
 use super::cause::Cause;
+use super::{CauseTime, EventTime};
+use crate::name::Name;
 
 /// Names for reports, each of them once.
 pub(super) struct Names<'a> {
     model: &'a TraceModel,
-    known: BTreeMap<StringId, Arc<str>>,
+    known: BTreeMap<StringId, Name>,
 }
 
 impl<'a> Names<'a> {
@@ -20,9 +20,9 @@ impl<'a> Names<'a> {
         Self { model, known: BTreeMap::new() }
     }
 
-    pub fn of(&mut self, label: LabelId) -> Arc<str> {
+    pub fn of(&mut self, label: LabelId) -> Name {
         let name = self.model.label(label).name;
-        Arc::clone(self.known.entry(name).or_insert_with(|| self.model.str(name).into()))
+        self.known.entry(name).or_insert_with(|| self.model.str(name).into()).clone()
     }
 }
 
@@ -55,8 +55,7 @@ impl Tally {
             (time > Picos::ZERO).then(|| CauseTime {
                 cause,
                 time_ps: time.ps(),
-                event: top.map(|(label, _)| names.of(label)),
-                event_ps: top.map(|(_, time)| time.ps()),
+                top: top.map(|(label, time)| EventTime { name: names.of(label), time_ps: time.ps() }),
             })
         };
         Cause::ALL.into_iter().filter_map(cause).collect()

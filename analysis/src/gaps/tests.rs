@@ -87,8 +87,8 @@ fn threads_that_drive_no_device_explain_only_what_nobody_else_does() {
     ));
     let between = [(Cause::Input, 5), (Cause::User, 4), (Cause::Unknown, 1)];
     assert_eq!(parts(&device.between), between);
-    assert_eq!(device.between[0].event.as_deref(), Some("IteratorGetNext"));
-    assert_eq!(device.between[1].event_ps, Some(4_000));
+    assert_eq!(device.between[0].event(), Some("IteratorGetNext"));
+    assert_eq!(device.between[1].event_ps(), Some(4_000));
 }
 
 #[test]

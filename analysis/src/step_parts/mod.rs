@@ -24,9 +24,11 @@ pub(crate) use table::sentence;
 
 use explain::OpTimes;
 
+use crate::name::Name;
 use crate::overlap::Traffic;
 use crate::stats::median;
 use crate::steps::{Rung, Step, StepClass, Steps, StepsReport};
+use crate::stretch::Stretch;
 use crate::{Analysis, AnalysisError, Context, Scope};
 
 /// The analysis of steps by parts.
@@ -48,7 +50,7 @@ impl Analysis for StepParts {
         }
         let mut report = cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone();
         let chosen: BTreeSet<u32> = steps.steps.iter().map(|step| step.number).collect();
-        report.steps.retain(|step| chosen.contains(&step.step));
+        report.steps = report.steps.part(|step| chosen.contains(&step.step));
         report.slow.retain(|slow| chosen.contains(&slow.step));
         report.slow_not_explained = steps.outliers().len().saturating_sub(report.slow.len());
         report.classes = of_classes(&steps, &report.steps);
@@ -60,7 +62,7 @@ impl Analysis for StepParts {
 #[derive(Clone, Debug, Serialize)]
 pub struct StepPartsReport {
     /// Steps in time order; those without ops on any core are absent.
-    pub steps: Vec<DividedStep>,
+    pub steps: Stretch<DividedStep>,
     /// Classes of steps in the order of the step analysis, where they have divided steps.
     pub classes: Vec<ClassParts>,
     /// Slow steps, slowest first, at most [`MOST_EXPLAINED`].
@@ -75,13 +77,13 @@ pub struct DividedStep {
     /// Its number.
     pub step: u32,
     /// Its class (`A`, `B` …).
-    pub class: String,
+    pub class: Name,
     /// The statistics count it.
     pub is_counted: bool,
     /// Index into `cores` of the one that took longest.
     pub critical: usize,
     /// Every core that recorded ops.
-    pub cores: Vec<CoreParts>,
+    pub cores: Box<[CoreParts]>,
 }
 
 /// One step on one core.
@@ -90,7 +92,7 @@ pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
     /// Its name.
-    pub core: String,
+    pub core: Name,
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
     pub time_ps: i64,
     /// What the time goes to.
@@ -150,7 +152,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         let Some(traffic) = Traffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty()) else {
             continue;
         };
-        let name = cx.model.device_name(core);
+        let name = Name::from(cx.model.device_name(core));
         let spans = spans_on(cx, steps, core);
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
         let parts = parts::divide(&traffic.time.segments, &traffic.collectives_in_flight(), &ranges);
@@ -161,11 +163,12 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         }
     }
     let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
-    let letter = |step: &Step| steps.class_of(step).map(|class| class.id.clone()).unwrap_or_default();
+    let letters: Vec<Name> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
     let step = |(step, cores): (&Step, Vec<CoreParts>)| {
         let critical = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
         let is_counted = counted.contains(&step.number);
-        Some(DividedStep { step: step.number, class: letter(step), is_counted, critical, cores })
+        let class = letters.get(step.class).cloned().unwrap_or_default();
+        Some(DividedStep { step: step.number, class, is_counted, critical, cores: cores.into() })
     };
     let divided: Vec<DividedStep> = steps.steps.iter().zip(divided).filter_map(step).collect();
     let slow = op_times.explain(cx, steps);
@@ -174,7 +177,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let slow_not_explained = steps.outliers().len().saturating_sub(slow.len());
-    Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided, slow, slow_not_explained })
+    Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided.into(), slow, slow_not_explained })
 }
 
 /// Where each step lies on a core, by the clock of its ops. Where steps come from

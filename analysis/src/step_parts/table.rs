@@ -57,7 +57,7 @@ impl StepPartsReport {
     fn steps_table(&self) -> Table {
         let row = |step: &DividedStep| {
             let core = step.critical()?;
-            let tail = [Cell::text(step.class.clone()), Cell::text(core.core.clone())];
+            let tail = [Cell::text(&*step.class), Cell::text(&*core.core)];
             let head = std::iter::once(Cell::count(u64::from(step.step)));
             Some(head.chain(part_cells(core)).chain(tail).collect())
         };
@@ -98,7 +98,7 @@ impl StepPartsReport {
     fn cores_table(&self) -> Table {
         let rows = self.steps.iter().flat_map(|step| {
             step.cores.iter().map(|core| {
-                let head = [Cell::count(u64::from(step.step)), Cell::text(core.core.clone())];
+                let head = [Cell::count(u64::from(step.step)), Cell::text(&*core.core)];
                 head.into_iter().chain(part_cells(core)).collect()
             })
         });

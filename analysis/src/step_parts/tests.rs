@@ -85,7 +85,7 @@ fn the_slowest_core_of_each_step_counts() {
         ",
     );
     let report = report(&model, Scope::WholeTrace).unwrap();
-    let critical: Vec<&str> = report.steps.iter().map(|step| step.critical().unwrap().core.as_str()).collect();
+    let critical: Vec<&str> = report.steps.iter().map(|step| &*step.critical().unwrap().core).collect();
     assert_eq!(critical, ["/device:TPU:0", "/device:TPU:0"]);
     assert_eq!(report.steps[0].sum().get(Part::MatMul), 5_000);
     let means: Vec<f64> = report.classes[0].parts.iter().map(|part| part.cores_mean_ps).collect();
@@ -97,7 +97,7 @@ fn a_scope_chooses_steps_but_changes_none() {
     let model = text_trace(STEPS);
     let (whole, one) = (report(&model, Scope::WholeTrace), report(&model, Scope::Steps { first: 1, last: 1 }));
     let (whole, one) = (whole.unwrap(), one.unwrap());
-    assert_eq!(one.steps, whole.steps[1..]);
+    assert_eq!(one.steps[..], whole.steps[1..]);
     assert_eq!((one.classes[0].steps, one.classes[0].parts[0].mean_ps as i64), (1, 6_000));
 }
 

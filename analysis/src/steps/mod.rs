@@ -16,6 +16,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, TimeRange, TraceModel};
 
@@ -24,7 +26,9 @@ pub(crate) use programs::function_of;
 
 use crate::compile::compiling;
 use crate::intervals::IntervalSet;
+use crate::name::Name;
 use crate::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
+use crate::stretch::Stretch;
 use crate::{Analysis, AnalysisError, Context, Scope};
 
 /// The step analysis.
@@ -40,11 +44,12 @@ impl Analysis for Steps {
             return Ok(whole(cx));
         }
         let mut report = cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone();
-        match cx.scope {
-            Scope::WholeTrace => {}
-            Scope::Range(range) => report.steps.retain(|step| step.range().is_some_and(|r| range.contains(r.start))),
-            Scope::Steps { first, last } => report.steps.retain(|step| (first..=last).contains(&step.number)),
-        }
+        // Steps are in the order of their begins and numbers.
+        report.steps = report.steps.part(|step| match cx.scope {
+            Scope::WholeTrace => true,
+            Scope::Range(range) => step.range().is_some_and(|own| range.contains(own.start)),
+            Scope::Steps { first, last } => (first..=last).contains(&step.number),
+        });
         report.summarise();
         Ok(report)
     }
@@ -56,7 +61,7 @@ pub struct Step {
     /// Its number, by which `--steps` selects it.
     pub number: u32,
     /// As recorded.
-    pub label: String,
+    pub label: Box<str>,
     /// Begin on the first core, on the timeline.
     pub start_ps: i64,
     /// Longest span over the cores, by the clock that timed their ops.
@@ -64,7 +69,7 @@ pub struct Step {
     /// From begin to the begin of the next step, on the slowest core, by the same clock; `None` for the last.
     pub interval_ps: Option<i64>,
     /// The core (or host) with the longest span, where several took part.
-    pub slowest: Option<String>,
+    pub slowest: Option<Name>,
     /// Compilation on the host meanwhile.
     pub compile_ps: i64,
     /// It is not complete in the capture: left out of the statistics.
@@ -73,7 +78,7 @@ pub struct Step {
     /// slow because it compiles. Left out of the statistics.
     pub is_warmup: bool,
     /// Why the statistics leave it out.
-    pub left_out: Option<String>,
+    pub left_out: Option<Box<str>>,
     /// Which of the report's classes it is of.
     pub class: usize,
     /// It took unusually long: modified z above 3.5 and more than 1.3 × the median
@@ -83,7 +88,7 @@ pub struct Step {
     /// three steps.
     pub z: Option<f64>,
     /// Its span on each core or host.
-    pub spans: Vec<StepSpan>,
+    pub spans: Box<[StepSpan]>,
 }
 
 /// A step on one core or host.
@@ -114,7 +119,7 @@ pub struct StepsReport {
     /// Why this rung: the rungs above it and what they lacked, then itself.
     pub why: Vec<String>,
     /// All steps in time order.
-    pub steps: Vec<Step>,
+    pub steps: Stretch<Step>,
     /// Of `time_ps` over complete steps after warm-up.
     pub time: Option<Stats>,
     /// Of `interval_ps` over the same steps.
@@ -210,45 +215,39 @@ impl StepsReport {
             (class.time, class.interval, class.steps) = (time, interval, steps);
         }
     }
+}
 
-    /// Marks slow steps: against all of their class, warm-up included, so that it is seen.
-    fn mark_outliers(&mut self) {
-        for class in 0..self.classes.len() {
-            let members = || self.steps.iter().enumerate().filter(|(_, step)| step.class == class);
-            let times: Vec<f64> = members().map(|(_, step)| step.time_ps as f64).collect();
-            let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { continue };
-            let indices: Vec<usize> = members().map(|(index, _)| index).collect();
-            for ((index, z), time) in
-                indices.into_iter().zip(modified_z(&times, SPREAD_FLOOR * stats.median)).zip(times)
-            {
-                if let Some(step) = self.steps.get_mut(index) {
-                    step.z = Some(z);
-                    step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
-                }
-            }
+/// Marks slow steps: against all of their class, warm-up included, so that it is seen.
+fn mark_outliers(steps: &mut [Step], classes: usize) {
+    for class in 0..classes {
+        let members = || steps.iter().filter(|step| step.class == class);
+        let times: Vec<f64> = members().map(|step| step.time_ps as f64).collect();
+        let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { continue };
+        let scores = modified_z(&times, SPREAD_FLOOR * stats.median);
+        let members = steps.iter_mut().filter(|step| step.class == class);
+        for ((step, z), time) in members.zip(scores).zip(times) {
+            step.z = Some(z);
+            step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
         }
     }
+}
 
-    /// Says of every step why the statistics leave it out, if they do. The first
-    /// steps of a capture often compile: such steps say nothing about the others.
-    fn leave_out(&mut self, warmup_steps: u32) {
-        let mut asked_for = warmup_steps;
-        let mut compiles_still = true;
-        for step in &mut self.steps {
-            if step.is_partial {
-                continue;
-            }
-            let compiles = step.is_outlier && step.compile_ps * 2 > step.time_ps;
-            if asked_for > 0 {
-                asked_for -= 1;
-                step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for"));
-            } else if compiles && compiles_still {
-                let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
-                step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
-            }
-            step.is_warmup = step.left_out.is_some();
-            compiles_still &= step.is_warmup;
+/// Says of every step why the statistics leave it out, if they do. The first
+/// steps of a capture often compile: such steps say nothing about the others.
+fn leave_out(steps: &mut [Step], warmup_steps: u32) {
+    let mut asked_for = warmup_steps;
+    let mut compiles_still = true;
+    for step in steps.iter_mut().filter(|step| !step.is_partial) {
+        let compiles = step.is_outlier && step.compile_ps * 2 > step.time_ps;
+        if asked_for > 0 {
+            asked_for -= 1;
+            step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for").into());
+        } else if compiles && compiles_still {
+            let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
+            step.left_out = Some(format!("warm-up: compiles for {part} of {whole}").into());
         }
+        step.is_warmup = step.left_out.is_some();
+        compiles_still &= step.is_warmup;
     }
 }
 
@@ -260,26 +259,27 @@ fn whole(cx: &Context<'_>) -> StepsReport {
     let model = cx.model;
     let found = ladder::find(model, &ladder::devices(model, cx.tensor_cores()));
     let compiling = compiling(cx);
+    let mut names = BTreeMap::new();
     let raw = &found.steps;
     let numbered = raw.windows(2).all(|pair| pair[0].number < pair[1].number) && raw.iter().all(|s| s.number.is_some());
     let steps = raw.iter().enumerate().map(|(k, raw_step)| {
         let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
-        step(cx, raw_step, raw.get(k + 1), number, &compiling)
+        step(cx, raw_step, raw.get(k + 1), number, &compiling, &mut names)
     });
     let mut steps: Vec<Step> = steps.collect();
     let classes = classes::classify(model, &found.marker, &mut steps);
+    mark_outliers(&mut steps, classes.len());
+    leave_out(&mut steps, cx.options.warmup_steps);
     let mut report = StepsReport {
         rung: found.rung,
         marker: found.marker,
         why: found.why,
-        steps,
+        steps: steps.into(),
         time: None,
         interval: None,
         left_out: 0,
         classes,
     };
-    report.mark_outliers();
-    report.leave_out(cx.options.warmup_steps);
     report.summarise();
     report
 }
@@ -290,10 +290,11 @@ fn step(
     next: Option<&ladder::RawStep>,
     number: u32,
     compiling: &IntervalSet,
+    names: &mut BTreeMap<GroupId, Name>,
 ) -> Step {
     let model = cx.model;
     let span = |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: cx.shifted(group, range) };
-    let spans: Vec<StepSpan> = raw.spans.iter().map(span).collect();
+    let spans: Box<[StepSpan]> = raw.spans.iter().map(span).collect();
     let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
     let interval = slowest.and_then(|slowest| {
         let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
@@ -303,15 +304,18 @@ fn step(
     let on_host = on_host(cx, &spans);
     Step {
         number,
-        label: raw.label.clone(),
+        label: raw.label.as_str().into(),
         start_ps: hull.start.ps(),
         time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
         interval_ps: interval,
-        slowest: slowest.filter(|_| spans.len() > 1).map(|span| model.device_name(span.group)),
+        slowest: slowest.filter(|_| spans.len() > 1).map(|span| {
+            let name = names.entry(span.group).or_insert_with(|| model.device_name(span.group).into());
+            name.clone()
+        }),
         compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
         is_partial: raw.partial.is_some(),
         is_warmup: false,
-        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
+        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}").into()),
         class: 0,
         is_outlier: false,
         z: None,

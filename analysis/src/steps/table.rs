@@ -83,16 +83,16 @@ impl StepsReport {
         let rows = self.steps.iter().map(|step| {
             vec![
                 Cell::count(u64::from(step.number)),
-                Cell::text(step.label.clone()),
+                Cell::text(&*step.label),
                 Cell::time(Picos::from_ps(step.start_ps)),
                 Cell::time(Picos::from_ps(step.time_ps)),
                 step.interval_ps.map_or(Cell::Missing, Cell::Int),
                 Cell::time(Picos::from_ps(step.compile_ps)),
-                step.slowest.clone().map_or(Cell::Missing, Cell::Text),
+                step.slowest.as_deref().map_or(Cell::Missing, Cell::text),
                 Cell::text(remark(step)),
                 class(step),
                 Cell::maybe(step.z),
-                step.left_out.clone().map_or(Cell::Missing, Cell::Text),
+                step.left_out.as_deref().map_or(Cell::Missing, Cell::text),
             ]
         });
         let mut notes = vec!["Time is the longest span over the cores, by the clock that timed their ops.".to_owned()];

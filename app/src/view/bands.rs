@@ -40,7 +40,7 @@ pub fn bands(report: &StepsReport) -> Vec<Band> {
         Some(Band {
             range,
             number: step.number,
-            title: step.label.clone(),
+            title: step.label.to_string(),
             is_outlier: step.is_outlier,
             is_odd: i % 2 == 1,
         })

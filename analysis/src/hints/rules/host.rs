@@ -185,7 +185,7 @@ fn main_cause(report: &GapsReport) -> Option<String> {
     Cause::ALL.into_iter().filter(|cause| *cause != Cause::Unknown).find_map(|cause| {
         let parts = || report.devices.iter().flat_map(|device| &device.between).filter(|part| part.cause == cause);
         let longest = parts().max_by_key(|part| part.time_ps)?;
-        let event = longest.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+        let event = longest.event().map_or_else(String::new, |event| format!(" ({event})"));
         is_most(parts().map(|part| part.time_ps).sum()).then(|| format!("{}{event}", cause.title()))
     })
 }
@@ -229,7 +229,7 @@ impl<'r> Waiting<'r> {
     /// Host events that take most of it.
     fn events(&self, causes: &[Cause]) -> String {
         let parts = self.device.between.iter().filter(|part| causes.contains(&part.cause));
-        let names: Vec<&str> = parts.filter_map(|part| part.event.as_deref()).take(2).collect();
+        let names: Vec<&str> = parts.filter_map(|part| part.event()).take(2).collect();
         if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
     }
 

@@ -1,0 +1,65 @@
+//! Lists of which other reports have a part.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// A stretch of a list: the report of a part of a trace shares rows with that of the whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch<T> {
+    all: Arc<[T]>,
+    range: Range<usize>,
+}
+
+impl<T> Stretch<T> {
+    /// From the first row that `keep` wants to the last one.
+    pub(crate) fn part(&self, keep: impl Fn(&T) -> bool) -> Self {
+        let from = self.iter().position(&keep).unwrap_or(0);
+        let to = self.iter().rposition(&keep).map_or(from, |last| last + 1);
+        Self { all: Arc::clone(&self.all), range: self.range.start + from..self.range.start + to }
+    }
+}
+
+impl<T> From<Vec<T>> for Stretch<T> {
+    fn from(all: Vec<T>) -> Self {
+        Self { range: 0..all.len(), all: all.into() }
+    }
+}
+
+impl<T> Deref for Stretch<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.all.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Stretch<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T: Serialize> Serialize for Stretch<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.deref().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_part_lies_in_the_whole() {
+        let all = Stretch::from(vec![1, 2, 3, 4, 5]);
+        let part = all.part(|&n| n > 1);
+        assert_eq!((&part[..], &part.part(|&n| n < 4)[..]), (&[2, 3, 4, 5][..], &[2, 3][..]));
+        assert!(all.part(|&n| n > 5).is_empty());
+        assert!(Arc::ptr_eq(&all.all, &part.all));
+    }
+}
