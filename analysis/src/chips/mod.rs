@@ -106,15 +106,15 @@ static PUBLISHED: LazyLock<(BTreeMap<String, String>, Vec<Chip>)> =
 /// Keys of a chip that are no facts.
 const NAMES: [&str; 3] = ["id", "aliases", "base"];
 
+/// Sources come first, then one chip after the other: each is read by itself, because
+/// all of them as one document take more memory than many a trace.
 fn published(text: &str) -> Result<(BTreeMap<String, String>, Vec<Chip>), ChipError> {
-    let table: Table = text.parse().map_err(|error| ChipError(format!("{error}")))?;
-    let sources = table.get("sources").and_then(Value::as_table).into_iter().flatten();
+    let read = |part: &str| part.parse::<Table>().map_err(|error| ChipError(format!("{error}")));
+    let mut parts = text.split("\n[[chip]]\n");
+    let head = read(parts.next().unwrap_or_default())?;
+    let sources = head.get("sources").and_then(Value::as_table).into_iter().flatten();
     let sources = sources.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()));
-    let entries = table.get("chip").and_then(Value::as_array).into_iter().flatten();
-    let chips = entries.map(|entry| {
-        let entry = entry.as_table().ok_or_else(|| ChipError("a chip must be a table".to_owned()))?;
-        Chip::from_table(entry, "", None)
-    });
+    let chips = parts.map(|part| Chip::from_table(&read(part)?, "", None));
     Ok((sources.collect(), chips.collect::<Result<_, _>>()?))
 }
 

@@ -229,15 +229,13 @@ impl<'a> OpRow<'a> {
 
     /// On each core by itself.
     pub fn per_core(self) -> Vec<CoreOpTime> {
-        let time = |share: &Share| CoreOpTime {
+        let time = |share: Share| CoreOpTime {
             core: self.model().device_name(share.core),
             occurrences: share.occurrences,
             total_time_ps: share.total.ps(),
             self_time_ps: share.own.ps(),
         };
-        let mut cores: Vec<CoreOpTime> = self.rows.shares_of(self.total).map(time).collect();
-        cores.reverse();
-        cores
+        self.rows.shares_of(self.total).into_iter().map(time).collect()
     }
 
     /// The work of all executions, as limits see it.

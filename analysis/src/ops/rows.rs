@@ -17,7 +17,9 @@ use crate::tight;
 pub(super) struct Total {
     pub subject: Subject,
     pub sums: OpSums,
-    /// Row of [`OpRows::shares`] of the last core that ran it.
+    /// The core that ran it first. What it did is what the others leave of `sums`.
+    first: GroupId,
+    /// Row of [`OpRows::shares`] of the last other core; [`NOBODY`] where there is none.
     last: u32,
 }
 
@@ -25,7 +27,7 @@ pub(super) struct Total {
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     pub core: GroupId,
-    /// Row of the core before; [`NOBODY`] at the first.
+    /// Row of the core before that was not the first; else [`NOBODY`].
     before: u32,
     pub occurrences: u64,
     pub total: Picos,
@@ -51,14 +53,14 @@ pub struct OpRows {
 /// Rows in the making: one core after the other.
 pub(super) struct Merged {
     sums: Sums,
-    /// By row of `sums`: see [`Total::last`].
-    last: Vec<u32>,
+    /// By row of `sums`: [`Total::first`] and [`Total::last`].
+    cores: Vec<(GroupId, u32)>,
     shares: Vec<Share>,
 }
 
 impl Merged {
     pub fn new(model: &TraceModel) -> Self {
-        Self { sums: Sums::new(model), last: Vec::new(), shares: Vec::new() }
+        Self { sums: Sums::new(model), cores: Vec::new(), shares: Vec::new() }
     }
 
     pub fn add(&mut self, core: CoreSums) {
@@ -66,11 +68,11 @@ impl Merged {
         for (subject, sums) in core.into_subjects() {
             let (row, merged) = self.sums.at(subject);
             merged.merge(&sums);
-            if row == self.last.len() {
-                tight::push(&mut self.last, NOBODY);
-            }
-            let (before, last) = (self.last[row], self.shares.len() as u32);
-            self.last[row] = last;
+            let Some((_, last)) = self.cores.get_mut(row) else {
+                tight::push(&mut self.cores, (group, NOBODY));
+                continue;
+            };
+            let before = std::mem::replace(last, self.shares.len() as u32);
             let share =
                 Share { core: group, before, occurrences: sums.occurrences, total: sums.total, own: sums.self_time };
             tight::push(&mut self.shares, share);
@@ -79,8 +81,9 @@ impl Merged {
 
     /// In the order of the report: by self time, the largest first; ties by name, then program.
     pub fn finish(self, basis: Arc<Basis>, peaks: Peaks, total_time_ps: i64, op_time_ps: i64) -> OpRows {
-        let totals = self.sums.into_found().into_iter().zip(self.last);
-        let mut totals: Vec<Total> = totals.map(|((subject, sums), last)| Total { subject, sums, last }).collect();
+        let totals = self.sums.into_found().into_iter().zip(self.cores);
+        let total = |((subject, sums), (first, last))| Total { subject, sums, first, last };
+        let mut totals: Vec<Total> = totals.map(total).collect();
         totals.sort_by(|a, b| {
             let name = |total: &Total| (basis.name(total.subject), basis.program_title(total.subject));
             let names = || name(a).cmp(&name(b)).then_with(|| a.subject.cmp(&b.subject));
@@ -116,10 +119,21 @@ impl OpRows {
         self.get(0)
     }
 
-    /// What each core did of an op, the last one first.
-    pub(super) fn shares_of(&self, total: &Total) -> impl Iterator<Item = &Share> {
-        let share = |row: u32| self.shares.get(row as usize);
-        std::iter::successors(share(total.last), move |last| share(last.before))
+    /// What each core did of an op.
+    pub(super) fn shares_of(&self, total: &Total) -> Vec<Share> {
+        let share = |row: u32| self.shares.get(row as usize).copied();
+        let others = std::iter::successors(share(total.last), |last| share(last.before));
+        let OpSums { occurrences, total: time, self_time: own, .. } = total.sums;
+        let mut first = Share { core: total.first, before: NOBODY, occurrences, total: time, own };
+        let mut shares: Vec<Share> = others.collect();
+        for share in &shares {
+            first.occurrences -= share.occurrences;
+            first.total -= share.total;
+            first.own -= share.own;
+        }
+        shares.push(first);
+        shares.reverse();
+        shares
     }
 
     /// How many rows come first whose self time is at least `time_ps`.

@@ -221,19 +221,12 @@ fn facts_in<'a>(
 
 /// Needs complete sums to know the leaves.
 fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut Sums) -> Duty {
-    let (mut busy, mut on_duty) = (Vec::new(), Vec::new());
-    for slice in slices_in(cx, track, window) {
-        let class = classes.class_of(slice.op());
-        if class.is_off_duty() {
-            continue;
-        }
-        on_duty.push(slice.range());
-        if is_leaf(class, sums.at(Subject::of(slice)).1) {
-            busy.push(slice.measured_range());
-        }
-    }
-    let length = |ranges: Vec<TimeRange>| ranges.into_iter().collect::<IntervalSet>().measure();
-    Duty { busy: length(busy), on_duty: length(on_duty) }
+    let on_duty = || slices_in(cx, track, window).filter(|slice| !classes.class_of(slice.op()).is_off_duty());
+    let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(Subject::of(*slice)).1);
+    let busy = on_duty().filter(&mut is_leaf).map(SliceRef::measured_range);
+    // One after the other: each lists its ranges.
+    let busy = busy.collect::<IntervalSet>().measure();
+    Duty { busy, on_duty: on_duty().map(SliceRef::range).collect::<IntervalSet>().measure() }
 }
 
 fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {

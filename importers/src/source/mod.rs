@@ -6,9 +6,10 @@
 //! which inflates on a thread of its own while they work.
 
 mod feed;
+mod later;
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -19,6 +20,7 @@ use crate::{ImportError, Progress};
 
 pub use feed::Fed;
 use feed::Inflater;
+pub(crate) use later::Later;
 
 /// How much of the unpacked content importers see to recognise it.
 const HEAD_BYTES: usize = 4096;
@@ -34,7 +36,7 @@ pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct Source {
     name: String,
     path: Option<PathBuf>,
-    /// Size and time of change when it was opened, for [`Self::read_later`].
+    /// Size and time of change when it was opened, for [`Self::open_again`].
     version: Option<(u64, Option<SystemTime>)>,
     packed: Arc<Packed>,
     gzip: bool,
@@ -126,28 +128,12 @@ impl Source {
         Ok(file)
     }
 
-    /// Up to `len` bytes of the unpacked content from `start` on, with the errors of
-    /// [`Self::open_again`]; of a source that never was a file, from its bytes.
-    pub(crate) fn read_later(&self, start: u64, len: u64) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        let read = if self.path.is_none() {
-            read_range(self.reader(), start, len, &mut bytes)
-        } else if self.gzip {
-            read_range(MultiGzDecoder::new(BufReader::new(self.open_again()?)), start, len, &mut bytes)
-        } else {
-            let mut file = self.open_again()?;
-            file.seek(SeekFrom::Start(start)).and_then(|_| file.take(len).read_to_end(&mut bytes)).map(drop)
-        };
-        read.map_err(|error| self.no_arguments(&error))?;
-        Ok(bytes)
-    }
-
     fn no_arguments(&self, error: &io::Error) -> String {
         let shown = self.path.as_ref().map_or_else(|| self.name.clone(), |path| path.display().to_string());
         format!("cannot read arguments: {error}: {shown}")
     }
 
-    /// The same source without its bytes, where `read_later` can have them
+    /// The same source without its bytes, where [`Later`] can have them
     /// again from the file.
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
@@ -233,14 +219,6 @@ impl std::fmt::Debug for Content {
 }
 
 /// A stream that breaks off was read up to there when it was imported.
-fn read_range(mut reader: impl Read, start: u64, len: u64, into: &mut Vec<u8>) -> io::Result<()> {
-    io::copy(&mut reader.by_ref().take(start), &mut io::sink())?;
-    match reader.take(len).read_to_end(into) {
-        Err(error) if into.is_empty() => Err(error),
-        _ => Ok(()),
-    }
-}
-
 fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
     (metadata.len(), metadata.modified().ok())
 }
@@ -340,13 +318,19 @@ mod tests {
         let path = dir.path().join("trace.json");
         for content in [b"[1234]".to_vec(), gzip(b"[1234]")] {
             fs::write(&path, content).unwrap();
-            let source = Source::open(&path).unwrap().without_bytes();
-            assert_eq!(source.read_later(1, 4).unwrap(), b"1234");
-            assert_eq!(source.read_later(3, 100).unwrap(), b"34]");
+            let mut later = Later::new(&Source::open(&path).unwrap());
+            let mut read = |start, len| {
+                let mut bytes = Vec::new();
+                later.read(start, len, &mut bytes).map(|()| bytes)
+            };
+            assert_eq!(read(1, 2).unwrap(), b"12");
+            assert_eq!(read(4, 100).unwrap(), b"4]");
+            assert_eq!(read(9, 1).unwrap(), b"");
+            assert_eq!(read(1, 4).unwrap(), b"1234");
             fs::write(&path, b"[ ]").unwrap();
-            assert!(source.read_later(0, 1).unwrap_err().contains("changed"));
+            assert!(read(5, 1).unwrap_err().contains("changed"));
             fs::remove_file(&path).unwrap();
-            assert!(source.read_later(0, 1).is_err());
+            assert!(read(0, 1).is_err());
         }
     }
 }

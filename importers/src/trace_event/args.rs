@@ -1,8 +1,7 @@
 //! Arguments, read from the file when somebody looks.
 //!
-//! A handle is the position of an event in the unpacked content. Gzip cannot be
-//! entered in the middle: a reader is kept that goes forward, and begins again
-//! for what lies before it.
+//! A handle is the position of an event in the unpacked content. What lies around the
+//! last one is kept: neighbours are looked at next.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +10,7 @@ use trace_model::{Arg, ArgSource, ArgValue};
 
 use super::json::{Stop, Value, arg_value, flatten, members};
 use crate::Source;
+use crate::source::Later;
 
 /// Read at first; most events are shorter.
 const STEP: usize = 64 << 10;
@@ -21,17 +21,16 @@ const MAX_FRAMES: usize = 256;
 
 /// Reads arguments of one file.
 pub(super) struct JsonArgs {
-    source: Source,
     /// Where an end event has more arguments, by the position of its begin.
     end_args: BTreeMap<u64, u64>,
     /// Name and parent of stack frames, by id.
     frames: BTreeMap<String, (String, Option<String>)>,
-    block: Mutex<Option<Block>>,
+    block: Mutex<Block>,
 }
 
 /// Unpacked content around the last position that somebody looked at.
-#[derive(Default)]
 struct Block {
+    file: Later,
     start: u64,
     bytes: Vec<u8>,
 }
@@ -43,10 +42,9 @@ impl JsonArgs {
         frames: Vec<(String, String, Option<String>)>,
     ) -> Self {
         Self {
-            source: source.without_bytes(),
             end_args: end_args.into_iter().collect(),
             frames: frames.into_iter().map(|(id, name, parent)| (id, (name, parent))).collect(),
-            block: Mutex::new(None),
+            block: Mutex::new(Block { file: Later::new(source), start: 0, bytes: Vec::new() }),
         }
     }
 
@@ -54,7 +52,7 @@ impl JsonArgs {
         let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
         let mut want = STEP;
         loop {
-            let bytes = self.bytes_at(&mut block, offset, want)?;
+            let bytes = block.bytes_at(offset, want)?;
             let before = into.len();
             match members(bytes, 0, |key, value| {
                 self.add_member(key.raw, value, into);
@@ -62,7 +60,7 @@ impl JsonArgs {
             }) {
                 Ok(_) => return Ok(()),
                 Err(Stop::End) if bytes.len() >= want && want < MAX_EVENT => want *= 8,
-                Err(_) => return Err(format!("no event at byte {offset} of {}", self.source.name())),
+                Err(_) => return Err(format!("no event at byte {offset} of {}", block.file.name())),
             }
             into.truncate(before);
         }
@@ -91,21 +89,23 @@ impl JsonArgs {
         }
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
 
+impl Block {
     /// At least `want` bytes from `offset` on, or all that there are.
-    fn bytes_at<'a>(&self, block: &'a mut Option<Block>, offset: u64, want: usize) -> Result<&'a [u8], String> {
-        let fits = block.as_ref().is_some_and(|block| {
-            let end = block.start + block.bytes.len() as u64;
-            offset >= block.start && offset + want as u64 <= end
-        });
-        if !fits {
-            // Some of what comes before too: neighbours are looked at next.
+    fn bytes_at(&mut self, offset: u64, want: usize) -> Result<&[u8], String> {
+        let end = self.start + self.bytes.len() as u64;
+        if offset < self.start || offset + want as u64 > end {
+            // Some of what comes before too, of which the end may be there.
             let start = offset.saturating_sub(STEP as u64);
-            let len = want as u64 + (offset - start) + 4 * STEP as u64;
-            *block = Some(Block { start, bytes: self.source.read_later(start, len)? });
+            let known =
+                if start < self.start || start > end { self.bytes.len() } else { (start - self.start) as usize };
+            self.bytes.drain(..known);
+            self.start = start;
+            let from = start + self.bytes.len() as u64;
+            self.file.read(from, offset + (want + STEP) as u64 - from, &mut self.bytes)?;
         }
-        let Some(block) = block else { return Ok(&[]) };
-        Ok(block.bytes.get((offset - block.start) as usize..).unwrap_or_default())
+        Ok(self.bytes.get((offset - self.start) as usize..).unwrap_or_default())
     }
 }
 

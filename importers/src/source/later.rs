@@ -1,0 +1,67 @@
+//! Parts of the unpacked content, read long after the import.
+
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::Source;
+
+/// Reads parts of one file. Gzip cannot be entered in the middle, so its reader stays
+/// where it is: what follows costs its own length, what lies before all of the file
+/// in front of it.
+pub(crate) struct Later {
+    source: Source,
+    unpacking: Option<Unpacking>,
+}
+
+/// Of so much room is made before it is there.
+const LITTLE: u64 = 1 << 20;
+
+struct Unpacking {
+    reader: Box<dyn Read + Send>,
+    at: u64,
+}
+
+impl Later {
+    pub fn new(source: &Source) -> Self {
+        Self { source: source.without_bytes(), unpacking: None }
+    }
+
+    /// Name of the file.
+    pub fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// Appends up to `len` bytes from `start` on, with the errors of [`Source::open_again`];
+    /// of a source that never was a file, from its bytes.
+    pub fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
+        let unpacking = self.unpacking.take();
+        let read = if self.source.path.is_none() {
+            read_range(self.source.reader(), start, len, into).map(drop)
+        } else {
+            // Opened each time: a file that is no longer what it was tells nothing.
+            let mut file = self.source.open_again()?;
+            if self.source.gzip {
+                let mut unpacking = unpacking.filter(|unpacking| unpacking.at <= start).unwrap_or_else(|| Unpacking {
+                    reader: Box::new(MultiGzDecoder::new(BufReader::new(file))),
+                    at: 0,
+                });
+                let read = read_range(&mut unpacking.reader, start - unpacking.at, len, into);
+                read.map(|read| self.unpacking = Some(Unpacking { at: start + read, ..unpacking }))
+            } else {
+                file.seek(SeekFrom::Start(start)).and_then(|_| read_range(file, 0, len, into)).map(drop)
+            }
+        };
+        read.map_err(|error| self.source.no_arguments(&error))
+    }
+}
+
+/// How many bytes it read after skipping `skipped`; what comes before damage counts.
+fn read_range(mut reader: impl Read, skipped: u64, len: u64, into: &mut Vec<u8>) -> io::Result<u64> {
+    let before = into.len();
+    io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;
+    into.reserve_exact(len.min(LITTLE) as usize);
+    let read = reader.take(len).read_to_end(into);
+    let got = (into.len() - before) as u64;
+    if got > 0 { Ok(got) } else { read.map(|_| 0) }
+}
