@@ -29,6 +29,8 @@ mod rows;
 pub(crate) mod skew;
 mod table;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use trace_model::GroupId;
 
@@ -183,13 +185,13 @@ pub struct Transfer {
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long cores waited for each other; `None` where executions cannot be
     /// matched over cores.
-    pub skew: Option<Box<Skew>>,
+    pub skew: Option<Arc<Skew>>,
     /// The pattern.
     #[serde(skip)]
     pub collective: Option<CollectiveKind>,
     /// What it moves, for collectives.
     #[serde(skip)]
-    pub message: Option<Box<Message>>,
+    pub message: Option<Arc<Message>>,
 }
 
 /// Compute that ran while a collective was in flight.

@@ -1,5 +1,7 @@
 //! One collective against its links.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::Links;
@@ -28,7 +30,7 @@ pub struct CollectiveRow {
     pub occurrences: u64,
     /// Size, participants, and what each must send in one execution.
     #[serde(flatten)]
-    pub message: Box<Message>,
+    pub message: Arc<Message>,
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
     /// Mean time of the transfer itself, without waiting for others where that is
@@ -55,7 +57,7 @@ pub struct CollectiveRow {
     /// The compute that hid it, most time first.
     pub hidden_by: Option<Vec<HiddenBy>>,
     /// How long devices waited for each other.
-    pub skew: Option<Box<Skew>>,
+    pub skew: Option<Arc<Skew>>,
     /// What to know about it.
     pub remarks: Vec<Remark>,
 }

@@ -29,7 +29,7 @@ use crate::category::OpGroup;
 use crate::ici::{Network, NetworkFrom};
 use crate::ops::{OpRow, Ops, OpsReport, percent};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, tight};
 pub use ideal::Limit;
 use ideal::{Ideal, Rates};
 
@@ -178,7 +178,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
             groups.len() - 1
         });
         groups[at].totals.add(&row);
-        rows.push(row);
+        tight::push(&mut rows, row);
     }
     rows.sort_by(order);
     groups.sort_by(|a, b| b.totals.above_ps.total_cmp(&a.totals.above_ps).then_with(|| a.group.cmp(&b.group)));

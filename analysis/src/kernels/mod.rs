@@ -248,7 +248,7 @@ impl KernelsReport {
         inside: &BTreeMap<trace_model::OpId, Inside>,
     ) -> Self {
         let mut groups: BTreeMap<(String, &str), Group<'_>> = BTreeMap::new();
-        let mut ops = Vec::new();
+        let mut ops = Vec::with_capacity(rows.len());
         for row in rows {
             let text = row.op().and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
             let target = text.and_then(call_target);

@@ -26,7 +26,7 @@ use crate::category::OpGroup;
 use crate::chips::Chip;
 use crate::ops::Ops;
 use crate::peaks::Peaks;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, tight};
 pub use by_size::SizeRow;
 pub use row::{MatmulRow, Sizes, SizesFrom};
 
@@ -69,7 +69,9 @@ impl Analysis for Matmuls {
             // Text shows nothing of what is in other fusions.
             let find = if is_matmul { Context::instruction } else { Context::instruction_of_program };
             let Some(instruction) = row.op().and_then(|op| find(cx, op)) else { continue };
-            rows.extend(MatmulRow::new(row, &instruction, tile, is_matmul));
+            if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul) {
+                tight::push(&mut rows, row);
+            }
         }
         if rows.is_empty() {
             let why = "no op of this capture multiplies matrices: there is no dot, convolution or fusion of one";

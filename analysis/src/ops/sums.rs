@@ -122,7 +122,7 @@ impl CoreSums {
             add_aggregates(cx.model, core, &mut sums);
         }
         let duty = classes.map(|classes| duty(cx, track, window, classes, &mut sums));
-        let mut sums = sums.found;
+        let mut sums = sums.into_found();
         // Of an op around the scope only what is inside ran.
         sums.retain(|(_, sums)| sums.occurrences > 0);
         sums.sort_unstable_by_key(|&(subject, _)| subject);

@@ -1,6 +1,7 @@
 //! One row for each collective and each asynchronous transfer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
 
@@ -229,7 +230,7 @@ fn finish(
     for (&core, &wait) in found.iter().flat_map(|found| &found.waits).filter(|_| !row.class.is_async()) {
         *all_waits.entry(core).or_default() += wait;
     }
-    let skew = found.map(|found| Box::new(Skew::of(&found, cores)));
+    let skew = found.map(|found| Arc::new(Skew::of(&found, cores)));
     let name = cx.model.str(row.name);
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { name } else { category };
@@ -252,7 +253,7 @@ fn finish(
         skew,
         op: name.to_owned(),
         collective: kind,
-        message: message.map(Box::new),
+        message: message.map(Arc::new),
     }
 }
 
