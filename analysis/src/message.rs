@@ -118,7 +118,7 @@ impl Message {
     ) -> Self {
         let mut out = Self::estimated(captured);
         let everyone = Collective::default();
-        let who = op.attributes().collective.as_ref().unwrap_or(&everyone);
+        let who = op.attributes().collective.as_deref().unwrap_or(&everyone);
         out.read_participants(who, &op.opcode, devices);
         out.is_upper_bound = kind == CollectiveKind::RaggedAllToAll;
         out.bytes = message_bytes(module, op, kind).or_else(|| match kind {
@@ -235,7 +235,8 @@ fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> 
     let part = |n: usize| op.shape.as_ref()?.parts().get(n)?.bytes();
     let is_start = op.opcode.ends_with("-start");
     // `(operands, results, contexts …)`, but an `all-reduce-start` has plain results.
-    let results = || if is_start && matches!(op.shape, Some(Shape::Tuple(_))) { part(1) } else { result_bytes(op) };
+    let results =
+        || if is_start && matches!(op.shape.as_deref(), Some(Shape::Tuple(_))) { part(1) } else { result_bytes(op) };
     match kind {
         CollectiveKind::AllGather | CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => {
             results().or_else(|| operands().filter(|_| kind != CollectiveKind::AllGather))

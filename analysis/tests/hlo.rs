@@ -77,7 +77,7 @@ fn buffers_of_the_v5e_matmul() {
     let Some(model) = open("tpu/v5e_matmul.xplane.pb") else { return };
     with_context(&model, |cx| {
         let module = cx.instruction(op_named(&model, "fusion")).unwrap().module().clone();
-        let buffers = module.buffers.as_ref().unwrap();
+        let buffers = module.buffer_assignment("jit_matmul").unwrap().unwrap();
         let parameters: Vec<_> = buffers.allocations.iter().filter_map(|it| Some((it.parameter?, it.size))).collect();
         assert_eq!(parameters, [(1, 524_288), (0, 524_288)]);
         let named = |id| module.instruction(module.instruction_by_compiler_id(id).unwrap()).unwrap().name.clone();

@@ -11,6 +11,8 @@ mod heap;
 mod plan;
 mod table;
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use trace_model::ProgramId;
 
@@ -18,6 +20,7 @@ pub use heap::CurvePoint;
 pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
 use crate::chips::Chip;
+use crate::hlo::HloError;
 use crate::memory::{Memory, bytes_text};
 use crate::peaks::Peaks;
 use crate::report::{Metric, Provenance, Unit};
@@ -52,17 +55,14 @@ impl Analysis for Buffers {
         }
         let mut why = None;
         let mut programs = Vec::new();
+        let ran: HashSet<ProgramId> = cx.model.op_ids().filter_map(|op| cx.model.op(op).program).collect();
         for id in cx.model.program_ids() {
-            match cx.hlo(id) {
-                Ok(module) => {
-                    let plans = module.buffers.as_ref().map(|buffers| plan::plans(&module, buffers));
-                    let title = cx.model.program_title(id);
-                    programs.extend(plans.map(|plans| ProgramPlan { program: title, id, plans }));
-                }
+            match plans(cx, id, ran.contains(&id)) {
+                Ok(plans) if plans.is_empty() => {}
+                Ok(plans) => programs.push(ProgramPlan { program: cx.model.program_title(id), id, plans }),
                 Err(error) => drop(why.get_or_insert(error.to_string())),
             }
         }
-        programs.retain(|program| !program.plans.is_empty());
         if programs.is_empty() {
             return Err(AnalysisError::NotApplicable(why.unwrap_or_else(|| {
                 "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos"
@@ -81,6 +81,13 @@ impl Analysis for Buffers {
         let set_aside = set_aside(cx, &programs);
         Ok(BuffersReport { statement, metrics, capacity, vmem_bytes: vmem(cx), main_memory, set_aside, programs })
     }
+}
+
+/// Plans of one program. Analyses of ops ask for it again where it `ran`.
+fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, HloError> {
+    let module = if ran { cx.hlo(id) } else { cx.hlo_for_now(id) }?;
+    let assignment = module.buffer_assignment(&cx.model.program_title(id))?;
+    Ok(assignment.map(|assignment| plan::plans(&module, &assignment)).unwrap_or_default())
 }
 
 /// What programs plan to have in memory.

@@ -297,7 +297,7 @@ fn describe(module: &HloModule, buffer: &LogicalBuffer, purpose: Purpose) -> Pla
 fn array_of<'a>(module: &'a HloModule, buffer: &LogicalBuffer) -> Option<&'a ArrayShape<'static>> {
     let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
     let id = module.find(&buffer.instruction_name).or(by_id)?;
-    let mut shape = module.instruction(id)?.shape.as_ref()?;
+    let mut shape = module.instruction(id)?.shape.as_deref()?;
     for &place in &buffer.shape_index {
         shape = shape.parts().get(usize::try_from(place).ok()?)?;
     }

@@ -73,6 +73,18 @@ impl Context<'_> {
         slot.get_or_init(|| self.parse_hlo(program).map(Arc::new)).clone()
     }
 
+    /// The same for one look: where nobody has asked for the program yet, it is not kept.
+    pub(crate) fn hlo_for_now(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
+        let known = {
+            let programs = self.reports.shared.hlo.programs.lock().unwrap_or_else(PoisonError::into_inner);
+            programs.get(&program).map(Arc::clone)
+        };
+        match known {
+            Some(slot) => slot.get_or_init(|| self.parse_hlo(program).map(Arc::new)).clone(),
+            None => self.parse_hlo(program).map(Arc::new),
+        }
+    }
+
     fn parse_hlo(&self, program: ProgramId) -> Result<HloModule, HloError> {
         let title = || self.model.program_title(program);
         let blob = self.model.program(program).hlo.clone().filter(|blob| !blob.bytes().is_empty());

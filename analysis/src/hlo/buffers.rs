@@ -1,5 +1,7 @@
 //! Where the values of a program lie in memory.
 
+use std::ops::Range;
+
 use trace_model::wire::Value;
 
 use super::wire::{Bytes, Damage, number, range};
@@ -112,9 +114,9 @@ pub enum HeapEventKind {
 }
 
 impl BufferAssignment {
-    pub(super) fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
+    pub(super) fn read(bytes: Bytes<'_>, message: Range<usize>) -> Result<Self, Damage> {
         let mut out = Self::default();
-        bytes.walk(range(message), MESSAGE, |field, value| {
+        bytes.walk(message, MESSAGE, |field, value| {
             match field {
                 1 => out.buffers.push(LogicalBuffer::read(bytes, &value)?),
                 2 => out.aliases.push(alias(bytes, &value)?),

@@ -10,13 +10,13 @@ pub struct Attributes {
     /// Of `fusion`.
     pub fusion_kind: Option<FusionKind>,
     /// Of `dot` and `ragged-dot`.
-    pub dot: Option<DotDimensions>,
+    pub dot: Option<Box<DotDimensions>>,
     /// Of `convolution`.
-    pub convolution: Option<Convolution>,
+    pub convolution: Option<Box<Convolution>>,
     /// Of `dot` and `convolution`.
     pub precision: PrecisionConfig,
     /// Of ops that communicate between devices.
-    pub collective: Option<Collective>,
+    pub collective: Option<Box<Collective>>,
     /// The kernel that a `custom-call` runs.
     pub custom_call_target: Option<String>,
     /// How often a `while` repeats, where the compiler knows.

@@ -29,6 +29,7 @@ mod buffers;
 mod config;
 mod facts;
 mod groups;
+mod index;
 mod mesh;
 mod module;
 mod product;

@@ -1,13 +1,12 @@
 //! A program: computations of instructions.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use trace_model::Blob;
 
-use super::buffers::BufferAssignment;
 use super::facts::Attributes;
+use super::index::Index;
 use super::stack::StackFrames;
 use crate::hlo_text::Shape;
 
@@ -64,12 +63,10 @@ pub struct HloModule {
     pub donors: Vec<(u64, Vec<u64>)>,
     /// Key and value, by key.
     pub frontend_attributes: Vec<(String, String)>,
-    /// Where its values lie in memory, where recorded.
-    pub buffers: Option<BufferAssignment>,
     pub(super) frames: StackFrames,
-    pub(super) by_name: HashMap<Arc<str>, InstructionId>,
-    /// Instructions by the compiler's id; absent where two share one.
-    pub(super) by_id: HashMap<u64, Option<InstructionId>>,
+    pub(super) index: Index,
+    /// Where its plan of memory lies in the serialized program.
+    pub(super) buffers: Option<Range<usize>>,
     /// The serialized program, for what is kept there.
     pub(super) blob: Option<Blob>,
 }
@@ -100,26 +97,22 @@ pub struct Instruction {
     /// name or shape is known.
     pub opcode: Arc<str>,
     /// The result's shape, where known.
-    pub shape: Option<Shape<'static>>,
+    pub shape: Option<Arc<Shape<'static>>>,
     /// Where it belongs.
     pub computation: ComputationId,
     /// Its operands, in order.
-    pub operands: Vec<InstructionId>,
+    pub operands: Box<[InstructionId]>,
     /// Computations that it calls: the body of a fusion, condition and body of a loop
     /// (see [`HloModule::loop_body`]), the function of a reduction.
-    pub called: Vec<ComputationId>,
+    pub called: Box<[ComputationId]>,
     /// Of `parameter`.
-    pub parameter_number: Option<u64>,
-    /// Of `get-tuple-element`.
-    pub tuple_index: Option<u64>,
-    /// Of `transpose`, `broadcast`, `reduce`, `concatenate`, collectives …
-    pub dimensions: Vec<u64>,
+    pub parameter_number: Option<u32>,
     /// Provenance in the framework (`jit(f)/dot_general`); empty where not recorded.
     pub op_name: Arc<str>,
     pub(super) source_file: Arc<str>,
-    pub(super) source_line: u64,
+    pub(super) source_line: u32,
     /// Number of the innermost frame, from 1; 0 for none.
-    pub(super) stack_frame: u64,
+    pub(super) stack_frame: u32,
     pub(super) attributes: Option<Box<Attributes>>,
 }
 
@@ -131,11 +124,9 @@ impl Instruction {
             opcode: Arc::clone(empty),
             shape: None,
             computation,
-            operands: Vec::new(),
-            called: Vec::new(),
+            operands: Box::default(),
+            called: Box::default(),
             parameter_number: None,
-            tuple_index: None,
-            dimensions: Vec::new(),
             op_name: Arc::clone(empty),
             source_file: Arc::clone(empty),
             source_line: 0,
@@ -183,9 +174,9 @@ pub struct Alias {
 }
 
 impl HloModule {
-    /// The instruction with a name (without `%`), in constant time.
+    /// The instruction with a name (without `%`), the first of several.
     pub fn find(&self, name: &str) -> Option<InstructionId> {
-        self.by_name.get(name).copied()
+        self.index.named(&self.instructions, name)
     }
 
     /// One instruction.
@@ -196,7 +187,7 @@ impl HloModule {
     /// The instruction with the compiler's own id, as buffer assignments name it;
     /// `None` where there is none, or where two have the same.
     pub fn instruction_by_compiler_id(&self, id: u64) -> Option<InstructionId> {
-        self.by_id.get(&id).copied().flatten()
+        self.index.numbered(id)
     }
 
     /// One computation.
@@ -228,7 +219,7 @@ impl HloModule {
 
     /// Body and condition of a `while`.
     pub fn loop_body(&self, instruction: &Instruction) -> Option<(ComputationId, ComputationId)> {
-        match instruction.called.as_slice() {
+        match &*instruction.called {
             &[body, condition] if &*instruction.opcode == "while" => Some((body, condition)),
             _ => None,
         }
@@ -238,7 +229,7 @@ impl HloModule {
     pub fn parameters(&self) -> Vec<(u64, &Instruction)> {
         let entry = self.entry.map(|entry| self.instructions_of(entry)).unwrap_or_default();
         let number = |instruction: &Instruction| {
-            (&*instruction.opcode == "parameter").then(|| instruction.parameter_number.unwrap_or(0))
+            (&*instruction.opcode == "parameter").then(|| instruction.parameter_number.map_or(0, u64::from))
         };
         let mut parameters: Vec<_> = entry.iter().filter_map(|it| Some((number(it)?, it))).collect();
         parameters.sort_by_key(|&(number, _)| number);

@@ -96,9 +96,9 @@ impl HloModule {
         if !is_dot && &*instruction.opcode != "convolution" {
             return Err(NoProduct::NotThere);
         }
-        let mut operands = self.operands(instruction).map(|operand| operand.shape.as_ref().and_then(Shape::array));
+        let mut operands = self.operands(instruction).map(|operand| operand.shape.as_deref().and_then(Shape::array));
         let (Some(Some(lhs)), Some(Some(rhs)), Some(result)) =
-            (operands.next(), operands.next(), instruction.shape.as_ref().and_then(Shape::array))
+            (operands.next(), operands.next(), instruction.shape.as_deref().and_then(Shape::array))
         else {
             return Err(NoProduct::NoShapes);
         };

@@ -11,11 +11,15 @@ use trace_model::wire::Value;
 
 use super::HloError;
 use super::buffers::BufferAssignment;
+use super::index::Index;
 use super::module::{
     Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin,
 };
 use super::stack::StackFrames;
 use super::wire::{Bytes, Damage, number, range};
+use crate::hlo_text::Shape;
+
+const COMPUTATION: &str = "HloComputationProto";
 
 /// Texts that many instructions share are stored once.
 #[derive(Default)]
@@ -31,9 +35,13 @@ impl<'a> Texts<'a> {
 struct Reader<'a> {
     bytes: Bytes<'a>,
     texts: Texts<'a>,
+    /// Shapes by how they are written.
+    shapes: HashMap<&'a [u8], Arc<Shape<'static>>>,
     module: HloModule,
     /// Computations by the compiler's id.
     computations: HashMap<u64, ComputationId>,
+    /// Instructions by the compiler's id.
+    numbers: Vec<(u64, InstructionId)>,
     /// Shared backend configurations.
     payloads: Vec<std::ops::Range<usize>>,
 }
@@ -45,18 +53,22 @@ impl HloModule {
     /// caller count as damage: programs are acyclic, and so is what is returned.
     pub fn from_proto(blob: Blob, program: &str) -> Result<Self, HloError> {
         let bytes = Bytes(blob.bytes());
-        let len = bytes.0.len();
-        let damaged = |Damage { message, at, why }: Damage| HloError::Damaged {
-            program: program.to_owned(),
-            why,
-            message,
-            at,
-            len,
-        };
-        let mut module = read(bytes).map_err(damaged)?;
+        let mut module = read(bytes).map_err(|damage| damaged(bytes, program, damage))?;
         module.blob = Some(blob);
         Ok(module)
     }
+
+    /// Where its values lie in memory, where recorded: read anew each time, because it
+    /// is large and asked for once. `program` is the name for the error.
+    pub fn buffer_assignment(&self, program: &str) -> Result<Option<BufferAssignment>, HloError> {
+        let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else { return Ok(None) };
+        let bytes = Bytes(blob.bytes());
+        BufferAssignment::read(bytes, range.clone()).map(Some).map_err(|damage| damaged(bytes, program, damage))
+    }
+}
+
+fn damaged(bytes: Bytes<'_>, program: &str, Damage { message, at, why }: Damage) -> HloError {
+    HloError::Damaged { program: program.to_owned(), why, message, at, len: bytes.0.len() }
 }
 
 fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
@@ -65,7 +77,7 @@ fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
     bytes.walk(0..bytes.0.len(), "HloProto", |field, value| {
         match field {
             1 => module = Some(range(&value)),
-            3 => buffers = Some(BufferAssignment::read(bytes, &value)?),
+            3 => buffers = Some(range(&value)),
             _ => {}
         }
         Ok(())
@@ -76,12 +88,24 @@ fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
     let mut reader = Reader {
         bytes,
         texts: Texts::default(),
+        shapes: HashMap::new(),
         module: HloModule { origin: Origin::Proto, buffers, ..HloModule::default() },
         computations: HashMap::new(),
+        numbers: Vec::new(),
         payloads: Vec::new(),
     };
     reader.read_module(module)?;
     Ok(reader.module)
+}
+
+/// How many a computation has, damage aside: that shows when they are read.
+fn instructions_in(bytes: Bytes<'_>, computation: &Value) -> usize {
+    let mut count = 0;
+    let _ = bytes.walk(range(computation), COMPUTATION, |field, _| {
+        count += usize::from(field == 2);
+        Ok(())
+    });
+    count
 }
 
 impl Reader<'_> {
@@ -89,12 +113,17 @@ impl Reader<'_> {
         const MODULE: &str = "HloModuleProto";
         let bytes = self.bytes;
         // Instructions refer to payloads by number, which may come after them.
+        let mut count = 0;
         bytes.walk(message.clone(), MODULE, |field, value| {
-            if field == 22 {
-                self.payloads.push(range(&value));
+            match field {
+                3 => count += instructions_in(bytes, &value),
+                22 => self.payloads.push(range(&value)),
+                _ => {}
             }
             Ok(())
         })?;
+        self.module.instructions.reserve_exact(count);
+        self.numbers.reserve_exact(count);
         let (mut entry_id, mut entry_name, mut schedule) = (None, String::new(), None);
         bytes.walk(message, MODULE, |field, value| {
             match field {
@@ -112,6 +141,8 @@ impl Reader<'_> {
             }
             Ok(())
         })?;
+        self.module.computations.shrink_to_fit();
+        self.module.index = Index::new(&self.module.instructions, std::mem::take(&mut self.numbers));
         let named = || self.module.computations.iter().position(|it| it.name == entry_name);
         self.module.entry = entry_id
             .and_then(|id| self.computations.get(&id).copied())
@@ -123,7 +154,6 @@ impl Reader<'_> {
     }
 
     fn read_computation(&mut self, message: &Value) -> Result<(), Damage> {
-        const COMPUTATION: &str = "HloComputationProto";
         let bytes = self.bytes;
         let id = ComputationId(self.module.computations.len() as u32);
         let first = self.module.instructions.len();
@@ -155,8 +185,7 @@ impl Reader<'_> {
     fn add(&mut self, compiler_id: u64, instruction: Instruction) -> InstructionId {
         let module = &mut self.module;
         let id = InstructionId(module.instructions.len() as u32);
-        module.by_name.entry(Arc::clone(&instruction.name)).or_insert(id);
-        module.by_id.entry(compiler_id).and_modify(|known| *known = None).or_insert(Some(id));
+        self.numbers.push((compiler_id, id));
         module.instructions.push(instruction);
         id
     }
@@ -181,9 +210,10 @@ impl Reader<'_> {
                 _ => Ok(()),
             })?;
             let Some(&computation) = self.computations.get(&computation) else { return Ok(()) };
-            let by_id = &self.module.by_id;
+            let index = &self.module.index;
             if let Some(computation) = self.module.computations.get_mut(computation.index()) {
-                computation.schedule = ids.into_iter().filter_map(|id| by_id.get(&id).copied().flatten()).collect();
+                computation.schedule.reserve_exact(ids.len());
+                computation.schedule.extend(ids.into_iter().filter_map(|id| index.numbered(id)));
             }
             Ok(())
         })

@@ -47,22 +47,27 @@ impl HloModule {
     /// only a file and line are recorded, none where nothing is.
     pub fn stack<'a>(&'a self, instruction: &'a Instruction) -> Vec<Frame<'a>> {
         let mut frames = Vec::new();
-        let mut number = instruction.stack_frame;
+        let mut number = u64::from(instruction.stack_frame);
         while let Some((frame, parent)) = self.frames.frame(number).filter(|_| frames.len() < MAX_FRAMES) {
             frames.push(frame);
             number = parent;
         }
         if frames.is_empty() && !instruction.source_file.is_empty() {
-            frames.push(Frame { file: &instruction.source_file, function: "", line: instruction.source_line });
+            frames.push(Frame {
+                file: &instruction.source_file,
+                function: "",
+                line: u64::from(instruction.source_line),
+            });
         }
         frames
     }
 
     /// `file:line` of an instruction; `None` where it is not recorded.
     pub fn source(&self, instruction: &Instruction) -> Option<String> {
-        let recorded =
-            (!instruction.source_file.is_empty()).then_some((&*instruction.source_file, instruction.source_line));
-        let innermost = || self.frames.frame(instruction.stack_frame).map(|(frame, _)| (frame.file, frame.line));
+        let recorded = (!instruction.source_file.is_empty())
+            .then_some((&*instruction.source_file, u64::from(instruction.source_line)));
+        let innermost =
+            || self.frames.frame(u64::from(instruction.stack_frame)).map(|(frame, _)| (frame.file, frame.line));
         let (file, line) = recorded.or_else(innermost).filter(|(file, _)| !file.is_empty())?;
         Some(format!("{file}:{line}"))
     }

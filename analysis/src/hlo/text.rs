@@ -8,8 +8,9 @@ use std::sync::Arc;
 use super::config;
 use super::facts::{Attributes, Collective, DotDimensions, FusionKind, Precision, PrecisionConfig};
 use super::groups::ReplicaGroups;
+use super::index::Index;
 use super::module::{Computation, ComputationId, HloModule, Instruction, InstructionId, Origin};
-use crate::hlo_text::HloText;
+use crate::hlo_text::{HloText, Shape};
 
 impl HloModule {
     /// What one line of HLO text tells; `None` for any other text.
@@ -25,18 +26,13 @@ impl HloModule {
             if matches!(hlo.opcode, "parameter" | "constant" | "iota") {
                 break;
             }
-            let shape = operand.shape.map(crate::hlo_text::Shape::into_static);
+            let shape = operand.shape.map(Shape::into_static).map(Arc::new);
             module.instructions.push(Instruction { shape, ..blank(operand.name, "") });
         }
         let operands = (0..module.instructions.len() as u32).map(InstructionId).collect();
         let called = module.add_called(&hlo);
         module.instructions.push(Instruction { operands, called, ..instruction(&hlo) });
-        for (index, instruction) in module.instructions.iter().enumerate() {
-            let id = InstructionId(index as u32);
-            if !instruction.name.is_empty() {
-                module.by_name.insert(Arc::clone(&instruction.name), id);
-            }
-        }
+        module.index = Index::new(&module.instructions, Vec::new());
         let last = InstructionId(module.instructions.len() as u32 - 1);
         if let Some(entry) = module.computations.first_mut() {
             entry.instructions = 0..module.instructions.len();
@@ -47,7 +43,7 @@ impl HloModule {
 
     /// Computations without content for the names that the text calls, in the order
     /// of the serialized form.
-    fn add_called(&mut self, hlo: &HloText<'_>) -> Vec<ComputationId> {
+    fn add_called(&mut self, hlo: &HloText<'_>) -> Box<[ComputationId]> {
         let mut called = Vec::new();
         for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.attribute(key)) {
             called.push(ComputationId(self.computations.len() as u32));
@@ -55,7 +51,7 @@ impl HloModule {
             let is_fusion = hlo.opcode == "fusion";
             self.computations.push(Computation { name, is_fusion, ..Computation::default() });
         }
-        called
+        called.into_boxed_slice()
     }
 }
 
@@ -70,14 +66,12 @@ fn instruction(hlo: &HloText<'_>) -> Instruction {
     let metadata = |key| inside(hlo.attribute("metadata")?, key);
     let number = |key| metadata(key).and_then(|number| number.parse().ok()).unwrap_or(0);
     Instruction {
-        shape: hlo.result().map(crate::hlo_text::Shape::into_static),
-        dimensions: hlo.attribute("dimensions").and_then(list).unwrap_or_default(),
+        shape: hlo.result().map(Shape::into_static).map(Arc::new),
         op_name: Arc::from(metadata("op_name").unwrap_or_default()),
         source_file: Arc::from(metadata("source_file").unwrap_or_default()),
         source_line: number("source_line"),
         stack_frame: number("stack_frame_id"),
         parameter_number: (hlo.opcode == "parameter").then(|| hlo.operands.parse().ok()).flatten(),
-        tuple_index: hlo.attribute("index").and_then(|index| index.parse().ok()),
         attributes: Some(attributes(hlo)).filter(|it| *it != Attributes::default()).map(Box::new),
         ..blank(hlo.name, hlo.opcode)
     }
@@ -103,10 +97,10 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
     let trip_count = || config::trip_count(hlo.attribute("backend_config")?.as_bytes());
     Attributes {
         fusion_kind: hlo.attribute("kind").and_then(FusionKind::parse),
-        dot: (dot != DotDimensions::default()).then_some(dot),
-        convolution: convolution::parse(hlo),
+        dot: (dot != DotDimensions::default()).then(|| Box::new(dot)),
+        convolution: convolution::parse(hlo).map(Box::new),
         precision: PrecisionConfig { operands: precisions(hlo), algorithm: 0 },
-        collective: (collective != Collective::default()).then_some(collective),
+        collective: (collective != Collective::default()).then(|| Box::new(collective)),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),
         trip_count: if hlo.opcode == "while" { trip_count() } else { None },
         frontend_attributes: hlo.attribute("frontend_attributes").map(pairs).unwrap_or_default(),

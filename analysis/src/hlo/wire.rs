@@ -50,6 +50,8 @@ impl<'a> Bytes<'a> {
         match value {
             &Value::Varint(number) => out.push(number),
             Value::Bytes(range) => {
+                // The last byte of each number is below 128.
+                out.reserve_exact(self.slice(value).iter().filter(|&&byte| byte < 128).count());
                 let mut cursor = Cursor::new(self.0, range.clone());
                 while cursor.position() < range.end {
                     let damage = |broken: Broken| Damage { message, at: broken.at, why: broken.why };

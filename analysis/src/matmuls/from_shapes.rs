@@ -22,7 +22,7 @@ pub(super) const NO_SHAPES: &str = "the capture holds no HLO, and the text no sh
 /// The product that a fusion must do, or why it is not known.
 pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Result<Product, &'static str> {
     let arrays = |instruction: &Instruction| -> Vec<Array> {
-        let shape = instruction.shape.as_ref();
+        let shape = instruction.shape.as_deref();
         shape.into_iter().flat_map(Shape::arrays).filter_map(Array::new).take(MAX_ARRAYS).collect()
     };
     let results = arrays(fusion);

@@ -1,6 +1,7 @@
 //! Reads `xla.HloInstructionProto`.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use trace_model::wire::Value;
@@ -14,6 +15,7 @@ use super::super::mesh::{AxisRef, MeshGroups};
 use super::super::module::{ComputationId, Instruction, InstructionId};
 use super::super::wire::{Bytes, Damage, number, range};
 use super::{Reader, shape, string_map};
+use crate::hlo_text::Shape;
 
 const INSTRUCTION: &str = "HloInstructionProto";
 
@@ -54,14 +56,14 @@ impl<'a> Reader<'a> {
         }
         let operand =
             |id: &u64| local.get(id).copied().ok_or_else(|| damage("an operand that does not come before it"));
-        out.operands = pending.operands.iter().map(operand).collect::<Result<_, _>>()?;
+        out.operands = all(pending.operands.iter().map(operand))?;
         let called = |id: &u64| {
             self.computations
                 .get(id)
                 .copied()
                 .ok_or_else(|| damage("a computation that does not come before its caller"))
         };
-        out.called = pending.called.iter().map(called).collect::<Result<_, _>>()?;
+        out.called = all(pending.called.iter().map(called))?;
         let id = pending.id;
         finish(bytes, &out, pending, &mut facts);
         out.attributes = Some(facts).filter(|facts| *facts != Attributes::NONE).map(Box::new);
@@ -79,11 +81,9 @@ impl<'a> Reader<'a> {
         match field {
             1 => out.name = Arc::from(bytes.text(value)),
             2 => out.opcode = self.texts.intern(bytes.slice(value)),
-            3 => out.shape = Some(shape::read(bytes, value, 0)?),
+            3 => out.shape = Some(self.read_shape(value)?),
             7 => self.read_metadata(value, out)?,
-            9 => out.parameter_number = Some(number(value)),
-            13 => out.tuple_index = Some(number(value)),
-            14 => bytes.numbers(value, INSTRUCTION, &mut out.dimensions)?,
+            9 => out.parameter_number = u32::try_from(number(value)).ok(),
             35 => pending.id = number(value),
             36 => bytes.numbers(value, INSTRUCTION, &mut pending.operands)?,
             38 => bytes.numbers(value, INSTRUCTION, &mut pending.called)?,
@@ -92,14 +92,24 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Shapes repeat: each is read and kept once.
+    fn read_shape(&mut self, message: &Value) -> Result<Arc<Shape<'static>>, Damage> {
+        let bytes: Bytes<'a> = self.bytes;
+        let known = match self.shapes.entry(bytes.slice(message)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Arc::new(shape::read(bytes, message, 0)?)),
+        };
+        Ok(Arc::clone(known))
+    }
+
     fn read_metadata(&mut self, message: &Value, out: &mut Instruction) -> Result<(), Damage> {
         let bytes: Bytes<'a> = self.bytes;
         bytes.walk(range(message), "OpMetadata", |field, value| {
             match field {
                 2 => out.op_name = self.texts.intern(bytes.slice(&value)),
                 3 => out.source_file = self.texts.intern(bytes.slice(&value)),
-                4 => out.source_line = number(&value),
-                15 => out.stack_frame = number(&value),
+                4 => out.source_line = u32::try_from(number(&value)).unwrap_or(0),
+                15 => out.stack_frame = u32::try_from(number(&value)).unwrap_or(0),
                 _ => {}
             }
             Ok(())
@@ -121,6 +131,15 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Everything in as much room as it takes.
+fn all<T>(items: impl ExactSizeIterator<Item = Result<T, Damage>>) -> Result<Box<[T]>, Damage> {
+    let mut out = Vec::with_capacity(items.len());
+    for item in items {
+        out.push(item?);
+    }
+    Ok(out.into_boxed_slice())
+}
+
 fn read_facts(
     bytes: Bytes<'_>,
     field: u32,
@@ -139,7 +158,7 @@ fn read_facts(
         // Compilers write 0 or -1 where there is none.
         26 => pending.collective.channel_id = Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok()),
         28 => facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty()),
-        30 => facts.dot = Some(dot_dimensions(bytes, value, facts.dot.take().unwrap_or_default())?),
+        30 => facts.dot = Some(Box::new(dot_dimensions(bytes, value, *facts.dot.take().unwrap_or_default())?)),
         43 => facts.backend_config = Some(range(value)).filter(|range| !range.is_empty()),
         47 => facts.is_host_transfer = number(value) != 0,
         49 => push_group(bytes, value, &mut pending.collective)?,
@@ -161,7 +180,7 @@ fn read_facts(
         68 => facts.frontend_attributes = string_map(bytes, value)?,
         71 => pending.collective.uses_global_ids = number(value) != 0,
         87 => device_list(bytes, value, &mut pending.collective)?,
-        90 => facts.dot = Some(ragged_dimensions(bytes, value)?),
+        90 => facts.dot = Some(Box::new(ragged_dimensions(bytes, value)?)),
         92 => pending.collective.groups = Some(ReplicaGroups::Iota(iota(bytes, value)?)),
         93 => pending.collective.groups = Some(ReplicaGroups::Mesh(mesh_groups(bytes, value)?)),
         _ => {}
@@ -175,7 +194,7 @@ fn finish(bytes: Bytes<'_>, out: &Instruction, pending: Pending, facts: &mut Att
         let mut convolution = pending.convolution;
         convolution.feature_groups = convolution.feature_groups.max(1);
         convolution.batch_groups = convolution.batch_groups.max(1);
-        facts.convolution = Some(convolution);
+        facts.convolution = Some(Box::new(convolution));
     }
     let mut collective = pending.collective;
     let base = out.opcode.trim_end_matches("-start");
@@ -187,7 +206,7 @@ fn finish(bytes: Bytes<'_>, out: &Instruction, pending: Pending, facts: &mut Att
         // Not written where everybody belongs to one group.
         collective.groups = Some(ReplicaGroups::Listed(Vec::new()));
     }
-    facts.collective = Some(collective).filter(|collective| *collective != Collective::default());
+    facts.collective = (collective != Collective::default()).then(|| Box::new(collective));
     if &*out.opcode == "while" {
         let config = facts.backend_config.clone().and_then(|range| bytes.0.get(range));
         facts.trip_count = config.and_then(config::trip_count);

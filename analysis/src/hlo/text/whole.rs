@@ -1,11 +1,11 @@
 //! A whole program from its text: `HloModule …`, tables of sources, computations.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use trace_model::Blob;
 
 use super::{inside, instruction};
+use crate::hlo::index::Index;
 use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, InstructionId, Origin};
 use crate::hlo::stack::StackFrames;
 use crate::hlo::{HloError, Instruction};
@@ -51,6 +51,7 @@ impl HloModule {
         }
         reader.close();
         let mut module = reader.module;
+        module.index = Index::new(&module.instructions, Vec::new());
         // Texts count parents from 2, so that the outermost frame seems to be its own.
         if module.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
             module.frames.frames.iter_mut().for_each(|[_, parent]| *parent = parent.saturating_sub(1));
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
         let operands = operands.iter().filter_map(|operand| open.local.get(operand.name).copied()).collect();
         let keys = ["calls", "to_apply", "body", "condition"];
         let names = keys.into_iter().filter_map(|key| hlo.attribute(key)).map(|name| name.trim_start_matches('%'));
-        let called: Vec<ComputationId> = names
+        let called: Box<[ComputationId]> = names
             .filter_map(|name| self.computations.get(name).copied())
             .filter(|id| id.index() < parent as usize)
             .collect();
@@ -124,7 +125,6 @@ impl<'a> Reader<'a> {
         if line.starts_with("ROOT ") {
             open.computation.root = Some(id);
         }
-        self.module.by_name.entry(Arc::clone(&read.name)).or_insert(id);
         self.module.instructions.push(read);
     }
 
@@ -156,6 +156,8 @@ fn row(frames: &mut StackFrames, table: &str, line: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     const TEXT: &str = r#"HloModule jit_f, is_scheduled=true, num_partitions=4
