@@ -17,37 +17,44 @@ pub(super) struct MemoryKey {
     pub(super) device: Option<i64>,
 }
 
-/// One allocation or release, and how full the memory was right after it.
+/// One allocation or release, and how full the memory was right after it. There can be
+/// as many as slices, so what is not known is a number that cannot be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryEvent {
     pub(super) slice: SliceId,
-    pub(super) at: Timestamp,
+    /// Position of its memory among the keys.
+    memory: u32,
     pub(super) is_allocation: bool,
+    has_address: bool,
+    pub(super) at: Timestamp,
     /// Set aside for programs: the stack.
     pub(super) reserved: i64,
     /// In buffers: the heap.
     pub(super) allocated: i64,
-    pub(super) available: Option<i64>,
-    /// Share of the free bytes outside of the largest free block.
-    pub(super) fragmentation: Option<f64>,
-    pub(super) requested: Option<i64>,
-    pub(super) size: Option<i64>,
-    pub(super) address: Option<i64>,
+    /// These are negative where not known.
+    available: i64,
+    requested: i64,
+    size: i64,
+    /// No share where not known.
+    fragmentation: f64,
+    address: i64,
 }
 
 impl MemoryEvent {
-    fn new(slice: SliceRef<'_>, is_allocation: bool, allocated: i64) -> Self {
+    fn new(slice: SliceRef<'_>, memory: u32, is_allocation: bool, allocated: i64) -> Self {
         Self {
             slice: slice.id(),
-            at: slice.start(),
+            memory,
             is_allocation,
+            has_address: false,
+            at: slice.start(),
             reserved: 0,
             allocated: allocated.max(0),
-            available: None,
-            fragmentation: None,
-            requested: None,
-            size: None,
-            address: None,
+            available: -1,
+            requested: -1,
+            size: -1,
+            fragmentation: f64::NAN,
+            address: 0,
         }
     }
 
@@ -56,72 +63,130 @@ impl MemoryEvent {
         self.reserved.saturating_add(self.allocated)
     }
 
+    /// Bytes that are free after it.
+    pub(super) fn available(&self) -> Option<i64> {
+        known(self.available)
+    }
+
+    /// Share of them outside of the largest free block.
+    pub(super) fn fragmentation(&self) -> Option<f64> {
+        (0.0..=1.0).contains(&self.fragmentation).then_some(self.fragmentation)
+    }
+
+    /// Bytes that were asked for.
+    pub(super) fn requested(&self) -> Option<i64> {
+        known(self.requested)
+    }
+
+    /// Bytes with rounding.
+    pub(super) fn size(&self) -> Option<i64> {
+        known(self.size)
+    }
+
+    /// Where the buffer begins.
+    pub(super) fn address(&self) -> Option<i64> {
+        self.has_address.then_some(self.address)
+    }
+
     /// Bytes there are, where the allocator said how many are free.
     pub(super) fn capacity(&self) -> Option<i64> {
-        self.available.map(|free| self.used().saturating_add(free)).filter(|&capacity| capacity > 0)
+        self.available().map(|free| self.used().saturating_add(free)).filter(|&capacity| capacity > 0)
     }
 
     /// Bytes that an allocation took.
     pub(super) fn taken(&self) -> i64 {
-        self.size.or(self.requested).unwrap_or(0)
+        self.size().or(self.requested()).unwrap_or(0)
     }
 }
 
-/// All events of all memories, each in time order.
-pub(super) fn collect(model: &TraceModel) -> BTreeMap<MemoryKey, Vec<MemoryEvent>> {
-    let kinds: Vec<Option<bool>> = model
-        .labels()
-        .iter()
-        .map(|label| match model.str(label.name) {
+/// No allocator holds a negative number of bytes.
+fn known(bytes: i64) -> Option<i64> {
+    (bytes >= 0).then_some(bytes)
+}
+
+/// The memories of a capture, numbered as they are met.
+#[derive(Default)]
+struct Memories {
+    keys: Vec<MemoryKey>,
+    numbers: BTreeMap<MemoryKey, u32>,
+}
+
+impl Memories {
+    fn number(&mut self, key: MemoryKey) -> u32 {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32 - 1
+        })
+    }
+
+    fn key(&self, event: &MemoryEvent) -> MemoryKey {
+        self.keys[event.memory as usize]
+    }
+}
+
+/// What was recorded of all memories.
+pub(super) struct Recorded {
+    memories: Memories,
+    /// By memory, then in time order.
+    events: Vec<MemoryEvent>,
+}
+
+impl Recorded {
+    /// Reads the events of all memories.
+    pub(super) fn of(model: &TraceModel) -> Self {
+        let kind = |slice: SliceRef<'_>| match slice.name() {
             ALLOCATION => Some(true),
             RELEASE => Some(false),
             _ => None,
-        })
-        .collect();
-    let kind_of = |slice: SliceRef<'_>| kinds.get(slice.label_id().index()).copied().flatten();
-    let slices = model.slices_with(SliceAttr::MemoryAllocated);
-    let mut events: Vec<(MemoryKey, MemoryEvent)> = slices
-        .filter_map(|(slice, allocated)| {
+        };
+        let mut memories = Memories::default();
+        let mut events = Vec::with_capacity(model.slices_with(SliceAttr::MemoryAllocated).count());
+        for (slice, allocated) in model.slices_with(SliceAttr::MemoryAllocated) {
+            let Some(is_allocation) = kind(slice) else { continue };
             let source = model.group(model.track(slice.track()).group).source;
-            let key = MemoryKey { source, allocator: None, device: None };
-            Some((key, MemoryEvent::new(slice, kind_of(slice)?, allocated)))
-        })
-        .collect();
-    fill(model, &mut events);
-    let mut memories: BTreeMap<MemoryKey, Vec<MemoryEvent>> = BTreeMap::new();
-    for (key, event) in events {
-        memories.entry(key).or_default().push(event);
+            let memory = memories.number(MemoryKey { source, allocator: None, device: None });
+            events.push(MemoryEvent::new(slice, memory, is_allocation, allocated));
+        }
+        fill(model, &mut memories, &mut events);
+        events.sort_unstable_by_key(|event| (memories.key(event), event.at, event.slice));
+        Self { memories, events }
     }
-    for events in memories.values_mut() {
-        events.sort_by_key(|event| (event.at, event.slice));
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
     }
-    memories
+
+    /// Each memory and its events in time order.
+    pub(super) fn memories(&self) -> impl Iterator<Item = (MemoryKey, &[MemoryEvent])> {
+        let of_one = self.events.chunk_by(|a, b| a.memory == b.memory);
+        of_one.filter_map(|events| Some((self.memories.key(events.first()?), events)))
+    }
 }
 
 /// Joins the other facts of the events: all columns are sorted by row, so each is
 /// one walk along both.
-fn fill(model: &TraceModel, events: &mut [(MemoryKey, MemoryEvent)]) {
-    let mut join = |attr, set: fn(&mut MemoryKey, &mut MemoryEvent, i64)| {
+fn fill(model: &TraceModel, memories: &mut Memories, events: &mut [MemoryEvent]) {
+    let mut join = |attr, set: fn(&mut Memories, &mut MemoryEvent, i64)| {
         let mut rows = events.iter_mut().peekable();
         for (slice, value) in model.slices_with(attr) {
-            while rows.next_if(|(_, event)| event.slice < slice.id()).is_some() {}
-            if let Some((key, event)) = rows.next_if(|(_, event)| event.slice == slice.id()) {
-                set(key, event, value);
+            while rows.next_if(|event| event.slice < slice.id()).is_some() {}
+            if let Some(event) = rows.next_if(|event| event.slice == slice.id()) {
+                set(memories, event, value);
             }
         }
     };
-    // No allocator holds a negative number of bytes.
-    join(SliceAttr::DeviceOrdinal, |key, _, value| key.device = Some(value));
-    join(SliceAttr::Allocator, |key, _, value| (key.allocator, key.device) = (Some(value), None));
-    join(SliceAttr::MemoryReserved, |_, event, value| event.reserved = value.max(0));
-    join(SliceAttr::MemoryAvailable, |_, event, value| event.available = (value >= 0).then_some(value));
-    join(SliceAttr::RequestedBytes, |_, event, value| event.requested = (value >= 0).then_some(value));
-    join(SliceAttr::AllocationBytes, |_, event, value| event.size = (value >= 0).then_some(value));
-    join(SliceAttr::Address, |_, event, value| event.address = Some(value));
-    join(SliceAttr::FragmentationBits, |_, event, bits| {
-        let share = f64::from_bits(bits as u64);
-        event.fragmentation = (0.0..=1.0).contains(&share).then_some(share);
+    join(SliceAttr::DeviceOrdinal, |memories, event, value| {
+        event.memory = memories.number(MemoryKey { device: Some(value), ..memories.key(event) });
     });
+    join(SliceAttr::Allocator, |memories, event, value| {
+        event.memory = memories.number(MemoryKey { allocator: Some(value), device: None, ..memories.key(event) });
+    });
+    join(SliceAttr::MemoryReserved, |_, event, value| event.reserved = value.max(0));
+    join(SliceAttr::MemoryAvailable, |_, event, value| event.available = value);
+    join(SliceAttr::RequestedBytes, |_, event, value| event.requested = value);
+    join(SliceAttr::AllocationBytes, |_, event, value| event.size = value);
+    join(SliceAttr::Address, |_, event, value| (event.address, event.has_address) = (value, true));
+    join(SliceAttr::FragmentationBits, |_, event, bits| event.fragmentation = f64::from_bits(bits as u64));
 }
 
 impl MemoryKey {

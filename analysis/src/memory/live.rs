@@ -104,7 +104,7 @@ pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usi
         if let Some(row) = alike.and_then(|at| out.get_mut(at)) {
             row.count += 1;
             row.bytes = row.bytes.saturating_add(event.taken());
-            row.requested_bytes = sum(row.requested_bytes, event.requested);
+            row.requested_bytes = sum(row.requested_bytes, event.requested());
             row.element_bytes = sum(row.element_bytes, elements);
             row.since_ps = row.since_ps.min(Some(event.at.ps()));
             continue;
@@ -117,7 +117,7 @@ pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usi
             region: words.region,
             count: 1,
             bytes: event.taken(),
-            requested_bytes: event.requested,
+            requested_bytes: event.requested(),
             element_bytes: elements,
             since_ps: Some(event.at.ps()),
         });

@@ -26,7 +26,7 @@ use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
 
 pub use live::LiveBuffer;
 
-use self::events::{MemoryEvent, MemoryKey};
+use self::events::{MemoryEvent, MemoryKey, Recorded};
 use crate::report::{Metric, Provenance, Unit};
 use crate::steps::{Step, Steps};
 use crate::{Analysis, AnalysisError, Context, Scope};
@@ -40,7 +40,7 @@ impl Analysis for Memory {
     const TITLE: &'static str = "Memory over time";
 
     fn run(cx: &Context<'_>) -> Result<MemoryReport, AnalysisError> {
-        let recorded = events::collect(cx.model);
+        let recorded = Recorded::of(cx.model);
         if recorded.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model)));
         }
@@ -49,9 +49,9 @@ impl Analysis for Memory {
             let devices = &cx.options.devices;
             devices.is_empty() || key.ordinal().is_none_or(|ordinal| devices.contains(&ordinal))
         };
-        let chosen = recorded.iter().filter(|(key, _)| wanted(key));
+        let chosen = recorded.memories().filter(|(key, _)| wanted(key));
         let mut memories: Vec<MemoryTimeline> =
-            chosen.filter_map(|(key, events)| timeline(cx, *key, events, window)).collect();
+            chosen.filter_map(|(key, events)| timeline(cx, key, events, window)).collect();
         // Fullest first; the order of devices decides among equals.
         memories.sort_by_key(|memory| std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes)));
         if memories.is_empty() {
@@ -208,8 +208,9 @@ fn timeline(cx: &Context<'_>, key: MemoryKey, events: &[MemoryEvent], window: Ti
     let peak = event(replay.peak)?;
     let percent = |share: f64| 100.0 * share;
     let capacity = peak.capacity();
-    let most_fragmented = event(replay.most_fragmented).filter(|event| event.fragmentation > Some(0.0));
-    let largest_free = peak.available.zip(peak.fragmentation).map(|(free, lost)| (free as f64 * (1.0 - lost)) as i64);
+    let most_fragmented = event(replay.most_fragmented).filter(|event| event.fragmentation() > Some(0.0));
+    let largest_free =
+        peak.available().zip(peak.fragmentation()).map(|(free, lost)| (free as f64 * (1.0 - lost)) as i64);
     let steps = host_steps(cx, key.core(model));
     let churn = per_step(events, &steps, window);
     let heap = |index| event(index).map_or(0, |event| event.allocated);
@@ -222,10 +223,10 @@ fn timeline(cx: &Context<'_>, key: MemoryKey, events: &[MemoryEvent], window: Ti
         peak_step: step_at(&steps, replay.peak_at),
         peak_reserved_bytes: peak.reserved,
         peak_heap_bytes: peak.allocated,
-        peak_free_bytes: peak.available,
-        peak_fragmentation_percent: peak.fragmentation.map(percent),
+        peak_free_bytes: peak.available(),
+        peak_fragmentation_percent: peak.fragmentation().map(percent),
         peak_largest_free_bytes: largest_free,
-        max_fragmentation_percent: most_fragmented.and_then(|event| event.fragmentation).map(percent),
+        max_fragmentation_percent: most_fragmented.and_then(MemoryEvent::fragmentation).map(percent),
         max_fragmentation_at_ps: most_fragmented.map(|event| event.at.max(window.start).ps()),
         lifetime_peak_bytes: event(replay.last).and_then(|event| live::lifetime_peak(model, event)),
         mean_bytes: replay.mean_used,

@@ -89,8 +89,8 @@ impl Replay {
             if self.peak.and_then(|peak| events.get(peak)).is_none_or(|peak| event.used() > peak.used()) {
                 (self.peak, self.peak_at) = (Some(index), start);
             }
-            let most = self.most_fragmented.and_then(|most| events.get(most)?.fragmentation);
-            if event.fragmentation > most {
+            let most = self.most_fragmented.and_then(|most| events.get(most)?.fragmentation());
+            if event.fragmentation() > most {
                 self.most_fragmented = Some(index);
             }
         }
@@ -102,15 +102,15 @@ impl Replay {
 
     fn allocate(&mut self, events: &[MemoryEvent], live: &mut Live, index: usize, counts: bool) {
         let Some(event) = events.get(index) else { return };
-        let lost = event.address.is_some_and(|address| live.insert(address, index).is_some());
+        let lost = event.address().is_some_and(|address| live.insert(address, index).is_some());
         if !counts {
             return;
         }
         self.allocations += 1;
         self.lost_releases += u64::from(lost);
         self.allocated_bytes = self.allocated_bytes.saturating_add(event.taken());
-        self.requested_bytes = self.requested_bytes.saturating_add(event.requested.unwrap_or(event.taken()));
-        if let (Some(size), Some(requested)) = (event.size, event.requested) {
+        self.requested_bytes = self.requested_bytes.saturating_add(event.requested().unwrap_or(event.taken()));
+        if let (Some(size), Some(requested)) = (event.size(), event.requested()) {
             self.rounding_bytes = self.rounding_bytes.saturating_add((size - requested).max(0));
         }
         let sums = self.sizes.entry(event.taken()).or_insert(SizeSums { example: index, ..SizeSums::default() });
@@ -118,7 +118,7 @@ impl Replay {
     }
 
     fn release(&mut self, events: &[MemoryEvent], live: &mut Live, event: &MemoryEvent, from: usize, counts: bool) {
-        let index = event.address.and_then(|address| live.remove(&address));
+        let index = event.address().and_then(|address| live.remove(&address));
         if !counts {
             return;
         }
