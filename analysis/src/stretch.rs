@@ -12,11 +12,14 @@ pub struct Stretch<T> {
     range: Range<usize>,
 }
 
-impl<T> Stretch<T> {
-    /// From the first row that `keep` wants to the last one.
+impl<T: Clone> Stretch<T> {
+    /// The rows that `keep` wants: shared where they lie together.
     pub(crate) fn part(&self, keep: impl Fn(&T) -> bool) -> Self {
         let from = self.iter().position(&keep).unwrap_or(0);
         let to = self.iter().rposition(&keep).map_or(from, |last| last + 1);
+        if !self[from..to].iter().all(&keep) {
+            return self.iter().filter(|row| keep(row)).cloned().collect::<Vec<T>>().into();
+        }
         Self { all: Arc::clone(&self.all), range: self.range.start + from..self.range.start + to }
     }
 }
@@ -60,6 +63,7 @@ mod tests {
         let part = all.part(|&n| n > 1);
         assert_eq!((&part[..], &part.part(|&n| n < 4)[..]), (&[2, 3, 4, 5][..], &[2, 3][..]));
         assert!(all.part(|&n| n > 5).is_empty());
+        assert_eq!(all.part(|&n| n % 2 == 1)[..], [1, 3, 5]);
         assert!(Arc::ptr_eq(&all.all, &part.all));
     }
 }

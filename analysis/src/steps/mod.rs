@@ -44,7 +44,6 @@ impl Analysis for Steps {
             return Ok(whole(cx));
         }
         let mut report = cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone();
-        // Steps are in the order of their begins and numbers.
         report.steps = report.steps.part(|step| match cx.scope {
             Scope::WholeTrace => true,
             Scope::Range(range) => step.range().is_some_and(|own| range.contains(own.start)),
