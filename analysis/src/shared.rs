@@ -34,7 +34,7 @@ pub(crate) struct Shared {
 }
 
 /// See [`Context::core_time`]. Nobody waits here for a report that waits for this one:
-/// steps do not ask for times of cores.
+/// steps do not ask for times of cores. A part asks for the whole, never the other way.
 type CoreTimeSlot = Arc<Mutex<Weak<CoreTime>>>;
 
 /// Times of cores take as much memory as their ops. They live as long as someone uses

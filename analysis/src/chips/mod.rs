@@ -110,7 +110,7 @@ const NAMES: [&str; 3] = ["id", "aliases", "base"];
 /// all of them as one document take more memory than many a trace.
 fn published(text: &str) -> Result<(BTreeMap<String, String>, Vec<Chip>), ChipError> {
     let read = |part: &str| part.parse::<Table>().map_err(|error| ChipError(format!("{error}")));
-    let mut parts = text.split("\n[[chip]]\n");
+    let mut parts = text.split("[[chip]]");
     let head = read(parts.next().unwrap_or_default())?;
     let sources = head.get("sources").and_then(Value::as_table).into_iter().flatten();
     let sources = sources.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()));

@@ -80,6 +80,8 @@ impl Rank {
             Self::BackgroundInput => Cause::Wait.index(),
         }
     }
+
+    /// Without who says it.
     pub(super) fn cause(self) -> Cause {
         match self {
             Self::Cause(cause) => cause,

@@ -132,7 +132,7 @@ impl<'a> Watch<'a> {
             window_ps: window.dur().ps(),
             program_ps: busy.measure().ps(),
             programs: ran as u64,
-            idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).sum(),
+            idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).fold(0, i64::saturating_add),
             count: idle.iter().filter(|gap| gap.place() == Place::Between).count() as u64,
             before: Box::default(),
             between: Box::default(),

@@ -287,7 +287,7 @@ fn devices_of(
 const WORTH_SAYING_PERCENT: f64 = 10.0;
 
 fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
-    let sum = |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).sum::<i64>();
+    let sum = |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
     let (idle, window) = (sum(&|device| device.idle_ps), sum(&|device| device.window_ps));
     let share = percent(idle, window).unwrap_or_default();
     // Not “100.0 %” where something ran.

@@ -238,10 +238,10 @@ fn why_no_ops(cx: &Context<'_>) -> String {
 }
 
 fn report(basis: &Arc<Basis>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
-    let total_time_ps: i64 = cores.iter().map(|core| core.total_time_ps).sum();
-    let op_time_ps: i64 = cores.iter().map(|core| core.op_time_ps).sum();
+    let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
+    let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
     let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
-    let idle_ps = cores.iter().map(|core| core.idle_ps).sum();
+    let idle_ps = sum(|core| core.idle_ps);
     let rows = merged.finish(Arc::clone(basis), peaks.clone(), total_time_ps, op_time_ps);
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
     let hbm_is_estimated = rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some());

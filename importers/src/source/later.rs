@@ -37,7 +37,7 @@ impl Later {
     pub fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
         let read = if self.source.path.is_none() {
-            read_range(self.source.reader(), start, len, into).map(drop)
+            read_range(self.source.reader(), start, len, into)
         } else {
             // Opened each time: a file that is no longer what it was tells nothing.
             let mut file = self.source.open_again()?;
@@ -46,22 +46,28 @@ impl Later {
                     reader: Box::new(MultiGzDecoder::new(BufReader::new(file))),
                     at: 0,
                 });
+                let before = into.len();
                 let read = read_range(&mut unpacking.reader, start - unpacking.at, len, into);
-                read.map(|read| self.unpacking = Some(Unpacking { at: start + read, ..unpacking }))
+                // Short of what was asked for is the end, or damage, after which no reader goes on.
+                self.unpacking =
+                    (into.len() - before == len as usize).then(|| Unpacking { at: start + len, ..unpacking });
+                read
             } else {
-                file.seek(SeekFrom::Start(start)).and_then(|_| read_range(file, 0, len, into)).map(drop)
+                file.seek(SeekFrom::Start(start)).and_then(|_| read_range(file, 0, len, into))
             }
         };
         read.map_err(|error| self.source.no_arguments(&error))
     }
 }
 
-/// How many bytes it read after skipping `skipped`; what comes before damage counts.
-fn read_range(mut reader: impl Read, skipped: u64, len: u64, into: &mut Vec<u8>) -> io::Result<u64> {
+/// Reads up to `len` bytes after skipping `skipped`. A stream that breaks off was read up
+/// to there when it was imported: what comes before damage counts.
+fn read_range(mut reader: impl Read, skipped: u64, len: u64, into: &mut Vec<u8>) -> io::Result<()> {
     let before = into.len();
     io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;
     into.reserve_exact(len.min(LITTLE) as usize);
-    let read = reader.take(len).read_to_end(into);
-    let got = (into.len() - before) as u64;
-    if got > 0 { Ok(got) } else { read.map(|_| 0) }
+    match reader.take(len).read_to_end(into) {
+        Err(error) if into.len() == before => Err(error),
+        _ => Ok(()),
+    }
 }

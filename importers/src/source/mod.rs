@@ -218,7 +218,6 @@ impl std::fmt::Debug for Content {
     }
 }
 
-/// A stream that breaks off was read up to there when it was imported.
 fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
     (metadata.len(), metadata.modified().ok())
 }
