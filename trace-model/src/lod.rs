@@ -57,7 +57,7 @@ impl LodIndex {
         Self { lanes: model.all_lanes().into_par_iter().map(|lane| LaneMipmap::build(model, lane)).collect() }
     }
 
-    /// The pyramid of `lane`, by its index in [`TraceModel::all_lanes`].
+    /// The pyramid of `lane`, by its index in [`TraceModel::all_lanes`](crate::Columns::all_lanes).
     pub fn lane(&self, index: usize) -> &LaneMipmap {
         &self.lanes[index]
     }

@@ -19,21 +19,21 @@ pub struct OpId(pub(crate) u32);
 pub struct ProgramId(pub(crate) u32);
 
 impl LabelId {
-    /// Row number in [`TraceModel::labels`](crate::TraceModel::labels).
+    /// Row number in [`TraceModel::labels`](crate::Columns::labels).
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl OpId {
-    /// Row number in [`TraceModel::ops`](crate::TraceModel::ops).
+    /// Row number in [`TraceModel::ops`](crate::Columns::ops).
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ProgramId {
-    /// Row number in [`TraceModel::programs`](crate::TraceModel::programs).
+    /// Row number in [`TraceModel::programs`](crate::Columns::programs).
     pub fn index(self) -> usize {
         self.0 as usize
     }

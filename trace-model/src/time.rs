@@ -4,7 +4,7 @@
 //! Points and lengths are different types so that adding two points does not
 //! compile. `i64` picoseconds reach 106 days to either side of the origin; the
 //! origin itself (often an epoch time) is stored once, in
-//! [`TraceModel::origin_ps`](crate::TraceModel::origin_ps).
+//! [`TraceModel::origin_ps`](crate::Columns::origin_ps).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};

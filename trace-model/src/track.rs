@@ -22,21 +22,21 @@ pub struct TrackId(pub(crate) u32);
 pub struct SourceId(pub(crate) u16);
 
 impl GroupId {
-    /// Row number in [`TraceModel::groups`](crate::TraceModel::groups).
+    /// Row number in [`TraceModel::groups`](crate::Columns::groups).
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl TrackId {
-    /// Row number in [`TraceModel::tracks`](crate::TraceModel::tracks).
+    /// Row number in [`TraceModel::tracks`](crate::Columns::tracks).
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl SourceId {
-    /// Row number in [`TraceModel::sources`](crate::TraceModel::sources).
+    /// Row number in [`TraceModel::sources`](crate::Columns::sources).
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -117,7 +117,7 @@ pub enum TrackKind {
     Stream,
     /// Asynchronous spans of a foreign trace.
     Async,
-    /// Samples over time; see [`TraceModel::counter`](crate::TraceModel::counter).
+    /// Samples over time; see [`TraceModel::counter`](crate::Columns::counter).
     Counter,
     /// Anything else.
     Other,

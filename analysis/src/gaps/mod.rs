@@ -312,7 +312,7 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
 }
 
 fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
-    let sum = |get: fn(&DeviceGaps) -> i64| devices.iter().map(get).sum::<i64>();
+    let sum = |get: fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
     let of = format!("window × {} devices, on the clock of the host", devices.len());
     let metric = |id, title, part, whole, of: &str| Metric {
         id,

@@ -90,7 +90,7 @@ pub struct CoreOps {
     /// The core.
     #[serde(skip)]
     pub core: GroupId,
-    /// Its name (`/device:TPU:0`), see [`trace_model::TraceModel::device_name`].
+    /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
     pub name: String,
     /// The `N` of it.
     pub ordinal: u32,

@@ -133,8 +133,8 @@ impl Source {
         format!("cannot read arguments: {error}: {shown}")
     }
 
-    /// The same source without its bytes, where [`Later`] can have them
-    /// again from the file.
+    /// The same source without its bytes, where those who read
+    /// arguments later can have them again from the file.
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.path.is_some() {
