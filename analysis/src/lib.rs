@@ -28,7 +28,6 @@ pub mod gates;
 pub mod hardware_counters;
 pub mod hints;
 pub mod hlo;
-pub mod hlo_text;
 pub mod host_class;
 pub mod ici;
 pub mod input;
@@ -59,6 +58,8 @@ mod tight;
 pub mod utilization;
 pub mod verdict;
 mod window;
+
+pub use trace_model::hlo_text;
 
 pub use cache::{AnalysisEntry, Context, Cost, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};

@@ -111,6 +111,8 @@ issue_kinds! {
     LoopFolded = "loop-folded", Warning;
     /// A loop or call could not be played, and nothing says how long it takes; its time is missing.
     NotPlayed = "not-played", Loss;
+    /// Frames of a program's stacks call each other in a ring; stacks end where it closes.
+    FrameRing = "frame-ring", Warning;
     /// An instruction begins before the one scheduled before it has ended.
     ScheduleOverlaps = "schedule-overlaps", Warning;
 }

@@ -39,6 +39,7 @@ mod counters;
 mod device;
 mod finish;
 mod flow;
+pub mod hlo_text;
 mod import_log;
 mod in_order;
 mod lod;

@@ -28,9 +28,7 @@ mod access;
 mod buffers;
 mod config;
 mod facts;
-mod groups;
 mod index;
-mod mesh;
 mod module;
 mod product;
 mod proto;
@@ -45,13 +43,13 @@ pub use facts::{
     Attributes, Collective, Convolution, DotDimensions, FusionKind, GroupMode, Precision, PrecisionConfig,
     WindowDimension,
 };
-pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
-pub use mesh::{AxisRef, MeshGroups};
 pub use module::{Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin};
 pub use product::{NoProduct, Product};
-pub use stack::Frame;
 
-pub use crate::hlo_text::{ArrayShape, Shape, element_bits};
+pub use trace_model::hlo_text::{
+    ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits, parse_pairs,
+    parse_replica_groups,
+};
 
 /// Why there is no HLO of a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

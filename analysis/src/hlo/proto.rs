@@ -15,9 +15,9 @@ use super::index::Index;
 use super::module::{
     Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin,
 };
-use super::stack::StackFrames;
 use super::wire::{Bytes, Damage, number, range};
 use crate::hlo_text::Shape;
+use crate::hlo_text::StackFrames;
 
 const COMPUTATION: &str = "HloComputationProto";
 
@@ -299,6 +299,7 @@ fn stack_frames(bytes: Bytes<'_>, message: &Value) -> Result<StackFrames, Damage
         }
         Ok(())
     })?;
+    out.cut_rings();
     Ok(out)
 }
 

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use super::config;
 use super::facts::{Attributes, Collective, DotDimensions, FusionKind, Precision, PrecisionConfig};
-use super::groups::ReplicaGroups;
 use super::index::Index;
 use super::module::{Computation, ComputationId, HloModule, Instruction, InstructionId, Origin};
-use crate::hlo_text::{HloText, Shape};
+use crate::hlo_text::{HloText, ReplicaGroups, Shape, pairs};
 
 impl HloModule {
     /// What one line of HLO text tells; `None` for any other text.
@@ -22,10 +21,6 @@ impl HloModule {
         let mut module = Self { origin: Origin::Text, entry: Some(ComputationId(0)), ..Self::default() };
         module.computations.push(Computation::default());
         for operand in hlo.operand_list() {
-            // `parameter(0)` and `constant(1)` have no operands: that is their value.
-            if matches!(hlo.opcode, "parameter" | "constant" | "iota") {
-                break;
-            }
             let shape = operand.shape.map(Shape::into_static).map(Arc::new);
             module.instructions.push(Instruction { shape, ..blank(operand.name, "") });
         }
@@ -45,9 +40,9 @@ impl HloModule {
     /// of the serialized form.
     fn add_called(&mut self, hlo: &HloText<'_>) -> Box<[ComputationId]> {
         let mut called = Vec::new();
-        for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.attribute(key)) {
+        for name in ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key)) {
             called.push(ComputationId(self.computations.len() as u32));
-            let name = name.trim_start_matches('%').to_owned();
+            let name = name.to_owned();
             let is_fusion = hlo.opcode == "fusion";
             self.computations.push(Computation { name, is_fusion, ..Computation::default() });
         }
@@ -63,15 +58,15 @@ fn blank(name: &str, opcode: &str) -> Instruction {
 
 /// Everything that a line tells but for what it refers to: operands and computations.
 fn instruction(hlo: &HloText<'_>) -> Instruction {
-    let metadata = |key| inside(hlo.attribute("metadata")?, key);
-    let number = |key| metadata(key).and_then(|number| number.parse().ok()).unwrap_or(0);
+    let text = |key| Arc::from(&*hlo.metadata(key).unwrap_or_default());
+    let number = |key| hlo.metadata(key).and_then(|number| number.parse().ok()).unwrap_or(0);
     Instruction {
         shape: hlo.result().map(Shape::into_static).map(Arc::new),
-        op_name: Arc::from(metadata("op_name").unwrap_or_default()),
-        source_file: Arc::from(metadata("source_file").unwrap_or_default()),
+        op_name: text("op_name"),
+        source_file: text("source_file"),
         source_line: number("source_line"),
         stack_frame: number("stack_frame_id"),
-        parameter_number: (hlo.opcode == "parameter").then(|| hlo.operands.parse().ok()).flatten(),
+        parameter_number: hlo.parameter_number(),
         attributes: Some(attributes(hlo)).filter(|it| *it != Attributes::default()).map(Box::new),
         ..blank(hlo.name, hlo.opcode)
     }
@@ -103,7 +98,7 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         collective: (collective != Collective::default()).then(|| Box::new(collective)),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),
         trip_count: if hlo.opcode == "while" { trip_count() } else { None },
-        frontend_attributes: hlo.attribute("frontend_attributes").map(pairs).unwrap_or_default(),
+        frontend_attributes: hlo.attribute("frontend_attributes").map(owned_pairs).unwrap_or_default(),
         is_host_transfer: hlo.attribute("is_host_transfer") == Some("true"),
         slice_sizes: dims("dynamic_slice_sizes"),
         ..Attributes::default()
@@ -130,27 +125,8 @@ fn list(text: &str) -> Option<Vec<u64>> {
     inner.split(',').map(|number| number.trim().parse().ok()).collect()
 }
 
-/// The value of `key="value"` or `key=value` inside of braces.
-fn inside<'a>(braces: &'a str, key: &str) -> Option<&'a str> {
-    pairs_of(braces).find(|&(name, _)| name == key).map(|(_, value)| value)
-}
-
-fn pairs(braces: &str) -> Vec<(String, String)> {
-    pairs_of(braces).map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
-}
-
-/// `{a="b c",d=1}` or `{a="b c" d=1}`: keys and values.
-fn pairs_of(braces: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = braces.trim_start_matches('{').trim_end_matches('}');
-    std::iter::from_fn(move || {
-        let (key, after) = rest.trim_start_matches([',', ' ']).split_once('=')?;
-        let (value, after) = match after.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
-            None => after.split_at(after.find([',', ' ']).unwrap_or(after.len())),
-        };
-        rest = after;
-        Some((key.trim(), value))
-    })
+fn owned_pairs(braces: &str) -> Vec<(String, String)> {
+    pairs(braces).map(|(key, value)| (key.to_owned(), value.into_owned())).collect()
 }
 
 #[cfg(test)]
@@ -201,6 +177,34 @@ mod tests {
         let (module, parameter) = one("%p.1 = f32[8]{0} parameter(3)");
         assert_eq!((parameter.parameter_number, module.instructions.len()), (Some(3), 1));
         assert_eq!(module.parameters()[0].0, 3);
+    }
+
+    #[test]
+    fn an_escaped_quote_in_a_name_hides_nothing_that_follows() {
+        let (_, reduce) = one(concat!(
+            "%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, metadata={op_name=\"jit(f)/he said \\\"hi(\" ",
+            "source_file=\"a.py\" source_line=7}, replica_groups={{0,1},{2,3}}, to_apply=%add"
+        ));
+        let groups = reduce.attributes().collective.as_ref().unwrap().groups.as_ref();
+        assert_eq!(groups.and_then(ReplicaGroups::size), Some(2));
+        assert_eq!((&*reduce.op_name, &*reduce.source_file), ("jit(f)/he said \"hi(", "a.py"));
+        assert_eq!(reduce.called.len(), 1);
+    }
+
+    #[test]
+    fn a_mesh_with_devices_is_one_attribute() {
+        let (_, gather) = one(concat!(
+            "%ag = f32[16] all-gather(f32[8] %p), replica_groups=mesh['x'=2,'y'=4], ",
+            "device_ids=([0,1,2,3,4,5,6,7]) {'x'}, dimensions={0}"
+        ));
+        let groups = gather.attributes().collective.as_ref().unwrap().groups.as_ref();
+        assert_eq!(groups.and_then(ReplicaGroups::size), Some(2));
+    }
+
+    #[test]
+    fn long_tuples_number_their_parts() {
+        let (_, tuple) = one("%t = (f32[2]{0}, /*index=1*/s32[3]{0}) tuple(f32[2]{0} %a, /*index=1*/s32[3]{0} %b)");
+        assert_eq!(tuple.shape.as_ref().unwrap().bytes(), Some(20));
     }
 
     #[test]

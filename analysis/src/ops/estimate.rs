@@ -11,7 +11,7 @@
 use trace_model::{Op, TraceModel};
 
 use crate::category::{AsyncRole, OpClass};
-use crate::hlo_text::{HloText, Shape, array_sizes};
+use crate::hlo_text::{HloText, Shape, array_texts};
 
 /// The mark of HBM in shapes.
 const HBM: u64 = 0;
@@ -51,8 +51,8 @@ fn in_hbm(text: &str) -> Option<u64> {
     if !text.contains(['[', '(']) || count('(') != count(')') || count('{') != count('}') {
         return None;
     }
-    let arrays = array_sizes(text).filter(|array| array.memory_space == HBM);
-    arrays.map(|array| array.bytes).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
+    let arrays = array_texts(text).filter(|array| array.memory_space() == HBM);
+    arrays.map(|array| array.bytes()).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
 }
 
 /// Ops that touch only part of what they are given. A fusion may contain any.

@@ -5,6 +5,8 @@
 //! `hops · α + bytes ÷ rate`: of `n` devices the farthest is `⌊n/2⌋` hops away, and
 //! both ways of the ring work at the same time ("How to Scale Your Model").
 
+use trace_model::hlo_text::ReplicaGroups;
+
 use super::hlo::{Computation, Instruction, Program};
 use super::machine::{Chip, HOP_S};
 use super::shape;
@@ -73,7 +75,7 @@ pub(super) fn collective<'p, 'a>(
     }
     let is_wrapper = instruction.opcode == "async-start"
         || instruction.opcode == "fusion" && instruction.attribute("kind") == Some("kCustom");
-    let name = instruction.called("calls").filter(|_| is_wrapper)?;
+    let name = instruction.computation("calls").filter(|_| is_wrapper)?;
     let body = program.computation(program.find(name)?)?;
     let (inner, kind) = body.instructions.iter().find_map(|inner| Some((inner, Kind::of_opcode(inner.opcode)?)))?;
     // The fusion of an all-reduce with the slice of its result is XLA's reduce-scatter.
@@ -88,7 +90,7 @@ fn of_kind(
     instruction: &Instruction<'_>,
     chip: &Chip,
 ) -> Transfer {
-    let operands = instruction.operands().filter_map(|name| computation.find(name));
+    let operands = instruction.operand_names().filter_map(|name| computation.find(name));
     let input = operands.fold(0_u64, |sum, operand| sum.saturating_add(shape::bytes(operand.shape))) as f64;
     if kind == Kind::Permute {
         let (links, hops) = direction(instruction.attribute("source_target_pairs").unwrap_or_default());
@@ -114,31 +116,9 @@ fn of_kind(
     Transfer { links: Links::Both, bytes: (times * sent) as u64, seconds }
 }
 
-/// How many devices take part: those of the first group; `None` where all do.
+/// How many devices take part; `None` where all do, or the text is not understood.
 fn participants(instruction: &Instruction<'_>) -> Option<u64> {
-    // Not by commas: a mesh with ids has some outside of brackets.
-    let groups = instruction.attributes.split_once("replica_groups=")?.1;
-    let numbers = |text: &str| text.split(',').filter(|number| !number.trim().is_empty()).count() as u64;
-    let found = if let Some(listed) = groups.strip_prefix("{{") {
-        numbers(listed.split('}').next()?)
-    } else if let Some(iota) = groups.strip_prefix('[') {
-        // `[groups,size]<=[…]`.
-        iota.split(']').next()?.split(',').nth(1)?.trim().parse().ok()?
-    } else {
-        // `mesh['x'=2,'y'=4] {'y'}`; a part of an axis is `'y':(1)2`.
-        let (sizes, rest) = groups.strip_prefix("mesh[")?.split_once(']')?;
-        let size = |axis: &str| {
-            if let Some((_, part)) = axis.split_once(')') {
-                return part.parse::<u64>().ok();
-            }
-            let named = |known: &&str| known.trim().split_once('=').is_some_and(|(name, _)| name == axis);
-            sizes.split(',').find(named)?.rsplit('=').next()?.parse().ok()
-        };
-        let axes = rest.split_once('{')?.1.split('}').next()?;
-        let axes = axes.split(',').map(str::trim).filter(|axis| !axis.is_empty());
-        axes.map(size).try_fold(1_u64, |all, size| all.checked_mul(size?))?
-    };
-    Some(found).filter(|&n| n > 0)
+    ReplicaGroups::parse(instruction.attribute("replica_groups")?)?.size().filter(|&n| n > 0)
 }
 
 /// Which way of the ring most pairs go, and over how many links.

@@ -70,11 +70,11 @@ impl<'p, 'a> Costs<'p, 'a> {
 
     fn flops_at(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>, depth: usize) -> Flops {
         match instruction.opcode {
-            "fusion" => instruction.called("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
+            "fusion" => instruction.computation("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
             "convolution" => Flops::product(self.convolution(computation, instruction)),
             "dot" => Flops::product(dot(computation, instruction)),
             "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
-                let operand = instruction.operands().next().and_then(|name| computation.find(name));
+                let operand = instruction.operand_names().next().and_then(|name| computation.find(name));
                 Flops::elements(operand.map_or(0, |operand| elements(operand.shape)))
             }
             // Scalars are the scalar unit's, and count nothing.
@@ -135,11 +135,11 @@ impl<'p, 'a> Costs<'p, 'a> {
     /// of an operand that is only sliced the slices.
     pub fn bytes(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Vec<MemoryAccess> {
         let mut out = Vec::new();
-        let body = instruction.called("calls").filter(|_| instruction.opcode == "fusion");
+        let body = instruction.computation("calls").filter(|_| instruction.opcode == "fusion");
         let body = body.and_then(|name| self.program.find(name));
         let reads = body.map(|body| self.reads_of(body, 0));
         let mut seen = HashSet::new();
-        for (number, name) in instruction.operands().enumerate() {
+        for (number, name) in instruction.operand_names().enumerate() {
             let Some(operand) = computation.find(name).filter(|_| seen.insert(name)) else { continue };
             let whole = shape::bytes(operand.shape);
             let read = match &reads {
@@ -173,10 +173,10 @@ impl<'p, 'a> Costs<'p, 'a> {
                 reads.insert(number, 0);
                 continue;
             }
-            let body = user.called("calls").and_then(|name| program.find(name));
+            let body = user.computation("calls").and_then(|name| program.find(name));
             let body = body.filter(|_| user.opcode == "fusion");
             let is_view = user.opcode == "bitcast" || body.is_some_and(|body| self.is_view(body));
-            for (at, operand) in user.operands().enumerate() {
+            for (at, operand) in user.operand_names().enumerate() {
                 let Some(&(number, whole)) = values.get(operand) else { continue };
                 let read = match body {
                     _ if is_view => {
@@ -218,7 +218,8 @@ impl<'p, 'a> Costs<'p, 'a> {
             Some(inner) => (inner, inner.root()),
             None => (computation, Some(instruction)),
         };
-        let update = root.filter(|root| root.opcode == "dynamic-update-slice").and_then(|root| root.operands().nth(1));
+        let update =
+            root.filter(|root| root.opcode == "dynamic-update-slice").and_then(|root| root.operand_names().nth(1));
         let update = update.and_then(|name| computation.find(name)).map(|update| shape::bytes(update.shape));
         update.unwrap_or_else(|| array.bytes())
     }
@@ -226,7 +227,7 @@ impl<'p, 'a> Costs<'p, 'a> {
 
 /// Bytes of an operand that an instruction reads.
 fn read_by(user: &Instruction<'_>, operand: &str, whole: u64) -> u64 {
-    let is_first = user.operands().next() == Some(operand);
+    let is_first = user.operand_names().next() == Some(operand);
     match user.opcode {
         "slice" | "dynamic-slice" if is_first => shape::bytes(user.shape).min(whole),
         "dynamic-update-slice" if is_first => 0,
@@ -288,7 +289,7 @@ fn is_arithmetic(opcode: &str) -> bool {
 }
 
 fn operand_dims<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>, number: usize) -> Vec<u64> {
-    let operand = instruction.operands().nth(number).and_then(|name| computation.find(name));
+    let operand = instruction.operand_names().nth(number).and_then(|name| computation.find(name));
     operand.and_then(|operand| arrays(operand.shape).into_iter().next()).map(|array| array.dims).unwrap_or_default()
 }
 

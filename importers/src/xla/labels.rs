@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
 
 use super::cost::Costs;
-use super::hlo::{Computation, Instruction, Program};
+use super::hlo::{Computation, Instruction, Program, profile_text};
 use super::simulate::Place;
 use crate::names::Bounded;
 
@@ -49,9 +49,11 @@ impl<'p, 'a> Labels<'p, 'a> {
         Some(label)
     }
 
-    /// Says what was cut, and what was counted roughly.
+    /// Says what was cut, what was counted roughly, and which stacks had no end.
     pub fn log(&self, out: &mut TraceBuilder) {
         let log = out.log_mut();
+        let rings = self.program.frame_rings();
+        log.add_many(IssueKind::FrameRing, rings, || format!("stack frames of {}", self.program.name));
         log.add_many(IssueKind::TextCut, self.cut, || "texts of ops, or where they come from, end in …".to_owned());
         log.add_many(IssueKind::CostRounded, self.costs.rounded(), || {
             "windows of convolutions are counted as if all of their positions lay inside".to_owned()
@@ -66,13 +68,13 @@ impl<'p, 'a> Labels<'p, 'a> {
     fn op(&mut self, out: &mut TraceBuilder, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Op {
         let stack = self.program.stack(instruction);
         let mut lines = Bounded::new(self.most());
-        for (at, (file, line, _)) in stack.iter().enumerate() {
+        for (at, (file, line)) in stack.iter().enumerate() {
             lines.push_all(&[if at > 0 { "\n" } else { "" }, file, ":", &line.to_string()]);
         }
         self.cut += u64::from(lines.is_full());
         let lines = lines.finish();
         self.room = self.room.saturating_sub(lines.len());
-        let text = instruction.text(computation, self.most());
+        let text = profile_text(instruction, computation, self.most());
         self.cut += u64::from(text.is_full());
         let text = text.finish();
         self.room = self.room.saturating_sub(text.len());
@@ -96,7 +98,7 @@ impl<'p, 'a> Labels<'p, 'a> {
             bytes_accessed: counts.then_some(bytes),
             memory,
             shape: Some(out.intern(instruction.shape)),
-            framework_name: instruction.metadata("op_name").map(|name| out.intern(name)),
+            framework_name: instruction.metadata("op_name").map(|name| out.intern(&name)),
             source: lines.lines().next().map(|line| out.intern(line)),
             source_stack: (!lines.is_empty()).then(|| out.intern(&lines)),
             ..Op::default()

@@ -4,8 +4,8 @@
 //! count it follows from the text: the condition compares an element of the loop's tuple
 //! with a constant, which the body increases by a constant, from a constant.
 
+use super::config::json_number;
 use super::hlo::{Computation, Instruction, Program};
-use super::scan::json_number;
 
 /// Values are followed through this many copies.
 const MAX_STEPS: usize = 16;
@@ -23,7 +23,7 @@ pub(super) fn trip_count(
 }
 
 fn counted(program: &Program<'_>, computation: &Computation<'_>, instruction: &Instruction<'_>) -> Option<u64> {
-    let called = |key| program.computation(program.find(instruction.called(key)?)?);
+    let called = |key| program.computation(program.find(instruction.computation(key)?)?);
     let (condition, body) = (called("condition")?, called("body")?);
     let compare = condition.root().filter(|root| root.opcode == "compare")?;
     let (left, right) = operands(condition, compare)?;
@@ -32,10 +32,10 @@ fn counted(program: &Program<'_>, computation: &Computation<'_>, instruction: &I
         None => (element(right)?, left, true),
     };
     // The value of an element before the loop, and after each turn.
-    let start = source(computation, instruction.operands().next()?).filter(|it| it.opcode == "tuple")?;
-    let before = |index| source(computation, start.operands().nth(index)?);
+    let start = source(computation, instruction.operand_names().next()?).filter(|it| it.opcode == "tuple")?;
+    let before = |index| source(computation, start.operand_names().nth(index)?);
     let end = body.root().filter(|root| root.opcode == "tuple")?;
-    let after = |index| source(body, end.operands().nth(index)?);
+    let after = |index| source(body, end.operand_names().nth(index)?);
     let constant = |index: usize| {
         let stays = element(after(index)?) == Some(index);
         before(index).filter(|_| stays)?.constant()
@@ -60,7 +60,7 @@ fn operands<'p, 'a>(
     computation: &'p Computation<'a>,
     instruction: &Instruction<'a>,
 ) -> Option<(&'p Instruction<'a>, &'p Instruction<'a>)> {
-    let mut operands = instruction.operands().map(|name| source(computation, name));
+    let mut operands = instruction.operand_names().map(|name| source(computation, name));
     Some((operands.next()??, operands.next()??))
 }
 
@@ -71,7 +71,7 @@ fn source<'p, 'a>(computation: &'p Computation<'a>, name: &str) -> Option<&'p In
         if !matches!(found.opcode, "copy" | "bitcast" | "copy-start" | "copy-done" | "opt-barrier") {
             return Some(found);
         }
-        found = computation.find(found.operands().next()?)?;
+        found = computation.find(found.operand_names().next()?)?;
     }
     None
 }

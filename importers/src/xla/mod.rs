@@ -15,6 +15,7 @@
 //! literals but those that loops count with. The device stands for all that run the program.
 
 mod collective;
+mod config;
 mod cost;
 mod emit;
 mod hlo;
@@ -22,7 +23,7 @@ mod labels;
 mod loops;
 mod machine;
 mod occupancy;
-mod scan;
+
 mod schedule;
 mod shape;
 mod simulate;
@@ -127,7 +128,7 @@ fn check(program: &Program<'_>, text: &str) -> Result<(), ImportError> {
     let name = program.name;
     if program.entry.is_none() {
         let lines = text.lines().count();
-        let inside = program.cut_in.map(|it| format!(", inside of computation {it}")).unwrap_or_default();
+        let inside = program.cut_in().map(|it| format!(", inside of computation {it}")).unwrap_or_default();
         let what = format!("the file ends at line {lines}{inside}, before the ENTRY computation: save it again");
         return Err(malformed(text.len(), what));
     }
@@ -215,7 +216,7 @@ fn describe(program: &Program<'_>, machine: &Machine, out: &mut TraceBuilder) {
         let text: String = text.chars().take(80).collect();
         out.log(IssueKind::MalformedEvent, || format!("line {line}: no instruction: {text:?}"));
     }
-    if let Some(computation) = program.cut_in {
+    if let Some(computation) = program.cut_in() {
         out.log(IssueKind::TruncatedFile, || format!("the file ends inside of computation {computation}"));
     }
 }

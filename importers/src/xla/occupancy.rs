@@ -6,8 +6,8 @@
 //! are without the padding of tiles. A result that the compiler puts in the place of an
 //! operand counts beside that for as long as the instruction runs.
 
+use super::config::json_number;
 use super::hlo::{Computation, Instruction};
-use super::scan::json_number;
 use super::shape::{self, HBM, VMEM};
 
 /// Bytes in use, each from a time on.
@@ -52,7 +52,7 @@ fn lives(computation: &Computation<'_>, times: &[(i64, i64)], end: i64) -> Vec<i
         } else {
             ends[at]
         };
-        for operand in instruction.operands().filter_map(|name| computation.position(name)) {
+        for operand in instruction.operand_names().filter_map(|name| computation.position(name)) {
             if let Some(life) = lives.get_mut(operand).filter(|_| operand < at) {
                 *life = until.max(*life);
             }

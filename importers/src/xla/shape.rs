@@ -1,4 +1,6 @@
-//! Shapes in HLO text: `(bf16[8,128]{1,0:T(8,128)S(1)}, u32[]{:S(2)})`.
+//! Sizes of shapes in HLO text: `(bf16[8,128]{1,0:T(8,128)S(1)}, u32[]{:S(2)})`.
+
+use trace_model::hlo_text::{ArrayText, array_texts, element_bits};
 
 /// One array of a shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,43 +24,21 @@ impl Array<'_> {
         self.dims.iter().fold(1, |all, &dim| all.saturating_mul(dim))
     }
 
-    /// Bytes without the padding of tiles.
+    /// Bytes without the padding of tiles; 0 of what has no data, or an unknown type.
     pub fn bytes(&self) -> u64 {
-        self.elements().saturating_mul(bits(self.dtype)).div_ceil(8)
-    }
-}
-
-/// Size of one element; 0 for what has none (`token`, `opaque`) or is not known.
-fn bits(dtype: &str) -> u64 {
-    match dtype {
-        "pred" => 8,
-        "c64" => 64,
-        "c128" => 128,
-        _ => {
-            // `bf16`, `s4`, `f8e4m3fn`: the first number is the width.
-            let digits = dtype.trim_start_matches(|c: char| c.is_ascii_lowercase());
-            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-            digits.get(..end).and_then(|width| width.parse().ok()).filter(|&width| width <= 64).unwrap_or(0)
-        }
+        self.elements().saturating_mul(element_bits(self.dtype).unwrap_or(0)).div_ceil(8)
     }
 }
 
 /// All arrays of a shape, those in tuples one after the other.
 pub(super) fn arrays(shape: &str) -> Vec<Array<'_>> {
-    let mut out = Vec::new();
-    let mut rest = shape;
-    while let Some(open) = rest.find('[') {
-        let dtype = rest[..open].rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        let Some(close) = rest[open..].find(']').map(|at| open + at) else { break };
-        let dims = rest[open + 1..close].split(',').filter(|dim| !dim.trim().is_empty());
-        let dims = dims.map(|dim| dim.trim().trim_start_matches("<=").parse().unwrap_or(0)).collect();
-        rest = &rest[close + 1..];
-        let layout = rest.strip_prefix('{').and_then(|layout| layout.split_once('}'));
-        let space = layout.and_then(|(layout, _)| layout.split_once("S(")?.1.split(')').next()?.parse().ok());
-        rest = layout.map_or(rest, |(_, after)| after);
-        out.push(Array { dtype, dims, space: space.unwrap_or(HBM) });
-    }
-    out
+    let array = |text: ArrayText<'_>| {
+        let dims = text.sizes()?.map(|size| size.unwrap_or(0)).collect();
+        Some((dims, u32::try_from(text.memory_space()).unwrap_or(u32::MAX)))
+    };
+    array_texts(shape)
+        .filter_map(|text| array(text).map(|(dims, space)| Array { dtype: text.dtype, dims, space }))
+        .collect()
 }
 
 /// Bytes of a whole shape.

@@ -1,10 +1,10 @@
 //! What an instruction does when it runs, found out once: loops run theirs again and again.
 
 use super::collective::{Transfer, transfer};
+use super::config::json_number;
 use super::hlo::{Computation, Instruction, Program};
 use super::loops::trip_count;
 use super::machine::Chip;
-use super::scan::json_number;
 use super::shape;
 
 /// What an instruction does; computations by their position in the program.
@@ -43,7 +43,7 @@ impl<'a> Step<'a> {
         chip: &Chip,
     ) -> Self {
         let opcode = instruction.opcode;
-        let called = |key| program.find(instruction.called(key)?);
+        let called = |key| program.find(instruction.computation(key)?);
         match opcode {
             "while" => {
                 return Self::While { trips: trip_count(program, computation, instruction), body: called("body") };
@@ -53,10 +53,10 @@ impl<'a> Step<'a> {
             _ => {}
         }
         if opcode.ends_with("-done") {
-            return Self::Done(instruction.operands().next());
+            return Self::Done(instruction.operand_names().next());
         }
         if opcode.ends_with("-update") {
-            return Self::Update(instruction.operands().next());
+            return Self::Update(instruction.operand_names().next());
         }
         let is_start = opcode.ends_with("-start");
         let config = instruction.attribute("backend_config").unwrap_or_default();
@@ -90,7 +90,7 @@ fn copy<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>) -> Ste
 fn longest_branch<'a>(program: &Program<'a>, instruction: &Instruction<'a>) -> Option<usize> {
     let listed = instruction.attribute("branch_computations").unwrap_or_default().trim_matches(['{', '}']);
     let listed = listed.split(',').map(|name| name.trim().trim_start_matches('%'));
-    let two = ["true_computation", "false_computation"].into_iter().filter_map(|key| instruction.called(key));
+    let two = ["true_computation", "false_computation"].into_iter().filter_map(|key| instruction.computation(key));
     let branches = listed.chain(two).filter_map(|name| program.find(name));
     branches.max_by_key(|&branch| program.computation(branch).map_or(0, Computation::estimated_cycles))
 }

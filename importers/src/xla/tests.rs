@@ -57,6 +57,26 @@ fn what_is_cut_or_counted_roughly_is_in_the_import_log() {
     assert_eq!(count(&wide, IssueKind::CostRounded), 1);
 }
 
+/// Two frames whose parents are each other, with and without places in the code.
+#[test]
+fn stack_frames_in_a_ring_end_and_are_counted() {
+    let tables = "FileNames\n1 \"a.py\"\n\nFunctionNames\n1 \"f\"\n\nFileLocations\n\
+                  1 {file_name_id=1 function_name_id=1 line=3}\n\nStackFrames\n\
+                  1 {file_location_id=7 parent_frame_id=2}\n2 {file_location_id=7 parent_frame_id=1}\n\
+                  3 {file_location_id=1 parent_frame_id=4}\n4 {file_location_id=1 parent_frame_id=3}\n";
+    let text = LOOP.replacen("\n\n", &format!("\n\n{tables}\n"), 1);
+    let text = text.replacen("backend_config", "metadata={op_name=\"x\" stack_frame_id=1}, backend_config", 1);
+    let text = text.replacen(
+        "{1}, rhs_contracting_dims={0}, backend_config",
+        "{1}, rhs_contracting_dims={0}, metadata={stack_frame_id=3}, backend_config",
+        1,
+    );
+    let model = import("v5e.txt", &text).unwrap();
+    assert_eq!(model.import_log().count(IssueKind::FrameRing), 2);
+    let dot = model.op(model.all_slices().find(|slice| slice.name() == "dot.2").unwrap().op().unwrap());
+    assert_eq!(dot.source_stack.map(|stack| model.str(stack)), Some("a.py:3\na.py:3"));
+}
+
 fn names(model: &TraceModel) -> Vec<(String, i64)> {
     let core = model.tensor_cores()[0];
     let ops = model.track_of_kind(core, trace_model::TrackKind::Ops).unwrap();

@@ -10,12 +10,11 @@ use super::super::config;
 use super::super::facts::{
     Attributes, Collective, Convolution, DotDimensions, FusionKind, Precision, PrecisionConfig, WindowDimension,
 };
-use super::super::groups::{IotaGroups, ReplicaGroups};
-use super::super::mesh::{AxisRef, MeshGroups};
 use super::super::module::{ComputationId, Instruction, InstructionId};
 use super::super::wire::{Bytes, Damage, number, range};
 use super::{Reader, shape, string_map};
 use crate::hlo_text::Shape;
+use crate::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
 
 const INSTRUCTION: &str = "HloInstructionProto";
 

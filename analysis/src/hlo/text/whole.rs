@@ -4,15 +4,11 @@ use std::collections::HashMap;
 
 use trace_model::Blob;
 
-use super::{inside, instruction};
+use super::instruction;
 use crate::hlo::index::Index;
 use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, InstructionId, Origin};
-use crate::hlo::stack::StackFrames;
 use crate::hlo::{HloError, Instruction};
-use crate::hlo_text::HloText;
-
-/// What every such text begins with.
-const BEGIN: &str = "HloModule ";
+use crate::hlo_text::{BEGIN, HloText, Part, ProgramText};
 
 /// A computation that is being read, and the instructions of it by name.
 struct Open<'a> {
@@ -26,8 +22,6 @@ struct Reader<'a> {
     module: HloModule,
     computations: HashMap<&'a str, ComputationId>,
     open: Option<Open<'a>>,
-    /// Heading of the table that rows belong to.
-    table: &'a str,
 }
 
 impl HloModule {
@@ -43,19 +37,18 @@ impl HloModule {
     pub(in crate::hlo) fn from_whole_text(blob: &Blob, program: &str) -> Result<Self, HloError> {
         let text = String::from_utf8_lossy(blob.bytes());
         let mut reader = Reader::default();
-        reader.module.origin = Origin::Proto;
-        let mut lines = text.lines();
-        reader.header(lines.next().unwrap_or_default());
-        for line in lines {
-            reader.line(line);
-        }
-        reader.close();
+        let read = ProgramText::read(&text, |part| reader.part(part)).unwrap_or_default();
         let mut module = reader.module;
-        module.index = Index::new(&module.instructions, Vec::new());
-        // Texts count parents from 2, so that the outermost frame seems to be its own.
-        if module.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
-            module.frames.frames.iter_mut().for_each(|[_, parent]| *parent = parent.saturating_sub(1));
+        module.origin = Origin::Proto;
+        read.name.clone_into(&mut module.name);
+        let count = |key| read.attribute(key).and_then(|count| count.parse().ok());
+        let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
+        if replicas.is_some() || partitions.is_some() {
+            let (replicas, partitions) = (replicas.unwrap_or(1), partitions.unwrap_or(1));
+            module.devices = Some(DeviceAssignment { replicas, partitions, devices: Vec::new() });
         }
+        module.frames = read.frames;
+        module.index = Index::new(&module.instructions, Vec::new());
         if module.entry.is_none() {
             let (why, message, len) = ("there is no ENTRY computation", "HLO text", text.len());
             return Err(HloError::Damaged { program: program.to_owned(), why, message, at: len, len });
@@ -65,51 +58,30 @@ impl HloModule {
 }
 
 impl<'a> Reader<'a> {
-    fn header(&mut self, line: &str) {
-        let rest = line.strip_prefix(BEGIN).unwrap_or_default();
-        let (name, attributes) = rest.split_once(',').unwrap_or((rest, ""));
-        name.trim().clone_into(&mut self.module.name);
-        let header = HloText { attributes, ..HloText::default() };
-        let count = |key| header.attribute(key).and_then(|count| count.parse().ok());
-        let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
-        if replicas.is_some() || partitions.is_some() {
-            let (replicas, partitions) = (replicas.unwrap_or(1), partitions.unwrap_or(1));
-            self.module.devices = Some(DeviceAssignment { replicas, partitions, devices: Vec::new() });
+    fn part(&mut self, part: Part<'a>) {
+        match part {
+            Part::Begin { name, is_entry } => self.begin(name, is_entry),
+            Part::Instruction(hlo) => self.instruction(&hlo),
+            Part::Broken { .. } => {}
+            Part::End => self.close(),
         }
     }
 
-    fn line(&mut self, line: &'a str) {
-        if line.starts_with('}') {
-            self.close();
-        } else if self.open.is_some() {
-            self.instruction(line.trim());
-        } else if line.ends_with('{') && line.contains("->") {
-            let is_entry = line.starts_with("ENTRY ");
-            let name = line.trim_start_matches("ENTRY ").trim_start_matches('%');
-            let name = name.split([' ', '(']).next().unwrap_or_default();
-            let id = ComputationId(self.module.computations.len() as u32);
-            let first = self.module.instructions.len();
-            let computation =
-                Computation { name: name.to_owned(), instructions: first..first, ..Computation::default() };
-            self.computations.insert(name, id);
-            self.module.computations.push(Computation::default());
-            self.open = Some(Open { computation, is_entry, local: HashMap::new() });
-        } else if line.starts_with(|c: char| c.is_ascii_digit()) {
-            row(&mut self.module.frames, self.table, line);
-        } else {
-            self.table = line.trim();
-        }
+    fn begin(&mut self, name: &'a str, is_entry: bool) {
+        let id = ComputationId(self.module.computations.len() as u32);
+        let first = self.module.instructions.len();
+        let computation = Computation { name: name.to_owned(), instructions: first..first, ..Computation::default() };
+        self.computations.insert(name, id);
+        self.module.computations.push(Computation::default());
+        self.open = Some(Open { computation, is_entry, local: HashMap::new() });
     }
 
-    fn instruction(&mut self, line: &'a str) {
-        let (Some(hlo), Some(open)) = (HloText::parse(line), &mut self.open) else { return };
+    fn instruction(&mut self, hlo: &HloText<'a>) {
+        let Some(open) = &mut self.open else { return };
         let parent = (self.module.computations.len() as u32).saturating_sub(1);
         let id = InstructionId(self.module.instructions.len() as u32);
-        let is_value = matches!(hlo.opcode, "parameter" | "constant" | "iota");
-        let operands = if is_value { Vec::new() } else { hlo.operand_list() };
-        let operands = operands.iter().filter_map(|operand| open.local.get(operand.name).copied()).collect();
-        let keys = ["calls", "to_apply", "body", "condition"];
-        let names = keys.into_iter().filter_map(|key| hlo.attribute(key)).map(|name| name.trim_start_matches('%'));
+        let operands = hlo.operand_names().filter_map(|name| open.local.get(name).copied()).collect();
+        let names = ["calls", "to_apply", "body", "condition"].into_iter().filter_map(|key| hlo.computation(key));
         let called: Box<[ComputationId]> = names
             .filter_map(|name| self.computations.get(name).copied())
             .filter(|id| id.index() < parent as usize)
@@ -119,10 +91,10 @@ impl<'a> Reader<'a> {
                 callee.is_fusion = true;
             }
         }
-        let read = Instruction { computation: ComputationId(parent), operands, called, ..instruction(&hlo) };
+        let read = Instruction { computation: ComputationId(parent), operands, called, ..instruction(hlo) };
         open.local.insert(hlo.name, id);
         open.computation.schedule.push(id);
-        if line.starts_with("ROOT ") {
+        if hlo.is_root {
             open.computation.root = Some(id);
         }
         self.module.instructions.push(read);
@@ -138,19 +110,6 @@ impl<'a> Reader<'a> {
         if let Some(slot) = self.module.computations.get_mut(index) {
             *slot = computation;
         }
-    }
-}
-
-/// Adds a row like `3 "file.py"` or `3 {file_name_id=1 line=7}`; rows are numbered from 1.
-fn row(frames: &mut StackFrames, table: &str, line: &str) {
-    let Some((_, value)) = line.split_once(' ') else { return };
-    let number = |key| inside(value, key).and_then(|number| number.parse().ok()).unwrap_or(0);
-    match table {
-        "FileNames" => frames.files.push(value.trim_matches('"').to_owned()),
-        "FunctionNames" => frames.functions.push(value.trim_matches('"').to_owned()),
-        "FileLocations" => frames.locations.push([number("file_name_id"), number("function_name_id"), number("line")]),
-        "StackFrames" => frames.frames.push([number("file_location_id"), number("parent_frame_id")]),
-        _ => {}
     }
 }
 

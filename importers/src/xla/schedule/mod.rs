@@ -352,7 +352,7 @@ impl<'a> Writer<'_, 'a> {
         if !instruction.opcode.ends_with("-done") {
             return;
         }
-        let name = instruction.operands().next();
+        let name = instruction.operand_names().next();
         let begun = name.and_then(|name| Some((self.flights.remove(name)?, computation.position(name)?)));
         let Some(((begin, start_row), start)) = begun else {
             return out.log(IssueKind::AsyncWithoutStart, || instruction.name.to_owned());

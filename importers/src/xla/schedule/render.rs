@@ -113,7 +113,7 @@ fn tables(module: &Message<'_>, out: &mut String) {
     for (title, field) in [("FileNames", "file_names"), ("FunctionNames", "function_names")] {
         let _ = writeln!(out, "{title}");
         for (at, name) in index.scalars(field).enumerate() {
-            let _ = writeln!(out, "{} \"{}\"", at + 1, one_line(&unquoted(name)));
+            let _ = writeln!(out, "{} {}", at + 1, quoted(&unquoted(name)));
         }
         out.push('\n');
     }
@@ -129,6 +129,12 @@ fn tables(module: &Message<'_>, out: &mut String) {
 
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r', '"'], " ")
+}
+
+/// A text between quotes.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
+    format!("\"{escaped}\"")
 }
 
 fn list(numbers: &[u64]) -> String {
@@ -155,13 +161,13 @@ fn line(instruction: &Message<'_>, names: &Names) -> String {
     communication(instruction, &mut add);
     dimensions(instruction, &opcode, &mut add);
     if let Some(target) = instruction.scalars("custom_call_target").next() {
-        add("custom_call_target", format!("\"{}\"", one_line(&unquoted(target))));
+        add("custom_call_target", quoted(&unquoted(target)));
     }
     if let Some(metadata) = instruction.message("metadata") {
         let mut cells = Vec::new();
         for (key, value) in metadata.every_scalar() {
             match key {
-                "op_name" | "source_file" => cells.push(format!("{key}=\"{}\"", one_line(&unquoted(value)))),
+                "op_name" | "source_file" => cells.push(format!("{key}={}", quoted(&unquoted(value)))),
                 "stack_frame_id" | "source_line" => cells.push(format!("{key}={value}")),
                 _ => {}
             }

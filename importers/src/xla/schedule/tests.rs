@@ -81,7 +81,7 @@ fn gaps_are_waits_and_pairs_are_spans() {
     let (text, op) = (|id: Option<trace_model::StringId>| id.map(|id| model.str(id)), model.op(dot));
     assert_eq!(text(op.source), Some("train.py:7"));
     assert_eq!(text(op.shape), Some("f32[8,8]{1,0:S(1)}"));
-    assert_eq!(text(op.framework_name), Some("jit(f)/dot  x "));
+    assert_eq!(text(op.framework_name), Some("jit(f)/dot \"x\""));
     assert_eq!(op.flops, Some(2 * 8 * 8 * 8));
     let memory = model.counters().iter().find(|it| it.len() == 5).unwrap();
     assert_eq!(memory.value_at(Timestamp::from_ps(1_500_000)), Some(512.0));

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::{after_brackets, split_commas};
+use super::{after_brackets, split_commas, without_comment};
 
 /// Deepest nesting of tuples that is read; deeper ones are not real shapes.
-pub(crate) const MAX_DEPTH: usize = 32;
+pub const MAX_DEPTH: usize = 32;
 
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,12 +89,12 @@ const DTYPES: [&str; 35] = [
 ];
 
 /// The type with a number of `xla.PrimitiveType`; `unknown` for numbers of the future.
-pub(crate) fn dtype_of_number(number: u64) -> &'static str {
+pub fn dtype_of_number(number: u64) -> &'static str {
     usize::try_from(number).ok().and_then(|number| DTYPES.get(number)).copied().unwrap_or("unknown")
 }
 
 impl<'a> Shape<'a> {
-    /// The same without its text; types that this crate does not know become `unknown`.
+    /// The same without its text; types that are not known become `unknown`.
     pub fn into_static(self) -> Shape<'static> {
         match self {
             Self::Array(ArrayShape { dtype, dims, minor_to_major, tiles, memory_space, packed_bits }) => {
@@ -125,7 +125,7 @@ impl<'a> Shape<'a> {
         match text.strip_prefix('(') {
             Some(inner) => {
                 let inner = inner.strip_suffix(')')?;
-                let parts = split_commas(inner).map(|part| Self::parse_nested(part.trim(), depth + 1));
+                let parts = split_commas(inner).map(|part| Self::parse_nested(without_comment(part), depth + 1));
                 parts.collect::<Option<Vec<_>>>().map(Self::Tuple)
             }
             None => ArrayShape::parse(text).map(Self::Array),
@@ -161,7 +161,7 @@ impl<'a> ArrayShape<'a> {
         if dtype.is_empty() || !dtype.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return None;
         }
-        let close = after_brackets(text, open);
+        let close = after_brackets(text, open)?;
         let dims = text.get(open + 1..close)?.strip_suffix(']')?;
         // `<=8` is a bounded dynamic dimension: its bound is what is allocated.
         let dims = numbers(dims)?;
@@ -178,7 +178,7 @@ impl<'a> ArrayShape<'a> {
         self.minor_to_major = numbers(order).unwrap_or_default();
         let mut letter = "";
         while let Some(open) = rest.find('(') {
-            let close = after_brackets(rest, open);
+            let close = after_brackets(rest, open).unwrap_or(rest.len());
             let before = rest.get(..open).unwrap_or_default();
             // A group without a letter continues the one before: T(8,128)(2,1).
             letter = if before.is_empty() { letter } else { before };
@@ -228,47 +228,66 @@ impl<'a> ArrayShape<'a> {
     }
 }
 
-/// What an array takes in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ArraySize {
-    /// Without padding; `None` where the type is unknown or the text is no shape.
-    pub bytes: Option<u64>,
-    /// As in [`ArrayShape`].
-    pub memory_space: u64,
+/// One array in the text of a shape or of an operand, not yet taken apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayText<'a> {
+    /// `bf16`, `pred` …
+    pub dtype: &'a str,
+    /// What is between the square brackets; `None` where the text was cut in it.
+    pub dims: Option<&'a str>,
+    layout: &'a str,
 }
 
-/// What the arrays in the text of a shape or of an operand take: as [`Shape::arrays`]
-/// says, without taking them apart, for those who ask for every op of a program.
-pub(crate) fn array_sizes(text: &str) -> impl Iterator<Item = ArraySize> {
+/// The arrays in the text of a shape or of an operand: as [`Shape::arrays`] has them, but
+/// without taking them apart, for those who ask for every op of a program.
+pub fn array_texts(text: &str) -> impl Iterator<Item = ArrayText<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let open = rest.find('[')?;
-        let (before, inside) = (&rest[..open], &rest[open + 1..]);
+        let (before, inside) = rest.split_once('[')?;
         let dtype = before.rsplit([' ', '(', ',', '/']).next().unwrap_or_default();
         let Some((dims, after)) = inside.split_once(']') else {
             rest = "";
-            return Some(ArraySize { bytes: None, memory_space: 0 });
+            return Some(ArrayText { dtype, ..ArrayText::default() });
         };
         let (layout, after) = match after.strip_prefix('{') {
             Some(layout) => layout.split_once('}').unwrap_or((layout, "")),
             None => ("", after),
         };
         rest = after;
-        let mark = |letter: &str| {
-            let number = layout.split_once(letter)?.1.split([')', ',']).next()?;
-            number.trim().parse::<u64>().ok()
-        };
-        let bytes = || {
-            if matches!(dtype, "token" | "opaque") {
-                return Some(0);
-            }
-            let mut parts = dims.split(',').map(str::trim).filter(|_| !dims.trim().is_empty());
-            let elements = parts
-                .try_fold(1_u64, |product, part| product.checked_mul(part.trim_start_matches("<=").parse().ok()?))?;
-            elements.checked_mul(mark("E(").or_else(|| element_bits(dtype))?).map(|bits| bits.div_ceil(8))
-        };
-        Some(ArraySize { bytes: bytes(), memory_space: mark("S(").unwrap_or(0) })
+        Some(ArrayText { dtype, dims: Some(dims), layout })
     })
+}
+
+impl ArrayText<'_> {
+    fn mark(&self, letter: &str) -> Option<u64> {
+        self.layout.split_once(letter)?.1.split([')', ',']).next()?.trim().parse().ok()
+    }
+
+    /// As in [`ArrayShape`].
+    pub fn memory_space(&self) -> u64 {
+        self.mark("S(").unwrap_or(0)
+    }
+
+    /// Its sizes, the bounds of dynamic ones; `None` where one is no number.
+    pub fn sizes(&self) -> Option<impl Iterator<Item = Option<u64>>> {
+        let dims = self.dims?;
+        let parts = dims.split(',').map(str::trim).filter(move |_| !dims.trim().is_empty());
+        Some(parts.map(|part| part.trim_start_matches("<=").parse().ok()))
+    }
+
+    /// Number of elements; `None` where it overflows, or the text is no shape.
+    pub fn elements(&self) -> Option<u64> {
+        self.sizes()?.try_fold(1_u64, |product, size| product.checked_mul(size?))
+    }
+
+    /// Bytes without padding; `None` where the type is unknown or the text is no shape.
+    pub fn bytes(&self) -> Option<u64> {
+        if matches!(self.dtype, "token" | "opaque") {
+            return self.dims.map(|_| 0);
+        }
+        let bits = self.mark("E(").or_else(|| element_bits(self.dtype))?;
+        self.elements()?.checked_mul(bits).map(|bits| bits.div_ceil(8))
+    }
 }
 
 /// As HLO writes it.
@@ -358,6 +377,9 @@ mod tests {
     /// Each array of a shape, once read as a whole and once in passing.
     #[test]
     fn sizes_in_passing_are_those_of_the_arrays() {
+        let sizes = |text: &str| -> Vec<(Option<u64>, u64)> {
+            array_texts(text).map(|array| (array.bytes(), array.memory_space())).collect()
+        };
         let texts = [
             "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
             "s4[16,128]{1,0:T(64,128)(8,1)E(4)}",
@@ -365,18 +387,17 @@ mod tests {
             "f32[<=8, 2]{1,0}",
             "mystery[3]",
             "f32[18446744073709551615,4]",
+            "(f32[2]{0}, /*index=5*/s8[3]{0})",
             "()",
         ];
         for text in texts {
             let shape = Shape::parse(text).unwrap();
             let arrays = shape.arrays().into_iter();
-            let whole: Vec<_> =
-                arrays.map(|array| ArraySize { bytes: array.bytes(), memory_space: array.memory_space }).collect();
-            assert_eq!(array_sizes(text).collect::<Vec<_>>(), whole, "{text}");
+            let whole: Vec<_> = arrays.map(|array| (array.bytes(), array.memory_space)).collect();
+            assert_eq!(sizes(text), whole, "{text}");
         }
-        let commented = array_sizes("/*index=5*/f32[2]{0} %a").collect::<Vec<_>>();
-        assert_eq!(commented, [ArraySize { bytes: Some(8), memory_space: 0 }]);
-        let unknown = |text: &str| array_sizes(text).all(|array| array.bytes.is_none());
+        assert_eq!(sizes("/*index=5*/f32[2]{0} %a"), [(Some(8), 0)]);
+        let unknown = |text: &str| sizes(text).into_iter().all(|(bytes, _)| bytes.is_none());
         assert!(["f32[8,1", "[3]", "a.b[3]", "f32[x]", "f32[18446744073709551616]"].into_iter().all(unknown));
     }
 

@@ -35,16 +35,21 @@ impl MeshGroups {
         let rest = rest.trim_start_matches([',', ' ']);
         let (devices, rest) = match rest.strip_prefix("device_ids=(") {
             Some(rest) => {
-                let (ids, rest) = rest.split_once(')')?;
-                // The array is written nested, a bracket a dimension.
-                let ids = ids.split(['[', ']', ',', ' ']).filter(|id| !id.is_empty());
-                (ids.map(|id| id.parse().ok()).collect::<Option<_>>()?, rest)
+                let end = rest.find(") {")?;
+                let (ids, rest) = (rest.get(..end)?, rest.get(end + 1..)?);
+                (device_ids(ids, product(&mesh.iter().map(|&(_, size)| size).collect::<Vec<_>>())?)?, rest)
             }
             None => (Vec::new(), rest),
         };
         let along = rest.trim().strip_prefix('{')?.strip_suffix('}')?;
         let along = along.split(',').map(|axis| AxisRef::parse(axis, &mesh)).collect::<Option<_>>()?;
         Some(Self { mesh, devices, along })
+    }
+
+    /// Devices of each group; `None` where there are more than can be counted.
+    pub fn size(&self) -> Option<u64> {
+        let size = |along: &AxisRef| Some(along.part.map_or(self.mesh.get(along.axis)?.1, |(_, size)| size));
+        product(&self.along.iter().map(size).collect::<Option<Vec<_>>>()?)
     }
 
     /// Every group spelled out; `None` where the description contradicts itself.
@@ -115,6 +120,22 @@ impl AxisRef {
     }
 }
 
+/// The devices of a mesh of `count`, in its order: each by itself, nested in a bracket a
+/// dimension, or numbered over a grid as in `[4,2]T(1,0)`.
+fn device_ids(text: &str, count: u64) -> Option<Vec<u64>> {
+    let numbers = |text: &str| -> Option<Vec<u64>> {
+        let ids = text.split(['[', ']', '(', ')', ',', ' ']).filter(|id| !id.is_empty());
+        ids.map(|id| id.parse().ok()).collect()
+    };
+    let (ids, order) = text.split_once('T').unwrap_or((text, ""));
+    let (ids, order) = (numbers(ids)?, numbers(order)?);
+    let is_grid = ids.len() as u64 != count || !order.is_empty();
+    if is_grid && product(&ids) == Some(count) && (1..=MAX_DEVICES).contains(&count) {
+        return transposed(&ids, &order, count);
+    }
+    Some(ids)
+}
+
 fn unquoted(name: &str) -> &str {
     name.trim().trim_matches(['\'', '"'])
 }
@@ -134,6 +155,16 @@ mod tests {
         assert_eq!(groups("mesh['a'=1,'b'=8] {'b'}").unwrap(), [[0, 1, 2, 3, 4, 5, 6, 7]]);
         assert_eq!(groups("mesh['x'=2,'y'=2] {'y','x'}").unwrap(), [[0, 2, 1, 3]]);
         assert_eq!(groups("mesh['x'=2,'y'=2], device_ids=([[3,2],[1,0]]) {'x'}").unwrap(), [[3, 1], [2, 0]]);
+        assert_eq!(groups("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}").unwrap()[1], [1, 5]);
+        assert_eq!(groups("mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x'}").unwrap()[0], [0, 1]);
+    }
+
+    #[test]
+    fn sizes_need_no_list() {
+        let size = |text: &str| MeshGroups::parse(text).and_then(|mesh| mesh.size());
+        assert_eq!(size("mesh['x'=2,'y'=4] {'y'}"), Some(4));
+        assert_eq!(size("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"), Some(2));
+        assert_eq!(size("mesh['x'=9999999999] {'x','x'}"), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Reads the one-line text of an HLO instruction: in exported JSON it is all that
-//! is known of an op.
+//! The syntax of HLO text: of one instruction, which in exported JSON is all that is known
+//! of an op, and of whole programs. Importers and analyses read it here.
 //!
 //! ```text
 //! %name = <shape> opcode(<shape> %operand, …), attribute=value, …
@@ -8,51 +8,22 @@
 //! The text comes from a file and may be cut anywhere: every function answers
 //! `None`, or what could be read, and never panics.
 
+mod groups;
+mod mesh;
+mod program;
+mod scan;
 mod shape;
+mod stack;
 
-pub use crate::hlo::{parse_pairs, parse_replica_groups};
-pub use shape::{ArrayShape, Shape, element_bits};
-pub(crate) use shape::{MAX_DEPTH, array_sizes, dtype_of_number};
+use std::borrow::Cow;
 
-/// Byte offset after the balanced brackets that begin at `at`, or the end of a
-/// text that was cut inside.
-fn after_brackets(text: &str, at: usize) -> usize {
-    let mut depth = 0usize;
-    let mut quoted = false;
-    for (i, byte) in text.bytes().enumerate().skip(at) {
-        match byte {
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return i + 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Byte offset of the first byte at or after `at`, outside all brackets and
-/// quotes, for which `wanted` holds.
-fn find_outside(text: &str, at: usize, wanted: impl Fn(u8) -> bool) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = at;
-    while let Some(&byte) = bytes.get(at) {
-        if wanted(byte) {
-            return Some(at);
-        }
-        at = match byte {
-            b'(' | b'[' | b'{' => after_brackets(text, at),
-            b'"' => text.get(at + 1..)?.find('"').map_or(text.len(), |end| at + end + 2),
-            _ => at + 1,
-        };
-    }
-    None
-}
+pub use groups::{IotaGroups, ReplicaGroups, parse_pairs, parse_replica_groups};
+pub use mesh::{AxisRef, MeshGroups};
+pub use program::{BEGIN, Part, ProgramText};
+use scan::find_outside;
+pub use scan::{after_brackets, attribute, pairs, split_attributes, split_commas, unescaped};
+pub use shape::{ArrayShape, ArrayText, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits};
+pub use stack::{Frame, StackFrames};
 
 /// The parts of an instruction's text, still as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,16 +38,22 @@ pub struct HloText<'a> {
     pub operands: &'a str,
     /// What follows them: `kind=kLoop, calls=%fused_computation`.
     pub attributes: &'a str,
+    /// Whether it makes the result of its computation.
+    pub is_root: bool,
+    /// Whether the text ends inside of the operands.
+    pub is_cut: bool,
 }
 
 impl<'a> HloText<'a> {
-    /// Splits `%name = shape opcode(operands), attributes`; `None` for any text
+    /// Splits `[ROOT] %name = shape opcode(operands), attributes`; `None` for any text
     /// that has no such form at its beginning.
     pub fn parse(text: &'a str) -> Option<Self> {
         let (name, rest) = text.split_once(" = ")?;
-        let name = name.trim().trim_start_matches("ROOT ").trim_start_matches('%');
+        let name = name.trim();
+        let (is_root, name) = name.strip_prefix("ROOT ").map_or((false, name), |name| (true, name.trim()));
+        let name = name.trim_start_matches('%');
         let rest = rest.trim_start();
-        let shape_end = find_outside(rest, 0, |byte| byte == b' ')?;
+        let shape_end = find_outside(rest, b' ')?;
         let shape = rest.get(..shape_end)?;
         let rest = rest.get(shape_end..)?.trim_start();
         let open = rest.find('(')?;
@@ -86,30 +63,19 @@ impl<'a> HloText<'a> {
             return None;
         }
         let close = after_brackets(rest, open);
-        let inside = rest.get(open + 1..close)?;
-        Some(Self {
-            name,
-            shape,
-            opcode,
-            operands: inside.strip_suffix(')').unwrap_or(inside),
-            attributes: rest.get(close..)?.trim_start_matches([',', ' ']),
-        })
+        let operands = rest.get(open + 1..close.map_or(rest.len(), |close| close - 1))?;
+        let attributes = close.and_then(|close| rest.get(close..)).unwrap_or_default().trim_start_matches([',', ' ']);
+        Some(Self { name, shape, opcode, operands, attributes, is_root, is_cut: close.is_none() })
     }
 
     /// The value of an attribute, as written.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
-        let mut rest = self.attributes;
-        if !rest.contains(name) {
-            return None;
-        }
-        loop {
-            let end = find_outside(rest, 0, |byte| byte == b',').unwrap_or(rest.len());
-            let (key, value) = rest.get(..end)?.split_once('=').unwrap_or_default();
-            if key.trim() == name {
-                return Some(value.trim());
-            }
-            rest = rest.get(end + 1..)?;
-        }
+        attribute(self.attributes, name)
+    }
+
+    /// The value of `key` in the metadata.
+    pub fn metadata(&self, key: &str) -> Option<Cow<'a, str>> {
+        pairs(self.attribute("metadata")?).find(|&(name, _)| name == key).map(|(_, value)| value)
     }
 
     /// The result's shape.
@@ -117,14 +83,31 @@ impl<'a> HloText<'a> {
         Shape::parse(self.shape)
     }
 
-    /// The text of each operand, in order.
-    pub(crate) fn operand_texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        split_commas(self.operands).map(str::trim)
+    /// The text of each operand, in order. What is between the parentheses of parameters
+    /// and constants is their value.
+    pub fn operand_texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let is_value = matches!(self.opcode, "parameter" | "constant" | "iota");
+        split_commas(if is_value { "" } else { self.operands })
+    }
+
+    /// The names of the operands, in order, without `%`.
+    pub fn operand_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.operand_texts().map(|text| text.rsplit([' ', '/']).next().unwrap_or(text).trim_start_matches('%'))
     }
 
     /// The operands, in order.
     pub fn operand_list(&self) -> Vec<Operand<'a>> {
         self.operand_texts().map(Operand::parse).collect()
+    }
+
+    /// The number of a `parameter`.
+    pub fn parameter_number<T: std::str::FromStr>(&self) -> Option<T> {
+        if self.opcode == "parameter" { self.operands.trim().parse().ok() } else { None }
+    }
+
+    /// The value of a `constant` that is a whole number.
+    pub fn constant(&self) -> Option<i64> {
+        if self.opcode == "constant" { self.operands.trim().parse().ok() } else { None }
     }
 
     /// The groups of devices that communicate; `Some` of no group means that all
@@ -145,7 +128,12 @@ impl<'a> HloText<'a> {
 
     /// The computation that a fusion, call or asynchronous op runs, without `%`.
     pub fn calls(&self) -> Option<&'a str> {
-        Some(self.attribute("calls")?.trim_start_matches('%'))
+        self.computation("calls")
+    }
+
+    /// The computation that an attribute names (`body`, `to_apply`), without `%`.
+    pub fn computation(&self, key: &str) -> Option<&'a str> {
+        Some(self.attribute(key)?.trim_start_matches('%'))
     }
 
     /// The kernel that a custom call runs.
@@ -166,8 +154,8 @@ pub struct Operand<'a> {
 impl<'a> Operand<'a> {
     /// Reads `f32[8]{0} %name`, `%name`, `name` or `f32[8]{0}`, after `/*index=5*/` or not.
     fn parse(text: &'a str) -> Self {
-        let text = text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim());
-        let (shape, name) = match find_outside(text, 0, |byte| byte == b' ') {
+        let text = without_comment(text);
+        let (shape, name) = match find_outside(text, b' ') {
             Some(at) => (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default().trim()),
             None if text.contains('[') || text.starts_with('(') => (text, ""),
             None => ("", text),
@@ -176,15 +164,9 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// The parts between commas outside all brackets.
-fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
-    let mut rest = Some(text).filter(|text: &&str| !text.trim().is_empty());
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let comma = find_outside(text, 0, |byte| byte == b',');
-        rest = comma.and_then(|at| text.get(at + 1..));
-        text.get(..comma.unwrap_or(text.len()))
-    })
+/// Without the `/*index=5*/` that the compiler puts before every fifth part of a list.
+fn without_comment(text: &str) -> &str {
+    text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim())
 }
 
 #[cfg(test)]
@@ -237,12 +219,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(text in "[%a-z0-9 =,(){}\\[\\]\"<:TSE\u{e9}-]{0,80}", cut in 0usize..300) {
+        fn nothing_panics(text in "[%a-z0-9 =,(){}\\[\\]\"\\\\<:TSE\u{e9}-]{0,80}", cut in 0usize..300) {
             for text in [text.as_str(), ALL_GATHER.get(..cut).unwrap_or(ALL_GATHER)] {
                 if let Some(hlo) = HloText::parse(text) {
                     let _ = (hlo.result(), hlo.operand_list(), hlo.replica_groups(), hlo.source_target_pairs());
                     let _ = (hlo.attribute("calls"), hlo.custom_call_target(), hlo.channel_id());
                 }
+                let _ = (pairs(text).count(), unescaped(text), ReplicaGroups::parse(text).map(|it| it.size()));
+                let module = format!("HloModule m\n\nStackFrames\n1 {text}\n\nENTRY %e () -> () {{\n  {text}\n");
+                let mut parts = 0;
+                assert!(ProgramText::read(&module, |_| parts += 1).is_some_and(|it| it.cut_in == Some("e")));
+                assert!(parts >= 2);
                 let _ = (Shape::parse(text), parse_replica_groups(text), parse_pairs(text));
             }
         }

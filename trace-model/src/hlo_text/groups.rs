@@ -7,7 +7,7 @@ pub(super) const MAX_DEVICES: u64 = 1 << 20;
 
 /// Which devices communicate with each other.
 ///
-/// The ids are replicas, partitions or devices: see [`GroupMode`](super::GroupMode).
+/// The ids are replicas, partitions or devices: see `GroupMode` of the analyses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaGroups {
     /// Each group spelled out: `{{0,1},{2,3}}`. No group at all means that everybody
@@ -68,7 +68,7 @@ impl ReplicaGroups {
         match self {
             Self::Listed(groups) => listed(groups),
             Self::Iota(iota) => iota.is_sound().then_some(iota.size),
-            Self::Mesh(mesh) => listed(&mesh.expand()?),
+            Self::Mesh(mesh) => mesh.size(),
         }
     }
 }

@@ -1,0 +1,116 @@
+//! Where in the user's program an instruction comes from.
+
+/// Deepest stack that is followed.
+const MAX_FRAMES: usize = 256;
+
+/// One frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Source file.
+    pub file: &'a str,
+    /// Function; empty where not recorded.
+    pub function: &'a str,
+    /// Line, from 1; 0 where not recorded.
+    pub line: u64,
+}
+
+/// Frames that the instructions of a program refer to: four flat arrays, numbered from 1.
+/// 0 stands for none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackFrames {
+    /// Names of source files.
+    pub files: Vec<String>,
+    /// Names of functions.
+    pub functions: Vec<String>,
+    /// File, function, line.
+    pub locations: Vec<[u64; 3]>,
+    /// Location, frame of the caller.
+    pub frames: Vec<[u64; 2]>,
+}
+
+/// The element with a number that counts from 1.
+fn numbered<T>(list: &[T], number: u64) -> Option<&T> {
+    list.get(index(number)?)
+}
+
+fn index(number: u64) -> Option<usize> {
+    usize::try_from(number).ok()?.checked_sub(1)
+}
+
+impl StackFrames {
+    /// A frame with its place; `None` where the program does not say the place.
+    pub fn frame(&self, number: u64) -> Option<Frame<'_>> {
+        let &[location, _] = numbered(&self.frames, number)?;
+        let &[file, function, line] = numbered(&self.locations, location)?;
+        let text = |list, number| numbered::<String>(list, number).map_or("", String::as_str);
+        Some(Frame { file: text(&self.files, file), function: text(&self.functions, function), line })
+    }
+
+    /// The stack that begins with a frame, innermost first. Frames without a place are
+    /// left out; a stack of very many ends early.
+    pub fn stack(&self, number: u64) -> impl Iterator<Item = Frame<'_>> {
+        let parent = |&number: &u64| numbered(&self.frames, number).map(|&[_, parent]| parent);
+        let numbers = std::iter::successors(Some(number), parent).take(MAX_FRAMES);
+        numbers.filter_map(|number| self.frame(number))
+    }
+
+    /// Ends every stack where it would come to the same frame again, and says how many
+    /// rings there were. Takes time in proportion to the frames.
+    pub fn cut_rings(&mut self) -> u64 {
+        let mut rings = 0;
+        // The walk that came to each frame first; 0 for none.
+        let mut seen = vec![0_usize; self.frames.len()];
+        for walk in 1..=self.frames.len() {
+            let mut at = walk - 1;
+            while let (Some(mark @ 0), Some(&[_, parent])) = (seen.get_mut(at), self.frames.get(at)) {
+                *mark = walk;
+                let Some(next) = index(parent) else { break };
+                if seen.get(next) == Some(&walk) {
+                    rings += 1;
+                    if let Some([_, parent]) = self.frames.get_mut(at) {
+                        *parent = 0;
+                    }
+                }
+                at = next;
+            }
+        }
+        rings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(parents: &[u64]) -> StackFrames {
+        StackFrames {
+            files: vec!["a.py".to_owned()],
+            locations: (0..parents.len() as u64).map(|line| [1, 0, line + 1]).collect(),
+            frames: parents.iter().zip(1..).map(|(&parent, location)| [location, parent]).collect(),
+            ..StackFrames::default()
+        }
+    }
+
+    fn lines(frames: &StackFrames, number: u64) -> Vec<u64> {
+        frames.stack(number).map(|frame| frame.line).collect()
+    }
+
+    #[test]
+    fn rings_end_where_they_close() {
+        // 1 → 2 → 3 → 1, 4 → 2, 5 → 5, 6 → nothing that there is.
+        let mut ring = frames(&[2, 3, 1, 2, 5, 99]);
+        assert_eq!(ring.cut_rings(), 2);
+        assert_eq!([1, 4, 5, 6, 0].map(|number| lines(&ring, number).len()), [3, 3, 1, 1, 0]);
+        assert_eq!(lines(&ring, 4), [4, 2, 3]);
+        assert_eq!(ring.cut_rings(), 0);
+        let mut straight = frames(&[0, 1, 2, 2]);
+        assert_eq!((straight.cut_rings(), lines(&straight, 4)), (0, vec![4, 2, 1]));
+    }
+
+    #[test]
+    fn frames_without_a_place_are_passed_over() {
+        let mut stack = frames(&[0, 1, 2]);
+        stack.frames[1][0] = 7;
+        assert_eq!(lines(&stack, 3), [3, 1]);
+    }
+}
