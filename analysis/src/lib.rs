@@ -55,6 +55,7 @@ pub mod steps;
 mod stretch;
 pub mod targets;
 mod tight;
+pub mod time_use;
 pub mod utilization;
 pub mod verdict;
 mod window;

@@ -62,7 +62,8 @@ impl Analysis for Overlap {
         let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
         let (transfers, waits) = rows.finish(cx, classes, &names);
         for (index, core) in cores.iter_mut().enumerate() {
-            core.skew_wait_ps = waits.get(&index).map(|wait| wait.ps());
+            core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
+            core.awaited_ps = core.skew_wait_ps.map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
         }
         Ok(OverlapReport { summary: Summary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
     }
@@ -142,6 +143,9 @@ pub struct CoreOverlap {
     /// Σ over synchronous collectives of how much longer they took than on the core
     /// that came last; `None` where executions cannot be matched over cores.
     pub skew_wait_ps: Option<i64>,
+    /// Σ over those that this core came last to of how much longer they took on the
+    /// others: `skew_wait` of all cores is what all cores were awaited.
+    pub awaited_ps: Option<i64>,
 }
 
 /// One collective, or one asynchronous transfer, of one program.

@@ -3,19 +3,27 @@
 //! Every [`Finding`] is a share of time with its denominator. Shares of device time
 //! (windows of all devices, added up) do not overlap, so the largest is what
 //! dominates. Compilation is a share of the capture on the host's side; it leads
-//! where the devices mostly idle, because then it says why. Nothing is advised here
-//! and nothing is said without a number.
+//! where the devices mostly idle, because then it says why. Who is to blame is named
+//! where another report knows it: the device that others wait for, what the host does
+//! while devices idle, the slow steps.
+//!
+//! Nothing is advised here and nothing is said without a number. What the sentence
+//! names is what [`crate::hints`] must answer.
 
 use std::sync::Arc;
 
 use serde::Serialize;
+use trace_model::TimeRange;
 
+use crate::balance::{Balance, BalanceReport};
 use crate::category::OpGroup;
 use crate::compile::{Compile, CompileReport};
+use crate::gaps::Gaps;
 use crate::ops::{Ops, OpsReport, percent};
 use crate::overlap::{Overlap, OverlapReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::steps::{Steps, StepsReport};
+use crate::time_use::TimeUse;
 use crate::utilization::{Utilization, UtilizationReport};
 use crate::{Analysis, AnalysisError, Context, Scope};
 
@@ -31,11 +39,25 @@ pub struct VerdictReport {
     pub findings: Vec<Finding>,
 }
 
+impl VerdictReport {
+    /// What the sentence names.
+    pub fn named(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.is_named)
+    }
+
+    /// What the sentence begins with because it explains the rest.
+    pub fn leading(&self) -> Option<TimeUse> {
+        self.named().next().map(|finding| finding.id).filter(|&id| id == TimeUse::Compile)
+    }
+}
+
 /// Something that takes a share of the time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// Stable name: a group of ops, `idle`, `compile`, `slow-steps`.
-    pub id: String,
+    /// What the time is spent on.
+    pub id: TimeUse,
+    /// The statement of the report has it, as one of the largest.
+    pub is_named: bool,
     /// A clause without a full stop.
     pub statement: String,
     /// How much time.
@@ -46,6 +68,9 @@ pub struct Finding {
     pub of: String,
     /// Where the time comes from.
     pub provenance: Provenance,
+    /// When, for steps.
+    #[serde(skip)]
+    pub ranges: Vec<TimeRange>,
 }
 
 /// Shares below are not worth a clause of the sentence.
@@ -62,17 +87,17 @@ impl Analysis for Verdict {
         let ops = cx.report::<Ops>().ok();
         let mut findings = Vec::new();
         if let Some(ops) = &ops {
-            let quality =
-                Quality { utilization: cx.report::<Utilization>().ok(), overlap: cx.report::<Overlap>().ok() };
-            findings = device_findings(ops, &quality, cx.scope);
+            findings = device_findings(ops, &Known::of(cx), cx.scope);
         }
-        let mostly_idle = findings.first().is_none_or(|first| first.id == "idle" && share(first) > MOSTLY_IDLE_PERCENT);
+        let mostly_idle =
+            findings.first().is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
         if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report)) {
             let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT { 0 } else { findings.len() };
             findings.insert(at, compile);
         }
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));
+        name_the_largest(&mut findings);
         Ok(VerdictReport { statement: statement(ops.is_some(), steps.as_deref(), &findings), findings })
     }
 }
@@ -81,11 +106,18 @@ fn share(finding: &Finding) -> f64 {
     finding.share_percent.unwrap_or(0.0)
 }
 
-/// The first clause, and those after it that matter, as one sentence.
-fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding]) -> String {
+/// Marks what the sentence names: the first findings that are worth it.
+fn name_the_largest(findings: &mut [Finding]) {
     const CLAUSES: usize = 2;
-    let worth = findings.iter().filter(|finding| share(finding) >= WORTH_SAYING_PERCENT);
-    let mut clauses: Vec<&str> = worth.take(CLAUSES).map(|finding| finding.statement.as_str()).collect();
+    for finding in findings.iter_mut().filter(|finding| share(finding) >= WORTH_SAYING_PERCENT).take(CLAUSES) {
+        finding.is_named = true;
+    }
+}
+
+/// The findings that are named, as one sentence; the first of all where none is worth it.
+fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding]) -> String {
+    let named = findings.iter().filter(|finding| finding.is_named);
+    let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
     if clauses.is_empty() {
         clauses.extend(findings.first().map(|finding| finding.statement.as_str()));
     }
@@ -104,14 +136,42 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// How well the devices do what they do.
-struct Quality {
+/// What other reports know of how well devices do what they do, and who is to blame.
+struct Known {
     utilization: Option<Arc<UtilizationReport>>,
     overlap: Option<Arc<OverlapReport>>,
+    balance: Option<Arc<BalanceReport>>,
+    idle: Option<String>,
+}
+
+impl Known {
+    fn of(cx: &Context<'_>) -> Self {
+        Self {
+            utilization: cx.report::<Utilization>().ok(),
+            overlap: cx.report::<Overlap>().ok(),
+            balance: cx.report::<Balance>().ok(),
+            idle: cx.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause()),
+        }
+    }
+
+    /// What part of the time in collectives is waiting for the device that comes last,
+    /// and which one that is; nothing where it is a small part.
+    fn awaited(&self, collective_ps: i64) -> Option<String> {
+        const MOST_PERCENT: f64 = 50.0;
+        let balance = self.balance.as_ref()?;
+        let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
+        let of_it = |time: f64| percent(time as i64, collective_ps).filter(|&share| share >= WORTH_SAYING_PERCENT);
+        if part > MOST_PERCENT {
+            let share = of_it(waiting * part / 100.0)?;
+            return Some(format!(", {} of it waiting for {}, which comes last", shown(Some(share)), device.core));
+        }
+        let share = shown(Some(of_it(waiting)?));
+        Some(format!(", {share} of it waiting for whichever device comes last, most often {}", device.core))
+    }
 }
 
 /// Shares of device time, the largest first.
-fn device_findings(ops: &OpsReport, quality: &Quality, scope: Scope) -> Vec<Finding> {
+fn device_findings(ops: &OpsReport, known: &Known, scope: Scope) -> Vec<Finding> {
     let total = ops.total_time_ps;
     let devices = ops.cores.len();
     let window = match scope {
@@ -123,27 +183,30 @@ fn device_findings(ops: &OpsReport, quality: &Quality, scope: Scope) -> Vec<Find
         1 => format!("device time: {} {window}", length(total as f64)),
         n => format!("device time: {} {window}, {n} devices added up", length(total as f64)),
     };
-    let finding = |id: &str, time_ps, statement| Finding {
-        id: id.to_owned(),
+    let finding = |id, time_ps, statement| Finding {
+        id,
+        is_named: false,
         statement,
         time_ps,
         share_percent: percent(time_ps, total),
         of: of.clone(),
         provenance: Provenance::Measured,
+        ranges: Vec::new(),
     };
     let mut findings: Vec<Finding> = ops
         .groups
         .iter()
         .map(|row| {
-            let text = format!("{} {}", of_device_time(row.self_time_ps, total), activity(ops, row.group, quality));
-            finding(group_id(row.group), row.self_time_ps, text)
+            let text = format!("{} {}", of_device_time(row.self_time_ps, total), activity(ops, row.group, known));
+            finding(row.group.into(), row.self_time_ps, text)
         })
         .collect();
     let idle = if devices == 1 { "the device is idle" } else { "the devices are idle" };
-    let idle = format!("{idle} {} of the time {window}", shown(percent(ops.idle_ps, total)));
-    findings.push(finding("idle", ops.idle_ps, idle));
+    let why = known.idle.as_ref().map_or_else(String::new, |why| format!(", mostly {why}"));
+    let idle = format!("{idle} {} of the time {window}{why}", shown(percent(ops.idle_ps, total)));
+    findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
     findings.retain(|finding| finding.time_ps > 0);
-    findings.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.id.cmp(&b.id)));
+    findings.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.id.id().cmp(b.id.id())));
     findings
 }
 
@@ -152,7 +215,7 @@ fn of_device_time(time_ps: i64, total: i64) -> String {
 }
 
 /// What the devices do in this time, with how well where that is known.
-fn activity(ops: &OpsReport, group: OpGroup, quality: &Quality) -> String {
+fn activity(ops: &OpsReport, group: OpGroup, known: &Known) -> String {
     let names = || names_of(ops, group);
     match group {
         OpGroup::AsyncWait => {
@@ -164,13 +227,14 @@ fn activity(ops: &OpsReport, group: OpGroup, quality: &Quality) -> String {
             )
         }
         OpGroup::Collective => {
-            let hidden = quality.overlap.as_ref().and_then(|report| report.summary.overlap_ratio_percent);
+            let hidden = known.overlap.as_ref().and_then(|report| report.summary.overlap_ratio_percent);
             let hidden = hidden
                 .map_or_else(String::new, |part| format!(", compute hides {} of all communication", shown(Some(part))));
-            format!("is communication that blocks the core ({}){hidden}", names())
+            let awaited = known.awaited(ops.group_self(group).ps()).unwrap_or_default();
+            format!("is communication that blocks the core ({}){awaited}{hidden}", names())
         }
         OpGroup::MatMul => {
-            let metric = |id| quality.utilization.as_ref().and_then(|report| report.metric(id)?.value);
+            let metric = |id| known.utilization.as_ref().and_then(|report| report.metric(id)?.value);
             let speed = metric("mxu_util_on_mxu_ops_percent");
             let speed = speed.map_or_else(String::new, |at| format!(", at {} of peak FLOP/s", shown(Some(at))));
             format!("multiplies matrices{speed}")
@@ -202,22 +266,6 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     names.join(", ") + more
 }
 
-fn group_id(group: OpGroup) -> &'static str {
-    match group {
-        OpGroup::MatMul => "matmul",
-        OpGroup::Collective => "collective",
-        OpGroup::AsyncWait => "async-wait",
-        OpGroup::DataMovement => "data-movement",
-        OpGroup::Vector => "vector",
-        OpGroup::CustomKernel => "custom-kernel",
-        OpGroup::HostIo => "host-io",
-        OpGroup::Control => "control",
-        OpGroup::SparseCore => "sparse-core",
-        OpGroup::Other => "other",
-        OpGroup::Idle => "idle",
-    }
-}
-
 /// Not `(unknown)`.
 fn is_name(function: &&str) -> bool {
     !function.starts_with('(')
@@ -240,12 +288,14 @@ fn compiling(report: &CompileReport) -> Option<Finding> {
     };
     let part = shown(percent(time_ps, report.window_ps));
     Some(Finding {
-        id: "compile".to_owned(),
+        id: TimeUse::Compile,
+        is_named: false,
         statement: format!("compiling takes {}, {part} of the capture{what}{again}", length(time_ps as f64)),
         time_ps,
         share_percent: percent(time_ps, report.window_ps),
         of: format!("capture: {}", length(report.window_ps as f64)),
         provenance: Provenance::Measured,
+        ranges: Vec::new(),
     })
 }
 
@@ -265,12 +315,14 @@ fn slow_steps(report: &StepsReport) -> Option<Finding> {
     let (count, median) = (slow.len(), length(median));
     let steps = if count == 1 { "step is" } else { "steps are" };
     Some(Finding {
-        id: "slow-steps".to_owned(),
+        id: TimeUse::SlowSteps,
+        is_named: false,
         statement: format!("{count} {steps} slow: {}{more}, against a median of {median}{why}", shown.join(", ")),
         time_ps,
         share_percent: percent(time_ps, all),
         of: format!("all steps: {}", length(all as f64)),
         provenance: Provenance::Measured,
+        ranges: slow.iter().filter_map(|step| step.range()).collect(),
     })
 }
 
@@ -292,7 +344,7 @@ impl Tabular for VerdictReport {
         let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
         let row = |finding: &Finding| {
             vec![
-                Cell::text(&finding.id),
+                Cell::text(finding.id.id()),
                 Cell::Int(finding.time_ps),
                 Cell::maybe(finding.share_percent),
                 Cell::text(&finding.of),
@@ -319,21 +371,27 @@ impl Tabular for VerdictReport {
 mod tests {
     use super::*;
 
-    fn finding(id: &str, statement: &str, share: f64) -> Finding {
+    fn finding(id: TimeUse, statement: &str, share: f64) -> Finding {
         Finding {
-            id: id.to_owned(),
+            id,
+            is_named: false,
             statement: statement.to_owned(),
             time_ps: 1,
             share_percent: Some(share),
             of: String::new(),
             provenance: Provenance::Measured,
+            ranges: Vec::new(),
         }
     }
 
     #[test]
     fn the_sentence_has_what_dominates_and_what_else_matters() {
-        let findings =
-            [finding("async-wait", "80 % waits", 80.0), finding("idle", "15 % idle", 15.0), finding("x", "no", 5.0)];
+        let mut findings = [
+            finding(TimeUse::AsyncWait, "80 % waits", 80.0),
+            finding(TimeUse::Idle, "15 % idle", 15.0),
+            finding(TimeUse::Vector, "no", 5.0),
+        ];
+        name_the_largest(&mut findings);
         assert_eq!(statement(true, None, &findings), "80 % waits; 15 % idle");
         assert_eq!(statement(true, None, &findings[2..]), "No");
     }

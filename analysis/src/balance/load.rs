@@ -73,6 +73,7 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
             idle_ps: part(Part::Idle),
             barrier_ps: recorded.and_then(|core| core.barrier_ps).map(|ps| ps as f64),
             skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(|ps| ps as f64),
+            awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),
             window_ps: recorded.map(|core| core.window_ps as f64),
             busy_percent: recorded.and_then(|core| core.op_time_ps).map(|ps| 100.0 * ps as f64 / longest),
             ..DeviceLoad::default()

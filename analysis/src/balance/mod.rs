@@ -77,6 +77,24 @@ pub struct BalanceReport {
     pub steps: Box<[StepBalance]>,
 }
 
+impl BalanceReport {
+    /// The device that the others wait for longest in collectives, and its percent of
+    /// all such waiting; `None` where nobody waits, or it is not known.
+    pub fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
+        let known = || self.devices.iter().filter_map(|device| Some((device, device.awaited_ps?)));
+        let all: f64 = known().map(|(_, time)| time).sum();
+        let (device, time) = known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+        (time > 0.0).then(|| (device, 100.0 * time / all))
+    }
+
+    /// Time that all devices together wait in collectives for the one that comes last,
+    /// ps of their windows; `None` where it is not known.
+    pub fn skew_wait_ps(&self) -> Option<f64> {
+        let known: Vec<f64> = self.devices.iter().filter_map(|device| device.skew_wait_ps).collect();
+        (!known.is_empty()).then(|| known.iter().sum())
+    }
+}
+
 /// What one device does; where not said otherwise in a step: means over counted
 /// steps, or the whole window where no steps were found. `None` for devices that
 /// recorded no ops.
@@ -109,6 +127,8 @@ pub struct DeviceLoad {
     pub barrier_ps: Option<f64>,
     /// Waiting in synchronous collectives for the one that comes last.
     pub skew_wait_ps: Option<f64>,
+    /// How long the others wait there for this one, added up over them.
+    pub awaited_ps: Option<f64>,
     /// Time with ops, of the longest window of any device.
     pub busy_percent: Option<f64>,
     /// Modified z-score of its work; `None` with fewer than three devices.

@@ -41,6 +41,7 @@ impl BalanceReport {
                 remark(load.is_straggler, load.is_unused),
                 Cell::maybe(load.work_z),
                 Cell::maybe(load.skew_wait_ps),
+                Cell::maybe(load.awaited_ps),
                 Cell::maybe(load.barrier_ps),
                 Cell::maybe(load.host_io_ps),
                 Cell::maybe(load.busy_percent),
@@ -66,6 +67,7 @@ impl BalanceReport {
                 column("remark", "Remark", Unit::None),
                 column("z", "Modified z", Unit::None),
                 column("skew_wait_ps", "Waits for others", Unit::Picoseconds),
+                column("awaited_ps", "Others wait", Unit::Picoseconds),
                 column("barrier_ps", "Barriers", Unit::Picoseconds),
                 column("host_io_ps", "Host I/O", Unit::Picoseconds),
                 column("busy_percent", "Ops, of window", Unit::Percent),
@@ -76,6 +78,7 @@ impl BalanceReport {
             notes: vec![
                 format!("{}.", sentence(&self.statement)),
                 format!("{measured}; waits for others (in synchronous collectives) and barriers are of the window."),
+                "Others wait: for this device, which came last to a collective; added up over the others.".to_owned(),
                 "Work is time in ops that neither communicate nor wait: collectives make all steps equally long."
                     .to_owned(),
             ],

@@ -55,6 +55,21 @@ impl Cause {
         }
     }
 
+    /// What the host does meanwhile, as a clause; `None` where nothing is known.
+    pub fn meanwhile(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Compile => "while the host compiles",
+            Self::Input => "while the host prepares input",
+            Self::HostToDevice => "while the host copies to the device",
+            Self::DeviceToHost => "while the host reads results",
+            Self::Dispatch => "while the host launches programs",
+            Self::User => "while the host runs code of its own",
+            Self::Wait => "while the host waits",
+            Self::Queued => "although the next program is queued",
+            Self::Unknown => return None,
+        })
+    }
+
     /// Place in [`Self::ALL`].
     pub(super) fn index(self) -> usize {
         self as usize

@@ -14,6 +14,7 @@ mod activity;
 mod cause;
 mod device;
 mod inside;
+mod main_cause;
 mod merge;
 mod steps;
 mod table;

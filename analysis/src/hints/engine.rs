@@ -1,15 +1,20 @@
-//! Asks every rule, prices what it found by playing the run again, ranks.
+//! Asks every rule, prices what it found by playing the run again, ranks, and sees to
+//! it that what the verdict names is answered.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod answers;
+mod same;
+
+use std::collections::BTreeMap;
 
 use trace_model::{OpId, Picos};
 
-use super::report::{CannotTell, Hint, HintOp, HintsReport, SavingBy, Severity, Suppressed};
+use super::report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed};
 use super::rule::{Finding, Rule, Saving};
 use super::{Facts, Page};
 use crate::AnalysisError;
 use crate::ops::OpRow;
 use crate::replay::Change;
+use crate::verdict::Verdict;
 
 /// Savings below this share of a step are not worth a hint.
 const WORTHWHILE_PERCENT: f64 = 0.5;
@@ -23,7 +28,9 @@ struct Priced {
     rule: &'static Rule,
     finding: Finding,
     saving: Option<Picos>,
-    /// The same without a bound that the replay does not know.
+    /// Saved once in the capture, and not per step.
+    once: Option<Picos>,
+    /// `saving` without a bound that the replay does not know.
     unbounded: Picos,
     by: SavingBy,
 }
@@ -37,13 +44,14 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
         combined_saving_ps: None,
         combined_saving_percent: None,
         not_combined: Vec::new(),
+        unanswered: Vec::new(),
         quiet: Vec::new(),
         cannot_tell: Vec::new(),
         suppressed: Vec::new(),
     };
     let rows = rows_by_op(facts);
     let percent = |saving: Picos| (step.ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step.ps);
-    let mut priced = Vec::new();
+    let (mut priced, mut unwanted) = (Vec::new(), Vec::new());
     for &rule in rules {
         match (rule.check)(facts) {
             Err(AnalysisError::NotApplicable(reason)) => {
@@ -51,32 +59,54 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
             }
             Ok(None) => report.quiet.push(rule.id),
             Ok(Some(finding)) => match suppressed(facts, rule, &finding, &rows) {
-                Some(reason) => report.suppressed.push(Suppressed { id: rule.id, title: rule.title, reason }),
+                Some(reason) => {
+                    report.suppressed.push(Suppressed { id: rule.id, title: rule.title, reason });
+                    unwanted.push((rule, finding));
+                }
                 None => priced.push(price(facts, rule, finding)),
             },
         }
     }
-    priced.retain(|hint| {
-        let worthwhile = hint.saving.is_none_or(|saving| percent(saving).is_none_or(|part| part >= WORTHWHILE_PERCENT));
-        if !worthwhile {
-            report.quiet.push(hint.rule.id);
-        }
-        worthwhile
-    });
+    let is_worthwhile = |hint: &Priced| {
+        let is_enough = |saving| percent(saving).is_none_or(|part| part >= WORTHWHILE_PERCENT);
+        !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)
+    };
+    let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
+    let verdict = facts.report::<Verdict>()?;
+    answers::keep_answers(&verdict, &mut priced, &mut small, &rows);
+    report.quiet.extend(small.iter().map(|hint| hint.rule.id));
     report.quiet.sort_unstable();
-    let score = |hint: &Priced| hint.saving.map_or(0.0, |saving| saving.ps() as f64 * hint.rule.confidence.weight());
-    priced.sort_by(|a, b| {
-        let health = b.rule.is_health().cmp(&a.rule.is_health());
-        health.then_with(|| score(b).total_cmp(&score(a))).then_with(|| a.rule.id.cmp(b.rule.id))
-    });
-    let overlaps = overlaps(&priced);
+    answers::rank(&mut priced, verdict.leading());
+    report.unanswered = answers::unanswered(&verdict, &priced, &unwanted, &rows);
+    let overlaps = same::overlaps(&priced);
     combine(facts, &priced, &overlaps, &mut report)?;
-    report.hints = priced
-        .into_iter()
-        .zip(overlaps)
-        .map(|(hint, overlaps_with)| hint_of(facts, hint, overlaps_with, percent, &rows))
-        .collect();
+    let leaders = same::same_savings(facts, &priced, &overlaps);
+    report.hints =
+        merged(priced, overlaps, &leaders, |hint, overlaps_with| hint_of(facts, hint, overlaps_with, percent, &rows));
+    let is_hint = |id: &&'static str| report.hints.iter().any(|hint| hint.id == *id);
+    report.not_combined.retain(is_hint);
     Ok(report)
+}
+
+/// One hint for each time that is saved: what other rules say of the same time are
+/// further remedies of it.
+fn merged(
+    priced: Vec<Priced>,
+    overlaps: Vec<Vec<&'static str>>,
+    leaders: &[Option<usize>],
+    hint_of: impl Fn(Priced, Vec<&'static str>) -> Hint,
+) -> Vec<Hint> {
+    let ids: Vec<&'static str> = priced.iter().map(|hint| hint.rule.id).collect();
+    let leading = |id: &&'static str| ids.iter().zip(leaders).any(|(own, leader)| own == id && leader.is_none());
+    let mut hints: Vec<Hint> = Vec::new();
+    for ((hint, overlaps_with), leader) in priced.into_iter().zip(overlaps).zip(leaders) {
+        let leader = leader.and_then(|leader| ids.get(leader));
+        match leader.and_then(|id| hints.iter_mut().find(|hint| hint.id == *id)) {
+            Some(first) => first.also.push(Remedy::from(hint_of(hint, Vec::new()))),
+            None => hints.push(hint_of(hint, overlaps_with.into_iter().filter(leading).collect())),
+        }
+    }
+    hints
 }
 
 /// The row of each op, for names and times.
@@ -105,10 +135,12 @@ fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
             Err(_) => (*at_most, SavingBy::Formula),
         },
         Saving::PerStep(saving) => (Some(saving.clamped()), SavingBy::Formula),
+        Saving::Once(_) => (None, SavingBy::Formula),
         Saving::Unknown => (None, SavingBy::Unknown),
     };
-    let by = if saving.is_none() { SavingBy::Unknown } else { by };
-    Priced { rule, finding, saving, unbounded, by }
+    let once = if let Saving::Once(once) = finding.saving { Some(once.clamped()) } else { None };
+    let by = if saving.or(once).is_none() { SavingBy::Unknown } else { by };
+    Priced { rule, finding, saving, once, unbounded, by }
 }
 
 /// What all hints save together: their changes played at once, less what the bounds
@@ -124,7 +156,7 @@ fn combine(
         match &hint.finding.saving {
             Saving::Replay { changes: own, .. } if hint.by == SavingBy::Replay => changes.extend(own.iter().cloned()),
             Saving::Replay { .. } | Saving::PerStep(_) => report.not_combined.push(hint.rule.id),
-            Saving::Unknown => {}
+            Saving::Once(_) | Saving::Unknown => {}
         }
     }
     if changes.is_empty() {
@@ -166,17 +198,6 @@ fn must_stay(priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Picos {
     sum
 }
 
-/// For each hint the others that are about the same ops, or about idle time as well.
-fn overlaps(priced: &[Priced]) -> Vec<Vec<&'static str>> {
-    let ops: Vec<BTreeSet<OpId>> = priced.iter().map(|hint| hint.finding.op_set()).collect();
-    let both = |a: usize, b: usize| {
-        let idle = priced[a].finding.is_idle_time && priced[b].finding.is_idle_time;
-        idle || !ops[a].is_disjoint(&ops[b])
-    };
-    let others = |a: usize| (0..priced.len()).filter(|&b| b != a && both(a, b)).map(|b| priced[b].rule.id).collect();
-    (0..priced.len()).map(others).collect()
-}
-
 fn hint_of(
     facts: &Facts<'_>,
     priced: Priced,
@@ -184,7 +205,7 @@ fn hint_of(
     percent: impl Fn(Picos) -> Option<f64>,
     rows: &Rows<'_>,
 ) -> Hint {
-    let Priced { rule, finding, saving, by, .. } = priced;
+    let Priced { rule, finding, saving, once, by, .. } = priced;
     let saving_percent = saving.and_then(percent);
     let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
@@ -203,10 +224,12 @@ fn hint_of(
         evidence: finding.evidence,
         saving_ps: saving.map(Picos::ps),
         saving_percent,
+        once_ps: once.map(Picos::ps),
         saving_by: by,
         action: Page(rule.page).action(facts.framework),
         ops: ops.collect(),
         overlaps_with,
+        also: Vec::new(),
         spots: finding.spots.into_iter().take(SPOTS_LISTED).collect(),
     }
 }

@@ -6,8 +6,11 @@
 //! transfer that something else would bring to light is not sold as a gain, and
 //! all hints together are played at once rather than added up.
 //!
-//! Hints are ordered by saving × confidence; savings below half a percent of a
-//! step are not mentioned. Before all of them comes what [`crate::doctor`] says of
+//! Hints are ordered by saving × confidence, behind those about what
+//! [`crate::verdict`] begins with; savings below half a percent of a step are not
+//! mentioned, unless the verdict names what they are about. Whatever the verdict names
+//! has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save
+//! the very same time are one hint with several remedies. Before all of them comes what [`crate::doctor`] says of
 //! the capture itself, as far as it changes what numbers mean.
 //!
 //! Savings are per step and what follows it, a mean over the counted steps: what a
@@ -35,7 +38,7 @@ use crate::{Analysis, AnalysisError, Context};
 pub use facts::{Facts, Selection, StepTime};
 pub use options::{HintOptions, Suppression, glob};
 pub use page::{Page, SECTIONS};
-pub use report::{CannotTell, Hint, HintOp, HintsReport, SavingBy, Severity, Suppressed};
+pub use report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed, Unanswered};
 pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Spot, Threshold};
 pub use rules::rules;
 

@@ -5,6 +5,7 @@ use trace_model::{OpId, Picos};
 
 use super::{Confidence, Evidence, Spot};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::time_use::TimeUse;
 
 /// How much a hint matters, by what it could save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -64,6 +65,9 @@ pub struct Hint {
     pub saving_ps: Option<i64>,
     /// The same of the step.
     pub saving_percent: Option<f64>,
+    /// Saved once in the capture, and nothing in a warm step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once_ps: Option<i64>,
     /// How the saving was found: played again, or computed.
     pub saving_by: SavingBy,
     /// What to do, in the words of the framework.
@@ -72,9 +76,47 @@ pub struct Hint {
     pub ops: Vec<HintOp>,
     /// Other hints that are about the same time: their savings do not add up.
     pub overlaps_with: Vec<&'static str>,
+    /// What other rules say of exactly this time: the same saving, other remedies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Remedy>,
     /// Where on the timeline to look, most important first; at the ops where empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spots: Vec<Spot>,
+}
+
+/// What another rule says of the time that a hint is about.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remedy {
+    /// Stable name of the rule.
+    pub id: &'static str,
+    /// What is the matter.
+    pub title: &'static str,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What was seen, one sentence.
+    pub statement: String,
+    /// What was compared with what.
+    pub evidence: Vec<Evidence>,
+    /// What to do, in the words of the framework.
+    pub action: String,
+}
+
+impl From<Hint> for Remedy {
+    fn from(hint: Hint) -> Self {
+        let Hint { id, title, confidence, statement, evidence, action, .. } = hint;
+        Self { id, title, confidence, statement, evidence, action }
+    }
+}
+
+/// What the verdict names and no hint is about.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unanswered {
+    /// What the time is spent on.
+    pub id: TimeUse,
+    /// What the verdict says of it.
+    pub statement: String,
+    /// Why there is no hint.
+    pub reason: String,
 }
 
 /// How a saving was found.
@@ -142,6 +184,8 @@ pub struct HintsReport {
     pub combined_saving_percent: Option<f64>,
     /// Hints whose saving is not part of `combined_saving_ps`.
     pub not_combined: Vec<&'static str>,
+    /// What the verdict names and no hint is about.
+    pub unanswered: Vec<Unanswered>,
     /// Rules that looked and found nothing.
     pub quiet: Vec<&'static str>,
     /// Rules that lack what they need.
@@ -183,6 +227,13 @@ impl HintsReport {
                 Cell::text(hint.statement.clone()),
                 Cell::text(hint.action.clone()),
                 Cell::text(hint.overlaps_with.join(", ")),
+                Cell::text(
+                    hint.also
+                        .iter()
+                        .map(|other| format!("{} {}", other.id, other.title))
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                ),
             ]
         });
         let mut notes = Vec::new();
@@ -202,6 +253,9 @@ impl HintsReport {
         if !self.not_combined.is_empty() {
             notes.push(format!("Not counted in that: {}.", self.not_combined.join(", ")));
         }
+        for open in &self.unanswered {
+            notes.push(format!("No hint about this: {} ({}).", open.statement, open.reason));
+        }
         if !self.suppressed.is_empty() {
             let ids: Vec<&str> = self.suppressed.iter().map(|hint| hint.id).collect();
             notes.push(format!("{} suppressed: {}.", ids.len(), ids.join(", ")));
@@ -218,6 +272,7 @@ impl HintsReport {
                 text("statement", "Seen"),
                 text("action", "Do"),
                 text("overlaps_with", "Overlaps with"),
+                text("also", "The same time"),
             ],
             rows: rows.collect(),
             notes,
@@ -225,10 +280,14 @@ impl HintsReport {
     }
 
     fn evidence_table(&self) -> Table {
-        let rows = self.hints.iter().flat_map(|hint| {
-            hint.evidence.iter().map(|seen| {
+        let own = |hint: &'_ Hint| (hint.id, hint.evidence.clone());
+        let others =
+            |hint: &'_ Hint| hint.also.iter().map(|other| (other.id, other.evidence.clone())).collect::<Vec<_>>();
+        let all = self.hints.iter().flat_map(|hint| std::iter::once(own(hint)).chain(others(hint)));
+        let rows = all.flat_map(|(id, evidence)| {
+            evidence.into_iter().map(move |seen| {
                 vec![
-                    Cell::text(hint.id),
+                    Cell::text(id),
                     Cell::text(seen.what.clone()),
                     Cell::text(shown(seen.value, seen.unit)),
                     Cell::text(seen.of.clone()),

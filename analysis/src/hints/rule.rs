@@ -8,6 +8,7 @@ use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 use super::Facts;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::time_use::TimeUse;
 use crate::{AnalysisError, Context};
 
 /// How sure a rule is of what it says.
@@ -90,8 +91,11 @@ pub struct Finding {
     pub ops: Vec<OpId>,
     /// Where on the timeline to look, most important first; at `ops` where empty.
     pub spots: Vec<Spot>,
-    /// It is about time in which the device is idle.
-    pub is_idle_time: bool,
+    /// What it is about besides the groups of its ops. Of findings about idle time
+    /// without spots nobody knows whether it is the same idle time.
+    pub about: &'static [TimeUse],
+    /// It is said only where the verdict names what it is about and no other hint answers.
+    pub is_last_resort: bool,
     /// What a cure could save.
     pub saving: Saving,
 }
@@ -108,6 +112,8 @@ pub enum Saving {
     },
     /// Computed, per step (of the window where there are no steps).
     PerStep(Picos),
+    /// Once in the capture, and nothing in a warm step.
+    Once(Picos),
     /// Nothing that can be said in time, and why.
     #[default]
     Unknown,
@@ -208,5 +214,10 @@ impl Finding {
     /// The ops as a set.
     pub(super) fn op_set(&self) -> BTreeSet<OpId> {
         self.ops.iter().copied().collect()
+    }
+
+    /// It is about time in which the device is idle.
+    pub(super) fn is_idle_time(&self) -> bool {
+        self.about.contains(&TimeUse::Idle)
     }
 }

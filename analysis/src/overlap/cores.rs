@@ -122,6 +122,7 @@ impl Traffic {
             copy_hidden_ps: copies.intersect(meanwhile.compute.set()).measure().ps(),
             copy_wait_ps: time.time(|class| class.is_done() && !class.is_collective()).ps(),
             skew_wait_ps: None, // Needs the other cores.
+            awaited_ps: None,
         }
     }
 

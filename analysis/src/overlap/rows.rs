@@ -7,7 +7,7 @@ use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel
 
 use super::cores::{InFlight, Meanwhile, Traffic, name_of};
 use super::hiders::{Compute, Hiders};
-use super::skew::{Execution, matched};
+use super::skew::{Execution, Matched, matched};
 use super::{HiddenBy, KindTotal, Skew, Transfer};
 use crate::Context;
 use crate::category::{OpClass, OpClasses};
@@ -133,15 +133,10 @@ impl Rows {
         add_ops(model, self, &dones, index, core);
     }
 
-    /// All rows, most exposed first, and how long each core waited for others in
+    /// All rows, most exposed first, and how long cores waited for each other in
     /// synchronous collectives.
-    pub fn finish(
-        mut self,
-        cx: &Context<'_>,
-        classes: &OpClasses,
-        cores: &[String],
-    ) -> (Vec<Transfer>, BTreeMap<usize, Picos>) {
-        let mut waits = BTreeMap::new();
+    pub fn finish(mut self, cx: &Context<'_>, classes: &OpClasses, cores: &[String]) -> (Vec<Transfer>, SkewWaits) {
+        let mut waits = SkewWaits::default();
         let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
         let mut out: Vec<Transfer> = rows.map(|row| finish(cx, classes, row, cores, &mut waits)).collect();
         out.sort_by(|a, b| {
@@ -149,6 +144,25 @@ impl Rows {
             rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
         });
         (out, waits)
+    }
+}
+
+/// Time in synchronous collectives until the last core came, by core.
+#[derive(Default)]
+pub(super) struct SkewWaits {
+    /// How long a core waited for others.
+    pub own: BTreeMap<usize, Picos>,
+    /// How long the others waited for it.
+    pub caused: BTreeMap<usize, Picos>,
+}
+
+impl SkewWaits {
+    fn add(&mut self, found: &Matched) {
+        for (sums, times) in [(&mut self.own, &found.waits), (&mut self.caused, &found.caused)] {
+            for (&core, &time) in times {
+                *sums.entry(core).or_default() += time;
+            }
+        }
     }
 }
 
@@ -212,13 +226,7 @@ fn add_ops(model: &TraceModel, rows: &mut Rows, dones: &BTreeMap<Key, Key>, inde
     }
 }
 
-fn finish(
-    cx: &Context<'_>,
-    classes: &OpClasses,
-    mut row: Row,
-    cores: &[String],
-    all_waits: &mut BTreeMap<usize, Picos>,
-) -> Transfer {
+fn finish(cx: &Context<'_>, classes: &OpClasses, mut row: Row, cores: &[String], waits: &mut SkewWaits) -> Transfer {
     let op = row.op.map(|op| cx.model.op(op));
     let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
@@ -227,8 +235,8 @@ fn finish(
     let executions = row.shared.as_mut().map(|shared| shared.executions(cx.model));
     let found = executions.and_then(|executions| matched(executions, groups, cores.len()));
     // Who awaits an asynchronous collective may compute meanwhile.
-    for (&core, &wait) in found.iter().flat_map(|found| &found.waits).filter(|_| !row.class.is_async()) {
-        *all_waits.entry(core).or_default() += wait;
+    if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
+        waits.add(found);
     }
     let skew = found.map(|found| Arc::new(Skew::of(&found, cores)));
     let name = cx.model.str(row.name);

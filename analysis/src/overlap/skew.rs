@@ -50,6 +50,8 @@ pub(super) struct Matched {
     pub least: (usize, Picos),
     /// How long each core that took part waits.
     pub waits: BTreeMap<usize, Picos>,
+    /// How long the others wait for each core that came last to an execution.
+    pub caused: BTreeMap<usize, Picos>,
 }
 
 /// Executions that are one and the same, each with its core.
@@ -61,19 +63,22 @@ pub(super) fn matched(
     groups: Option<&[Vec<u64>]>,
     captured: usize,
 ) -> Option<Matched> {
-    let mut waits: BTreeMap<usize, Picos> = BTreeMap::new();
+    let (mut waits, mut caused): (BTreeMap<usize, Picos>, BTreeMap<usize, Picos>) = Default::default();
     let (mut count, mut transfer) = (0, Picos::ZERO);
     for instance in instances(&mut by_core, groups, captured)? {
-        let shortest = instance.iter().map(|(_, execution)| execution.dur).min().unwrap_or_default();
+        let last = instance.iter().min_by_key(|(core, execution)| (execution.dur, *core));
+        let Some((last, shortest)) = last.map(|(core, execution)| (*core, execution.dur)) else { continue };
         count += 1;
         transfer += shortest;
         for (core, execution) in instance {
-            *waits.entry(core).or_default() += (execution.dur - shortest).min(execution.blocked);
+            let wait = (execution.dur - shortest).min(execution.blocked);
+            *waits.entry(core).or_default() += wait;
+            *caused.entry(last).or_default() += wait;
         }
     }
     let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
     let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
-    Some(Matched { instances: count, transfer, most, least, waits })
+    Some(Matched { instances: count, transfer, most, least, waits, caused })
 }
 
 /// Executions over cores that are one and the same; `None` where they cannot be matched.

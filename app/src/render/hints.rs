@@ -6,15 +6,15 @@ use analysis::hints::{Confidence, Hint, HintsReport, SavingBy, Severity};
 use trace_model::Picos;
 
 use super::Layout;
-use super::table::wrapped;
+use super::table::{shortened, wrapped};
 
 /// Before the lines of a card.
 const INDENT: &str = "     ";
 /// Ops named on a card.
 const OPS_SHOWN: usize = 3;
 
-/// The first cards in two lines each, and what to do about the very first; nothing
-/// where there are none.
+/// The first cards in two lines each, and of the very first what was seen and what to do;
+/// nothing where there are none.
 pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
     // What is to be known of the capture stands below on the same screen.
     let hints: Vec<&Hint> = report.hints.iter().filter(|hint| hint.severity != Severity::Health).collect();
@@ -22,17 +22,34 @@ pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
         return String::new();
     }
     let mut text = format!("{}\n", layout.style.bold("What to do"));
+    let mut before: Vec<&str> = Vec::new();
     for (place, &hint) in hints.iter().take(cards).enumerate() {
-        head(&mut text, hint, report, layout);
+        let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
+        head(&mut text, hint, report, &shared, layout);
         if place == 0 {
+            let room = layout.width.saturating_sub(INDENT.len());
+            lines(&mut text, "", &shortened(&sentence(&hint.statement), room), layout);
             lines(&mut text, "", &hint.action, layout);
         }
+        also(&mut text, hint, false, layout);
+        before.push(hint.id);
     }
     let more = hints.len().saturating_sub(cards);
     let more = if more > 0 { format!("{more} more: --only hints. ") } else { String::new() };
     let note = format!("{more}Savings are upper bounds and do not add up. Why and how: systole explain ID.");
     lines(&mut text, "", &note, layout);
     text
+}
+
+/// Other rules about the same time, in full or by their names.
+fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &Layout) {
+    for other in &hint.also {
+        lines(text, "also  ", &format!("{} {}: the same time", other.id, other.title), layout);
+        if in_full {
+            lines(text, "seen  ", &sentence(&other.statement), layout);
+            lines(text, "do    ", &other.action, layout);
+        }
+    }
 }
 
 /// Every card in full, and why other rules are silent.
@@ -43,7 +60,7 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
         lines(&mut text, "", &format!("Nothing: {looked} rules looked and none found anything."), layout);
     }
     for hint in &report.hints {
-        head(&mut text, hint, report, layout);
+        head(&mut text, hint, report, &[], layout);
         lines(&mut text, "seen  ", &sentence(&hint.statement), layout);
         lines(&mut text, "do    ", &hint.action, layout);
         let ops: Vec<String> = hint
@@ -60,6 +77,7 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
             let more = if more > 0 { format!(", {more} more") } else { String::new() };
             lines(&mut text, "ops   ", &format!("{}{more}", ops.join(", ")), layout);
         }
+        also(&mut text, hint, true, layout);
         if !hint.overlaps_with.is_empty() {
             let with = format!("shares its time with {}", hint.overlaps_with.join(", "));
             lines(&mut text, "note  ", &with, layout);
@@ -70,7 +88,8 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 }
 
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
-fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &Layout) {
+/// `shared`: hints above that are in part about the same time.
+fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: &[&str], layout: &Layout) {
     let unit = if report.of == "whole window" { "the window" } else { "a step" };
     if hint.severity == Severity::Health {
         let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
@@ -82,7 +101,10 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &Layout) {
             format!("saves at most {} of {unit} ({percent:.1} %)", Picos::from_ps(ps))
         }
         (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
-        (None, _) => "saving not known".to_owned(),
+        (None, _) => match hint.once_ps {
+            Some(once) => format!("saves {} once, nothing in a warm step", Picos::from_ps(once)),
+            None => "saving not known".to_owned(),
+        },
     };
     let mut facts = vec![worth, hint.severity.title().to_owned()];
     if hint.confidence != Confidence::High {
@@ -91,6 +113,9 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, layout: &Layout) {
     }
     if hint.saving_by == SavingBy::Formula {
         facts.push("by formula".to_owned());
+    }
+    if !shared.is_empty() {
+        facts.push(format!("in part the time of {}", shared.join(", ")));
     }
     let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
     lines(text, "", &facts.join(" · "), layout);
@@ -125,6 +150,9 @@ fn footer(report: &HintsReport, layout: &Layout) -> String {
             Picos::from_ps(ps)
         );
         lines(&mut text, "", &all, layout);
+    }
+    for open in &report.unanswered {
+        lines(&mut text, "", &format!("No hint about this: {} ({}).", open.statement, open.reason), layout);
     }
     if !report.suppressed.is_empty() {
         let named: Vec<_> = report.suppressed.iter().map(|hint| format!("{} ({})", hint.id, hint.reason)).collect();

@@ -88,6 +88,10 @@ fn hints(text: &mut String, report: Option<&HintsReport>) {
     for hint in report.hints.iter().take(SHOWN) {
         let saving = hint.saving_ps.map_or(String::new(), |ps| format!(", saves at most {}", Picos::from_ps(ps)));
         let _ = writeln!(text, "- `{}` {}{saving}: {}", hint.id, escaped(hint.title), escaped(&hint.action));
+        for other in &hint.also {
+            let (title, action) = (escaped(other.title), escaped(&other.action));
+            let _ = writeln!(text, "  - `{}` {title}, the same time: {action}", other.id);
+        }
     }
     if report.hints.len() > SHOWN {
         let _ = writeln!(text, "- … {} more", report.hints.len() - SHOWN);

@@ -9,6 +9,7 @@ use crate::gaps::Gaps;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::time_use::TimeUse;
 use crate::{AnalysisError, stats};
 
 pub(super) static RULES: &[Rule] = &[
@@ -60,8 +61,22 @@ pub(super) static RULES: &[Rule] = &[
         check: op_by_op,
         page: include_str!("../pages/K41.md"),
     },
+    Rule {
+        id: "K49",
+        title: "Compiling fills the capture",
+        confidence: Confidence::High,
+        thresholds: &[&WARM_UP_SHARE],
+        check: warm_up,
+        page: include_str!("../pages/K49.md"),
+    },
 ];
 
+static WARM_UP_SHARE: Threshold = Threshold {
+    id: "K49.compile_percent",
+    value: 5.0,
+    unit: Unit::Percent,
+    why: "a profile of a warm loop compiles nothing",
+};
 static LOOP_SHARE: Threshold = Threshold {
     id: "K36.compile_percent",
     value: 5.0,
@@ -101,6 +116,8 @@ static SMALL_PROGRAM_TIME: Threshold = Threshold {
     why: "launching takes tens of microseconds: longer programs hide the launch of the next",
 };
 
+/// A step that compiles is slow, and devices idle meanwhile.
+const COMPILING: &[TimeUse] = &[TimeUse::Compile, TimeUse::Idle, TimeUse::SlowSteps];
 const PS_PER_S: f64 = 1e12;
 const PS_PER_US: f64 = 1e6;
 /// Compilations that a sentence names.
@@ -211,11 +228,42 @@ pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
                 Some(1.0),
             ),
         ],
-        is_idle_time: true,
+        about: COMPILING,
         spots: spots(facts, &late),
         saving: saving(facts, &late, late.len() == report.list.len())?,
         ..Finding::default()
     }))
+}
+
+/// Compiling that is no fault of the loop, but makes the capture one of compiling.
+fn warm_up(facts: &Facts<'_>) -> Outcome {
+    let report = facts.report::<Compile>()?;
+    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
+    let limit = facts.limit(&WARM_UP_SHARE);
+    if share < limit || !late(facts, &report).is_empty() {
+        return Ok(None);
+    }
+    let list = longest(report.list.iter());
+    let names = functions(&list);
+    let what = if names.is_empty() { String::new() } else { format!(": {names}{}", places(&list)) };
+    Ok(Some(Finding {
+        statement: format!(
+            "compiling takes {}, {share:.1} % of the capture, before the loop is warm{what}",
+            Picos::from_ps(wall)
+        ),
+        evidence: vec![Evidence::percent("tracing, lowering, compiling and loading", share, "capture", Some(limit))],
+        about: COMPILING,
+        spots: spots(facts, &list),
+        saving: Saving::Once(Picos::from_ps(wall)),
+        ..Finding::default()
+    }))
+}
+
+/// Which functions are compiled, each once.
+fn functions(list: &[&Compilation]) -> String {
+    let mut seen = BTreeSet::new();
+    let names = list.iter().map(|own| own.function.clone());
+    listed(names.filter(|name| !name.starts_with('(') && seen.insert(name.clone())).collect(), NAMED)
 }
 
 fn again(facts: &Facts<'_>) -> Outcome {
@@ -247,7 +295,7 @@ fn again(facts: &Facts<'_>) -> Outcome {
                 .by(Provenance::Inferred),
             Evidence::time("they take", time as f64, "capture, on the host"),
         ],
-        is_idle_time: true,
+        about: COMPILING,
         spots: spots(facts, &list),
         saving: saving(facts, &list, list.len() == report.list.len())?,
         ..Finding::default()
@@ -267,7 +315,7 @@ fn cold_cache(facts: &Facts<'_>) -> Outcome {
     Ok(Some(Finding {
         statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),
         evidence: vec![Evidence { threshold: Some(limit), ..evidence }],
-        is_idle_time: true,
+        about: &[TimeUse::Compile, TimeUse::Idle],
         spots: spots(facts, &longest(report.list.iter())),
         // The next start saves it, this loop does not.
         saving: Saving::Unknown,
@@ -348,7 +396,7 @@ fn op_by_op(facts: &Facts<'_>) -> Outcome {
             Evidence::count("programs", per_step, "step", Some(least)),
             Evidence { threshold: Some(most), ..Evidence::time("length of a program", mean, "mean of all") },
         ],
-        is_idle_time: true,
+        about: &[TimeUse::Idle],
         saving: Saving::PerStep(Picos::from_ps((device.between_ps() as f64 / steps) as i64)),
         ..Finding::default()
     }))

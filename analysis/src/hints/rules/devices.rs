@@ -1,10 +1,12 @@
 //! Rules about devices, hosts and steps that differ from each other.
 
-use trace_model::Picos;
+use trace_model::{OpId, Picos};
 
 use crate::balance::{Balance, DeviceLoad};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::report::{Provenance, Unit};
+use crate::steps::{Step, StepsReport};
+use crate::time_use::TimeUse;
 use crate::{AnalysisError, stats};
 
 pub(super) static RULES: &[Rule] = &[
@@ -94,6 +96,9 @@ fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Opt
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Who causes more than this of all waiting is the one that the others wait for.
+const MOST_PERCENT: f64 = 50.0;
+
 fn skew(facts: &Facts<'_>) -> Outcome {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent, time)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
@@ -106,19 +111,35 @@ fn skew(facts: &Facts<'_>) -> Outcome {
     }
     let steps = facts.step()?.count.max(1) as f64;
     let collectives = facts.select(|row| row.collective().is_some())?;
+    let mut evidence = vec![
+        Evidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
+            .by(Provenance::Derived),
+    ];
+    let longest = format!("{} waits longest, {percent:.1} % of its window", device.core);
+    let statement = match balance.awaited() {
+        Some((last, part)) => {
+            let what = format!("waiting for {}", last.core);
+            evidence.push(Evidence::percent(what, part, "all waiting in collectives", None).by(Provenance::Derived));
+            if part > MOST_PERCENT {
+                format!("the other devices wait for {} to come to collectives; {longest}", last.core)
+            } else {
+                format!("devices wait for each other in collectives, most often for {}; {longest}", last.core)
+            }
+        }
+        None => format!("devices wait for each other in collectives; {longest}"),
+    };
     Ok(Some(Finding {
-        statement: format!(
-            "{} waits for {percent:.1} % of its window for slower devices to come to collectives",
-            device.core
-        ),
-        evidence: vec![
-            Evidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
-                .by(Provenance::Derived),
-        ],
+        statement,
+        evidence,
         ops: collectives.ops(),
         saving: Saving::PerStep(Picos::from_ps((time / steps) as i64)),
         ..Finding::default()
     }))
+}
+
+/// The collectives in which the others wait for a device that works longer.
+fn awaited_in(facts: &Facts<'_>) -> Vec<OpId> {
+    facts.select(|row| row.collective().is_some() && !row.is_async()).map(|found| found.ops()).unwrap_or_default()
 }
 
 fn imbalance(facts: &Facts<'_>) -> Outcome {
@@ -144,6 +165,7 @@ fn imbalance(facts: &Facts<'_>) -> Outcome {
             )
             .by(Provenance::Derived),
         ],
+        ops: awaited_in(facts),
         spots: spots(facts, balance.steps.iter().filter_map(|step| Some((step.step?, step.imbalance_percent)))),
         saving: Saving::PerStep(Picos::from_ps(saving as i64)),
         ..Finding::default()
@@ -184,6 +206,7 @@ fn straggler(facts: &Facts<'_>) -> Outcome {
             })
             .into_iter()
             .collect(),
+        ops: awaited_in(facts),
         saving: Saving::PerStep(Picos::from_ps(late as i64)),
         ..Finding::default()
     }))
@@ -200,15 +223,22 @@ fn barrier(facts: &Facts<'_>) -> Outcome {
         return Ok(None);
     }
     let steps = facts.step()?.count.max(1) as f64;
+    // Who comes last waits least.
+    let last = balance.devices.iter().filter_map(|device| Some((device, device.barrier_ps?)));
+    let last = last.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(last, _)| last.core != device.core);
+    let last = last.map_or_else(String::new, |(last, _)| format!("; {} waits least: it comes last", last.core));
     Ok(Some(Finding {
-        statement: format!("{} waits for {percent:.1} % of its window at barriers before programs begin", device.core),
+        statement: format!(
+            "{} waits for {percent:.1} % of its window at barriers before programs begin{last}",
+            device.core
+        ),
         evidence: vec![Evidence::percent(
             "waiting at barriers",
             percent,
             format!("window of {}", device.core),
             Some(limit),
         )],
-        is_idle_time: true,
+        about: &[TimeUse::Idle],
         saving: Saving::PerStep(Picos::from_ps((time / steps) as i64)),
         ..Finding::default()
     }))
@@ -241,12 +271,48 @@ fn unused(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
+/// Steps that differ, or single ones that stand out.
 fn jitter(facts: &Facts<'_>) -> Outcome {
     let Some(steps) = facts.steps() else {
         return Err(AnalysisError::NotApplicable(
             "no steps were found: mark them, or capture several executions".to_owned(),
         ));
     };
+    match spread(facts, &steps) {
+        Ok(Some(finding)) => Ok(Some(finding)),
+        other => outliers(facts, &steps).map_or(other, |finding| Ok(Some(finding))),
+    }
+}
+
+/// Slow steps that do not compile; for those that do there are other rules.
+fn outliers(facts: &Facts<'_>, steps: &StepsReport) -> Option<Finding> {
+    let slow: Vec<&Step> =
+        steps.outliers().into_iter().filter(|step| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
+    let median = |step: &Step| Some(steps.class_of(step)?.time?.median);
+    let (first, usual) = slow.first().and_then(|step| Some((*step, median(step)?)))?;
+    let excess: f64 = slow.iter().filter_map(|step| Some(step.time_ps as f64 - median(step)?)).sum();
+    let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
+    Some(Finding {
+        statement: format!(
+            "step {} takes {}, others of its kind {}{others}",
+            first.number,
+            Picos::from_ps(first.time_ps),
+            Picos::from_ps(usual as i64)
+        ),
+        evidence: vec![Evidence::time(
+            "slow steps beyond the median of their kind",
+            excess,
+            format!("{} steps", slow.len()),
+        )],
+        about: &[TimeUse::SlowSteps],
+        is_last_resort: true,
+        spots: spots(facts, slow.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
+        saving: Saving::PerStep(Picos::from_ps((excess / facts.step().ok()?.count.max(1) as f64) as i64)),
+        ..Finding::default()
+    })
+}
+
+fn spread(facts: &Facts<'_>, steps: &StepsReport) -> Outcome {
     // Steps of another kind are no jitter, nor are those that compile (K36).
     let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
     let of_class = steps.counted().filter(|step| Some(step.class) == class && step.compile_ps * 2 <= step.time_ps);
@@ -264,11 +330,13 @@ fn jitter(facts: &Facts<'_>) -> Outcome {
     if spread < limit {
         return Ok(None);
     }
+    let slowest = of_class.iter().max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
+    let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.number));
     let best = time.p10.unwrap_or(time.min);
     let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
     Ok(Some(Finding {
         statement: format!(
-            "steps of one kind deviate by {spread:.1} % from their mean: {} to {}",
+            "steps of one kind deviate by {spread:.1} % from their mean: {} to {}{slowest}",
             Picos::from_ps(time.min as i64),
             Picos::from_ps(time.max as i64)
         ),
@@ -276,6 +344,7 @@ fn jitter(facts: &Facts<'_>) -> Outcome {
             Evidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
             Evidence::time(what, best, "steps of one kind"),
         ],
+        about: &[TimeUse::SlowSteps],
         spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
         saving: Saving::PerStep(Picos::from_ps((time.mean - best) as i64)),
         ..Finding::default()

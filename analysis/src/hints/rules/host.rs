@@ -9,6 +9,7 @@ use crate::input::Input;
 use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::time_use::TimeUse;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -104,6 +105,9 @@ static UPLOAD: Threshold = Threshold {
     why: "a batch of tokens is copied in microseconds",
 };
 
+/// Idle time below this share of a step is none worth a cure.
+const HARDLY_PERCENT: f64 = 0.5;
+
 /// Idle time that no other rule has a better word for.
 fn idle(facts: &Facts<'_>) -> Outcome {
     let ops = facts.ops()?;
@@ -121,15 +125,18 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     if !by.is_empty() && left_percent < limit {
         return Ok(None);
     }
-    let why = facts.report::<Gaps>().ok().and_then(|gaps| main_cause(&gaps));
+    let why = facts.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause());
     let steady =
-        facts.steady::<Gaps>().ok().and_then(|gaps| main_cause(&gaps)).filter(|cause| Some(cause) != why.as_ref());
+        facts.steady::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
     let mut statement = format!("no op runs for {share:.1} % of device time");
     if let Some(why) = why {
         statement = format!("{statement}, mostly {why}");
     }
     if let Some(steady) = steady {
         statement = format!("{statement}; in the steps after warm-up mostly {steady}");
+    }
+    if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY_PERCENT {
+        statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
     let mut evidence = vec![Evidence::percent("idle", share, "device time, from first op to last", Some(limit))];
     if !by.is_empty() {
@@ -140,7 +147,7 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     Ok(Some(Finding {
         statement,
         evidence,
-        is_idle_time: true,
+        about: &[TimeUse::Idle],
         spots: facts.report::<Gaps>().map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
         saving: Saving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
         ..Finding::default()
@@ -163,7 +170,7 @@ fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
         let saving = match found.saving {
             Saving::PerStep(saving) => Some(saving),
             Saving::Replay { changes, .. } => facts.saving(&changes).ok(),
-            Saving::Unknown => None,
+            Saving::Once(_) | Saving::Unknown => None,
         };
         if let Some(saving) = saving.filter(|saving| *saving > Picos::ZERO) {
             sum += saving;
@@ -171,23 +178,6 @@ fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
         }
     }
     (sum, by)
-}
-
-/// Where more than half of the idle time is: between programs with one cause, with
-/// the host event that shows it, or within programs. Nothing where no part is so large.
-fn main_cause(report: &GapsReport) -> Option<String> {
-    let within: i64 = report.devices.iter().filter_map(|device| Some(device.inside.as_ref()?.idle_ps)).sum();
-    let between: i64 = report.devices.iter().map(DeviceGaps::between_ps).sum();
-    let is_most = |time: i64| 2 * time > within + between;
-    if is_most(within) {
-        return Some("within programs".to_owned());
-    }
-    Cause::ALL.into_iter().filter(|cause| *cause != Cause::Unknown).find_map(|cause| {
-        let parts = || report.devices.iter().flat_map(|device| &device.between).filter(|part| part.cause == cause);
-        let longest = parts().max_by_key(|part| part.time_ps)?;
-        let event = longest.event().map_or_else(String::new, |event| format!(" ({event})"));
-        is_most(parts().map(|part| part.time_ps).sum()).then(|| format!("{}{event}", cause.title()))
-    })
 }
 
 /// Gaps between programs of a device in which some causes take most of the time.
@@ -248,7 +238,7 @@ impl<'r> Waiting<'r> {
         Ok(Some(Finding {
             statement: format!("{} {what} for {percent:.1} % of its window{}", self.device.core, self.events(causes)),
             evidence: vec![Evidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
-            is_idle_time: true,
+            about: &[TimeUse::Idle],
             spots: self.gaps(causes),
             saving: Saving::PerStep(Picos::from_ps(self.time_ps / steps)),
             ..Finding::default()
@@ -302,8 +292,9 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
         evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         ops: infeed.ops(),
         spots: waiting.map(|waiting| waiting.gaps(&[Cause::Input])).unwrap_or_default(),
-        is_idle_time: true,
+        about: &[TimeUse::Idle],
         saving: Saving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
+        ..Finding::default()
     }))
 }
 

@@ -10,7 +10,7 @@ mod sizes;
 
 use super::rules;
 use crate::framework::Framework;
-use crate::hints::{HintOptions, Hints, HintsReport, Page, SECTIONS, Severity, Suppression};
+use crate::hints::{Hint, HintOptions, Hints, HintsReport, Page, SECTIONS, Severity, Suppression};
 use crate::{Context, Options, ReportCache, Scope};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
@@ -29,9 +29,11 @@ fn report(picture: &str) -> HintsReport {
     report_with(picture, HintOptions::default())
 }
 
-/// Ids of the hints of a report, those about the capture left out.
+/// Ids of the hints of a report and of other remedies for the same time, those about
+/// the capture left out.
 fn about_program(report: &HintsReport) -> Vec<&'static str> {
-    report.hints.iter().filter(|hint| hint.severity != Severity::Health).map(|hint| hint.id).collect()
+    let hints = report.hints.iter().filter(|hint| hint.severity != Severity::Health);
+    hints.flat_map(|hint| std::iter::once(hint.id).chain(hint.also.iter().map(|other| other.id))).collect()
 }
 
 /// The same of a picture.
@@ -46,7 +48,8 @@ fn cannot_tell(report: &HintsReport, id: &str) -> bool {
 
 /// What hint `id` saves at most, ps; `None` where the rule does not speak.
 fn saving(picture: &str, id: &str) -> Option<i64> {
-    report(picture).hints.iter().find(|hint| hint.id == id)?.saving_ps
+    let has = |hint: &&Hint| hint.id == id || hint.also.iter().any(|other| other.id == id);
+    report(picture).hints.iter().find(has)?.saving_ps
 }
 
 /// So many columns of a letter.
@@ -252,7 +255,8 @@ fn hints_about_the_same_ops_name_each_other_and_are_counted_once() {
     let picture = mixed(10, "copy.2.remat", "copy");
     let report = report(&picture);
     let copy = report.hints.iter().find(|hint| hint.id == "K19").unwrap();
-    assert_eq!(copy.overlaps_with, ["K24"]);
+    assert_eq!(copy.also.iter().map(|other| other.id).collect::<Vec<_>>(), ["K24"]);
+    assert!(copy.overlaps_with.is_empty() && report.hints.iter().all(|hint| hint.id != "K24"));
     assert_eq!(report.combined_saving_ps, Some(100_000_000));
 }
 

@@ -74,6 +74,7 @@ fn card_ui(
             ui.label(RichText::new("Do").strong().color(theme.accent));
             ui.add(egui::Label::new(RichText::new(hint.action.replace('`', "")).color(theme.text_strong)).wrap());
         });
+        also_ui(ui, hint);
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
             let can_show = !hint.ops.is_empty() || !hint.spots.is_empty();
@@ -101,6 +102,20 @@ fn card_ui(
     });
 }
 
+/// Other rules about the same time, each with its remedy.
+fn also_ui(ui: &mut Ui, hint: &Hint) {
+    let theme = Theme::current(ui);
+    for other in &hint.also {
+        ui.add_space(2.0);
+        ui.label(RichText::new(format!("The same time: {} ({})", other.title, other.id)).strong());
+        ui.label(RichText::new(sentence(&other.statement)).color(theme.text));
+        ui.horizontal_top(|ui| {
+            ui.label(RichText::new("or").strong().color(theme.accent));
+            ui.add(egui::Label::new(RichText::new(other.action.replace('`', "")).color(theme.text_strong)).wrap());
+        });
+    }
+}
+
 fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     let theme = Theme::current(ui);
     ui.horizontal_wrapped(|ui| {
@@ -117,7 +132,10 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
         let worth = match (hint.saving_ps, hint.saving_percent) {
             (Some(ps), Some(percent)) => format!("saves at most {} of {of} ({percent:.1} %)", time(Picos::from_ps(ps))),
             (Some(ps), None) => format!("saves at most {}", time(Picos::from_ps(ps))),
-            (None, _) => "saving not known".to_owned(),
+            (None, _) => match hint.once_ps {
+                Some(once) => format!("saves {} once, nothing in a warm step", time(Picos::from_ps(once))),
+                None => "saving not known".to_owned(),
+            },
         };
         let how = match hint.saving_by {
             SavingBy::Replay => "The recorded run was played again without the cause.",
@@ -218,6 +236,10 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
 }
 
 fn silent_ui(ui: &mut Ui, report: &HintsReport) {
+    for open in &report.unanswered {
+        let text = format!("No hint about this: {} ({}).", open.statement, open.reason);
+        ui.label(RichText::new(text).small().weak());
+    }
     if report.cannot_tell.is_empty() && report.suppressed.is_empty() {
         return;
     }
@@ -260,7 +282,12 @@ fn as_text(hint: &Hint) -> String {
     let saving = hint
         .saving_ps
         .map_or_else(|| "saving not known".to_owned(), |ps| format!("saves at most {}", time(Picos::from_ps(ps))));
-    format!("{} {} ({saving})\nSeen: {}\nDo: {}", hint.id, hint.title, sentence(&hint.statement), hint.action)
+    let text =
+        format!("{} {} ({saving})\nSeen: {}\nDo: {}", hint.id, hint.title, sentence(&hint.statement), hint.action);
+    hint.also.iter().fold(text, |text, other| {
+        let seen = sentence(&other.statement);
+        format!("{text}\nThe same time: {} {}\nSeen: {seen}\nDo: {}", other.id, other.title, other.action)
+    })
 }
 
 /// A card with a bar of its colour at the left.

@@ -143,18 +143,25 @@ fn hints(page: &mut String, document: &Document) {
     }
     let mut body = String::new();
     for hint in report.hints.iter().take(SHOWN) {
-        let saving = hint
-            .saving_ps
-            .map_or("saving not known".to_owned(), |ps| format!("saves at most {} of a step", Picos::from_ps(ps)));
-        let _ = writeln!(
+        let saving = match (hint.saving_ps, hint.once_ps) {
+            (Some(ps), _) => format!("saves at most {} of a step", Picos::from_ps(ps)),
+            (None, Some(once)) => format!("saves {} once, nothing in a warm step", Picos::from_ps(once)),
+            (None, None) => "saving not known".to_owned(),
+        };
+        let _ = write!(
             body,
-            "<details><summary><b>{}</b> {} <span class=dim>{saving} · {}</span></summary><p>{}</p><p>{}</p></details>",
+            "<details><summary><b>{}</b> {} <span class=dim>{saving} · {}</span></summary><p>{}</p><p>{}</p>",
             hint.id,
             escaped(hint.title),
             hint.severity.title(),
             escaped(&hint.statement),
             escaped(&hint.action)
         );
+        for other in &hint.also {
+            let (title, seen, action) = (escaped(other.title), escaped(&other.statement), escaped(&other.action));
+            let _ = write!(body, "<p><b>{}</b> {title}, the same time: {seen}</p><p>{action}</p>", other.id);
+        }
+        body.push_str("</details>\n");
     }
     if report.hints.len() > SHOWN {
         let _ = writeln!(body, "<p class=dim>… {} more</p>", report.hints.len() - SHOWN);

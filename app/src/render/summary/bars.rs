@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::Scope;
+use analysis::balance::{Balance, BalanceReport};
 use analysis::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
 
@@ -11,8 +12,10 @@ use super::super::{Document, Layout};
 use super::INDENT;
 
 const NAME: usize = 14;
+/// Room for the length of the window and a remark.
+const AFTER: usize = 25;
 const MAX_BAR: usize = 60;
-/// Devices with a bar of their own; of more, the mean and the two extremes.
+/// Devices with a bar of their own; of more, the mean and those that work most and least.
 const MAX_DEVICES: usize = 4;
 
 /// A fill for each group: colour alone would say nothing in a pipe.
@@ -39,21 +42,36 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
     if cores.is_empty() {
         return String::new();
     }
+    let balance = document.session.report::<Balance>(document.scope).ok();
     let mut text = format!("{}\n", layout.style.bold(heading(document.scope)));
     for (name, cores) in rows(&cores) {
         let parts = parts(&cores);
-        let width = layout.width.saturating_sub(INDENT + NAME + 14).min(MAX_BAR);
+        let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);
         let bar = bar(&parts, width, layout);
         let mean = cores.iter().map(|core| core.total_time_ps).sum::<i64>() / cores.len() as i64;
+        let remark = match (&cores[..], &balance) {
+            ([core], Some(balance)) => remark(&core.name, balance),
+            _ => "",
+        };
         let _ = writeln!(
             text,
-            "  {:<NAME$}{bar}  {}",
+            "  {:<NAME$}{bar}  {}{remark}",
             shortened(&name, NAME - 1),
             layout.style.dim(&trace_model::Picos::from_ps(mean).to_string())
         );
     }
     text.push_str(&legend(&parts(&cores), layout));
     text
+}
+
+/// What stands out of a device, behind its bar.
+fn remark(name: &str, balance: &BalanceReport) -> &'static str {
+    let device = balance.devices.iter().find(|device| device.core == name);
+    match device {
+        Some(device) if device.is_straggler => "  straggler",
+        Some(device) if device.is_unused => "  hardly used",
+        _ => "",
+    }
 }
 
 fn heading(scope: Scope) -> &'static str {
@@ -68,12 +86,20 @@ fn rows<'a>(cores: &[&'a CoreOps]) -> Vec<(String, Vec<&'a CoreOps>)> {
     if cores.len() <= MAX_DEVICES {
         return cores.iter().map(|&core| (name(core), vec![core])).collect();
     }
-    let by_busy = |core: &&&CoreOps| (core.busy_ps, std::cmp::Reverse(core.ordinal));
+    // Collectives make all of them equally busy: work tells them apart.
+    let by_work = |core: &&&CoreOps| (work(core), std::cmp::Reverse(core.ordinal));
     let mut rows = vec![(format!("mean of {}", cores.len()), cores.to_vec())];
-    for core in [cores.iter().max_by_key(by_busy), cores.iter().min_by_key(by_busy)].into_iter().flatten() {
+    for core in [cores.iter().max_by_key(by_work), cores.iter().min_by_key(by_work)].into_iter().flatten() {
         rows.push((name(core), vec![core]));
     }
     rows
+}
+
+/// Time in ops that neither communicate nor wait.
+fn work(core: &CoreOps) -> i64 {
+    let waits = [OpGroup::Collective, OpGroup::AsyncWait, OpGroup::HostIo];
+    let waiting = waits.map(|group| core.group_self(group).ps()).into_iter().fold(0, i64::saturating_add);
+    core.busy_ps.saturating_sub(waiting)
 }
 
 /// Without `/device:` where that does not fit.

@@ -2,6 +2,7 @@
 //! what it adds up to.
 
 use analysis::OpGroup;
+use analysis::balance::{Balance, DeviceLoad};
 use analysis::ops::{CoreOps, Ops};
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
@@ -37,8 +38,9 @@ pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
         n => format!("of {total}: the windows of {n} devices"),
     };
     section_ui(ui, "Device time", &note);
+    let loads = sight.reports.get::<Balance>().ok().flatten().map_or(&[][..], |balance| &balance.devices);
     for core in report.cores.iter().take(MAX_BARS) {
-        bar_ui(ui, core);
+        bar_ui(ui, core, loads.iter().find(|load| load.core == core.name).and_then(remark));
     }
     if report.cores.len() > MAX_BARS {
         ui.weak(format!("and {} more devices", report.cores.len() - MAX_BARS));
@@ -51,13 +53,26 @@ pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
     }
 }
 
-fn bar_ui(ui: &mut Ui, core: &CoreOps) {
+/// What stands out of a device.
+fn remark(load: &DeviceLoad) -> Option<&'static str> {
+    match (load.is_straggler, load.is_unused) {
+        (true, _) => Some("straggler: it works longer than the others"),
+        (_, true) => Some("hardly used"),
+        _ => None,
+    }
+}
+
+/// The name of a device that stands out is in the colour of a warning.
+fn bar_ui(ui: &mut Ui, core: &CoreOps, remark: Option<&'static str>) {
     let theme = Theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
     let name = core.name.strip_prefix("/device:").unwrap_or(&core.name);
     let painter = ui.painter_at(rect);
     let font = crate::gui::theme::small_font();
-    painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, name, font, theme.text_weak);
+    let color = if remark.is_some() { theme.warning } else { theme.text_weak };
+    painter.text(rect.left_center(), egui::Align2::LEFT_CENTER, name, font, color);
+    let label = remark.map_or_else(|| core.name.clone(), |remark| format!("{}, {remark}", core.name));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
     let bar = rect.with_min_x(rect.left() + NAME);
     painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
     let whole = core.total_time_ps.max(1) as f32;
@@ -71,9 +86,9 @@ fn bar_ui(ui: &mut Ui, core: &CoreOps) {
         painter.rect_filled(part, 0.0, theme.group(*group));
         x += width;
     }
-    text_menu(&response, || format!("{}\n{}", core.name, about(core).join("\n")));
+    text_menu(&response, || format!("{label}\n{}", about(core).join("\n")));
     response.on_hover_ui(|ui| {
-        ui.label(RichText::new(&core.name).strong());
+        ui.label(RichText::new(&label).strong());
         for line in about(core) {
             ui.label(line);
         }

@@ -1,0 +1,68 @@
+//! Which hints are about the same time.
+
+use std::collections::BTreeSet;
+
+use trace_model::{OpId, Picos};
+
+use super::Priced;
+use crate::hints::Facts;
+use crate::hints::report::SavingBy;
+use crate::hints::rule::{Finding, Saving};
+use crate::replay::Change;
+
+/// Savings that differ by less than this part of the larger are one.
+const EQUAL: f64 = 0.005;
+
+/// For each hint the others that are about the same ops, or about the same idle time.
+pub(super) fn overlaps(priced: &[Priced]) -> Vec<Vec<&'static str>> {
+    let ops: Vec<BTreeSet<OpId>> = priced.iter().map(|hint| hint.finding.op_set()).collect();
+    // What is saved once is not a part of a step.
+    let both = |a: usize, b: usize| {
+        priced[a].once.is_some() == priced[b].once.is_some()
+            && (!ops[a].is_disjoint(&ops[b]) || is_same_idle_time(&priced[a].finding, &priced[b].finding))
+    };
+    let others = |a: usize| (0..priced.len()).filter(|&b| b != a && both(a, b)).map(|b| priced[b].rule.id).collect();
+    (0..priced.len()).map(others).collect()
+}
+
+/// Both are about idle time, and not about different spots.
+fn is_same_idle_time(a: &Finding, b: &Finding) -> bool {
+    let meet = || a.spots.iter().any(|a| b.spots.iter().any(|b| a.range().intersect(b.range()).is_some()));
+    a.is_idle_time() && b.is_idle_time() && (a.spots.is_empty() || b.spots.is_empty() || meet())
+}
+
+/// For each hint the one before it that has the same saving, where there is one: the
+/// same time is saved, by another remedy.
+pub(super) fn same_savings(facts: &Facts<'_>, priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Vec<Option<usize>> {
+    let mut leaders: Vec<Option<usize>> = Vec::new();
+    for (place, hint) in priced.iter().enumerate() {
+        let before = (0..place).filter(|&other| leaders[other].is_none());
+        let same = |&other: &usize| {
+            overlaps[place].contains(&priced[other].rule.id) && is_same_saving(facts, &priced[other], hint)
+        };
+        leaders.push(before.filter(same).min());
+    }
+    leaders
+}
+
+fn is_same_saving(facts: &Facts<'_>, a: &Priced, b: &Priced) -> bool {
+    let (Some(a_ps), Some(b_ps)) = (a.saving.or(a.once), b.saving.or(b.once)) else { return false };
+    let larger = a_ps.max(b_ps);
+    let close = |x: Picos| (x - larger).ps().saturating_abs() as f64 <= EQUAL * larger.ps() as f64;
+    if larger <= Picos::ZERO || a.once.is_some() != b.once.is_some() || !close(a_ps) || !close(b_ps) {
+        return false;
+    }
+    // Two different halves of a step save the same, and both together twice that.
+    let (Some(a), Some(b)) = (changes(a), changes(b)) else { return true };
+    let both: Vec<Change> = a.iter().chain(b).cloned().collect();
+    let alone = facts.saving(a).unwrap_or_default().max(facts.saving(b).unwrap_or_default());
+    facts.saving(&Change::merged(&both)).is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
+}
+
+/// What was played again.
+fn changes(hint: &Priced) -> Option<&[Change]> {
+    match &hint.finding.saving {
+        Saving::Replay { changes, .. } if hint.by == SavingBy::Replay => Some(changes),
+        _ => None,
+    }
+}

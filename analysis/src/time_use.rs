@@ -1,0 +1,90 @@
+//! What time is spent on: the verdict weighs these, and hints say which of them they
+//! are about, so that what the one names the others answer.
+
+use serde::Serialize;
+
+use crate::category::OpGroup;
+
+/// What time is spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUse {
+    /// Ops of [`OpGroup::MatMul`].
+    #[serde(rename = "matmul")]
+    MatMul,
+    /// Ops of [`OpGroup::Collective`].
+    Collective,
+    /// Ops of [`OpGroup::AsyncWait`].
+    AsyncWait,
+    /// Ops of [`OpGroup::DataMovement`].
+    DataMovement,
+    /// Ops of [`OpGroup::Vector`].
+    Vector,
+    /// Ops of [`OpGroup::CustomKernel`].
+    CustomKernel,
+    /// Ops of [`OpGroup::HostIo`].
+    HostIo,
+    /// Ops of [`OpGroup::Control`].
+    Control,
+    /// Ops of [`OpGroup::SparseCore`].
+    SparseCore,
+    /// Ops of no known kind.
+    Other,
+    /// No op runs.
+    Idle,
+    /// The host traces, lowers, compiles or loads programs.
+    Compile,
+    /// A host without devices waits for input.
+    Input,
+    /// Steps that take much longer than the median step.
+    SlowSteps,
+}
+
+impl TimeUse {
+    /// Stable name, as in JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::MatMul => "matmul",
+            Self::Collective => "collective",
+            Self::AsyncWait => "async-wait",
+            Self::DataMovement => "data-movement",
+            Self::Vector => "vector",
+            Self::CustomKernel => "custom-kernel",
+            Self::HostIo => "host-io",
+            Self::Control => "control",
+            Self::SparseCore => "sparse-core",
+            Self::Other => "other",
+            Self::Idle => "idle",
+            Self::Compile => "compile",
+            Self::Input => "input",
+            Self::SlowSteps => "slow-steps",
+        }
+    }
+
+    /// Computing and moving data: what a program is there for, so that nothing need be
+    /// wrong with it. The rest is waiting and overhead.
+    pub fn is_work(self) -> bool {
+        matches!(
+            self,
+            Self::MatMul | Self::DataMovement | Self::Vector | Self::CustomKernel | Self::SparseCore | Self::Other
+        )
+    }
+}
+
+impl From<OpGroup> for TimeUse {
+    fn from(group: OpGroup) -> Self {
+        match group {
+            OpGroup::MatMul => Self::MatMul,
+            OpGroup::Collective => Self::Collective,
+            OpGroup::AsyncWait => Self::AsyncWait,
+            OpGroup::DataMovement => Self::DataMovement,
+            OpGroup::Vector => Self::Vector,
+            OpGroup::CustomKernel => Self::CustomKernel,
+            OpGroup::HostIo => Self::HostIo,
+            OpGroup::Control => Self::Control,
+            OpGroup::SparseCore => Self::SparseCore,
+            OpGroup::Other => Self::Other,
+            OpGroup::Idle => Self::Idle,
+        }
+    }
+}
