@@ -208,8 +208,10 @@ const DMA_STALL_PERCENT: f64 = 10.0;
 const WORTH_COSTS_PERCENT: f64 = 5.0;
 
 /// How to record what is missing.
-const TRACING: &str = "record pipeline stages and LLO estimates with LIBTPU_INIT_ARGS=\"--xla_enable_custom_call_region_trace=true \
-                       --xla_xprof_register_llo_debug_info=true\"";
+pub(crate) const TRACING: &str = "record pipeline stages and LLO estimates with \
+                       LIBTPU_INIT_ARGS=\"--xla_xprof_enable_custom_call_tracing=true \
+                       --xla_xprof_register_llo_debug_info=true\"; before libtpu 0.0.44 the first is \
+                       --xla_enable_custom_call_region_trace=true";
 
 impl Analysis for Kernels {
     type Report = KernelsReport;

@@ -180,6 +180,16 @@ fn names_come_from_the_author_then_from_the_op_then_from_what_it_calls() {
 }
 
 #[test]
+fn how_to_trace_kernels_names_the_flag_of_each_libtpu() {
+    for flag in ["--xla_xprof_enable_custom_call_tracing=true", "--xla_enable_custom_call_region_trace=true"] {
+        assert!(TRACING.contains(flag), "{TRACING}");
+        let page = crate::hints::rule("K30").unwrap().page;
+        assert!(page.contains(flag), "{page}");
+    }
+    assert!(TRACING.find("custom_call_tracing") < TRACING.find("region_trace"), "the current one comes first");
+}
+
+#[test]
 fn a_trace_without_custom_calls_says_so() {
     let Err(AnalysisError::NotApplicable(why)) = report_of(&text_trace("ops: ff\n f = fusion.1 [loop fusion]")) else {
         panic!("there is no kernel");

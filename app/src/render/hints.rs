@@ -10,6 +10,8 @@ use super::table::{shortened, wrapped};
 
 /// Before the lines of a card.
 const INDENT: &str = "     ";
+/// Of the step: less is not worth a card on the first screen.
+const LEAST_PERCENT: f64 = 0.5;
 /// Ops named on a card.
 const OPS_SHOWN: usize = 3;
 
@@ -21,9 +23,15 @@ pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
     if hints.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}\n", layout.style.bold("What to do"));
+    // What saves next to nothing is there only to answer the verdict.
+    let is_worth_a_card = |hint: &&&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
+    let shown: Vec<&Hint> = hints.iter().filter(is_worth_a_card).take(cards).copied().collect();
+    let more = hints.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(", {more} more: --only hints") } else { String::new() };
+    let note = format!("savings do not add up; why and how: systole explain ID{more}");
+    let mut text = format!("{}  {}\n", layout.style.bold("What to do"), layout.style.dim(&note));
     let mut before: Vec<&str> = Vec::new();
-    for (place, &hint) in hints.iter().take(cards).enumerate() {
+    for (place, &hint) in shown.iter().enumerate() {
         let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
         head(&mut text, hint, report, &shared, layout);
         if place == 0 {
@@ -34,10 +42,6 @@ pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
         also(&mut text, hint, false, layout);
         before.push(hint.id);
     }
-    let more = hints.len().saturating_sub(cards);
-    let more = if more > 0 { format!("{more} more: --only hints. ") } else { String::new() };
-    let note = format!("{more}Savings are upper bounds and do not add up. Why and how: systole explain ID.");
-    lines(&mut text, "", &note, layout);
     text
 }
 

@@ -7,7 +7,7 @@ use trace_model::{OpId, Picos};
 use crate::AnalysisError;
 use crate::hardware_counters::HardwareCounters;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
-use crate::kernels::{Kernel, Kernels, KernelsReport};
+use crate::kernels::{Kernel, Kernels, KernelsReport, TRACING};
 use crate::ops::OpRow;
 use crate::report::{Provenance, Unit};
 use crate::sparse_cores::SparseCores;
@@ -196,9 +196,8 @@ fn waiting_kernel<'r>(facts: &Facts<'_>, report: &'r KernelsReport) -> Option<(&
 fn spills(facts: &Facts<'_>) -> Outcome {
     let report = facts.report::<Kernels>()?;
     if report.kernels.iter().all(|kernel| kernel.estimates.is_empty()) {
-        let why = "no kernel recorded what its schedule does: LIBTPU_INIT_ARGS=\"\
-                   --xla_xprof_register_llo_debug_info=true\" records it";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
+        let why = format!("no kernel recorded what its schedule does: {TRACING}");
+        return Err(AnalysisError::NotApplicable(why));
     }
     let least = facts.limit(&SPILL_KERNEL);
     let spill = |kernel: &Kernel| {
