@@ -13,7 +13,7 @@ use serde::Serialize;
 use trace_model::OpId;
 
 use crate::Context;
-use crate::category::CollectiveKind;
+use crate::category::{CollectiveKind, resized};
 use crate::chips::Chip;
 use crate::hlo::{Collective, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use crate::hlo_text::Shape;
@@ -49,6 +49,7 @@ impl Message {
     ///
     /// The op's own line of text tells it; the whole program, where recorded, what the
     /// text does not: the inside of fusions and wrappers, and which devices there are.
+    /// Of a fusion the program is believed first: the text has no groups.
     pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
         let Some(id) = op else { return Self::estimated(captured) };
         let op = cx.model.op(id);
@@ -56,8 +57,10 @@ impl Message {
         let devices = program.as_ref().and_then(|module| module.devices.as_ref());
         let text = op.hlo_text.and_then(|text| HloModule::from_text(cx.model.str(text)));
         let last = text.as_ref().and_then(|module| Some((module, module.instructions.last()?)));
+        let is_fusion = last.is_some_and(|(_, op)| &*op.opcode == "fusion");
         let by_text = last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
-        if let Some(found) = by_text.as_ref().filter(|found| found.bytes.is_some() && found.knows_who()) {
+        let is_complete = |found: &&Self| !is_fusion && found.bytes.is_some() && found.knows_who();
+        if let Some(found) = by_text.as_ref().filter(is_complete) {
             return found.clone();
         }
         let whole = cx.instruction(id);
@@ -66,6 +69,7 @@ impl Message {
             Self::of_instruction(op.module(), inner, devices, kind, captured)
         });
         match (by_text, by_program) {
+            (Some(text), Some(program)) if is_fusion => program.or(text, kind),
             (Some(text), Some(program)) => text.or(program, kind),
             (one, other) => one.or(other).unwrap_or_else(|| Self::estimated(captured)),
         }
@@ -121,7 +125,12 @@ impl Message {
         let who = op.attributes().collective.as_deref().unwrap_or(&everyone);
         out.read_participants(who, &op.opcode, devices);
         out.is_upper_bound = kind == CollectiveKind::RaggedAllToAll;
-        out.bytes = message_bytes(module, op, kind).or_else(|| match kind {
+        let half = half_fusion(module, op, kind);
+        if let Some((_, n)) = half.filter(|_| !out.knows_who()) {
+            (out.participants, out.participants_estimated) = (Some(n), false);
+        }
+        let bytes = message_bytes(module, op, kind).or(half.map(|(bytes, _)| bytes));
+        out.bytes = bytes.or_else(|| match kind {
             // Without shapes of operands: everybody's part of the result.
             CollectiveKind::ReduceScatter => result_bytes(op)?.checked_mul(out.participants?),
             _ => None,
@@ -212,6 +221,21 @@ fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruct
     let inner = module.body(op).map(|body| module.instructions_of(body)).unwrap_or_default();
     let is_collective = |op: &&Instruction| CollectiveKind::from_opcode(op.opcode.trim_end_matches("-start")).is_some();
     inner.iter().rev().find(is_collective).unwrap_or(op)
+}
+
+/// Size of the message and number of participants of a fusion that starts or ends an
+/// asynchronous collective, where that changes the size of what it is given.
+fn half_fusion(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Option<(u64, u64)> {
+    let parts = op.shape.as_ref().filter(|_| &*op.opcode == "fusion")?.parts();
+    let operand = module.operands(op).next()?.shape.as_deref()?;
+    let result = match parts {
+        [first, second, ..] if first == operand => second,
+        [one] => one,
+        _ => return None,
+    };
+    let (found, n) = resized(operand, result).filter(|&(found, _)| found == kind)?;
+    let whole = if found == CollectiveKind::AllGather { result } else { operand };
+    Some((whole.bytes()?, n))
 }
 
 fn result_bytes(op: &Instruction) -> Option<u64> {
@@ -329,6 +353,22 @@ mod tests {
     fn a_bare_reduce_scatter_has_the_size_of_all_results() {
         let bare = "%rs = f32[1,4]{1,0} reduce-scatter(%p), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}";
         assert_eq!(message(bare, CollectiveKind::ReduceScatter).bytes, Some(128));
+    }
+
+    #[test]
+    fn halves_of_asynchronous_collectives_move_what_their_shapes_say() {
+        let start = "%async-collective-start.3 = (bf16[1,512,8]{2,1,0}, bf16[1,2048,8]{2,1,0}, s32[2]{0:S(4)}) \
+             fusion(bf16[1,512,8]{2,1,0} %f), kind=kCustom, calls=%fused_computation.402";
+        let done = "%async-collective-done.3 = bf16[1,2048,8]{2,1,0} fusion(bf16[1,512,8]{2,1,0} %a, \
+             bf16[1,2048,8]{2,1,0} %b), kind=kCustom, calls=%fused_computation.404";
+        for text in [start, done] {
+            let found = message(text, CollectiveKind::AllGather);
+            assert_eq!((found.bytes, found.participants), (Some(2048 * 8 * 2), Some(4)));
+            assert!(!found.participants_estimated);
+            assert_eq!(found.sent_bytes, Some(2048.0 * 8.0 * 2.0 * 3.0 / 4.0));
+            // The shapes contradict any other pattern.
+            assert_eq!(message(text, CollectiveKind::AllReduce).bytes, None);
+        }
     }
 
     #[test]

@@ -122,7 +122,8 @@ pub(crate) struct Spans {
 impl<'a> Context<'a> {
     /// What kind of work each op of the trace is.
     pub fn classes(&self) -> &'a Arc<OpClasses> {
-        self.reports.shared.classes.get_or_init(|| Arc::new(OpClasses::new(self.model)))
+        let find = || OpClasses::with_programs(self.model, |program| self.hlo_for_now(program).ok());
+        self.reports.shared.classes.get_or_init(|| Arc::new(find()))
     }
 
     /// What kind of work each event of a host is.

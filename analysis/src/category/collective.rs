@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::hlo_text::HloText;
+use super::AsyncRole;
+use crate::hlo_text::{HloText, Shape};
 
 /// Which communication pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -60,20 +61,22 @@ impl CollectiveKind {
             "collective-broadcast" => Self::CollectiveBroadcast,
             "send" => Self::Send,
             "recv" => Self::Recv,
-            // What importers call communication of which a trace does not tell the pattern.
-            "collective" => Self::Unknown,
+            // What importers call communication of which a trace does not tell the pattern,
+            // and what the TPU compiler calls halves of its asynchronous collectives.
+            "collective" | "async-collective" => Self::Unknown,
             _ => return None,
         })
     }
 
-    /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) begins with.
-    fn from_name(name: &str) -> Option<Self> {
+    /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) begins with, and what follows.
+    fn from_name(name: &str) -> Option<(Self, &str)> {
         // Longest first: "all-reduce-scatter" also begins with "all-reduce".
-        const OPCODES: [&str; 10] = [
+        const OPCODES: [&str; 11] = [
             "collective-broadcast",
             "collective-permute",
             "all-reduce-scatter",
             "ragged-all-to-all",
+            "async-collective",
             "reduce-scatter",
             "all-reduce",
             "all-gather",
@@ -86,31 +89,112 @@ impl CollectiveKind {
             let (head, rest) = (name.get(..opcode.len())?, name.get(opcode.len()..)?);
             let same = head.bytes().zip(opcode.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'));
             let ends = rest.bytes().next().is_none_or(|byte| !byte.is_ascii_alphanumeric());
-            (same && ends).then(|| Self::from_opcode(opcode)).flatten()
+            (same && ends).then(|| Some((Self::from_opcode(opcode)?, rest))).flatten()
         })
     }
 }
 
+/// What is known of an op's communication.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub kind: Option<CollectiveKind>,
+    /// Half of an asynchronous pair, where the category does not say so.
+    pub role: Option<AsyncRole>,
+    /// Fused with other work.
+    pub is_fused: bool,
+}
+
+impl Found {
+    const NONE: Self = Self { kind: None, role: None, is_fused: false };
+
+    fn plain(kind: Option<CollectiveKind>) -> Self {
+        Self { kind, ..Self::NONE }
+    }
+
+    fn fused(kind: CollectiveKind) -> Self {
+        Self { kind: Some(kind), is_fused: true, ..Self::NONE }
+    }
+}
+
 /// The communication pattern, and whether it is fused with other work.
-pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> (Option<CollectiveKind>, bool) {
+pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> Found {
     if let Some(kind) = base.strip_suffix(" fusion").and_then(CollectiveKind::from_opcode) {
-        return (Some(kind), true);
+        return Found::fused(kind);
     }
     if let Some(kind) = CollectiveKind::from_opcode(base) {
-        return (Some(kind), false);
+        return Found::plain(Some(kind));
     }
     let calls = hlo.attribute("calls").unwrap_or_default();
     let spells_fusion =
         |text: &str| text.contains("async-collective-fusion") || text.contains("async_collective_fusion");
+    let kind_named = |name: &str| CollectiveKind::from_name(name).map(|(kind, _)| kind);
     match base {
         // What an async wrapper wraps shows in the computation that it calls, else in its name.
-        "async" => (CollectiveKind::from_name(calls).or_else(|| CollectiveKind::from_name(name)), false),
-        "custom fusion" | "fusion" => match CollectiveKind::from_name(calls) {
-            Some(kind) => (Some(kind), true),
-            None if spells_fusion(name) || spells_fusion(calls) => (Some(CollectiveKind::Unknown), true),
-            None => (None, false),
+        "async" => Found::plain(kind_named(calls).or_else(|| kind_named(name))),
+        // The compiler can make fusions of the halves of an asynchronous collective.
+        "custom fusion" | "fusion" => match half_named(name).or_else(|| half_named(hlo.name)) {
+            Some((kind, role)) => {
+                let by_shapes = || kind_by_shapes(hlo, role);
+                let kind = Some(kind).filter(|&kind| kind != CollectiveKind::Unknown).or_else(by_shapes);
+                Found { kind: Some(kind.unwrap_or(CollectiveKind::Unknown)), role: Some(role), is_fused: false }
+            }
+            None => match kind_named(calls) {
+                Some(kind) => Found::fused(kind),
+                None if spells_fusion(name) || spells_fusion(calls) => Found::fused(CollectiveKind::Unknown),
+                None => Found::NONE,
+            },
         },
-        _ if spells_fusion(name) => (Some(CollectiveKind::Unknown), true),
-        _ => (None, false),
+        _ if spells_fusion(name) => Found::fused(CollectiveKind::Unknown),
+        _ => Found::NONE,
+    }
+}
+
+/// What `async-collective-start.3` and `all-gather-done` are halves of.
+fn half_named(name: &str) -> Option<(CollectiveKind, AsyncRole)> {
+    let (kind, rest) = CollectiveKind::from_name(name)?;
+    let rest = rest.get(1..)?;
+    let word = rest.split('.').next().unwrap_or(rest);
+    let role = match word {
+        "start" => AsyncRole::Start,
+        "update" => AsyncRole::Update,
+        "done" => AsyncRole::Done,
+        _ => return None,
+    };
+    Some((kind, role))
+}
+
+/// The pattern of one half of an asynchronous collective from the shapes in its text:
+///
+/// ```text
+/// %async-collective-start = (operand, result, contexts …) fusion(operand)
+/// %async-collective-done  = result fusion(operand, result, contexts …)
+/// ```
+fn kind_by_shapes(hlo: &HloText<'_>, role: AsyncRole) -> Option<CollectiveKind> {
+    let operands = hlo.operand_list();
+    let operand = operands.first()?.shape.as_ref()?;
+    let result = hlo.result()?;
+    let result = match (role, result.parts()) {
+        (AsyncRole::Start, [first, second, ..]) if first == operand => second,
+        (AsyncRole::Done, [one]) => one,
+        _ => return None,
+    };
+    resized(operand, result).map(|(kind, _)| kind)
+}
+
+/// The only patterns that change the size of what they are given, and among how many
+/// devices: an all-gather makes one dimension `n` times as long, a reduce-scatter makes it
+/// an `n`th. `None` for shapes that do not differ so.
+pub(crate) fn resized(operand: &Shape<'_>, result: &Shape<'_>) -> Option<(CollectiveKind, u64)> {
+    let (operand, result) = (operand.array()?, result.array()?);
+    if operand.dtype != result.dtype || operand.dims.len() != result.dims.len() {
+        return None;
+    }
+    let mut different = operand.dims.iter().zip(&result.dims).filter(|(before, after)| before != after);
+    let (&before, &after) = different.next().filter(|_| different.next().is_none())?;
+    let times = |large: u64, small: u64| large.checked_div(small).filter(|n| n.checked_mul(small) == Some(large));
+    if after > before {
+        times(after, before).map(|n| (CollectiveKind::AllGather, n))
+    } else {
+        times(before, after).map(|n| (CollectiveKind::ReduceScatter, n))
     }
 }

@@ -7,22 +7,28 @@
 //! loops over millions of slices only index an array.
 //!
 //! The first of these that decides wins: the recorded category, the opcode in the
-//! HLO text (with the kind of a fusion), the op's name up to its number.
+//! HLO text (with the kind of a fusion), the op's name up to its number. Fusions of
+//! kind "custom" are named after how they are compiled, not after what they do: their
+//! own name, the computation that they call and the framework's name decide.
 //!
 //! A `-done` of a collective belongs to [`OpGroup::Collective`], that of a copy or
 //! slice to [`OpGroup::AsyncWait`]: both are waiting, [`OpClass::role`] says so.
 
 mod collective;
+mod fusion;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::{Op, OpId, TraceModel};
+use trace_model::{Op, OpId, ProgramId, TraceModel};
 
+use crate::hlo::HloModule;
 use crate::hlo_text::HloText;
 use crate::parallel;
 
 pub use collective::CollectiveKind;
+pub(crate) use collective::resized;
 
 /// Groups of categories, coarse enough for a legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -197,6 +203,11 @@ pub struct OpClasses {
 impl OpClasses {
     /// Classifies every op of `model`.
     pub fn new(model: &TraceModel) -> Self {
+        Self::with_programs(model, |program| HloModule::of_program(model, program).ok().map(Arc::new))
+    }
+
+    /// The same with programs that are parsed already, or are kept once they are.
+    pub(crate) fn with_programs(model: &TraceModel, hlo: impl Fn(ProgramId) -> Option<Arc<HloModule>>) -> Self {
         let (mut places, mut names) = (HashMap::new(), Vec::new());
         let mut place = |name: String| {
             *places.entry(name).or_insert_with_key(|name: &String| {
@@ -204,7 +215,9 @@ impl OpClasses {
                 names.len() as u32 - 1
             })
         };
-        let found = parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
+        let mut found = parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
+        fusion::look_inside(model, &mut found, hlo);
+        fusion::pair_up(model, &mut found);
         let (classes, categories) = found.into_iter().map(|(class, name)| (class, place(name))).unzip();
         Self { classes, categories, names }
     }
@@ -233,6 +246,9 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
     let recorded = op.category.map(|category| model.str(category)).filter(|category| !category.is_empty());
     let framework = op.framework_name.map(|name| model.str(name)).unwrap_or_default();
     let (mut class, category) = classify_texts(recorded, text, name);
+    if class.group == OpGroup::Other && category == fusion::CUSTOM && fusion::moves_data(framework) {
+        class.group = OpGroup::DataMovement;
+    }
     if framework.contains("rematted_computation") {
         class.traits |= Traits::REMAT;
     }
@@ -247,8 +263,8 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     let (base, role) = split_role(&category_text);
     let is_host_transfer =
         base.starts_with("host ") || hlo.attribute("is_host_transfer").is_some_and(|value| value == "true");
-    let (collective, is_fused_collective) =
-        if is_host_transfer { (None, false) } else { collective::find(base, &hlo, name) };
+    let found = if is_host_transfer { collective::Found::default() } else { collective::find(base, &hlo, name) };
+    let (collective, is_fused_collective, role) = (found.kind, found.is_fused, role.or(found.role));
     let may_have_inner_ops = matches!(base, "while" | "conditional" | "call" | "megacore fusion");
     let is_off_duty = matches!(base, "infeed" | "outfeed" | "host send" | "host recv" | "megacore fusion")
         || category_text == "async-done";
@@ -355,7 +371,7 @@ fn group_of(base: &str) -> OpGroup {
         | "sort"
         | "map" => OpGroup::Vector,
         _ if base.starts_with("rng") => OpGroup::Vector,
-        "custom-call" | "custom fusion" => OpGroup::CustomKernel,
+        "custom-call" => OpGroup::CustomKernel,
         "infeed" | "outfeed" | "host send" | "host recv" => OpGroup::HostIo,
         "while" | "conditional" | "call" | "megacore fusion" => OpGroup::Control,
         _ if base.starts_with("sparsecore") => OpGroup::SparseCore,
@@ -364,116 +380,4 @@ fn group_of(base: &str) -> OpGroup {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn class(category: &str, text: &str, name: &str) -> OpClass {
-        classify_texts((!category.is_empty()).then_some(category), text, name).0
-    }
-
-    #[test]
-    fn every_group_has_a_place_of_its_own() {
-        let mut places = OpGroup::ALL.map(OpGroup::index);
-        places.sort_unstable();
-        assert_eq!(places, std::array::from_fn(|place| place));
-    }
-
-    #[test]
-    fn recorded_categories_map_to_groups() {
-        let cases = [
-            ("convolution fusion", OpGroup::MatMul),
-            ("output fusion", OpGroup::MatMul),
-            ("convolution base-dilated", OpGroup::MatMul),
-            ("loop fusion", OpGroup::Vector),
-            ("reduce", OpGroup::Vector),
-            ("rng-bit-generator", OpGroup::Vector),
-            ("data formatting", OpGroup::DataMovement),
-            ("copy-start", OpGroup::DataMovement),
-            ("copy-done", OpGroup::AsyncWait),
-            ("all-reduce", OpGroup::Collective),
-            ("all-gather-done", OpGroup::Collective),
-            ("custom-call", OpGroup::CustomKernel),
-            ("infeed", OpGroup::HostIo),
-            ("host send-done", OpGroup::HostIo),
-            ("while", OpGroup::Control),
-            ("megacore fusion", OpGroup::Control),
-            ("sparsecorev0 infeed wait", OpGroup::SparseCore),
-            ("something new", OpGroup::Other),
-        ];
-        for (category, group) in cases {
-            assert_eq!(class(category, "", "x").group, group, "{category}");
-        }
-    }
-
-    #[test]
-    fn a_category_outranks_text_and_name() {
-        // JAX names the op after `psum`; a fusion may be called after a collective.
-        let psum = class("all-reduce", "", "psum.3");
-        assert_eq!(psum.collective, Some(CollectiveKind::AllReduce));
-        assert!(!class("loop fusion", "", "all-reduce_add_fusion").is_collective());
-    }
-
-    #[test]
-    fn asynchronous_pairs_know_their_role_and_what_they_wrap() {
-        let text =
-            "%slice-start = (s8[8]{0}, s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[8]{0} %p), calls=%async_computation";
-        let slice = class("async-start", text, "slice-start");
-        assert!(slice.is_start() && !slice.is_collective());
-        assert_eq!(slice.group, OpGroup::DataMovement);
-        assert_eq!(class("async-done", "", "slice-done.1").group, OpGroup::AsyncWait);
-        let scatter = class("async-done", "", "reduce-scatter-done.2");
-        assert_eq!((scatter.collective, scatter.role), (Some(CollectiveKind::ReduceScatter), Some(AsyncRole::Done)));
-        assert_eq!(scatter.group, OpGroup::Collective);
-        let called = "%as.1 = bf16[8]{0} async-start(bf16[8]{0} %p), calls=%all_to_all_computation";
-        assert_eq!(class("async-start", called, "as.1").collective, Some(CollectiveKind::AllToAll));
-        assert!(class("send", "", "send.1").is_start());
-    }
-
-    #[test]
-    fn host_transfers_are_no_communication_between_devices() {
-        assert!(!class("host recv-done", "", "recv-done.1").is_collective());
-        let text = "%send.1 = (f32[2]{0}, u32[]) send(f32[2]{0} %p, token[] %t), channel_id=1, is_host_transfer=true";
-        assert_eq!(class("", text, "send.1").group, OpGroup::HostIo);
-        assert!(class("recv-done", "", "recv-done").is_collective());
-    }
-
-    #[test]
-    fn fused_collectives_are_marked() {
-        let fused = class("all-reduce fusion", "", "fusion.1");
-        assert!(fused.is_fused_collective() && fused.collective == Some(CollectiveKind::AllReduce));
-        let text = "%f = f32[8]{0} fusion(f32[16]{0} %p), kind=kCustom, calls=%all-reduce-scatter.1";
-        assert_eq!(class("", text, "f").collective, Some(CollectiveKind::ReduceScatter));
-        let hidden = class("custom fusion", "", "async_collective_fusion.7");
-        assert_eq!((hidden.collective, hidden.is_fused_collective()), (Some(CollectiveKind::Unknown), true));
-    }
-
-    #[test]
-    fn without_a_category_the_text_decides_then_the_name() {
-        let fusion = |kind: &str| format!("%fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind={kind}, calls=%c");
-        let category = |text: &str, name: &str| classify_texts(None, text, name).1;
-        assert_eq!(category(&fusion("kOutput"), "fusion.1"), "output fusion");
-        assert_eq!(category(&fusion("kLoop"), "fusion.1"), "loop fusion");
-        assert_eq!(category("%t = f32[8]{0} transpose(f32[8]{0} %p)", "t"), "data formatting");
-        assert_eq!(category("", "all-gather-start.12"), "all-gather-start");
-        assert_eq!(category("", "broadcast_add_fusion.1"), "fusion");
-        assert_eq!(category("", "copy-done"), "copy-done");
-        assert!(class("", "", "while.2").may_have_inner_ops());
-        assert!(!class("", "", "while.2").category_recorded());
-    }
-
-    #[test]
-    fn off_duty_is_xprofs_list() {
-        for category in ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"] {
-            assert!(class(category, "", "x").is_off_duty(), "{category}");
-        }
-        for category in ["copy-done", "all-reduce-done", "while", "recv-done"] {
-            assert!(!class(category, "", "x").is_off_duty(), "{category}");
-        }
-    }
-
-    #[test]
-    fn rematerialisation_shows_in_the_name() {
-        assert!(class("loop fusion", "%fusion.3.remat2 = f32[] fusion()", "fusion.3.remat2").is_remat());
-        assert!(!class("loop fusion", "%fusion.3 = f32[] fusion(f32[] %a.remat)", "fusion.3").is_remat());
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use trace_model::{OpId, ProgramId};
+use trace_model::{OpId, ProgramId, TraceModel};
 
 use super::{Computation, ComputationId, HloError, HloModule, Instruction, InstructionId};
 use crate::Context;
@@ -63,6 +63,20 @@ impl Deref for InstructionRef {
     }
 }
 
+impl HloModule {
+    /// Parses the program as the capture holds it.
+    ///
+    /// # Errors
+    ///
+    /// It holds none, or a damaged one.
+    pub(crate) fn of_program(model: &TraceModel, program: ProgramId) -> Result<Self, HloError> {
+        let title = || model.program_title(program);
+        let blob = model.program(program).hlo.clone().filter(|blob| !blob.bytes().is_empty());
+        let blob = blob.ok_or_else(|| HloError::NotRecorded(title()))?;
+        if Self::is_text(&blob) { Self::from_whole_text(&blob, &title()) } else { Self::from_proto(blob, &title()) }
+    }
+}
+
 impl Context<'_> {
     /// The HLO of a program, parsed when first asked for; or why there is none.
     pub fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
@@ -70,7 +84,7 @@ impl Context<'_> {
             let mut programs = self.reports.shared.hlo.programs.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(programs.entry(program).or_default())
         };
-        slot.get_or_init(|| self.parse_hlo(program).map(Arc::new)).clone()
+        slot.get_or_init(|| HloModule::of_program(self.model, program).map(Arc::new)).clone()
     }
 
     /// The same for one look: where nobody has asked for the program yet, it is not kept.
@@ -80,19 +94,8 @@ impl Context<'_> {
             programs.get(&program).map(Arc::clone)
         };
         match known {
-            Some(slot) => slot.get_or_init(|| self.parse_hlo(program).map(Arc::new)).clone(),
-            None => self.parse_hlo(program).map(Arc::new),
-        }
-    }
-
-    fn parse_hlo(&self, program: ProgramId) -> Result<HloModule, HloError> {
-        let title = || self.model.program_title(program);
-        let blob = self.model.program(program).hlo.clone().filter(|blob| !blob.bytes().is_empty());
-        let blob = blob.ok_or_else(|| HloError::NotRecorded(title()))?;
-        if HloModule::is_text(&blob) {
-            HloModule::from_whole_text(&blob, &title())
-        } else {
-            HloModule::from_proto(blob, &title())
+            Some(slot) => slot.get_or_init(|| HloModule::of_program(self.model, program).map(Arc::new)).clone(),
+            None => HloModule::of_program(self.model, program).map(Arc::new),
         }
     }
 
