@@ -11,6 +11,7 @@ use analysis::collectives::Collectives;
 use analysis::compile::{Change, ChangeSource, Compile, Place};
 use analysis::doctor::Doctor;
 use analysis::matmuls::{MatmulRow, Matmuls};
+use analysis::ops::{OpRow, Ops};
 use analysis::overlap::Overlap;
 use analysis::steps::{Rung, Steps};
 use analysis::{Analysis, AnalysisError, Context, OpGroup, Options, ReportCache, Scope};
@@ -321,4 +322,31 @@ fn a_predicted_timeline_is_analyzed_as_a_profile() {
     let kinds: Vec<_> = collectives.kinds.iter().map(|row| (row.kind.as_str(), row.sent_bytes)).collect();
     let sent = Some(3.0 * 393_216.0);
     assert!(kinds.contains(&("all-gather", sent)) && kinds.contains(&("reduce-scatter", sent)), "{kinds:?}");
+}
+
+/// A training step on 256 chips whose all-gathers start and end in fusions: 14 of them, no kernels.
+#[test]
+fn asynchronous_collectives_of_a_training_step_are_no_kernels() {
+    let Some(capture) = open("regressions/v5p_async_collectives_rebuilt.xplane.pb.gz") else { return };
+    let ops = capture.report::<Ops>();
+    let share = |wanted: &dyn Fn(&OpRow<'_>) -> bool| {
+        let part: i64 = ops.rows.iter().filter(wanted).map(|row| row.self_time_ps()).sum();
+        100.0 * part as f64 / ops.op_time_ps as f64
+    };
+    assert!(near(share(&|row| row.group() == OpGroup::CustomKernel), 11.3, 0.05));
+    assert!(near(share(&|row| row.group() == OpGroup::MatMul), 33.5, 0.05));
+    let asynchronous = share(&|row| row.name().starts_with("async-collective-"));
+    assert!(near(asynchronous, 14.56, 0.05), "{asynchronous}");
+    // With those that are not asynchronous.
+    assert!(near(share(&|row| row.group() == OpGroup::Collective), 14.56 + 9.15 + 2.70 + 0.12 + 0.08, 0.05));
+    let overlap = capture.report::<Overlap>();
+    let gathers = overlap.transfers.iter().filter(|row| row.op.starts_with("async-collective-start"));
+    let gathers: Vec<_> = gathers.map(|row| (row.kind.as_str(), row.is_async, row.is_collective)).collect();
+    assert_eq!(gathers, [("all-gather", true, true); 14]);
+    assert!(overlap.summary.overlap_ratio_percent.unwrap() > 10.0, "{:?}", overlap.summary);
+    assert!(overlap.transfers.iter().all(|row| row.kind != "custom fusion"));
+    let links = capture.report::<Collectives>();
+    let row = links.rows.iter().find(|row| row.op == "async-collective-start.3").unwrap();
+    // `bf16[1,512,7168]` of each becomes `bf16[1,2048,7168]`.
+    assert_eq!((row.message.bytes, row.message.participants), (Some(2048 * 7168 * 2), Some(4)));
 }

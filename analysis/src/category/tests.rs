@@ -92,10 +92,9 @@ const DONE: &str = "%async-collective-done.3 = bf16[1,2048,7168]{2,1,0:T(8,128)(
 
 #[test]
 fn halves_of_asynchronous_collectives_are_no_kernels_though_they_are_custom_fusions() {
-    for (text, name, role) in [
-        (START, "async-collective-start.3", AsyncRole::Start),
-        (DONE, "async-collective-done.3", AsyncRole::Done),
-    ] {
+    for (text, name, role) in
+        [(START, "async-collective-start.3", AsyncRole::Start), (DONE, "async-collective-done.3", AsyncRole::Done)]
+    {
         for category in ["custom fusion", ""] {
             let found = class(category, text, name);
             // Only an all-gather makes a dimension longer.

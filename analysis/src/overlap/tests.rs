@@ -48,6 +48,30 @@ fn exposed_time_has_a_blocking_and_an_idle_part() {
     assert_eq!(core.collectives, 1);
 }
 
+/// On large slices the compiler makes custom fusions of both halves.
+#[test]
+fn a_gather_whose_halves_are_fusions_is_communication_and_hidden() {
+    let model = text_trace(
+        "
+        @device-clock 300ns
+        ops  : ssCCCCCCCCddCC
+        async: ffffffffffff
+        C = fusion.1 [convolution fusion]
+        s = async-collective-start.1 [custom fusion] :: %async-collective-start.1 = (f32[25]{0}, f32[100]{0}, s32[2]{0:S(4)}, u32[]{:S(2)}, u32[]{:S(2)}, /*index=5*/u32[]{:S(2)}) fusion(f32[25]{0} %p), kind=kCustom, calls=%fused_computation.402
+        f = async-collective-start.1 [custom fusion] done=async-collective-done.1 :: %async-collective-start.1 = (f32[25]{0}, f32[100]{0}, s32[2]{0:S(4)}, u32[]{:S(2)}, u32[]{:S(2)}, /*index=5*/u32[]{:S(2)}) fusion(f32[25]{0} %p), kind=kCustom, calls=%fused_computation.402
+        d = async-collective-done.1 [custom fusion]
+        ",
+    );
+    let report = report(&model, Scope::WholeTrace);
+    let core = &report.cores[0];
+    assert_eq!((core.comm_total_ps, core.overlapped_ps, core.exposed_ps), (12_000, Some(8_000), 4_000));
+    assert_eq!((core.collectives, core.fused_ps, core.compute_ps), (1, 0, 10_000));
+    let [gather] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
+    assert_eq!((gather.kind.as_str(), gather.is_async, gather.blocking_ps), ("all-gather", true, 4_000));
+    let message = gather.message.as_ref().unwrap();
+    assert_eq!((message.bytes, message.participants), (Some(400), Some(4)));
+}
+
 #[test]
 fn a_hidden_gather_is_hidden_and_a_sync_reduce_is_not() {
     let model = text_trace(

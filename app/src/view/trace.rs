@@ -58,7 +58,7 @@ impl OpenTrace {
         let model = session.model().clone();
         let lod = Arc::new(LodIndex::build(&model));
         let tree = Arc::new(TrackTree::new(&model));
-        let classes = session.context(Scope::WholeTrace).classes();
+        let classes = Arc::clone(session.context(Scope::WholeTrace).classes());
         let name_key = |label: &Label| ColorKey::of_name(model.str(label.name));
         let by_name = model.labels().iter().map(name_key).collect();
         let by_category: Arc<[ColorKey]> = model
@@ -71,7 +71,7 @@ impl OpenTrace {
                 None => name_key(label),
             })
             .collect();
-        let kinds = kinds(&model, classes, &by_category);
+        let kinds = kinds(&model, &classes, &by_category);
         let module_key = |label: &Label| {
             let program = label.op.and_then(|op| model.op(op).program);
             program.map_or(name_key(label), |program| ColorKey::of_name(model.str(model.program(program).name)))
@@ -82,7 +82,7 @@ impl OpenTrace {
             labels.entry(label.name).or_default().push(id);
         }
         let density = Arc::new(Density::new(&model, &lod, &tree));
-        let (classes, labels, longest) = (Arc::new(classes), Arc::new(labels), Arc::default());
+        let (labels, longest) = (Arc::new(labels), Arc::default());
         Self {
             path,
             session,
