@@ -346,7 +346,7 @@ fn op_name(builder: &TraceBuilder, label: LabelId) -> StringId {
 }
 
 /// Recorded spans lack the device's clock that their two ops have. It is taken
-/// over if every span begins with a start op of the same name.
+/// over by every span that begins with a start op of the same name.
 fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pairs: &[Pair]) {
     let (ops, recorded) = (builder.batch(core.ops), builder.batch(track));
     let mut by_start: HashMap<(OpId, Timestamp), TimeRange> = HashMap::new();
@@ -358,12 +358,13 @@ fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pai
             by_start.insert((op, span.range.start), device);
         }
     }
-    let clock: Option<Vec<TimeRange>> = (0..recorded.len() as u32)
-        .map(|i| by_start.get(&(builder.label_ref(recorded.label(i)).op?, recorded.range(i).start)).copied())
+    let clock: Vec<Option<TimeRange>> = (0..recorded.len() as u32)
+        .map(|i| {
+            let of_ops = || by_start.get(&(builder.label_ref(recorded.label(i)).op?, recorded.range(i).start)).copied();
+            recorded.device_range(i).or_else(of_ops)
+        })
         .collect();
-    if let Some(clock) = clock {
-        builder.batch_mut(track).set_device_clock(&clock);
-    }
+    builder.batch_mut(track).set_device_clock(&clock);
 }
 
 /// An arrow from every start to its end.

@@ -1,5 +1,7 @@
 //! Slices of one track on their way into the model.
 
+use std::ops::Range;
+
 use crate::attrs::SliceAttr;
 use crate::compact::CompactColumn;
 use crate::op::LabelId;
@@ -35,9 +37,11 @@ pub struct SliceBatch {
     pub(crate) labels: Vec<u32>,
     /// Shorter than the others until the first slice with arguments comes.
     pub(crate) args: CompactColumn,
-    /// As long as the others only while every slice had a device clock.
+    /// Empty until the first slice with a device clock comes, then as long as the others.
     pub(crate) device_starts: Vec<i64>,
     pub(crate) device_durs: CompactColumn,
+    /// Slices among those with a device clock that lack it, sorted; zeros stand in for them.
+    unclocked: Vec<Range<u32>>,
     pub(crate) attrs: Vec<(SliceAttr, u32, i64)>,
 }
 
@@ -73,13 +77,28 @@ impl SliceBatch {
             self.args.resize(index as usize, NO_ARGS);
             self.args.push(args as i64);
         }
-        if let Some(device) = spec.device
-            && self.device_starts.len() == index as usize
-        {
+        if let Some(device) = spec.device {
+            if self.device_starts.len() < index as usize {
+                self.leave_unclocked(index as usize);
+            }
             self.device_starts.push(device.start.ps());
             self.device_durs.push(device.dur().ps());
+        } else if !self.device_starts.is_empty() {
+            self.leave_unclocked(index as usize + 1);
         }
         index
+    }
+
+    /// Slices up to `len`, of those that are there, have no device clock.
+    #[cold]
+    fn leave_unclocked(&mut self, len: usize) {
+        let (from, to) = (self.device_starts.len() as u32, len as u32);
+        match self.unclocked.last_mut() {
+            Some(last) if last.end == from => last.end = to,
+            _ => self.unclocked.push(from..to),
+        }
+        self.device_starts.resize(len, 0);
+        self.device_durs.resize(len, 0);
     }
 
     /// Attaches a sparse fact to slice `index`; the last value wins.
@@ -95,21 +114,103 @@ impl SliceBatch {
         SliceSpec { range: self.range(index), label: self.label(index), args, device: self.device_range(index) }
     }
 
-    /// Whether every slice has the device's clock.
+    /// Whether any slice has the device's clock.
     pub(crate) fn has_device_clock(&self) -> bool {
-        !self.starts.is_empty() && self.device_starts.len() == self.starts.len()
+        !self.device_starts.is_empty()
     }
 
-    /// Records the device's clock of every slice, for clocks that become known
-    /// after the slices; `spans` must be as many.
-    pub fn set_device_clock(&mut self, spans: &[TimeRange]) {
-        if spans.len() == self.len() {
-            self.device_starts = spans.iter().map(|span| span.start.ps()).collect();
-            self.device_durs = CompactColumn::default();
-            for span in spans {
+    /// Records the device's clock of the slices, for clocks that become known
+    /// after them; `spans` must be as many.
+    pub fn set_device_clock(&mut self, spans: &[Option<TimeRange>]) {
+        if spans.len() != self.len() {
+            return;
+        }
+        (self.device_starts, self.device_durs) = (Vec::new(), CompactColumn::default());
+        self.unclocked.clear();
+        for (index, span) in spans.iter().enumerate() {
+            if let Some(span) = span {
+                if self.device_starts.len() < index {
+                    self.leave_unclocked(index);
+                }
+                self.device_starts.push(span.start.ps());
                 self.device_durs.push(span.dur().ps());
             }
         }
+        if self.has_device_clock() && self.device_starts.len() < spans.len() {
+            self.leave_unclocked(spans.len());
+        }
+    }
+
+    /// Where some slices have the device's clock and others do not, places the others by
+    /// that clock: as far from the slice before (after, where there is none before) as on
+    /// the timeline, and as long, but not into the next slice. One track has one clock, or
+    /// its sums would mix two. `order` is the indices in order of time. Returns the slices
+    /// that were placed.
+    ///
+    /// ```text
+    /// timeline [a  ]   [b]  [c   ]        b has no clock
+    /// device      [a ]   [b][c   ]        as far from a as on the timeline, not into c
+    /// ```
+    pub(crate) fn complete_device_clock(&mut self, order: &[u32]) -> Vec<u32> {
+        let unclocked = std::mem::take(&mut self.unclocked);
+        if unclocked.is_empty() {
+            return Vec::new();
+        }
+        let is_clocked = |index: u32| {
+            let at = unclocked.partition_point(|range| range.end <= index);
+            unclocked.get(at).is_none_or(|range| index < range.start)
+        };
+        let end = |index: u32| self.starts[index as usize].saturating_add(self.durs.get(index as usize));
+        let mut next: Vec<Option<u32>> = vec![None; order.len()];
+        let mut clocked = None;
+        for (position, &index) in order.iter().enumerate().rev() {
+            next[position] = clocked;
+            clocked = if is_clocked(index) { Some(index) } else { clocked };
+        }
+        let mut placed = Vec::new();
+        let mut before: Option<u32> = None;
+        for (position, &index) in order.iter().enumerate() {
+            if is_clocked(index) {
+                before = Some(index);
+                continue;
+            }
+            let (start, mut dur) = (self.starts[index as usize], self.durs.get(index as usize));
+            let device = |of: u32| self.device_starts[of as usize];
+            let after = next[position];
+            let shifted = match (before, after) {
+                // Around the next one: both begin as far apart as on the timeline.
+                (_, Some(inner)) if self.starts[inner as usize] < end(index) => {
+                    device(inner).saturating_add(start.saturating_sub(self.starts[inner as usize]))
+                }
+                (Some(before), _) if end(before) <= start => {
+                    let device_end = device(before).saturating_add(self.device_durs.get(before as usize));
+                    device_end.saturating_add(start.saturating_sub(end(before)))
+                }
+                (Some(near), _) | (None, Some(near)) => {
+                    device(near).saturating_add(start.saturating_sub(self.starts[near as usize]))
+                }
+                (None, None) => start,
+            };
+            if let Some(after) = after.filter(|&after| end(index) <= self.starts[after as usize]) {
+                let room = device(after).saturating_sub(shifted);
+                dur = if room > 0 { dur.min(room) } else { dur };
+            }
+            placed.push((index, shifted, dur));
+        }
+        let mut durs = CompactColumn::with_capacity(self.device_durs.len());
+        placed.sort_unstable_by_key(|&(index, ..)| index);
+        let mut fixes = placed.iter().peekable();
+        for index in 0..self.device_durs.len() {
+            match fixes.next_if(|&&(fixed, ..)| fixed as usize == index) {
+                Some(&(_, start, dur)) => {
+                    self.device_starts[index] = start;
+                    durs.push(dur);
+                }
+                None => durs.push(self.device_durs.get(index)),
+            }
+        }
+        self.device_durs = durs;
+        placed.into_iter().map(|(index, ..)| index).collect()
     }
 
     /// Span on the timeline of slice `index`.
@@ -117,12 +218,12 @@ impl SliceBatch {
         TimeRange::at(Timestamp::from_ps(self.starts[index as usize]), Picos::from_ps(self.durs.get(index as usize)))
     }
 
-    /// Span by the device's clock, where every slice so far has one.
+    /// Span by the device's clock, where slice `index` has one.
     pub fn device_range(&self, index: u32) -> Option<TimeRange> {
-        let index = index as usize;
-        (self.device_starts.len() == self.starts.len()).then(|| {
-            TimeRange::at(Timestamp::from_ps(self.device_starts[index]), Picos::from_ps(self.device_durs.get(index)))
-        })
+        let at = self.unclocked.partition_point(|range| range.end <= index);
+        let is_unclocked = self.unclocked.get(at).is_some_and(|range| range.contains(&index));
+        let start = *self.device_starts.get(index as usize).filter(|_| !is_unclocked)?;
+        Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(self.device_durs.get(index as usize))))
     }
 
     /// Label of slice `index`.
@@ -170,9 +271,16 @@ impl SliceBatch {
             self.args.resize(offset, NO_ARGS);
             self.args.extend(&other.args);
         }
-        if self.device_starts.len() == offset && other.device_starts.len() == other.len() {
+        if other.has_device_clock() {
+            if self.device_starts.len() < offset {
+                self.leave_unclocked(offset);
+            }
             self.device_starts.extend_from_slice(&other.device_starts);
             self.device_durs.extend(&other.device_durs);
+            let at = offset as u32;
+            self.unclocked.extend(other.unclocked.into_iter().map(|range| range.start + at..range.end + at));
+        } else if self.has_device_clock() && other.len() > 0 {
+            self.leave_unclocked(offset + other.len());
         }
         self.starts.extend_from_slice(&other.starts);
         self.labels.extend_from_slice(&other.labels);

@@ -51,6 +51,9 @@ issue_kinds! {
     BeyondTimeline = "beyond-timeline", Loss;
     /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
     OverlapSpilled = "overlap-spilled", Info;
+    /// A slice lacks the device's clock that others of its track have; it was placed by that clock as far from its
+    /// neighbours as on the timeline, so its time and its share are those of the timeline.
+    DeviceClockMissing = "device-clock-missing", Warning;
     /// An end event has no begin.
     EndWithoutBegin = "end-without-begin", Loss;
     /// A begin event has no end; the slice runs to the end of its track.

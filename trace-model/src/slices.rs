@@ -153,7 +153,8 @@ impl<'a> SliceRef<'a> {
         TimeRange::at(self.start(), self.dur())
     }
 
-    /// Span by the device's own clock where the device recorded one. Never mix
+    /// Span by the device's own clock where the device recorded one: for all slices of a
+    /// track, or for none (see [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix
     /// the two clocks in one computation: they can differ by hundreds of
     /// milliseconds.
     pub fn device_range(self) -> Option<TimeRange> {

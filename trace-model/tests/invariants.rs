@@ -159,6 +159,36 @@ proptest! {
     }
 
     #[test]
+    fn slices_without_a_device_clock_are_placed_beside_those_that_have_one(
+        spans in any_spans(), ahead in -1000..1000_i64, clocked in prop::collection::vec(any::<bool>(), 1..40), cut in 0..100_usize
+    ) {
+        let (mut builder, track) = one_track(TrackKind::Ops);
+        let cut = cut.min(spans.len());
+        for (from, part) in [(0, &spans[..cut]), (cut, &spans[cut..])] {
+            let mut batch = SliceBatch::default();
+            for (i, &(start, end)) in part.iter().enumerate() {
+                let label = builder.label(&(from + i).to_string(), None);
+                let device = clocked[(from + i) % clocked.len()].then(|| range(start + ahead, end + ahead));
+                let index = batch.push(SliceSpec { device, ..SliceSpec::new(range(start, end), label) });
+                prop_assert_eq!(batch.device_range(index), device);
+            }
+            builder.append(track, batch);
+        }
+        let model = builder.finish();
+        check_lanes(&model)?;
+        check_parents(&model)?;
+        let without = (0..spans.len()).filter(|i| !clocked[i % clocked.len()]).count();
+        let none_has = without == spans.len();
+        let missing = if none_has { 0 } else { without as u64 };
+        prop_assert_eq!(model.import_log().count(IssueKind::DeviceClockMissing), missing);
+        for slice in model.all_slices() {
+            let (start, end) = spans[number(slice)];
+            let expected = (!none_has).then(|| range(start + ahead, end + ahead));
+            prop_assert_eq!(slice.device_range(), expected);
+        }
+    }
+
+    #[test]
     fn parents_follow_the_device_clock(spans in any_spans(), device in any_spans()) {
         let n = spans.len().min(device.len());
         let (mut builder, track) = one_track(TrackKind::Ops);

@@ -123,3 +123,31 @@ fn recorded_spans_stay_and_get_the_clock_of_their_ops() {
     assert_eq!(span.attr(SliceAttr::Reconstructed), None);
     assert_eq!((span.dur(), span.measured_dur()), (Picos::from_ps(9), Picos::from_ps(12)));
 }
+
+#[test]
+fn a_recorded_span_without_its_ops_takes_the_clock_from_no_other() {
+    let mut builder = TraceBuilder::new();
+    let group = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let op_track = builder.track(group, TrackKind::Ops, 3, "XLA Ops");
+    let recorded = builder.track(group, TrackKind::AsyncOps, 4, ASYNC_TRACK);
+    let mut op = |builder: &mut TraceBuilder, name: &str| {
+        let name_id = builder.intern(name);
+        let op = builder.op(Op { name: name_id, ..Op::default() });
+        builder.label(name, Some(op))
+    };
+    for (name, start, end) in [("copy-start", 10, 12), ("copy-done", 17, 19)] {
+        let label = op(&mut builder, name);
+        let device = Some(range(100 + start, 100 + end));
+        builder.add_slice(op_track, SliceSpec { device, ..SliceSpec::new(range(start, end), label) });
+    }
+    // The first began before the capture.
+    for (name, start, end) in [("copy-start.1", 0, 5), ("copy-start", 10, 19)] {
+        let label = op(&mut builder, name);
+        builder.add_slice(recorded, SliceSpec::new(range(start, end), label));
+    }
+    complete(&mut builder);
+    let model = builder.finish();
+    let clocks: Vec<_> = slices(&model).map(|span| span.device_range().unwrap()).collect();
+    assert_eq!(clocks, [range(100, 105), range(110, 119)]);
+    assert_eq!(model.import_log().count(IssueKind::DeviceClockMissing), 1);
+}

@@ -345,6 +345,26 @@ fn nothing_usable_is_an_error_with_its_place() {
     }
 }
 
+#[test]
+fn one_op_without_a_device_clock_takes_it_from_no_other() {
+    let mut device = core();
+    let clock = |at, dur| vec![("device_offset_ps", Stat::Int(at)), ("device_duration_ps", Stat::Int(dur))];
+    // The device says 20 ps where the timeline says 10.
+    let clocks = [clock(1000, 20), clock(1020, 20), Vec::new(), clock(1060, 20)];
+    let events: Vec<_> = [0, 10, 25, 40]
+        .into_iter()
+        .zip(&clocks)
+        .map(|(at, clock)| device.event(&format!("%fusion.{at} = f32[8] fusion(f32[8] %p)"), at, 10, clock))
+        .collect();
+    device.line(3, "XLA Ops", 0, &events);
+    let model = model(&[&device]);
+    let spans = slices(&model, TrackKind::Ops).into_iter().map(|op| op.device_range().unwrap());
+    let spans: Vec<_> = spans.map(|span| (span.start.ps(), span.dur().ps())).collect();
+    // 5 ps after the one before, as on the timeline, and as long as there.
+    assert_eq!(spans, [(1000, 20), (1020, 20), (1045, 10), (1060, 20)]);
+    assert_eq!(model.import_log().count(IssueKind::DeviceClockMissing), 1);
+}
+
 /// A little of everything.
 fn sample() -> Vec<u8> {
     let mut device = core();

@@ -57,6 +57,10 @@ impl Merged {
                 format!("{:?} at {} ps", name(track.labels[row as usize]), track.starts[row as usize])
             })
         });
+        let mut examples = track.placed.iter();
+        log.add_many(IssueKind::DeviceClockMissing, track.placed.len() as u64, || {
+            examples.next().map_or_else(String::new, |&(label, start)| format!("{:?} at {start} ps", name(label)))
+        });
         for label in track.unterminated {
             log.add(IssueKind::BeginWithoutEnd, || format!("{:?}", name(label)));
         }

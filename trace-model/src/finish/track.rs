@@ -41,6 +41,8 @@ pub(super) struct FinishedTrack {
     pub(super) reparented: Vec<(u32, u32)>,
     /// Labels of slices that never ended.
     pub(super) unterminated: Vec<u32>,
+    /// Label and start of slices that were placed by the device's clock as their neighbours are.
+    pub(super) placed: Vec<(u32, i64)>,
     pub(super) arg_source: Option<u16>,
 }
 
@@ -54,6 +56,9 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack 
         }
     }
     let order = time_order(&batch);
+    let placed_by_device = batch.complete_device_clock(&order);
+    let placed_by_device = placed_by_device.iter().map(|&i| (batch.labels[i as usize], batch.starts[i as usize]));
+    let placed_by_device = placed_by_device.collect();
     let end = |i: usize| batch.starts[i].saturating_add(batch.durs.get(i));
     let Nesting { depths, parents, spilled } =
         nest(order.iter().map(|&i| (batch.starts[i as usize], end(i as usize))), job.free);
@@ -69,7 +74,7 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack 
     if job.keep_rows {
         out.rows_of = rows_of;
     }
-    FinishedTrack { lane_lens, reparented, unterminated, arg_source, ..out }
+    FinishedTrack { lane_lens, reparented, unterminated, placed: placed_by_device, arg_source, ..out }
 }
 
 /// Indices by start, longer first, ties as they came.
@@ -85,7 +90,7 @@ fn time_order(batch: &SliceBatch) -> Vec<u32> {
     order
 }
 
-/// Parents by the device's clock where every slice has one, and which children
+/// Parents by the device's clock where slices have one, and which children
 /// that moves away from where the timeline shows them.
 fn device_parents(
     batch: &SliceBatch,
