@@ -25,10 +25,9 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
 /// Hosts of one session begin within seconds of each other. Files in a directory
 /// of somebody's own may be anything; drawn on one timeline they would be nonsense.
 fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
-    const APART_NS: i64 = 10 * 60 * 1_000_000_000;
-    let starts = model.sources().iter().filter_map(|source| source.started_unix_ns);
+    let starts = model.sources().iter().filter_map(trace_model::Source::zero_unix_ns);
     let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
-    if last.saturating_sub(first) <= APART_NS {
+    if last.saturating_sub(first) <= trace_model::Source::MOST_APART_NS {
         return Ok(());
     }
     let names: Vec<_> = model.sources().iter().map(|source| source.name.as_str()).collect();
@@ -89,6 +88,7 @@ fn import_located(
             Err(_) => {}
         }
     }
+    let same = drop_copies(&mut opened);
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
 
     // A builder cannot forget half a file: begin again without the bad one.
@@ -103,6 +103,7 @@ fn import_located(
             let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
             llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
+            note_runs(&mut builder, located, &same);
             // Their bytes and the table of slices need not exist at the same time.
             drop(opened);
             return Ok(builder.finish());
@@ -164,6 +165,42 @@ fn import_into(
         ..trace_model::Source::default()
     });
     importer.import(source, options, progress, builder)
+}
+
+/// Leaves out files that hold the bytes of another, and says which: one capture under two
+/// names would be two hosts.
+fn drop_copies(opened: &mut Vec<Opened<'_>>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut kept: Vec<Opened<'_>> = Vec::with_capacity(opened.len());
+    for open in opened.drain(..) {
+        match kept.iter().find(|other| other.source.has_content_of(&open.source)) {
+            Some(other) => {
+                notes.push(format!("{} is {} under another name", shown(&open.source), shown(&other.source)));
+            }
+            None => kept.push(open),
+        }
+    }
+    *opened = kept;
+    notes
+}
+
+/// The folder and name of a file, for messages.
+fn shown(source: &Source) -> String {
+    let folder = source.path().and_then(|path| path.parent()?.file_name()).map(|name| name.to_string_lossy());
+    folder.map_or_else(|| source.name().to_owned(), |folder| format!("{folder}/{}", source.name()))
+}
+
+/// Which runs were joined, which may belong to them, and which files were copies.
+fn note_runs(builder: &mut TraceBuilder, located: &Located, same: &[String]) {
+    if let (Some(run), false) = (&located.run, located.joined_runs.is_empty()) {
+        builder.log(IssueKind::RunsJoined, || format!("{run} with {}", located.joined_runs.join(", ")));
+    }
+    for run in &located.nearby_runs {
+        builder.log(IssueKind::RunNearby, || format!("--run {run}"));
+    }
+    for note in same {
+        builder.log(IssueKind::SameContent, || note.clone());
+    }
 }
 
 fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[Opened<'_>], skipped: &[String]) {

@@ -108,6 +108,20 @@ fn every_host_becomes_a_source_of_one_model() {
 }
 
 #[test]
+fn one_capture_under_two_names_counts_once() {
+    let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy5"), ("c.xplane.pb", "toy6")]);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut packed, b"toy5").unwrap();
+    fs::write(dir.path().join("d.xplane.pb.gz"), packed.finish().unwrap()).unwrap();
+    let model = import_dir(&dir).unwrap();
+    assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("c.xplane.pb".to_owned(), "toy")]);
+    let issue = model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::SameContent).unwrap();
+    assert_eq!(issue.count, 2);
+    let names = ["b.xplane.pb", "a.xplane.pb", "under another name"];
+    assert!(names.iter().all(|name| issue.examples[0].contains(name)), "{issue:?}");
+}
+
+#[test]
 fn a_file_that_fails_half_way_leaves_nothing_behind() {
     for bad in ["toy9!", "\x7fELF"] {
         let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", bad), ("c.xplane.pb", "toy6")]);

@@ -6,6 +6,7 @@
 
 mod astra_sim;
 mod async_spans;
+mod captures;
 mod chakra;
 mod csv_table;
 mod cycles;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use crate::captures::{self, Capture, Run};
 use crate::trace_event::Roles;
 use crate::{Confidence, IMPORTERS, ImportError, Source, glob, llo};
 
@@ -35,7 +36,12 @@ pub struct Located {
     pub hosts: Vec<HostFiles>,
     /// Name of the run, where the path led to a run of a log directory.
     pub run: Option<String>,
-    /// Other runs of the log directory, newest first.
+    /// Runs whose hosts are of the same capture and were joined with it: each host names
+    /// the folder after its own clock.
+    pub joined_runs: Vec<String>,
+    /// Runs of other hosts from about the same time, which may belong to the capture.
+    pub nearby_runs: Vec<String>,
+    /// Other captures of the log directory, newest first.
     pub other_runs: Vec<String>,
 }
 
@@ -130,16 +136,28 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         ));
     }
     sort_newest_first(&mut runs);
-    let chosen = match &options.run {
-        None => 0,
-        Some(wanted) => match runs.iter().position(|run| run.name == *wanted || run.is_called(wanted)) {
-            Some(chosen) => chosen,
-            None => return nothing(format!("no run is called {wanted:?}; there are {}", names(&runs))),
-        },
+    let is_wanted = |run: &Run| match &options.run {
+        None => true,
+        Some(wanted) => run.name == *wanted || run.is_called(wanted),
     };
-    let run = runs.remove(chosen);
-    let other_runs = runs.into_iter().map(|run| run.name).collect();
-    Ok(Located { hosts: hosts_of(run.files), run: Some(run.name), other_runs })
+    let Some(named) = runs.iter().find(|run| is_wanted(run)).map(|run| run.name.clone()) else {
+        let wanted = options.run.as_deref().unwrap_or_default();
+        return nothing(format!("no run is called {wanted:?}; there are {}", names(&runs)));
+    };
+    let (mut chosen, mut others) = (Capture::default(), Vec::new());
+    for capture in captures::of(runs) {
+        if capture.runs.iter().any(|run| run.name == named) {
+            chosen = capture;
+        } else {
+            others.push(capture);
+        }
+    }
+    // Who names a run has chosen.
+    let nearby_runs = if options.run.is_none() { chosen.nearby(&others) } else { Vec::new() };
+    let other_runs = others.iter().filter_map(|capture| Some(capture.runs.first()?.name.clone())).collect();
+    let joined_runs = chosen.runs.iter().map(|run| run.name.clone()).filter(|name| *name != named).collect();
+    let files = chosen.runs.into_iter().flat_map(|run| run.files).collect();
+    Ok(Located { hosts: hosts_of(files), run: Some(named), joined_runs, nearby_runs, other_runs })
 }
 
 fn nothing<T>(what: String) -> Result<T, ImportError> {
@@ -241,25 +259,6 @@ fn names(runs: &[Run]) -> String {
     names.join(", ")
 }
 
-struct Run {
-    /// Below the named directory, without `plugins/profile`: `train/2026_01_31_12_00_00`.
-    name: String,
-    files: Vec<PathBuf>,
-    modified: SystemTime,
-}
-
-impl Run {
-    fn is_called(&self, wanted: &str) -> bool {
-        self.name.rsplit('/').next() == Some(wanted)
-    }
-
-    /// `2026_01_31_12_00_00`, as profilers name runs.
-    fn date(&self) -> Option<&str> {
-        let last = self.name.rsplit('/').next()?;
-        glob::matches("????_??_??_??_??_??", last.get(..19)?).then_some(last)
-    }
-}
-
 /// The date in the name decides, since copying changes the dates of files; where
 /// a run has no such name, the dates of the files decide for all.
 fn sort_newest_first(runs: &mut [Run]) {
@@ -333,7 +332,7 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
 
 /// The host in a file's name, and how rich its format is (less is richer).
 /// `None` for other files and for the caches that XProf writes beside profiles.
-fn host_and_rank(path: &Path) -> Option<(String, usize)> {
+pub(crate) fn host_and_rank(path: &Path) -> Option<(String, usize)> {
     let name = path.file_name()?.to_string_lossy();
     if name.starts_with('.') || name.starts_with("ALL_HOSTS.") || name.contains("SSTABLE") {
         return None;

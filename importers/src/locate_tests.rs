@@ -134,3 +134,35 @@ fn a_file_with_a_wildcard_in_its_name_is_that_file() {
     let dir = tree(&["a*b", "axb"]);
     assert_eq!(shown(&dir, &found(&dir, "a*b")), ["-: a*b"]);
 }
+
+#[test]
+fn hosts_of_one_capture_in_sibling_runs_are_found_together() {
+    let (first, second) = ("log/plugins/profile/2026_01_31_04_47_36", "log/plugins/profile/2026_01_31_04_47_38");
+    let older = "log/plugins/profile/2026_01_30_04_47_37";
+    let dir = tree(&[
+        &format!("{first}/a.xplane.pb"),
+        &format!("{second}/b.xplane.pb"),
+        &format!("{older}/a.xplane.pb"),
+        &format!("{older}/b.xplane.pb"),
+    ]);
+    let both = [format!("a: {first}/a.xplane.pb"), format!("b: {second}/b.xplane.pb")];
+    let located = found(&dir, "log");
+    assert_eq!(shown(&dir, &located), both);
+    assert_eq!(located.run.as_deref(), Some("2026_01_31_04_47_38"));
+    assert_eq!(located.joined_runs, ["2026_01_31_04_47_36"]);
+    assert_eq!((located.nearby_runs.len(), located.other_runs.len()), (0, 1));
+    // A run is the capture, whichever of its folders is named; the path of a folder is the folder.
+    let named = locate(&dir.path().join("log"), &run("2026_01_31_04_47_36")).unwrap();
+    assert_eq!((shown(&dir, &named), named.joined_runs), (both.to_vec(), vec!["2026_01_31_04_47_38".to_owned()]));
+    assert_eq!(shown(&dir, &found(&dir, first)), both[..1]);
+}
+
+#[test]
+fn a_run_that_may_belong_to_the_capture_is_named() {
+    let (first, second) = ("log/plugins/profile/2026_01_31_04_46_36", "log/plugins/profile/2026_01_31_04_47_38");
+    let dir = tree(&[&format!("{first}/a.xplane.pb"), &format!("{second}/b.xplane.pb")]);
+    let located = found(&dir, "log");
+    assert_eq!(shown(&dir, &located), [format!("b: {second}/b.xplane.pb")]);
+    assert_eq!(located.nearby_runs, ["2026_01_31_04_46_36"]);
+    assert_eq!(locate(&dir.path().join("log"), &run("2026_01_31_04_47_38")).unwrap().nearby_runs, [""; 0]);
+}

@@ -149,6 +149,9 @@ fn core_track_kind(name: &str) -> TrackKind {
             TrackKind::LowLevel
         }
         _ if name.ends_with("Sync Flag") || name.ends_with("Sync Flags") => TrackKind::LowLevel,
+        // What runs inside of kernels, and kernels a second time: their time is that of the custom calls.
+        "Pallas Primitives" | "LLO Ops" | "Source Lines" => TrackKind::LowLevel,
+        _ if name.eq_ignore_ascii_case("pallas") || name.ends_with(" Instructions") => TrackKind::LowLevel,
         _ if name.starts_with("counters_") => TrackKind::LowLevel,
         _ => TrackKind::Other,
     }
@@ -301,6 +304,11 @@ mod tests {
         assert_eq!(track_kind(PlaneKind::Host, -9_218_331_974_486_972_635, "python"), TrackKind::HostThread);
         assert_eq!(track_kind(core, i64::MAX, "_counters_"), TrackKind::Counter);
         assert_eq!(track_kind(core, 1, "TensorCore Sync Flags"), TrackKind::LowLevel);
+        for name in ["PALLAS", "Pallas", "Pallas Primitives", "LLO Ops", "LLO Instructions", "MXU0 Instructions"] {
+            assert_eq!(track_kind(core, 1, name), TrackKind::LowLevel, "{name}");
+            assert_eq!(track_kind(PlaneKind::Host, 1, name), TrackKind::HostThread, "{name}");
+        }
+        assert_eq!(track_kind(core, 1, "Instructions"), TrackKind::Other);
     }
 
     #[test]

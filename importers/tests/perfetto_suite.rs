@@ -125,7 +125,7 @@ fn set(row: &mut Row, column: &'static str, value: impl ToString) {
 }
 
 fn ns(model: &TraceModel, ps: i64) -> i128 {
-    (model.origin_ps() + i128::from(ps)) / 1000
+    (model.sources()[0].origin_ps + i128::from(ps)) / 1000
 }
 
 fn named(name: &str, placeholder: &str) -> String {

@@ -109,7 +109,6 @@ pub struct TraceBuilder {
     pub(crate) flows: Flows,
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     pub(crate) log: ImportLog,
-    pub(crate) origin_ps: i128,
     group_index: HashMap<(SourceId, Option<GroupId>, StringId), GroupId>,
     track_index: HashMap<(GroupId, i64, StringId), TrackId>,
     label_index: HashMap<Label, LabelId>,
@@ -151,11 +150,6 @@ impl TraceBuilder {
     pub fn current_source(&mut self) -> SourceId {
         self.source_mut();
         SourceId((self.sources.len() - 1) as u16)
-    }
-
-    /// Says what time [`Timestamp::ZERO`] is in the file's own terms.
-    pub fn set_origin_ps(&mut self, origin: i128) {
-        self.origin_ps = origin;
     }
 
     /// The group `name` below `parent` in the current file, adding it when new.

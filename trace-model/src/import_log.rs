@@ -86,6 +86,16 @@ issue_kinds! {
     SourceSkipped = "source-skipped", Loss;
     /// Hosts could not be aligned: a file does not say when its session began.
     HostsNotAligned = "hosts-not-aligned", Warning;
+    /// Files of one run began too far apart to be one session, or a host's clock is wrong; each is drawn from its own
+    /// begin, and sums over devices mix what does not belong together.
+    SessionsApart = "sessions-apart", Warning;
+    /// Hosts of one capture lie in several run folders, which were joined; the path of one folder reads it alone.
+    RunsJoined = "runs-joined", Info;
+    /// Another run folder holds other hosts from about the same time; it may belong to this capture and was not read:
+    /// name it with --run.
+    RunNearby = "run-nearby", Warning;
+    /// Two files of a run hold the same bytes; they were counted once.
+    SameContent = "same-content", Warning;
     /// A dump that nobody named lies beside a program; it was read, or the example says why not.
     FoundBeside = "found-beside", Info;
     /// The same thing is recorded twice; the second was left out.

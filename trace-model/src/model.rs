@@ -35,6 +35,15 @@ impl Lane {
     }
 }
 
+/// What a file can tell, by its format: where it tells nothing, there was nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tells {
+    /// Which memories the bytes of ops come from and go to.
+    pub memory_of_bytes: bool,
+    /// What was allocated and released.
+    pub allocations: bool,
+}
+
 /// One imported file.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
@@ -50,10 +59,14 @@ pub struct Source {
     pub host: Option<String>,
     /// What computed the times, where none of them was measured (`ASTRA-sim`).
     pub simulator: Option<String>,
+    /// What [`Timestamp::ZERO`] is in the file's own terms, ps, before any shift.
+    pub origin_ps: i128,
     /// When the session began, nanoseconds of the Unix epoch.
     pub started_unix_ns: Option<i64>,
     /// When the session ended, nanoseconds of the Unix epoch.
     pub stopped_unix_ns: Option<i64>,
+    /// What this format can tell that others cannot.
+    pub tells: Tells,
     /// What this format cannot tell, as short noun phrases.
     pub cannot_know: Vec<&'static str>,
     /// Free facts about the session (`jax_version`), in file order.
@@ -61,6 +74,22 @@ pub struct Source {
     /// Shift applied so that several hosts share one timeline.
     pub shift: Picos,
 }
+
+impl Source {
+    /// Hosts of one session begin within seconds of each other; what is further apart than this is
+    /// another session, or comes from a host whose clock is wrong.
+    pub const MOST_APART_NS: i64 = 10 * 60 * 1_000_000_000;
+
+    /// When [`Timestamp::ZERO`] was, nanoseconds of the Unix epoch, before any shift: by the
+    /// file's own times, where they count from 1970, else the begin of the session.
+    pub fn zero_unix_ns(&self) -> Option<i64> {
+        let by_origin = PLAUSIBLE_UNIX_PS.contains(&self.origin_ps).then(|| i64::try_from(self.origin_ps / 1000).ok());
+        by_origin.flatten().or(self.started_unix_ns)
+    }
+}
+
+/// Times that are plausible as picoseconds since 1970: 2001 to 2096.
+const PLAUSIBLE_UNIX_PS: Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_000_000_000_000_000;
 
 /// An op's executions as sums, from profiles that were aggregated before export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +167,6 @@ pub struct Columns {
     pub(crate) track_args: Vec<Option<u16>>,
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
-    pub(crate) origin_ps: i128,
 }
 
 impl Columns {
@@ -165,10 +193,6 @@ impl Columns {
     /// From the first slice to the end of the last; empty without slices.
     pub fn extent(&self) -> TimeRange {
         self.extent
-    }
-    /// Picoseconds to add to a [`Timestamp`] to get the time as recorded.
-    pub fn origin_ps(&self) -> i128 {
-        self.origin_ps
     }
 
     /// All hosts, devices, cores and processes.

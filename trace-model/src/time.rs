@@ -3,8 +3,8 @@
 //!
 //! Points and lengths are different types so that adding two points does not
 //! compile. `i64` picoseconds reach 106 days to either side of the origin; the
-//! origin itself (often an epoch time) is stored once, in
-//! [`TraceModel::origin_ps`](crate::Columns::origin_ps).
+//! origin itself (often an epoch time) is a fact of each file,
+//! [`Source::origin_ps`](crate::Source::origin_ps), by which hosts are aligned.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};

@@ -154,6 +154,50 @@ proptest! {
     }
 }
 
+/// Drawn on one timeline, days of nothing would lie between them.
+#[test]
+fn sessions_of_different_days_are_not_aligned_and_said_to_be_apart() {
+    let mut builder = TraceBuilder::new();
+    let day = 86_400_000_000_000;
+    for (name, begin) in [("a", day), ("b", day + 3_000), ("c", 300 * day), ("d", 300 * day + 5_000)] {
+        builder.begin_source(Source { name: name.to_owned(), started_unix_ns: Some(begin), ..Source::default() });
+        let host = builder.group(None, GroupKind::Host, name);
+        let track = builder.track(host, TrackKind::HostThread, 1, "python");
+        let label = builder.label(name, None);
+        builder.add_slice(track, SliceSpec::new(range(10, 20), label));
+    }
+    let model = builder.finish();
+    let starts: Vec<i64> = model.all_slices().map(|slice| slice.start().ps()).collect();
+    assert_eq!(starts, [10, 3_000_010, 10, 5_000_010]);
+    let issues = model.import_log().counts();
+    assert_eq!(
+        issues.iter().map(|issue| (issue.kind, issue.count)).collect::<Vec<_>>(),
+        [(IssueKind::SessionsApart, 1)]
+    );
+    assert_eq!(issues[0].examples, ["c began 430560 minutes after a"]);
+}
+
+/// The begin of a session can be nonsense; when the first event was is not.
+#[test]
+fn hosts_are_aligned_by_what_zero_is() {
+    let mut builder = TraceBuilder::new();
+    let zero: i128 = 1_779_098_263_000_000_000_000;
+    for (name, later) in [("a", 0), ("b", 7_000)] {
+        builder.begin_source(Source {
+            name: name.to_owned(),
+            origin_ps: zero + later,
+            started_unix_ns: Some(5),
+            ..Source::default()
+        });
+        let host = builder.group(None, GroupKind::Host, name);
+        let track = builder.track(host, TrackKind::HostThread, 1, "python");
+        let label = builder.label(name, None);
+        builder.add_slice(track, SliceSpec::new(range(10, 20), label));
+    }
+    let starts: Vec<i64> = builder.finish().all_slices().map(|slice| slice.start().ps()).collect();
+    assert_eq!(starts, [10, 7_010]);
+}
+
 #[test]
 fn the_pyramid_answers_for_a_long_lane_as_a_scan_does() {
     let spans: Vec<(i64, i64)> = (0..20_000).map(|i| (i * 10, i * 10 + 1 + (i * 7919) % 10)).collect();

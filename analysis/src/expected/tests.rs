@@ -9,7 +9,7 @@ type Spec<'a> = (&'a str, &'a str, &'a str, Option<u64>, Option<u64>, u64, i64);
 /// On one device of 1 TFLOP/s, HBM of 1 GB/ms and VMEM reads of 10: one op after the other.
 fn model(ops: &[Spec<'_>], device: &str) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    builder.source_mut().format = "xplane";
+    builder.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
     let host = builder.group(None, GroupKind::Host, "host");
     let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let device = DeviceInfo {

@@ -66,10 +66,10 @@ impl Analysis for Memory {
 /// Why there is nothing to analyse, and what to do about it.
 fn missing(model: &TraceModel) -> String {
     let is_simulated = model.sources().iter().any(|source| source.simulator.is_some());
-    let is_json = !model.sources().is_empty() && model.sources().iter().all(|source| source.format != "xplane");
+    let cannot_tell = !model.sources().is_empty() && model.sources().iter().all(|source| !source.tells.allocations);
     if is_simulated {
         "a simulator allocates nothing: what it knows of memory is in its counters on the timeline".to_owned()
-    } else if is_json {
+    } else if cannot_tell {
         "a trace.json has no memory events: the exporter leaves them out; open the *.xplane.pb of the same run"
             .to_owned()
     } else {

@@ -77,7 +77,7 @@ pub(crate) enum MemoryRule {
 impl MemoryRule {
     pub fn of(model: &TraceModel) -> Self {
         let split = model.ops().iter().any(|op| !op.memory.is_empty());
-        let could_split = model.sources().iter().all(|source| source.format == "xplane");
+        let could_split = model.sources().iter().all(|source| source.tells.memory_of_bytes);
         match (split, could_split) {
             (true, _) => Self::Recorded,
             (false, true) => Self::AllIsHbm,

@@ -27,7 +27,7 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let mut builder = TraceBuilder::new();
-        builder.source_mut().format = "xplane";
+        builder.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
         let host = builder.group(None, GroupKind::Host, "host");
         let program = builder.program("jit_f", Some(7));
         Self { builder, host, program }

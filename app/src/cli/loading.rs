@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use analysis::Options;
 use importers::Progress;
-use trace_model::Severity;
+use trace_model::{IssueKind, Severity};
 
 use super::Talk;
 use super::args::{AssumeArgs, Format, InputArgs};
@@ -48,6 +48,7 @@ pub fn open_path(
     }
     let session = opened.map_err(|error| Failure::import(error, path))?;
     say_what_was_read(&session, talk, started.elapsed());
+    say_which_files(&session, talk);
     // The text says it itself.
     if format != Format::Text {
         warn_of_losses(&session, talk);
@@ -66,6 +67,14 @@ fn say_what_was_read(session: &Session, talk: &Talk, elapsed: Duration) {
         for example in &issue.examples {
             talk.detail(&format!("{}: {example}", issue.kind.id()));
         }
+    }
+}
+
+/// What was read is not just what was named: no format says so on its first screen.
+fn say_which_files(session: &Session, talk: &Talk) {
+    let about = [IssueKind::RunsJoined, IssueKind::RunNearby, IssueKind::SessionsApart, IssueKind::SameContent];
+    for issue in session.model().import_log().counts().iter().filter(|issue| about.contains(&issue.kind)) {
+        talk.warn(&format!("{} {}", issue.kind.explain(), issue.examples.join("; ")));
     }
 }
 

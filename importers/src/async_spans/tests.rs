@@ -130,7 +130,7 @@ fn a_recorded_span_without_its_ops_takes_the_clock_from_no_other() {
     let group = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let op_track = builder.track(group, TrackKind::Ops, 3, "XLA Ops");
     let recorded = builder.track(group, TrackKind::AsyncOps, 4, ASYNC_TRACK);
-    let mut op = |builder: &mut TraceBuilder, name: &str| {
+    let op = |builder: &mut TraceBuilder, name: &str| {
         let name_id = builder.intern(name);
         let op = builder.op(Op { name: name_id, ..Op::default() });
         builder.label(name, Some(op))

@@ -9,7 +9,7 @@ mod feed;
 mod later;
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -101,6 +101,32 @@ impl Source {
         }
         source.head = head;
         Ok(source)
+    }
+
+    /// Whether another file unpacks to the same bytes. Files that begin differently are told
+    /// apart by that.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        if self.head != other.head {
+            return false;
+        }
+        let is_same = (*self.packed).as_ref() == (*other.packed).as_ref();
+        if is_same || !(self.gzip || other.gzip) {
+            return is_same;
+        }
+        let (mut own, mut others) = (BufReader::new(self.reader()), BufReader::new(other.reader()));
+        loop {
+            // Where one is damaged they are not known to be the same.
+            let (Ok(one), Ok(two)) = (own.fill_buf(), others.fill_buf()) else { return false };
+            let n = one.len().min(two.len());
+            if one.get(..n) != two.get(..n) || (n == 0 && one.len() != two.len()) {
+                return false;
+            }
+            if n == 0 {
+                return true;
+            }
+            own.consume(n);
+            others.consume(n);
+        }
     }
 
     /// Another file of the same directory, where it can be read.

@@ -120,27 +120,17 @@ fn describe(collected: &mut Collector<'_>, is_xprof: bool) {
     if source.host.is_none() {
         source.host.clone_from(&session.host);
     }
-    source.started_unix_ns = started_unix_ns(session.base_unix_ns, origin);
-    if origin != 0 {
-        collected.builder.set_origin_ps(origin);
-    }
+    source.origin_ps = origin;
+    // By a base that the file states, or because its times are microseconds since 1970.
+    source.started_unix_ns = match session.base_unix_ns {
+        Some(base) => i64::try_from(origin / 1000).ok().and_then(|origin| base.checked_add(origin)),
+        None => source.zero_unix_ns(),
+    };
     if session.is_downsampled {
         collected.builder.log(IssueKind::Downsampled, || "filteredByVisibility is true".to_owned());
     }
     let complete = collected.complete_events;
     if is_xprof && EXPORT_LIMITS.contains(&complete) {
         collected.builder.log(IssueKind::ExportLimit, || format!("exactly {complete} complete events"));
-    }
-}
-
-/// When [`trace_model::Timestamp::ZERO`] was, where the file tells: by a base that
-/// it states, or because its times are microseconds since 1970.
-fn started_unix_ns(base_ns: Option<i64>, origin_ps: i128) -> Option<i64> {
-    /// 2001 to 2096, in picoseconds.
-    const PLAUSIBLE: std::ops::Range<i128> = 1_000_000_000_000_000_000_000..4_000_000_000_000_000_000_000;
-    let origin_ns = i64::try_from(origin_ps / 1000).ok()?;
-    match base_ns {
-        Some(base) => base.checked_add(origin_ns),
-        None => PLAUSIBLE.contains(&origin_ps).then_some(origin_ns),
     }
 }

@@ -218,7 +218,7 @@ fn times_far_from_zero_are_counted_from_the_first() {
     let text = r#"[{"ph":"X","ts":1850244461563845.25,"dur":1,"name":"a"},{"ph":"X","ts":1850244461563840,"dur":1,"name":"b"},
         {"ph":"X","ts":-1e30,"dur":1e40,"name":"c"}]"#;
     let model = import(text.as_bytes()).unwrap();
-    assert_eq!(model.origin_ps(), 1_850_244_461_563_845_250_000);
+    assert_eq!(model.sources()[0].origin_ps, 1_850_244_461_563_845_250_000);
     let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).unwrap().start().ps();
     assert_eq!((start("a"), start("b")), (0, -5_250_000));
     assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);

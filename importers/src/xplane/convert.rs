@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use trace_model::{
-    Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, TraceBuilder, TrackId, TrackKind,
+    Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, Tells, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::args::{Later, PlaneArgs};
@@ -118,6 +118,7 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
 
 /// Host name, times of the session, and what the profiler had to say.
 fn describe_session(bytes: &Bytes, space: &Space, planes: &[Ready<'_>], out: &mut TraceBuilder) {
+    out.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
     let file = (**bytes).as_ref();
     let text = |range: &Range<usize>| String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned();
     if let Some(host) = space.hostnames.first().map(text).filter(|host| !host.is_empty()) {
@@ -148,7 +149,7 @@ fn epoch(planes: &[Ready<'_>], out: &mut TraceBuilder) -> i64 {
     let epoch = *out.source_mut().started_unix_ns.get_or_insert(first);
     // A session that claims to begin long after its first event is no help.
     let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 { epoch } else { first };
-    out.set_origin_ps(i128::from(epoch) * 1000);
+    out.source_mut().origin_ps = i128::from(epoch) * 1000;
     epoch
 }
 

@@ -261,7 +261,7 @@ fn timestamps_since_1970_come_near_zero() {
     let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).map(SliceRef::start);
     assert_eq!(start("early"), Some(Timestamp::from_ps(7)));
     assert_eq!(start("late"), Some(Timestamp::from_ps(100_005)));
-    assert_eq!(model.origin_ps(), 1_779_098_263_000_000_000_000);
+    assert_eq!(model.sources()[0].origin_ps, 1_779_098_263_000_000_000_000);
 }
 
 #[test]

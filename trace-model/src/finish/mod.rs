@@ -60,7 +60,6 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         track_args,
         log: builder.log,
         extent,
-        origin_ps: builder.origin_ps,
     };
     flows::link(&mut model, builder.flows, rows_of, &shifts);
     TraceModel(Arc::new(model))
@@ -106,17 +105,29 @@ fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, Job)>) -> Vec<(Track
     wave
 }
 
-/// How far to shift each source so that all share the clock of the earliest.
+/// How far to shift each source so that all share the clock of the earliest. Sessions
+/// that are too far apart to be one are drawn from the begin of each.
 fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
-    let earliest = sources.iter().filter_map(|source| source.started_unix_ns).min();
     if sources.len() > 1 {
-        for source in sources.iter_mut() {
-            match (source.started_unix_ns, earliest) {
-                (Some(start), Some(earliest)) => {
-                    source.shift = Picos::from_ps(start.saturating_sub(earliest).saturating_mul(1000));
-                }
-                _ => log.add(IssueKind::HostsNotAligned, || source.name.clone()),
+        for source in sources.iter().filter(|source| source.zero_unix_ns().is_none()) {
+            log.add(IssueKind::HostsNotAligned, || source.name.clone());
+        }
+        let mut zeros: Vec<(i64, usize)> = Vec::with_capacity(sources.len());
+        zeros.extend(sources.iter().enumerate().filter_map(|(at, source)| Some((source.zero_unix_ns()?, at))));
+        zeros.sort_unstable();
+        let sessions = zeros.chunk_by(|a, b| b.0.saturating_sub(a.0) <= Source::MOST_APART_NS);
+        let mut before: Option<(i64, usize)> = None;
+        for session in sessions {
+            let Some(&(earliest, first)) = session.first() else { continue };
+            if let Some((start, other)) = before {
+                let minutes = earliest.saturating_sub(start) / 60_000_000_000;
+                let (name, other) = (&sources[first].name, &sources[other].name);
+                log.add(IssueKind::SessionsApart, || format!("{name} began {minutes} minutes after {other}"));
             }
+            for &(start, at) in session {
+                sources[at].shift = Picos::from_ps(start.saturating_sub(earliest).saturating_mul(1000));
+            }
+            before = before.or(Some((earliest, first)));
         }
     }
     sources.iter().map(|source| source.shift.ps()).collect()

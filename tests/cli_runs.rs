@@ -1,0 +1,64 @@
+//! Which files of a log directory the built program reads, and what it says about that.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What `doctor` says as JSON, and what it says beside it.
+fn doctor(path: &Path, more: &[&str]) -> (Value, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    let output = command.args(["doctor", "--format", "json"]).args(more).arg(path).stdin(Stdio::null()).output();
+    let output = output.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}")), said)
+}
+
+/// A log directory of samples: folder of the run, host, sample.
+fn logs(files: &[(&str, &str, &str)]) -> TempDir {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
+    let dir = tempfile::tempdir().unwrap();
+    for (run, host, sample) in files {
+        let folder = dir.path().join("plugins/profile").join(run);
+        fs::create_dir_all(&folder).unwrap();
+        fs::copy(samples.join(format!("{sample}.xplane.pb")), folder.join(format!("{host}.xplane.pb"))).unwrap();
+    }
+    dir
+}
+
+fn files(json: &Value) -> usize {
+    json["input"].as_array().unwrap().len()
+}
+
+const OVERLAP: &str = "synthetic_v5e_8chip_overlap";
+const SERIAL: &str = "synthetic_v5e_8chip_serial";
+
+#[test]
+fn hosts_in_sibling_runs_are_joined_and_that_is_said() {
+    let dir = logs(&[("2026_01_31_04_47_36", "host0", OVERLAP), ("2026_01_31_04_47_38", "host1", SERIAL)]);
+    let (json, said) = doctor(dir.path(), &[]);
+    assert_eq!(files(&json), 2);
+    assert!(said.contains("2026_01_31_04_47_38 with 2026_01_31_04_47_36"), "{said}");
+    let quiet = doctor(dir.path(), &["-q"]);
+    assert_eq!((files(&quiet.0), quiet.1.as_str()), (2, ""));
+}
+
+#[test]
+fn a_run_that_may_belong_to_the_capture_is_named_with_the_option_that_reads_it() {
+    let dir = logs(&[("2026_01_31_04_46_36", "host0", OVERLAP), ("2026_01_31_04_47_38", "host1", SERIAL)]);
+    let (json, said) = doctor(dir.path(), &[]);
+    assert_eq!(files(&json), 1);
+    assert!(said.contains("--run 2026_01_31_04_46_36"), "{said}");
+}
+
+#[test]
+fn one_capture_under_two_names_is_read_once() {
+    let run = "2026_01_31_04_47_36";
+    let dir = logs(&[(run, "host0", OVERLAP), (run, "host1", OVERLAP)]);
+    let (json, said) = doctor(dir.path(), &[]);
+    assert_eq!(files(&json), 1);
+    assert!(said.contains("host1.xplane.pb is") && said.contains("host0.xplane.pb under another name"), "{said}");
+}
