@@ -62,6 +62,10 @@ issue_kinds! {
     UnknownMetadata = "unknown-metadata", Warning;
     /// An event's phase is not one that this importer knows; it was skipped.
     UnknownPhase = "unknown-phase", Loss;
+    /// The file holds what this program does not read, beside what it does.
+    NotRead = "not-read", Loss;
+    /// Something follows the end of the document, perhaps a second one; it was not read.
+    ContentAfterEnd = "content-after-end", Loss;
     /// A text is not valid UTF-8; the bad bytes were replaced.
     InvalidUtf8 = "invalid-utf8", Warning;
     /// A counter sample holds far past its neighbours and was clipped to the next one.

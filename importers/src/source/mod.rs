@@ -23,7 +23,7 @@ use feed::Inflater;
 pub(crate) use later::Later;
 
 /// How much of the unpacked content importers see to recognise it.
-const HEAD_BYTES: usize = 4096;
+pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// Larger files are mapped instead of read: their pages can be dropped again.
 const READ_LIMIT: u64 = 256 << 20;

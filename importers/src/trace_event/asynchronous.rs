@@ -3,6 +3,16 @@
 //! Begin and end belong together by category and id. Ids count within a process
 //! where they say so (`id2.local`); else the same process is preferred, and any
 //! other accepted. Spans of one id nest; the outermost names the track.
+//!
+//! Steps divide a span. `T` says that one begins, which lasts until the next or the end of
+//! the span; `p` says that one is past, which began with the one before or with the span.
+//! A step is called as Catapult calls it: `name:step`.
+//!
+//! ```text
+//! S    T a      T b    F          S     p a     p b    F
+//! [span                )          [span                )
+//!      [span:a  )[span:b)         [span:a)[span:b)
+//! ```
 
 use std::collections::BTreeSet;
 
@@ -11,7 +21,7 @@ use trace_model::{IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp
 
 use super::collect::{Collector, ThreadId};
 use super::event::RawEvent;
-use super::json::{Value, members};
+use super::json::{Value, arg_value, members};
 use super::places::Places;
 
 /// Open spans of one id that an end is compared with, from the innermost: without
@@ -23,6 +33,10 @@ const MAX_LOOK_BACK: usize = 1024;
 enum Action {
     Begin,
     Mark,
+    /// A step of the span begins.
+    StepInto,
+    /// A step of the span is past.
+    StepPast,
     End,
 }
 
@@ -33,6 +47,8 @@ struct AsyncEvent {
     local: bool,
     thread: ThreadId,
     label: LabelId,
+    /// Name of the step, of `T` and `p`.
+    step: Option<LabelId>,
     named: bool,
     args: Option<u64>,
 }
@@ -65,12 +81,31 @@ impl Collector<'_> {
         let action = match event.ph {
             b'b' | b'S' => Action::Begin,
             b'e' | b'F' => Action::End,
+            b'T' => Action::StepInto,
+            b'p' => Action::StepPast,
             _ => Action::Mark,
         };
         let label = self.label_of(event);
+        let step = matches!(action, Action::StepInto | Action::StepPast).then(|| self.step_label(event, label));
         let named = !event.name.raw.is_empty();
         let args = event.has_args.then_some(offset);
-        self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, named, args });
+        self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
+    }
+
+    /// The label of a step: the name of its span and its own, where it has one.
+    fn step_label(&mut self, event: &RawEvent<'_>, span: LabelId) -> LabelId {
+        let mut step = None;
+        if !event.args.is_empty() {
+            let _ = members(event.args, 0, |key, value| {
+                if key.raw == b"step" {
+                    step = Some(arg_value(value).to_string());
+                }
+                Ok(())
+            });
+        }
+        let Some(step) = step else { return span };
+        let name = format!("{}:{step}", self.builder.str(self.builder.label_ref(span).name));
+        self.builder.label(&name, None)
     }
 
     /// What a thread was doing, as Perfetto exports it: a complete event on a track
@@ -111,6 +146,26 @@ struct Open {
     outermost: LabelId,
     track: TrackId,
     begin: usize,
+    /// Where its last step ended or, still open, began.
+    step_from: Timestamp,
+    /// The step that is open.
+    step: Option<usize>,
+}
+
+impl Open {
+    /// Adds the step that is open, up to `at`.
+    fn end_step(&mut self, events: &[AsyncEvent], at: Timestamp, builder: &mut TraceBuilder) {
+        if let Some(step) = self.step.take() {
+            self.add_step(&events[step], at, builder);
+        }
+    }
+
+    /// Adds a step from where the last one ended up to `at`.
+    fn add_step(&self, step: &AsyncEvent, at: Timestamp, builder: &mut TraceBuilder) {
+        let range = TimeRange::new(self.step_from, at.max(self.step_from));
+        let spec = SliceSpec::new(range, step.step.unwrap_or(step.label));
+        builder.add_slice(self.track, SliceSpec { args: step.args, ..spec });
+    }
 }
 
 /// What came of asynchronous events.
@@ -136,20 +191,30 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
         let pid = places.pid_of(event.thread);
         let stack = open.entry(event.key).or_default();
         let same_process = |span: &Open| span.pid == pid && span.local == event.local;
+        let found = if matches!(event.action, Action::Begin | Action::Mark) {
+            None
+        } else {
+            found_open(stack, event, pid, &events)
+        };
+        if let (Some(at), Action::StepInto | Action::StepPast) = (found, event.action) {
+            let span = &mut stack[at];
+            span.end_step(&events, event.at, builder);
+            if event.action == Action::StepInto {
+                span.step = Some(i);
+            } else {
+                span.add_step(event, event.at, builder);
+            }
+            span.step_from = event.at;
+            continue;
+        }
         if event.action == Action::End {
-            let named = |span: &&Open| !event.named || events[span.begin].label == event.label;
-            let older = stack.len().saturating_sub(MAX_LOOK_BACK);
-            let recent = &stack[older..];
-            let at = recent
-                .iter()
-                .rposition(|span| same_process(span) && named(&span))
-                .or_else(|| recent.iter().rposition(|span| !event.local && !span.local && named(&span)));
-            let Some(at) = at.map(|at| older + at) else {
+            let Some(at) = found else {
                 let name = builder.str(builder.label_ref(event.label).name).to_owned();
                 builder.log(IssueKind::EndWithoutBegin, || format!("{name:?} at {} ps", event.at.ps()));
                 continue;
             };
-            let span = stack.remove(at);
+            let mut span = stack.remove(at);
+            span.end_step(&events, event.at, builder);
             let begin = &events[span.begin];
             let handle = begin.args.or(event.args);
             if let (Some(first), Some(second)) = (begin.args, event.args) {
@@ -167,15 +232,30 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
         });
         spans.tracks.insert(track);
         if event.action == Action::Begin {
-            stack.push(Open { pid, local: event.local, outermost, track, begin: i });
+            stack.push(Open { pid, local: event.local, outermost, track, begin: i, step_from: event.at, step: None });
         } else {
+            // A mark, or a step of which there is no span.
             let range = TimeRange::new(event.at, event.at);
-            let key = builder.add_slice(track, SliceSpec { args: event.args, ..SliceSpec::new(range, event.label) });
+            let spec = SliceSpec::new(range, event.step.unwrap_or(event.label));
+            let key = builder.add_slice(track, SliceSpec { args: event.args, ..spec });
             builder.set_attr(key, SliceAttr::Instant, 1);
         }
     }
     close_all(builder, &events, open, last);
     spans
+}
+
+/// The innermost open span that an end or a step belongs to, by its place in `stack`.
+fn found_open(stack: &[Open], event: &AsyncEvent, pid: i64, events: &[AsyncEvent]) -> Option<usize> {
+    let same_process = |span: &Open| span.pid == pid && span.local == event.local;
+    let named = |span: &Open| !event.named || events[span.begin].label == event.label;
+    let older = stack.len().saturating_sub(MAX_LOOK_BACK);
+    let recent = &stack[older..];
+    let at = recent
+        .iter()
+        .rposition(|span| same_process(span) && named(span))
+        .or_else(|| recent.iter().rposition(|span| !event.local && !span.local && named(span)))?;
+    Some(older + at)
 }
 
 /// The id under which asynchronous tracks are filed: they belong to no thread.
@@ -185,7 +265,8 @@ const ASYNC_LINE: i64 = i64::MAX;
 fn close_all(builder: &mut TraceBuilder, events: &[AsyncEvent], open: HashMap<u32, Vec<Open>>, last: Timestamp) {
     let mut left: Vec<Open> = open.into_values().flatten().collect();
     left.sort_by_key(|span| span.begin);
-    for span in left {
+    for mut span in left {
+        span.end_step(events, last, builder);
         let begin = &events[span.begin];
         let spec = SliceSpec { args: begin.args, ..SliceSpec::new(TimeRange::new(begin.at, last), begin.label) };
         let key = builder.add_slice(span.track, spec);

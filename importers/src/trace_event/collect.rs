@@ -132,6 +132,11 @@ impl<'b> Collector<'b> {
         self.builder.log(kind, example);
     }
 
+    /// Counts `count` issues of which one is shown.
+    pub(super) fn log_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
+        self.builder.log_mut().add_many(kind, count, example);
+    }
+
     /// Takes the event whose opening brace is at byte `offset`.
     #[inline]
     pub(super) fn event(&mut self, event: &RawEvent<'_>, offset: u64) {

@@ -6,7 +6,7 @@ use trace_model::{IssueKind, TrackId};
 
 use super::args::JsonArgs;
 use super::collect::Collector;
-use super::places::{Places, looks_like_cores};
+use super::places::{Places, cores_by_lines};
 use super::roles::Roles;
 use super::{asynchronous, flows, ops, roles, stack};
 use crate::{Source, async_spans};
@@ -38,7 +38,7 @@ const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and
 
 /// Makes the model of what was collected from `source`.
 pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
-    let is_xprof = collected.session.is_xprof || looks_like_cores(&collected.threads);
+    let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads).is_empty();
     describe(&mut collected, is_xprof);
     if !is_xprof {
         name_the_nameless(&mut collected);

@@ -9,8 +9,12 @@ use trace_model::IssueKind;
 
 use super::collect::Collector;
 use super::event::{RawEvent, read_event};
-use super::json::{Read, Stop, Text, skip_blank, text, value};
+use super::json::{Read, Stop, Text, Value, skip_blank, text, value};
 use crate::ImportError;
+
+/// Members that hold what other recorders than that of the events recorded: samples of
+/// V8's profiler, Linux ftrace, power meters.
+const OTHER_DATA: &[&str] = &["samples", "systemTraceEvents", "powerTraceAsString"];
 
 /// How far the end of an event that cannot be read is looked for.
 const MAX_EVENT: usize = 1 << 20;
@@ -29,6 +33,9 @@ enum State {
     Skipping {
         depth: u32,
         in_text: bool,
+        /// Which it is, where it holds data that is lost, and how many elements it has.
+        lost: Option<&'static str>,
+        elements: u64,
     },
     Done,
 }
@@ -46,6 +53,10 @@ pub(super) struct Document {
     found_events: bool,
     /// Whether the last window ended inside of something.
     cut: bool,
+    /// Whether something was said about what follows the document.
+    told_rest: bool,
+    /// Whether the array of events has something in it.
+    found_event: bool,
 }
 
 /// How far a step got, and whether it needs to see more of the file.
@@ -56,7 +67,16 @@ enum Step {
 
 impl Document {
     pub(super) fn new() -> Self {
-        Self { state: State::Start, bare: false, offset: 0, seen: 0, found_events: false, cut: false }
+        Self {
+            state: State::Start,
+            bare: false,
+            offset: 0,
+            seen: 0,
+            found_events: false,
+            cut: false,
+            told_rest: false,
+            found_event: false,
+        }
     }
 
     /// Whether there was an array of events at all.
@@ -65,9 +85,16 @@ impl Document {
     }
 
     /// Whether the file ends where no writer means it to. The bare array may lack
-    /// its end: writers that crash, or never close it, are part of the format.
+    /// its end: writers that crash, or never close it, are part of the format. A bracket
+    /// alone is the beginning of a file that was never written.
     pub(super) fn is_truncated(&self) -> bool {
-        self.cut || !(self.state == State::Done || (self.bare && self.state == State::Events))
+        let may_end = self.bare && self.state == State::Events && self.found_event;
+        self.cut || !(self.state == State::Done || may_end)
+    }
+
+    /// Whether the document ends as it should.
+    pub(super) fn is_complete(&self) -> bool {
+        self.state == State::Done && !self.told_rest
     }
 
     /// Bytes seen.
@@ -89,8 +116,8 @@ impl Document {
                 State::Members => self.member(window, at, into)?,
                 State::Events => self.events(window, at, last, into),
                 State::Resync => self.resync(window, at, into),
-                State::Skipping { .. } => self.skip(window, at),
-                State::Done => Step::To(window.len()),
+                State::Skipping { .. } => self.skip(window, at, into),
+                State::Done => self.rest(window, at, into),
             };
             match step {
                 Step::To(next) => at = next,
@@ -141,12 +168,16 @@ impl Document {
             self.begin_events(false);
             return Ok(Step::To(from + 1));
         }
+        let lost = OTHER_DATA.iter().copied().find(|name| name.as_bytes() == key.raw);
         if matches!(window[from], b'{' | b'[') && !into.wants(key) {
-            self.state = State::Skipping { depth: 0, in_text: false };
+            self.state = State::Skipping { depth: 0, in_text: false, lost, elements: 0 };
             return Ok(Step::To(from));
         }
         match value(window, from) {
             Ok((value, end)) => {
+                if let (Some(name), Value::Text(_)) = (lost, value) {
+                    into.log(IssueKind::NotRead, || format!("{name:?}, a text of {} bytes", end - from));
+                }
                 into.top_level(key, value);
                 Ok(Step::To(end))
             }
@@ -166,9 +197,20 @@ impl Document {
         Ok(Step::To(at))
     }
 
+    /// What follows the end of the document: nothing, or what is not read.
+    fn rest(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Step {
+        if let (false, Ok(found)) = (self.told_rest, skip_blank(window, at)) {
+            let offset = self.offset + found as u64;
+            let first = char::from(window[found]);
+            into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, where {first:?} stands"));
+            self.told_rest = true;
+        }
+        Step::To(window.len())
+    }
+
     /// Steps over an object or array without keeping it.
-    fn skip(&mut self, window: &[u8], from: usize) -> Step {
-        let State::Skipping { mut depth, mut in_text } = self.state else { return Step::To(from) };
+    fn skip(&mut self, window: &[u8], from: usize, into: &mut Collector<'_>) -> Step {
+        let State::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else { return Step::To(from) };
         let mut at = from;
         while at < window.len() {
             if in_text {
@@ -177,11 +219,15 @@ impl Document {
                     Some(quote) if window[quote] == b'"' => (in_text, at) = (false, quote + 1),
                     Some(backslash) if backslash + 1 < window.len() => at = backslash + 2,
                     Some(backslash) => {
-                        self.state = State::Skipping { depth, in_text };
+                        self.state = State::Skipping { depth, in_text, lost, elements };
                         return Step::Wait(backslash);
                     }
                 }
                 continue;
+            }
+            if depth == 1 {
+                let begins = elements == 0 && !matches!(window[at], b' ' | b'\n' | b'\r' | b'\t' | b'}' | b']');
+                elements += u64::from(begins || window[at] == b',');
             }
             match window[at] {
                 b'"' => in_text = true,
@@ -192,10 +238,13 @@ impl Document {
             at += 1;
             if depth == 0 {
                 self.state = State::Members;
+                if let Some(name) = lost {
+                    into.log_many(IssueKind::NotRead, elements, || format!("{elements} elements of {name:?}"));
+                }
                 return Step::To(at);
             }
         }
-        self.state = State::Skipping { depth, in_text };
+        self.state = State::Skipping { depth, in_text, lost, elements };
         Step::To(at)
     }
 
@@ -208,6 +257,7 @@ impl Document {
                 Some(b',' | b' ' | b'\n' | b'\r' | b'\t') => at += 1,
                 Some(b'{') => match read_event(window, at, &mut event, into) {
                     Ok(end) => {
+                        self.found_event = true;
                         into.event(&event, self.offset + at as u64);
                         at = end;
                     }
@@ -291,3 +341,7 @@ fn member_key(window: &[u8], at: usize) -> Read<(Option<Text<'_>>, usize)> {
     }
     Ok((Some(key), skip_blank(window, colon + 1)?))
 }
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

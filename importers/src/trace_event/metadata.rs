@@ -16,9 +16,9 @@ const MAX_FACT: usize = 1000;
 /// What the document says beside its events.
 #[derive(Default)]
 pub(super) struct Session {
-    /// Whether XProf wrote it, in any of its dialects.
+    /// Whether XProf wrote it, in any of its dialects: its planes are called as XProf calls them.
     pub(super) is_xprof: bool,
-    /// Whether it is an answer of XProf's viewer and not an export.
+    /// Whether it has members that only an answer of XProf's viewer has among XProf's dialects.
     pub(super) is_viewer: bool,
     /// Whether the viewer left out what was too small to see.
     pub(super) is_downsampled: bool,
@@ -42,13 +42,13 @@ impl Session {
         )
     }
 
-    /// Keys tell who wrote the document.
+    /// Keys tell the viewer's answers from exports. Other programs use such words, too.
     fn note_key(&mut self, key: &[u8]) {
         if matches!(
             key,
             b"codeLink" | b"useNewBackend" | b"details" | b"returnedEventsSize" | b"fullTimespan" | b"tasks"
         ) {
-            (self.is_viewer, self.is_xprof) = (true, true);
+            self.is_viewer = true;
         }
     }
 
@@ -71,10 +71,9 @@ impl Session {
             (b"filteredByVisibility", value) => self.is_downsampled |= value.is_true(),
             (b"host_name" | b"hostname", Value::Text(text)) => self.host = Some(text.decode().0.into_owned()),
             (b"baseTimeNanoseconds", value) => self.base_unix_ns = number::integer(value.number()),
-            (key_raw, Value::Object(_)) => {
+            (_, Value::Object(_)) => {
                 let mut args = Vec::new();
                 flatten("", value, &mut args);
-                self.is_xprof |= key_raw == b"metadata" && args.iter().any(|arg| arg.name == "highres-ticks");
                 for arg in args {
                     self.add_fact(arg.name, arg.value.to_string());
                 }

@@ -11,7 +11,7 @@
 //! `xla/tsl/profiler/convert/trace_events_to_json` and of XProf's trace viewer.
 //! Read: phases X, B/E, b/n/e, S/T/p/F, C, M, i/I/R, s/t/f, `bind_id`, stack
 //! frames. Ignored, and counted: N/D/O objects, P samples, c clock syncs, v/V
-//! memory dumps. Arguments stay in the file, but for those that are facts of ops
+//! memory dumps, what other recorders put beside the events (V8's `samples`, ftrace). Arguments stay in the file, but for those that are facts of ops
 //! and executions. Times are exact: decimal microseconds to picoseconds.
 
 mod args;
@@ -38,6 +38,7 @@ use collect::Collector;
 use document::Document;
 pub use roles::Roles;
 
+use crate::source::HEAD_BYTES;
 use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 
 /// The importer of this module.
@@ -59,11 +60,14 @@ impl Importer for TraceEventJson {
     }
 
     fn detect(&self, head: &[u8]) -> Confidence {
+        let is_cut = head.len() >= HEAD_BYTES;
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         match head.first() {
             Some(b'{') if has(b"\"traceEvents\"") => Confidence::Certain,
             Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => Confidence::Possible,
+            // What comes before the events may be of any length.
+            Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => Confidence::Possible,
             Some(b'[') => match head[1..].trim_ascii_start() {
                 [b'{', ..] if has(b"\"ph\"") => Confidence::Certain,
                 [] | [b']', ..] => Confidence::Possible,
@@ -97,11 +101,17 @@ fn finish(
 ) -> Result<(), ImportError> {
     let offset = document.seen();
     if !document.found_events() {
+        if damage.is_none() && document.is_complete() {
+            let what = "the JSON document is whole, but has no array \"traceEvents\"".to_owned();
+            return Err(ImportError::Unusable { format: FORMAT.title, what });
+        }
         let what = damage.unwrap_or_else(|| "the file ends, and there was no array of events".into());
         return Err(ImportError::Malformed { format: FORMAT.title, offset, what });
     }
     if let Some(damage) = damage {
-        collector.log(IssueKind::TruncatedFile, || damage);
+        // Behind a whole document, only what followed it is lost.
+        let kind = if document.is_complete() { IssueKind::ContentAfterEnd } else { IssueKind::TruncatedFile };
+        collector.log(kind, || damage);
     } else if document.is_truncated() {
         collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside of something"));
     }

@@ -27,7 +27,7 @@ impl Places {
         let roles = if is_xprof { vec![None; pids.len()] } else { roles(collected) };
         let builder = &mut *collected.builder;
         let groups = if is_xprof {
-            add_planes(builder, &used, &collected.processes)
+            add_planes(builder, &used, &collected.processes, &cores_by_lines(&collected.threads))
         } else {
             let with_ops = collected.threads.iter().zip(&roles).filter(|(_, role)| **role == Some(Role::Ops));
             let devices = with_ops.map(|(thread, _)| thread.pid).collect();
@@ -127,13 +127,17 @@ fn foreign_kind(name: &str) -> TrackKind {
     if name.starts_with("stream ") || name.starts_with("Stream ") { TrackKind::Stream } else { TrackKind::HostThread }
 }
 
-/// Whether some process has the lines of a TPU core, for files without process names.
-pub(super) fn looks_like_cores(threads: &[Thread]) -> bool {
-    let pids_with = |line: &str| {
-        let named = threads.iter().filter(|thread| thread.name.as_deref() == Some(line));
+/// Processes with the lines of a device that runs HLO programs, for files without process
+/// names. Of which kind the device is, nothing says. GPUs have streams beside these lines.
+pub(super) fn cores_by_lines(threads: &[Thread]) -> BTreeSet<i64> {
+    let pids_with = |is_line: &dyn Fn(&str) -> bool| {
+        let named = threads.iter().filter(|thread| thread.name.as_deref().is_some_and(is_line));
         named.map(|thread| thread.pid).collect::<BTreeSet<_>>()
     };
-    !pids_with("XLA Ops").is_disjoint(&pids_with("XLA Modules"))
+    let with_ops = pids_with(&|line| line == "XLA Ops");
+    let with_modules = pids_with(&|line| line == "XLA Modules");
+    let with_streams = pids_with(&|line| line.starts_with("Stream"));
+    with_ops.intersection(&with_modules).filter(|pid| !with_streams.contains(pid)).copied().collect()
 }
 
 fn add_processes(
@@ -187,15 +191,21 @@ fn add_planes(
     builder: &mut TraceBuilder,
     used: &BTreeSet<i64>,
     processes: &BTreeMap<i64, Process>,
+    cores: &BTreeSet<i64>,
 ) -> BTreeMap<i64, (GroupId, PlaneKind)> {
     let mut planes: Vec<(i64, Option<&str>, String, PlaneKind)> = Vec::new();
+    let mut unnamed_cores = 0..;
     for &pid in used {
-        let name = processes.get(&pid).and_then(|process| process.name.clone());
-        let name = name.unwrap_or_else(|| format!("/device:TPU:{}", planes.len()));
-        let host = processes.get(&pid).and_then(|process| split_host(process.name.as_deref()?).0);
-        let plane = split_host(&name).1.to_owned();
-        let kind = plane_kind(&plane);
-        planes.push((pid, host, plane, kind));
+        let Some(name) = processes.get(&pid).and_then(|process| process.name.as_deref()) else {
+            let ordinal = if cores.contains(&pid) { unnamed_cores.next() } else { None };
+            planes.push(match ordinal {
+                Some(ordinal) => (pid, None, format!("device {ordinal}"), PlaneKind::TensorCore { ordinal }),
+                None => (pid, None, format!("process {pid}"), PlaneKind::Other),
+            });
+            continue;
+        };
+        let (host, plane) = split_host(name);
+        planes.push((pid, host, plane.to_owned(), plane_kind(plane)));
     }
     // Tensor cores first: sparse cores hang below them.
     planes.sort_by_key(|(pid, _, _, kind)| (matches!(kind, PlaneKind::SparseCore { .. }), *pid));
