@@ -1,5 +1,6 @@
 //! One open trace and the reports about it, shared by both front ends.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -72,6 +73,22 @@ impl Session {
     }
 }
 
+/// Devices of a model by their type, in the words of the capture: `4 × TPU v6 Lite`. Of
+/// those without a type, what their names say: a TPU is only what is called one.
+pub fn devices_in_words(model: &TraceModel) -> Option<String> {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for core in model.tensor_cores() {
+        let group = model.group(core);
+        let name = model.str(group.name);
+        let word = ["TPU", "NPU"].into_iter().find(|word| name.contains(word));
+        let said = group.device.as_ref().and_then(|device| device.type_name.clone());
+        let kind = said.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+    (!kinds.is_empty()).then(|| kinds.join(" + "))
+}
+
 #[cfg(test)]
 mod tests {
     use trace_model::TraceBuilder;
@@ -101,5 +118,24 @@ mod tests {
             // Err is fine, panicking or hanging is not.
             let _ = session.report_by_id(entry.id, Scope::WholeTrace).map(|report| (report.json(), report.tables()));
         }
+    }
+
+    #[test]
+    fn a_device_is_a_tpu_where_the_capture_says_so() {
+        use trace_model::{DeviceInfo, GroupKind, TraceBuilder};
+        let words = |names: &[(&str, Option<&str>)]| {
+            let mut builder = TraceBuilder::new();
+            for (ordinal, (name, kind)) in (0..).zip(names) {
+                let core = builder.group(None, GroupKind::TensorCore { ordinal }, name);
+                let type_name = kind.map(str::to_owned);
+                builder.set_device(core, DeviceInfo { type_name, ..DeviceInfo::default() });
+            }
+            devices_in_words(&builder.finish())
+        };
+        assert_eq!(words(&[]), None);
+        assert_eq!(words(&[("NPU 0", None)]).as_deref(), Some("1 × NPU of unknown type"));
+        assert_eq!(words(&[("device 0", None)]).as_deref(), Some("1 × device of unknown type"));
+        let mixed = [("/device:TPU:0", None), ("/device:TPU:1", Some("TPU v4")), ("/device:TPU:2", Some("TPU v4"))];
+        assert_eq!(words(&mixed).as_deref(), Some("2 × TPU v4 + 1 × TPU of unknown type"));
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::document::scope_in_words;
 use super::table::{table, wrapped};
 use super::{Document, Layout, View, gates, health, hints, number, summary};
+use crate::session::devices_in_words;
 use analysis::hints::HintsReport;
 
 /// The text of a document.
@@ -39,25 +40,13 @@ fn header(document: &Document, layout: &Layout) -> String {
     }
     let slices = number::value(model.slice_count() as f64, analysis::Unit::Count);
     let mut facts = vec![format!("{} captured", model.extent().dur()), format!("{slices} slices")];
-    facts.extend(devices(document));
+    facts.extend(devices_in_words(model));
     facts.push(scope_in_words(document.scope));
     for line in wrapped(&facts.join(" · "), layout.width) {
         let _ = writeln!(text, "{line}");
     }
     text.push('\n');
     text
-}
-
-/// `4 × TPU v6 Lite`.
-fn devices(document: &Document) -> Option<String> {
-    let model = document.session.model();
-    let mut kinds: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-    for core in model.tensor_cores() {
-        let device = model.group(core).device.as_ref();
-        *kinds.entry(device.and_then(|device| device.type_name.as_deref()).unwrap_or("TPU")).or_default() += 1;
-    }
-    let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-    (!kinds.is_empty()).then(|| kinds.join(" + "))
 }
 
 fn sections(document: &Document, layout: &Layout) -> String {

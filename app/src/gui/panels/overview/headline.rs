@@ -13,6 +13,7 @@ use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;
 use crate::gui::times;
+use crate::session::devices_in_words;
 use crate::view::tree::group_digits;
 
 /// Metrics shown as gauges, by id, in this order, with the target that judges them.
@@ -41,11 +42,7 @@ pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
     let model = &sight.trace.model;
     let mut facts = vec![times::time(model.extent().dur())];
     facts.push(format!("{} slices", group_digits(model.slice_count() as u64)));
-    let devices = model.tensor_cores();
-    if !devices.is_empty() {
-        let kind = devices.iter().find_map(|&id| model.group(id).device.as_ref()?.type_name.clone());
-        facts.push(format!("{} × {}", devices.len(), kind.unwrap_or_else(|| "TPU of unknown type".to_owned())));
-    }
+    facts.extend(devices_in_words(model));
     ui.label(RichText::new(facts.join("  ·  ")).small().weak());
 }
 
