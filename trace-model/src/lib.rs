@@ -42,6 +42,7 @@ mod flow;
 pub mod hlo_text;
 mod import_log;
 mod in_order;
+mod index;
 mod lod;
 mod model;
 mod nesting;

@@ -8,6 +8,7 @@ use crate::attrs::SliceAttr;
 use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::ImportLog;
+use crate::index::Index;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
 use crate::slices::{NO_ARGS, SliceId, SliceRef, SliceTable};
 use crate::strings::{StringId, StringTable};
@@ -167,6 +168,7 @@ pub struct Columns {
     pub(crate) track_args: Vec<Option<u16>>,
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
+    pub(crate) index: Index,
 }
 
 impl Columns {
@@ -208,8 +210,7 @@ impl Columns {
     pub fn device_name(&self, id: GroupId) -> String {
         let group = self.group(id);
         let name = self.str(group.name);
-        let is_shared = |other: &Group| other.name == group.name && other.source != group.source;
-        if !self.groups.iter().any(is_shared) {
+        if !self.index.is_shared(group.name) {
             return name.to_owned();
         }
         let source = self.source(group.source);
@@ -222,12 +223,7 @@ impl Columns {
     }
     /// Groups directly below `parent` (or at the top), in the order to show them.
     pub fn child_groups(&self, parent: Option<GroupId>) -> Vec<GroupId> {
-        let mut ids: Vec<_> = self.group_ids().filter(|&id| self.group(id).parent == parent).collect();
-        ids.sort_by_key(|&id| {
-            let group = self.group(id);
-            (group.sort, group.kind, self.str(group.name), id)
-        });
-        ids
+        self.index.children(parent).to_vec()
     }
     /// The `TensorCore` devices, by host, then ordinal.
     pub fn tensor_cores(&self) -> Vec<GroupId> {
@@ -256,16 +252,11 @@ impl Columns {
     }
     /// Tracks of a group, in the order to show them.
     pub fn tracks_of(&self, group: GroupId) -> Vec<TrackId> {
-        let mut ids: Vec<_> = self.track_ids().filter(|&id| self.track(id).group == group).collect();
-        ids.sort_by_key(|&id| {
-            let track = self.track(id);
-            (track.sort, self.str(track.name), id)
-        });
-        ids
+        self.index.tracks(group).to_vec()
     }
     /// The first track of `kind` in a group.
     pub fn track_of_kind(&self, group: GroupId, kind: TrackKind) -> Option<TrackId> {
-        self.track_ids().find(|&id| self.track(id).group == group && self.track(id).kind == kind)
+        self.index.tracks(group).iter().copied().filter(|&id| self.track(id).kind == kind).min()
     }
 
     /// All labels, by [`LabelId::index`].
@@ -439,7 +430,7 @@ impl Columns {
     }
     /// The samples of a counter track.
     pub fn counter(&self, track: TrackId) -> Option<&CounterSeries> {
-        self.counters.iter().find(|series| series.track == track)
+        self.counters.get(self.index.counter(track)?)
     }
 
     /// All arrows, by where they leave.

@@ -42,7 +42,11 @@ pub fn open_path(
     }
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
+    let notice = if talk.warns() && is_stream(path) { Notice::start(path) } else { None };
     let opened = Session::open(path, &assume.import(run), options, &progress);
+    if let Some(notice) = notice {
+        notice.stop();
+    }
     if let Some(bar) = bar {
         bar.stop();
     }
@@ -83,6 +87,32 @@ fn warn_of_losses(session: &Session, talk: &Talk) {
     for issue in counts.filter(|issue| issue.kind.severity() == Severity::Loss) {
         let first = issue.examples.first().map_or(String::new(), |example| format!(" First: {example}"));
         talk.warn(&format!("{} ({}×){first}", issue.kind.explain(), issue.count));
+    }
+}
+
+/// Whether it is a pipe or a device, which can make its reader wait for ever.
+fn is_stream(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// A thread that says, after a while, that a pipe has nothing to read.
+struct Notice(Bar);
+
+impl Notice {
+    fn start(path: &Path) -> Option<Self> {
+        let text = format!("waiting for the other end of {}; Ctrl+C stops", path.display());
+        let (stop, stopped) = sync_channel(1);
+        let say = move || {
+            if stopped.recv_timeout(BAR_AFTER) == Err(RecvTimeoutError::Timeout) {
+                write_stderr(&format!("{}\n", super::harmless(&text)));
+            }
+        };
+        let thread = thread::Builder::new().name("pipe-notice".to_owned()).spawn(say).ok()?;
+        Some(Self(Bar { stop, thread }))
+    }
+
+    fn stop(self) {
+        self.0.stop();
     }
 }
 

@@ -77,7 +77,9 @@ impl Source {
         }
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let packed = read_or_map(file, &metadata)?;
-        Self::new(name, Some(path.to_owned()), Some(version_of(&metadata)), packed)
+        // What came through a pipe cannot be had again by its name.
+        let path = metadata.is_file().then(|| path.to_owned());
+        Self::new(name, path, Some(version_of(&metadata)), packed)
     }
 
     /// A source that never was a file.
@@ -174,7 +176,7 @@ impl Source {
         &self.name
     }
 
-    /// Where it lies on disk.
+    /// Where it lies on disk; `None` of what came through a pipe.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }

@@ -16,6 +16,7 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use crate::builder::{CounterBuilder, TraceBuilder, TrackBuilder};
 use crate::counters::CounterSeries;
 use crate::import_log::{ImportLog, IssueKind};
+use crate::index::Index;
 use crate::model::{Columns, Source, TraceModel};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
@@ -31,7 +32,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
     let shifts = align_sources(&mut builder.sources, &mut builder.log);
     let merged = finish_tracks(&mut builder, &shifts);
     let extent = merged.extent();
-    let counters = std::mem::take(&mut builder.counters)
+    let counters: Vec<CounterSeries> = std::mem::take(&mut builder.counters)
         .into_iter()
         .map(|counter| {
             let shift = shifts[builder.groups[builder.tracks[counter.track.index()].group.index()].source.index()];
@@ -41,6 +42,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
 
     let Merged { mut table, lanes, track_lanes, track_args, rows_of } = merged;
     table.freeze();
+    let index = Index::new(&builder.groups, &builder.tracks, &counters, &builder.strings);
     let mut model = Columns {
         strings: builder.strings,
         sources: builder.sources,
@@ -60,6 +62,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         track_args,
         log: builder.log,
         extent,
+        index,
     };
     flows::link(&mut model, builder.flows, rows_of, &shifts);
     TraceModel(Arc::new(model))

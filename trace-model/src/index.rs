@@ -1,0 +1,93 @@
+//! What is asked of groups and tracks again and again, found once: each answer would
+//! otherwise look at all of them, and a file can have hundreds of thousands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::counters::CounterSeries;
+use crate::strings::{StringId, StringTable};
+use crate::track::{Group, GroupId, SourceId, Track, TrackId};
+
+/// Children and tracks of groups, counters of tracks.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// Groups without a parent, in the order to show them.
+    top: Vec<GroupId>,
+    /// Groups below group `i`, in the order to show them.
+    children: Vec<Vec<GroupId>>,
+    /// Tracks of group `i`, in the order to show them.
+    tracks: Vec<Vec<TrackId>>,
+    /// Index of the counter series of track `i`; [`NONE`] without one.
+    counters: Vec<u32>,
+    /// Names of groups of several sources.
+    shared_names: BTreeSet<StringId>,
+}
+
+/// No counter.
+const NONE: u32 = u32::MAX;
+
+impl Index {
+    pub(crate) fn new(groups: &[Group], tracks: &[Track], counters: &[CounterSeries], strings: &StringTable) -> Self {
+        let mut index = Self {
+            children: vec![Vec::new(); groups.len()],
+            tracks: vec![Vec::new(); groups.len()],
+            counters: vec![NONE; tracks.len()],
+            ..Self::default()
+        };
+        let mut source_of: BTreeMap<StringId, SourceId> = BTreeMap::new();
+        for (id, group) in (0..).map(GroupId).zip(groups) {
+            let siblings = match group.parent {
+                Some(parent) => index.children.get_mut(parent.index()),
+                None => Some(&mut index.top),
+            };
+            siblings.into_iter().for_each(|siblings| siblings.push(id));
+            if *source_of.entry(group.name).or_insert(group.source) != group.source {
+                index.shared_names.insert(group.name);
+            }
+        }
+        for (id, track) in (0..).map(TrackId).zip(tracks) {
+            index.tracks.get_mut(track.group.index()).into_iter().for_each(|of_group| of_group.push(id));
+        }
+        for (at, series) in (0..).zip(counters) {
+            // Of several series of a track the first counts.
+            if let Some(slot @ &mut NONE) = index.counters.get_mut(series.track.index()) {
+                *slot = at;
+            }
+        }
+        for siblings in index.children.iter_mut().chain([&mut index.top]) {
+            siblings.sort_by_key(|&id| {
+                let group = &groups[id.index()];
+                (group.sort, group.kind, strings.get(group.name), id)
+            });
+        }
+        for of_group in &mut index.tracks {
+            of_group.sort_by_key(|&id| {
+                let track = &tracks[id.index()];
+                (track.sort, strings.get(track.name), id)
+            });
+        }
+        index
+    }
+
+    /// Groups directly below `parent`, or at the top.
+    pub(crate) fn children(&self, parent: Option<GroupId>) -> &[GroupId] {
+        match parent {
+            Some(parent) => self.children.get(parent.index()).map_or(&[], Vec::as_slice),
+            None => &self.top,
+        }
+    }
+
+    /// Tracks of a group.
+    pub(crate) fn tracks(&self, group: GroupId) -> &[TrackId] {
+        self.tracks.get(group.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Which counter series a track has.
+    pub(crate) fn counter(&self, track: TrackId) -> Option<usize> {
+        self.counters.get(track.index()).filter(|&&at| at != NONE).map(|&at| at as usize)
+    }
+
+    /// Whether groups of several sources have this name.
+    pub(crate) fn is_shared(&self, name: StringId) -> bool {
+        self.shared_names.contains(&name)
+    }
+}
