@@ -29,13 +29,11 @@ pub(crate) const ASYNC_TRACK: &str = "Async XLA Ops";
 /// called once, after all slices of the file were added.
 pub(crate) fn complete(builder: &mut TraceBuilder) {
     let source = builder.current_source();
-    let cores: Vec<Core> = (0..builder.groups().len())
-        .filter(|&i| {
-            let group = &builder.groups()[i];
-            group.source == source && matches!(group.kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. })
-        })
-        .filter_map(|i| Core::of(builder, i))
-        .collect();
+    let is_core = |&id: &GroupId| {
+        let group = &builder.groups()[id.index()];
+        group.source == source && matches!(group.kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. })
+    };
+    let cores: Vec<Core> = builder.group_ids().filter(is_core).filter_map(|id| Core::of(builder, id)).collect();
     for core in cores {
         let pairs = pair_up(builder, &core);
         match core.recorded {
@@ -55,13 +53,9 @@ struct Core {
 }
 
 impl Core {
-    fn of(builder: &TraceBuilder, group: usize) -> Option<Self> {
-        let find = |kind| {
-            let mut tracks = builder.tracks().filter(|(_, track)| track.group.index() == group && track.kind == kind);
-            tracks.next().map(|(id, _)| id)
-        };
+    fn of(builder: &TraceBuilder, group: GroupId) -> Option<Self> {
+        let find = |kind| builder.tracks_in(group).find(|(_, track)| track.kind == kind).map(|(id, _)| id);
         let ops = find(TrackKind::Ops)?;
-        let group = builder.tracks().find(|&(id, _)| id == ops).map(|(_, track)| track.group)?;
         Some(Self { group, ops, modules: find(TrackKind::Modules), recorded: find(TrackKind::AsyncOps) })
     }
 }

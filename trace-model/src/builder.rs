@@ -109,6 +109,8 @@ pub struct TraceBuilder {
     pub(crate) flows: Flows,
     pub(crate) arg_sources: Vec<Arc<dyn ArgSource>>,
     pub(crate) log: ImportLog,
+    /// Tracks of each group, in the order in which they were added.
+    tracks_in: Vec<Vec<TrackId>>,
     group_index: HashMap<(SourceId, Option<GroupId>, StringId), GroupId>,
     track_index: HashMap<(GroupId, i64, StringId), TrackId>,
     label_index: HashMap<Label, LabelId>,
@@ -159,6 +161,7 @@ impl TraceBuilder {
         *self.group_index.entry((source, parent, name)).or_insert_with(|| {
             let sort = 0;
             self.groups.push(Group { parent, kind, name, source, sort, facts: Vec::new(), device: None });
+            self.tracks_in.push(Vec::new());
             GroupId((self.groups.len() - 1) as u32)
         })
     }
@@ -190,13 +193,30 @@ impl TraceBuilder {
         *self.track_index.entry((group, external_id, name)).or_insert_with(|| {
             self.tracks.push(Track { group, name, kind, external_id, sort: 0 });
             self.track_builders.push(TrackBuilder::default());
-            TrackId((self.tracks.len() - 1) as u32)
+            let id = TrackId((self.tracks.len() - 1) as u32);
+            self.tracks_in[group.index()].push(id);
+            id
         })
     }
 
     /// The track as collected so far, to be named and sorted.
     pub fn track_mut(&mut self, track: TrackId) -> &mut Track {
         &mut self.tracks[track.index()]
+    }
+
+    /// Ids of all groups added so far.
+    pub fn group_ids(&self) -> impl Iterator<Item = GroupId> + use<> {
+        (0..self.groups.len() as u32).map(GroupId)
+    }
+
+    /// A track as collected so far.
+    pub fn track_ref(&self, track: TrackId) -> &Track {
+        &self.tracks[track.index()]
+    }
+
+    /// Tracks of a group added so far.
+    pub fn tracks_in(&self, group: GroupId) -> impl Iterator<Item = (TrackId, &Track)> {
+        self.tracks_in[group.index()].iter().map(|&id| (id, &self.tracks[id.index()]))
     }
 
     /// Groups added so far.

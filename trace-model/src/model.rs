@@ -1,7 +1,7 @@
 //! The finished, immutable trace.
 
 use std::ops::{Deref, Range};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::args::{Arg, ArgSource};
 use crate::attrs::SliceAttr;
@@ -9,6 +9,7 @@ use crate::counters::CounterSeries;
 use crate::flow::Flow;
 use crate::import_log::ImportLog;
 use crate::index::Index;
+use crate::nesting::NO_PARENT;
 use crate::op::{Label, LabelId, Op, OpId, Program, ProgramId};
 use crate::slices::{NO_ARGS, SliceId, SliceRef, SliceTable};
 use crate::strings::{StringId, StringTable};
@@ -169,6 +170,8 @@ pub struct Columns {
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
     pub(crate) index: Index,
+    /// Rows of slices that have a parent, by that; made when first asked for.
+    pub(crate) by_parent: OnceLock<Vec<u32>>,
 }
 
 impl Columns {
@@ -387,6 +390,19 @@ impl Columns {
         range: TimeRange,
     ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
         self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
+    }
+    /// Rows of the children of a slice, from a list of all that there are.
+    pub(crate) fn children_listed(&self, parent: SliceId) -> &[u32] {
+        let parents = &self.slices.parents;
+        let of = |row: u32| parents.get(row as usize).copied().unwrap_or(NO_PARENT);
+        let rows = self.by_parent.get_or_init(|| {
+            let mut rows: Vec<u32> = (0..parents.len() as u32).filter(|&row| of(row) != NO_PARENT).collect();
+            rows.sort_by_key(|&row| of(row));
+            rows
+        });
+        let from = rows.partition_point(|&row| of(row) < parent.0);
+        let len = rows[from..].partition_point(|&row| of(row) == parent.0);
+        &rows[from..from + len]
     }
     /// Slices of a lane that begin in `range`, which is closed for empty ranges.
     pub(crate) fn slices_starting_in(

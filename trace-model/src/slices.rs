@@ -128,6 +128,10 @@ pub struct SliceRef<'a> {
     pub(crate) id: SliceId,
 }
 
+/// From so many lanes on, looking for children in all deeper ones costs more than a list of
+/// all children of the trace.
+const DEEP: usize = 32;
+
 impl<'a> SliceRef<'a> {
     fn row(self) -> usize {
         self.id.index()
@@ -220,9 +224,12 @@ impl<'a> SliceRef<'a> {
     /// Direct children, in time order within each lane.
     pub fn children(self) -> impl Iterator<Item = SliceRef<'a>> {
         let by_clock = self.model.slices.reparented_children(self.id.0);
-        let by_time = by_clock.is_none().then(|| self.children_by_time());
-        let pairs = by_clock.unwrap_or_default().iter();
-        by_time.into_iter().flatten().chain(pairs.map(move |&(_, child)| self.model.slice(SliceId(child))))
+        let is_deep = by_clock.is_none() && self.model.lanes(self.track()).len() > DEEP;
+        let by_time = (by_clock.is_none() && !is_deep).then(|| self.children_by_time());
+        let listed = if is_deep { self.model.children_listed(self.id) } else { &[] };
+        let pairs = by_clock.unwrap_or_default().iter().map(|&(_, child)| child);
+        let rows = pairs.chain(listed.iter().copied());
+        by_time.into_iter().flatten().chain(rows.map(move |child| self.model.slice(SliceId(child))))
     }
 
     fn children_by_time(self) -> impl Iterator<Item = SliceRef<'a>> {

@@ -1,5 +1,7 @@
 //! Where in the run a compilation happened, and what it cost the step.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace_model::{TimeRange, Timestamp};
 
@@ -36,6 +38,8 @@ impl Place {
 /// Steps by time, to find the one at an instant.
 pub(super) struct StepFinder<'a> {
     steps: Vec<(TimeRange, &'a Step)>,
+    /// The first of each number.
+    by_number: BTreeMap<u32, usize>,
     /// Median time of the steps that do not compile.
     pub usual_ps: Option<i64>,
 }
@@ -52,7 +56,9 @@ impl<'a> StepFinder<'a> {
         let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
         let mut steps: Vec<_> = steps.iter().filter_map(|step| Some((on_host(cx, &step.spans)?, step))).collect();
         steps.sort_by_key(|(range, step)| (range.start, step.number));
-        Self { steps, usual_ps }
+        // The first of a number counts, so it goes in last.
+        let by_number = steps.iter().enumerate().rev().map(|(at, (_, step))| (step.number, at)).collect();
+        Self { steps, by_number, usual_ps }
     }
 
     /// Where `at` is; `None` without steps.
@@ -70,12 +76,12 @@ impl<'a> StepFinder<'a> {
 
     /// The step with a number.
     pub fn step(&self, number: u32) -> Option<&'a Step> {
-        self.steps.iter().map(|(_, step)| *step).find(|step| step.number == number)
+        self.steps.get(*self.by_number.get(&number)?).map(|(_, step)| *step)
     }
 
     /// Spans of the steps up to the one with `number`, latest first.
     pub fn back_from(&self, number: u32) -> impl Iterator<Item = TimeRange> {
-        let at = self.steps.iter().position(|(_, step)| step.number == number);
+        let at = self.by_number.get(&number);
         self.steps[..at.map_or(0, |at| at + 1)].iter().rev().map(|(range, _)| *range)
     }
 }

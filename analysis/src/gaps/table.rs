@@ -56,11 +56,11 @@ impl GapsReport {
     /// All devices together, by place and cause.
     fn cause_table(&self) -> Table {
         let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
-        let window: i64 = self.devices.iter().map(|device| device.window_ps).sum();
+        let window = self.devices.iter().map(|device| device.window_ps).fold(0, i64::saturating_add);
         let count = self.devices.len().max(1) as i64;
         let row = |place: Place, cause: Cause| {
             let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
-            let time: i64 = parts.clone().map(|part| part.time_ps).sum();
+            let time = parts.clone().map(|part| part.time_ps).fold(0, i64::saturating_add);
             let top = parts.max_by_key(|part| part.event_ps())?;
             let mut row = vec![
                 Cell::text(place.title()),

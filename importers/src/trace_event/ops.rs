@@ -28,10 +28,7 @@ pub(super) fn label_ops(builder: &mut TraceBuilder, facts: &Facts, op_facts: Vec
     let mut executions_of: HashMap<GroupId, Vec<Execution>> = HashMap::new();
     let mut cache: HashMap<(LabelId, Option<FactsId>, Option<ProgramId>), Relabelled> = HashMap::new();
     for (track, said) in op_facts {
-        let Some((group, kind)) = builder.tracks().nth(track.index()).map(|(_, track)| (track.group, track.kind))
-        else {
-            continue;
-        };
+        let (group, kind) = (builder.track_ref(track).group, builder.track_ref(track).kind);
         if kind != TrackKind::Ops {
             continue;
         }
@@ -53,7 +50,7 @@ pub(super) fn label_ops(builder: &mut TraceBuilder, facts: &Facts, op_facts: Vec
 
 /// Executions of programs on a core, by start.
 fn executions(builder: &mut TraceBuilder, group: GroupId) -> Vec<Execution> {
-    let lines = builder.tracks().filter(|(_, track)| track.group == group && track.kind == TrackKind::Modules);
+    let lines = builder.tracks_in(group).filter(|(_, track)| track.kind == TrackKind::Modules);
     let lines: Vec<TrackId> = lines.map(|(id, _)| id).collect();
     let mut executions = Vec::new();
     for line in lines {

@@ -70,9 +70,7 @@ pub(super) fn convert(
     decode_lines(&planes, &labels, jobs, epoch_ns, progress, out)?;
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
         let Some(group) = *group else { continue };
-        let mut tracks = out.tracks().filter(|(_, track)| track.group == group && track.kind == TrackKind::Ops);
-        let op_track = tracks.next().map(|(id, _)| id);
-        drop(tracks);
+        let op_track = out.tracks_in(group).find(|(_, track)| track.kind == TrackKind::Ops).map(|(id, _)| id);
         for line in plane.lines.iter().flatten().filter(|line| plane.is_counters(line)) {
             counters::add(out, group, op_track, &plane.tables, labels, line, epoch_ns);
         }

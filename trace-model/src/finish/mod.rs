@@ -9,7 +9,7 @@ mod flows;
 mod merge;
 mod track;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -63,6 +63,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
         log: builder.log,
         extent,
         index,
+        by_parent: OnceLock::new(),
     };
     flows::link(&mut model, builder.flows, rows_of, &shifts);
     TraceModel(Arc::new(model))

@@ -1,0 +1,304 @@
+//! Files that no writer makes, through import and every analysis: the outcome is an error
+//! or a report, never a panic. Arithmetic that overflows panics in the builds that tests use.
+//!
+//! The quick form changes small captures ten thousand times. The long one goes on from there:
+//!
+//! ```sh
+//! SYSTOLE_MUTANTS=1000000 cargo test -p systole --no-default-features --test hostile mutants
+//! ```
+//!
+//! Changes follow from the number of the mutant. What fails is written to a file, and can be
+//! made again alone: `SYSTOLE_MUTANT=4711`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail loudly too, and say what they found"
+)]
+
+#[path = "hostile/mutate.rs"]
+mod mutate;
+#[path = "hostile/seeds.rs"]
+mod seeds;
+#[path = "hostile/shapes.rs"]
+mod shapes;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use analysis::{ANALYSES, Options, Scope};
+use cpu_time::ProcessTime;
+use importers::{ImportError, ImportOptions, Progress, Source};
+use systole::picture::{self, Look, Panel};
+use systole::session::Session;
+use systole::view::state::ViewState;
+use systole::view::trace::OpenTrace;
+use trace_model::{TimeRange, Timestamp, TraceModel};
+
+use mutate::Rng;
+use seeds::{Content, Seed};
+
+/// Tests here take turns: one counts the processor time that the process takes.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Mutants of the quick form.
+const QUICK: u64 = 10_000;
+
+/// The mutant of a number: which capture it is of, and its bytes.
+fn mutant<'a>(seeds: &'a [Seed], number: u64) -> (&'a Seed, Vec<u8>, Rng) {
+    let mut rng = Rng::new(number);
+    let seed = &seeds[(number % seeds.len() as u64) as usize];
+    let changes = 1 + rng.below(4);
+    let mut bytes = match &seed.content {
+        Content::Text(text) => {
+            let mut text = text.clone();
+            (0..changes).for_each(|_| mutate::text(&mut rng, &mut text));
+            text.into_bytes()
+        }
+        Content::Json(document) => {
+            let mut document = document.clone();
+            (0..changes).for_each(|_| mutate::json(&mut rng, &mut document));
+            document.to_string().into_bytes()
+        }
+        Content::Proto(fields) => {
+            let mut fields = fields.clone();
+            (0..changes).for_each(|_| mutate::message(&mut rng, &mut fields));
+            mutate::encoded(&fields)
+        }
+        Content::Frames(frames) => {
+            let mut frames = frames.clone();
+            (0..changes).for_each(|_| {
+                let at = rng.below(frames.len());
+                mutate::message(&mut rng, &mut frames[at]);
+            });
+            let framed = frames.iter().map(|frame| {
+                let bytes = mutate::encoded(frame);
+                [vec![bytes.len().min(0x7f) as u8], bytes].concat()
+            });
+            framed.collect::<Vec<_>>().concat()
+        }
+    };
+    if rng.one_in(8) {
+        mutate::bytes(&mut rng, &mut bytes);
+    }
+    (seed, bytes, rng)
+}
+
+/// Imports a mutant as the file that it would be.
+fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, ImportError> {
+    // Simulators name their files after what they ran, and write several.
+    if matches!(seed.content, Content::Proto(_) | Content::Json(_)) {
+        return importers::import(&Source::from_bytes(seed.name, bytes.to_vec())?, &Progress::new());
+    }
+    let path = folder.join(seed.name);
+    fs::write(&path, bytes)?;
+    for (name, content) in &seed.beside {
+        fs::write(folder.join(name), content)?;
+    }
+    importers::import_path(&path, &ImportOptions::default(), &Progress::new())
+}
+
+/// What is asked of a mutant: all of it, and sometimes a part.
+fn scopes(model: &TraceModel, rng: &mut Rng) -> Vec<Scope> {
+    let extent = model.extent();
+    let mut at =
+        || Timestamp::from_ps(extent.start.ps().saturating_add((rng.next() >> 1) as i64 % extent.dur().ps().max(1)));
+    let (one, other) = (at(), at());
+    match rng.below(8) {
+        0 => vec![Scope::WholeTrace, Scope::Range(TimeRange::new(one.min(other), one.max(other)))],
+        1 => vec![Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }],
+        2 => vec![Scope::Range(TimeRange::new(one, Timestamp::MAX))],
+        _ => vec![Scope::WholeTrace],
+    }
+}
+
+/// Everything that is asked of a capture; what cannot be is the error.
+fn ask(model: TraceModel, rng: &mut Rng) -> Result<(), String> {
+    let scopes = scopes(&model, rng);
+    let session = Session::from_model(model, Options::default());
+    for scope in scopes {
+        for entry in ANALYSES {
+            match session.report_by_id(entry.id, scope) {
+                Ok(report) => {
+                    let (json, tables) = (report.json(), report.tables());
+                    if json.is_null()
+                        || tables.iter().any(|table| table.rows.iter().any(|row| row.len() != table.columns.len()))
+                    {
+                        return Err(format!("{}: no JSON, or rows that are not as long as their columns", entry.id));
+                    }
+                }
+                Err(why) if why.to_string().is_empty() => {
+                    return Err(format!("{}: an error without a reason", entry.id));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a mutant came to.
+enum Outcome {
+    Refused,
+    Reported,
+    Failed(String),
+}
+
+fn outcome(seed: &Seed, bytes: &[u8], mut rng: Rng, folder: &Path) -> Outcome {
+    let asked = catch_unwind(AssertUnwindSafe(|| match import(seed, bytes, folder) {
+        Ok(model) => ask(model, &mut rng).map(|()| Outcome::Reported),
+        Err(why) if why.to_string().is_empty() => Err("an error without a reason".to_owned()),
+        Err(_) => Ok(Outcome::Refused),
+    }));
+    match asked {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(why)) => Outcome::Failed(why),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            Outcome::Failed(format!("panic: {}", text.or(panic.downcast_ref().copied()).unwrap_or("?")))
+        }
+    }
+}
+
+/// A failure is kept as a file, and told.
+fn keep(number: u64, seed: &Seed, bytes: &[u8], why: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mutant-{number}-{}", seed.name));
+    fs::write(&path, bytes).unwrap();
+    format!("mutant {number} of {}: {why}\n  {}", seed.title, path.display())
+}
+
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
+}
+
+#[test]
+fn mutants_are_refused_or_reported() {
+    let _turn = turn();
+    let seeds = seeds::all();
+    let (from, to) = match number_of("SYSTOLE_MUTANT") {
+        Some(only) => (only, only + 1),
+        None => (0, number_of("SYSTOLE_MUTANTS").unwrap_or(QUICK)),
+    };
+    let next = AtomicU64::new(from);
+    let failures = Mutex::new(Vec::new());
+    let counts: Mutex<BTreeMap<(&str, &str), [u64; 2]>> = Mutex::default();
+    let work = || {
+        let folder = tempfile::tempdir().unwrap();
+        let mut mine: BTreeMap<(&str, &str), [u64; 2]> = BTreeMap::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= to || failures.lock().unwrap().len() >= 20 {
+                break;
+            }
+            let (seed, bytes, rng) = mutant(&seeds, number);
+            let count = mine.entry((seed.title, seed.name)).or_default();
+            match outcome(seed, &bytes, rng, folder.path()) {
+                Outcome::Refused => count[0] += 1,
+                Outcome::Reported => count[1] += 1,
+                Outcome::Failed(why) => failures.lock().unwrap().push(keep(number, seed, &bytes, &why)),
+            }
+        }
+        let mut all = counts.lock().unwrap();
+        for (seed, count) in mine {
+            let sum = all.entry(seed).or_default();
+            *sum = [sum[0] + count[0], sum[1] + count[1]];
+        }
+    };
+    thread::scope(|scope| {
+        for number in 0..thread::available_parallelism().map_or(2, usize::from) {
+            let name = format!("mutants-{number}");
+            thread::Builder::new().name(name).spawn_scoped(scope, work).unwrap();
+        }
+    });
+    let (counts, failures) = (counts.into_inner().unwrap(), failures.into_inner().unwrap());
+    for ((title, name), [refused, reported]) in &counts {
+        println!("{title} ({name}): {refused} refused, {reported} reported");
+        // Of a capture whose mutants are all refused, no analysis was tried.
+        assert!(to - from < QUICK || *reported > refused / 4, "{title} ({name}) is only refused");
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// A capture before it is changed must be one.
+#[test]
+fn what_is_changed_can_be_read() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    for seed in seeds::all() {
+        let bytes = match &seed.content {
+            Content::Text(text) => text.clone().into_bytes(),
+            Content::Json(document) => document.to_string().into_bytes(),
+            Content::Proto(fields) => mutate::encoded(fields),
+            Content::Frames(frames) => {
+                let framed = frames.iter().map(|frame| mutate::encoded(frame));
+                framed.flat_map(|bytes| [vec![bytes.len() as u8], bytes].concat()).collect()
+            }
+        };
+        let model = import(&seed, &bytes, folder.path()).unwrap_or_else(|why| panic!("{}: {why}", seed.title));
+        assert!(model.slice_count() > 0, "{} ({})", seed.title, seed.name);
+        println!("{} ({}): {} bytes, {} slices", seed.title, seed.name, bytes.len(), model.slice_count());
+    }
+}
+
+/// Processor seconds of opening, drawing and analysing a document.
+fn cost(document: String) -> f64 {
+    let started = ProcessTime::now();
+    let source = Source::from_bytes("host.trace.json", document.into_bytes()).unwrap();
+    let model = importers::import(&source, &Progress::new()).unwrap();
+    let session = Session::from_model(model, Options::default());
+    for entry in ANALYSES {
+        // An analysis that does not apply costs something, too.
+        let _ = session.report_by_id(entry.id, Scope::WholeTrace);
+    }
+    let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
+    let state = ViewState::new(&trace.model);
+    picture::draw(Panel::Timeline, &trace, &state, None, Look::default()).unwrap();
+    started.elapsed().as_secs_f64()
+}
+
+/// Four times as many take four times as long, and not sixteen times.
+#[test]
+fn many_of_one_thing_take_linear_time() {
+    const FEW: usize = 5_000;
+    const TIMES: usize = 4;
+    /// Sorting and caches cost more of more; quadratic would be 16.
+    const ALLOWED: f64 = 9.0;
+    /// Seconds, below which the processor's clock says little.
+    const LITTLE: f64 = 0.1;
+    let _turn = turn();
+    for (what, shape) in shapes::SHAPES {
+        let (few, many) = (cost(shape(FEW)), cost(shape(FEW * TIMES)));
+        println!("{what}: {few:.3} s, then {many:.3} s");
+        assert!(many < ALLOWED * few.max(LITTLE), "{what}: {few:.3} s, then {many:.3} s of {TIMES} times as many");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nobody_writes_to_is_waited_for_with_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    command.args(["doctor", "--format", "json"]).arg(&pipe).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("waiting") && said.contains("pipe.json") && said.contains("Ctrl+C"), "{said}");
+    // What comes later is read, and is all that there is: nobody waits for a second time.
+    fs::write(&pipe, r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":{"k":1}}]"#).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("trace-event-json"));
+}
