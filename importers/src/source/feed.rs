@@ -32,6 +32,9 @@ const MAX_RATIO: u64 = 300;
 /// See [`MAX_RATIO`].
 const BOMB_BYTES: u64 = 1 << 30;
 
+/// The damage of a stream that is whole, but not alone.
+pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";
+
 /// How the content ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fed {
@@ -193,6 +196,7 @@ impl<'a> Inflater<'a> {
             io::ErrorKind::UnexpectedEof => {
                 "the gzip stream breaks off; the file was not written or copied to its end".into()
             }
+            io::ErrorKind::InvalidInput if self.unpacked > 0 => NOT_GZIP.to_owned(),
             _ => format!("the gzip stream is damaged: {error}"),
         })
     }

@@ -20,6 +20,7 @@ use crate::{ImportError, Progress};
 
 pub use feed::Fed;
 use feed::Inflater;
+pub(crate) use feed::NOT_GZIP;
 pub(crate) use later::Later;
 
 /// How much of the unpacked content importers see to recognise it.

@@ -38,7 +38,7 @@ use collect::Collector;
 use document::Document;
 pub use roles::Roles;
 
-use crate::source::HEAD_BYTES;
+use crate::source::{HEAD_BYTES, NOT_GZIP};
 use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 
 /// The importer of this module.
@@ -109,8 +109,8 @@ fn finish(
         return Err(ImportError::Malformed { format: FORMAT.title, offset, what });
     }
     if let Some(damage) = damage {
-        // Behind a whole document, only what followed it is lost.
-        let kind = if document.is_complete() { IssueKind::ContentAfterEnd } else { IssueKind::TruncatedFile };
+        let follows = document.is_complete() && damage == NOT_GZIP;
+        let kind = if follows { IssueKind::ContentAfterEnd } else { IssueKind::TruncatedFile };
         collector.log(kind, || damage);
     } else if document.is_truncated() {
         collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside of something"));
