@@ -33,7 +33,7 @@ pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
     let mut before: Vec<&str> = Vec::new();
     for (place, &hint) in shown.iter().enumerate() {
         let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
-        head(&mut text, hint, report, &shared, layout);
+        head(&mut text, hint, report, Some(&shared), layout);
         if place == 0 {
             let room = layout.width.saturating_sub(INDENT.len());
             lines(&mut text, "", &shortened(&sentence(&hint.statement), room), layout);
@@ -64,7 +64,7 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
         lines(&mut text, "", &format!("Nothing: {looked} rules looked and none found anything."), layout);
     }
     for hint in &report.hints {
-        head(&mut text, hint, report, &[], layout);
+        head(&mut text, hint, report, None, layout);
         lines(&mut text, "seen  ", &sentence(&hint.statement), layout);
         lines(&mut text, "do    ", &hint.action, layout);
         let ops: Vec<String> = hint
@@ -92,8 +92,8 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 }
 
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
-/// `shared`: hints above that are in part about the same time.
-fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: &[&str], layout: &Layout) {
+/// `shared`: on the first screen, hints above that are in part about the same time.
+fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &Layout) {
     let unit = if report.of == "whole window" { "the window" } else { "a step" };
     if hint.severity == Severity::Health {
         let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
@@ -115,11 +115,11 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: &[&str], l
         let sure = if hint.confidence == Confidence::Low { "low" } else { "medium" };
         facts.push(format!("{sure} confidence"));
     }
-    if hint.saving_by == SavingBy::Formula {
+    if hint.saving_by == SavingBy::Formula && shared.is_none() {
         facts.push("by formula".to_owned());
     }
-    if !shared.is_empty() {
-        facts.push(format!("in part the time of {}", shared.join(", ")));
+    if let Some(shared) = shared.filter(|shared| !shared.is_empty()) {
+        facts.push(format!("overlaps {}", shared.join(", ")));
     }
     let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
     lines(text, "", &facts.join(" · "), layout);
