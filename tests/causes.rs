@@ -10,8 +10,13 @@ use analysis::hints::{Hints, HintsReport};
 use analysis::time_use::TimeUse;
 use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{Options, Scope};
-use importers::{ImportOptions, Progress};
+use importers::{ImportOptions, Progress, Source};
+use sample_traces::fleet::FleetSpec;
+use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::text_trace;
+use sample_traces::write::xspace_bytes;
 use systole::session::Session;
+use trace_model::Picos;
 
 /// Where this machine has real captures.
 fn corpus() -> Option<PathBuf> {
@@ -93,5 +98,152 @@ fn what_the_verdict_names_the_hints_answer() {
         wrong.extend(disagreements(&verdict, &hints).into_iter().map(|text| format!("{}: {text}", path.display())));
     }
     assert!(named > 20, "only {named} causes were named");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A run made to have one fault.
+struct Planted {
+    name: &'static str,
+    session: Session,
+    /// What the verdict says.
+    verdict: &'static [&'static str],
+    /// The first hint about the program.
+    hint: &'static str,
+    /// Who or what is to blame, in the sentence of that hint.
+    culprit: &'static [&'static str],
+}
+
+fn open(model: trace_model::TraceModel) -> Session {
+    Session::from_model(model, Options::default())
+}
+
+fn captured(session: &sample_traces::session::Session) -> Session {
+    let source = Source::from_bytes("run.xplane.pb", xspace_bytes(session)).unwrap();
+    open(importers::import(&source, &Progress::default()).unwrap())
+}
+
+fn trained(spec: TrainingSpec) -> Session {
+    captured(&Run::new(spec).session())
+}
+
+/// Columns of 10 µs of ops, a hundred of them.
+fn ops(main: usize, other: usize, legend: &str) -> Session {
+    let picture = format!(
+        "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\nops: {}{}\n{legend}",
+        "M".repeat(main),
+        "x".repeat(other)
+    );
+    open(text_trace(&picture))
+}
+
+/// Steps of a host of 10 ms, of which nine wait for the next batch.
+fn waiting_host() -> Session {
+    let steps: String = ('A'..='H').map(|letter| letter.to_string().repeat(10)).collect();
+    let legend: String =
+        ('A'..='H').enumerate().map(|(number, letter)| format!("{letter} = train step={number}\n")).collect();
+    let input = "nnnnnnnnn.".repeat(8);
+    open(text_trace(&format!("@column 1ms\nhost python: {steps}\n           : {input}\n{legend}n = IteratorGetNext")))
+}
+
+fn planted() -> Vec<Planted> {
+    let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
+    let fleet = |spec: FleetSpec| captured(&spec.session());
+    let base = TrainingSpec::default;
+    vec![
+        Planted {
+            name: "recompile",
+            session: trained(TrainingSpec { recompile_at: Some(2), device_skew: Picos::ZERO, ..base() }),
+            verdict: &["Compiling takes", "train_step"],
+            hint: "K36",
+            culprit: &["train_step in step 2"],
+        },
+        Planted {
+            name: "warm-up in the capture",
+            session: fleet(FleetSpec { compiles: vec![0], ..FleetSpec::default() }),
+            verdict: &["Compiling takes"],
+            hint: "K49",
+            culprit: &["step 0"],
+        },
+        Planted {
+            name: "straggler",
+            session: fleet(FleetSpec { straggler: Some((5, ms(3))), ..FleetSpec::default() }),
+            verdict: &["waiting for /device:TPU:5"],
+            hint: "K06",
+            culprit: &["/device:TPU:5"],
+        },
+        Planted {
+            name: "input stall",
+            session: trained(TrainingSpec { stall: Some((2, ms(25))), ..base() }),
+            verdict: &["idle", "the host prepares input"],
+            hint: "K34",
+            culprit: &["waits for input"],
+        },
+        Planted {
+            name: "input of a host without devices",
+            session: waiting_host(),
+            verdict: &["waits for input for 90.0 % of its steps (IteratorGetNext)"],
+            hint: "K34",
+            culprit: &["90.0 %", "IteratorGetNext"],
+        },
+        Planted {
+            name: "exposed communication",
+            session: trained(base()),
+            verdict: &["communication that blocks the core", "all-gather"],
+            hint: "K01",
+            culprit: &["exposed"],
+        },
+        Planted {
+            name: "host offload",
+            session: ops(
+                60,
+                40,
+                "M = fusion.1 [convolution fusion]\nx = copy-done.7 [copy-done] :: %copy-done.7 = f32[8]{0:S(5)} copy-done(%copy-start.7)",
+            ),
+            verdict: &["waits for copies (copy-done)"],
+            hint: "K26",
+            culprit: &["copy-done.7"],
+        },
+        Planted {
+            name: "padding",
+            session: ops(
+                0,
+                100,
+                "x = fusion.3 [convolution] flops=24_625_000_000 hbm_read=1 hbm_write=1 :: %fusion.3 = f32[1024,1024]{1,0} dot(f32[1024,16]{1,0} %a, f32[16,1024]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            ),
+            verdict: &["multiplies matrices"],
+            hint: "K11",
+            culprit: &["fusion.3"],
+        },
+        Planted {
+            name: "recomputing to save memory",
+            session: ops(60, 40, "M = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]"),
+            verdict: &["elementwise"],
+            hint: "K24",
+            culprit: &["add.2.remat"],
+        },
+    ]
+}
+
+#[test]
+fn a_planted_cause_is_found_and_named() {
+    let mut wrong = Vec::new();
+    for planted in planted() {
+        let verdict = planted.session.report::<Verdict>(Scope::WholeTrace).unwrap();
+        let hints = planted.session.report::<Hints>(Scope::WholeTrace).unwrap();
+        let missing = planted.verdict.iter().filter(|word| !verdict.statement.contains(**word));
+        wrong.extend(missing.map(|word| format!("{}: no {word:?} in {:?}", planted.name, verdict.statement)));
+        let Some(first) = hints.hints.iter().find(|hint| !hint.id.starts_with('Q')) else {
+            wrong.push(format!("{}: no hint", planted.name));
+            continue;
+        };
+        if first.id != planted.hint {
+            let ids: Vec<_> = hints.hints.iter().map(|hint| (hint.id, hint.saving_percent)).collect();
+            wrong.push(format!("{}: {} comes first, not {} ({ids:?})", planted.name, first.id, planted.hint));
+        }
+        let missing = planted.culprit.iter().filter(|word| !first.statement.contains(**word));
+        wrong.extend(missing.map(|word| format!("{}: no {word:?} in {:?}", planted.name, first.statement)));
+        let open = disagreements(&verdict, &hints);
+        wrong.extend(open.into_iter().map(|text| format!("{}: {text}", planted.name)));
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

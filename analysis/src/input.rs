@@ -5,9 +5,14 @@
 //! (gaps in which the host prepares input, see [`crate::gaps`]). Both are lengths of
 //! time of the same device and never overlap.
 //!
+//! Without a TPU, hosts that mark their steps say how much of these they wait for
+//! input.
+//!
 //! A transfer is recorded as an event that begins it and, linked by an arrow, one
 //! that notices its end. Rates are bytes over the time in which any transfer of that
 //! direction was in flight: a lower bound of what the link did.
+
+mod hosts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +34,7 @@ pub struct Input;
 /// Waiting for input, and transfers.
 #[derive(Clone, Debug, Serialize)]
 pub struct InputReport {
-    /// Every device that ran a program.
+    /// Every device that ran a program; without a TPU, every host that marks steps.
     pub devices: Vec<InputWait>,
     /// Every step, mean over the devices; `name` is its number.
     pub steps: Box<[InputWait]>,
@@ -50,6 +55,9 @@ pub struct InputWait {
     pub gap_ps: i64,
     /// Both of the length.
     pub percent: Option<f64>,
+    /// The host event that waits most, where the host was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<Box<str>>,
 }
 
 /// Transfers in one direction.
@@ -79,7 +87,13 @@ impl Analysis for Input {
     const TITLE: &'static str = "Input and transfers";
 
     fn run(cx: &Context<'_>) -> Result<InputReport, AnalysisError> {
-        let gaps = cx.report::<Gaps>()?;
+        let gaps = match cx.report::<Gaps>() {
+            Ok(gaps) => gaps,
+            Err(no_device) => {
+                let found = hosts::waits(cx, no_device)?;
+                return Ok(InputReport { devices: found.hosts, steps: found.steps.into(), transfers: transfers(cx) });
+            }
+        };
         let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
         let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
@@ -107,7 +121,7 @@ fn between(device: &DeviceGaps) -> i64 {
 
 fn wait(name: impl Into<Box<str>>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
     let percent = percent(infeed_ps.unwrap_or(0) + gap_ps, length_ps);
-    InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent }
+    InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent, event: None }
 }
 
 fn mean(all: &[InputWait]) -> Option<InputWait> {
@@ -242,7 +256,11 @@ fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'stat
             Cell::maybe(part.percent),
         ]
     };
-    let of = if what == "step" { "the step, means over the devices" } else { "first program to the end of the last" };
+    let of = match (what, all.iter().any(|part| part.event.is_some())) {
+        ("step", _) => "the step, means over the devices",
+        (_, true) => "all steps of the host",
+        _ => "first program to the end of the last",
+    };
     Table {
         id,
         title: title.to_owned(),
@@ -334,6 +352,40 @@ mod tests {
         let steps: Vec<_> = report.steps.iter().map(|step| (step.infeed_ps, step.gap_ps)).collect();
         assert_eq!(steps, [(Some(2_000), 2_000), (Some(1_000), 3_000)]);
         assert!(report.transfers.is_empty());
+    }
+
+    /// Three of five columns of each step wait; what runs in a pool beside it does not count.
+    #[test]
+    fn a_host_without_devices_says_how_much_of_its_steps_waits() {
+        let model = sample_traces::text_trace(
+            "
+            @column 1ms
+            host python: AAAAABBBBBCCCCCDDDDD
+                       : nnn..nnn..nnn..nnn..
+            host pool  : mmmmmmmmmmmmmmmmmmmm
+            host tf    : ..g....g....g....g..
+            A = train step=0
+            B = train step=1
+            C = train step=2
+            D = train step=3
+            n = DataLoader.__next__
+            m = Iterator::Root::Map
+            g = IteratorGetNext
+            ",
+        );
+        let found = report(&model);
+        let [host] = &found.devices[..] else { panic!("{:?}", found.devices) };
+        assert_eq!((host.length_ps, host.gap_ps, host.percent), (20_000_000_000, 12_000_000_000, Some(60.0)));
+        assert_eq!(host.event.as_deref(), Some("DataLoader.__next__"));
+        assert!(found.steps.iter().all(|step| step.percent == Some(60.0)), "{:?}", found.steps);
+    }
+
+    #[test]
+    fn without_events_of_input_nobody_knows_how_long_a_host_waits() {
+        let model = sample_traces::text_trace("host python: AAAAABBBBB\nA = train step=0\nB = train step=1");
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        assert!(cx.report::<Input>().is_err());
     }
 
     /// Two transfers of 4 kB whose flights overlap: 8 kB in 3 µs. Stages repeat sizes.

@@ -266,7 +266,12 @@ fn input(cx: &Context<'_>) -> Found {
     let report = cx.report::<Input>().map_err(|why| why.to_string())?;
     let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
     let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a length")?;
-    Ok((percent, format!("{name} from its first program to its last"), Provenance::Inferred))
+    let of = if cx.tensor_cores().is_empty() {
+        format!("steps of {name}")
+    } else {
+        format!("{name} from its first program to its last")
+    };
+    Ok((percent, of, Provenance::Inferred))
 }
 
 fn links(cx: &Context<'_>) -> Found {

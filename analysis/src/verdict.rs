@@ -19,6 +19,7 @@ use crate::balance::{Balance, BalanceReport};
 use crate::category::OpGroup;
 use crate::compile::{Compile, CompileReport};
 use crate::gaps::Gaps;
+use crate::input::{Input, InputReport};
 use crate::ops::{Ops, OpsReport, percent};
 use crate::overlap::{Overlap, OverlapReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
@@ -94,6 +95,10 @@ impl Analysis for Verdict {
         if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report)) {
             let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT { 0 } else { findings.len() };
             findings.insert(at, compile);
+        }
+        if ops.is_none() {
+            findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));
+            findings.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.id.cmp(&b.id)));
         }
         let steps = cx.report::<Steps>().ok();
         findings.extend(steps.as_deref().and_then(slow_steps));
@@ -295,6 +300,23 @@ fn compiling(report: &CompileReport) -> Option<Finding> {
         share_percent: percent(time_ps, report.window_ps),
         of: format!("capture: {}", length(report.window_ps as f64)),
         provenance: Provenance::Measured,
+        ranges: Vec::new(),
+    })
+}
+
+/// Without a TPU: the host that waits for input for most of its steps.
+fn input(report: &InputReport) -> Option<Finding> {
+    let known = report.devices.iter().filter(|host| host.gap_ps > 0 && host.percent.is_some());
+    let host = known.max_by(|a, b| a.percent.unwrap_or(0.0).total_cmp(&b.percent.unwrap_or(0.0)))?;
+    let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+    Some(Finding {
+        id: TimeUse::Input,
+        is_named: false,
+        statement: format!("{} waits for input for {} of its steps{event}", host.name, shown(host.percent)),
+        time_ps: host.gap_ps,
+        share_percent: host.percent,
+        of: format!("steps of {}: {}", host.name, length(host.length_ps as f64)),
+        provenance: Provenance::Inferred,
         ranges: Vec::new(),
     })
 }

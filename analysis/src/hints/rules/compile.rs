@@ -245,7 +245,8 @@ fn warm_up(facts: &Facts<'_>) -> Outcome {
     }
     let list = longest(report.list.iter());
     let names = functions(&list);
-    let what = if names.is_empty() { String::new() } else { format!(": {names}{}", places(&list)) };
+    let what = if names.is_empty() { places(&list) } else { format!(": {names}{}", places(&list)) };
+    let what = if what.is_empty() { step_that_compiles(facts) } else { what };
     Ok(Some(Finding {
         statement: format!(
             "compiling takes {}, {share:.1} % of the capture, before the loop is warm{what}",
@@ -257,6 +258,15 @@ fn warm_up(facts: &Facts<'_>) -> Outcome {
         saving: Saving::Once(Picos::from_ps(wall)),
         ..Finding::default()
     }))
+}
+
+/// The step that compiles longest, where no compilation is told apart.
+fn step_that_compiles(facts: &Facts<'_>) -> String {
+    let most = facts.steps().and_then(|steps| {
+        let compiling = steps.steps.iter().filter(|step| step.compile_ps > 0);
+        compiling.max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number))).map(|step| step.number)
+    });
+    most.map_or_else(String::new, |step| format!(" (step {step})"))
 }
 
 /// Which functions are compiled, each once.

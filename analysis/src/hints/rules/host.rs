@@ -5,7 +5,7 @@ use trace_model::Picos;
 use crate::dcn::Dcn;
 use crate::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
-use crate::input::Input;
+use crate::input::{Input, InputWait};
 use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
@@ -38,7 +38,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K34",
-        title: "The device waits for input",
+        title: "The program waits for input",
         confidence: Confidence::High,
         thresholds: &[&INPUT],
         check: input_bound,
@@ -275,6 +275,9 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
     let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else { return Ok(None) };
+    if facts.cx.tensor_cores().is_empty() {
+        return host_input_bound(facts, device, percent, limit);
+    }
     let gaps = facts.steady::<Gaps>()?;
     let waiting = Waiting::most(&gaps, &[Cause::Input]);
     let events = waiting.as_ref().map(|waiting| waiting.events(&[Cause::Input]));
@@ -294,6 +297,19 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
         spots: waiting.map(|waiting| waiting.gaps(&[Cause::Input])).unwrap_or_default(),
         about: &[TimeUse::Idle],
         saving: Saving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
+        ..Finding::default()
+    }))
+}
+
+/// The same of a host whose devices were not recorded, or are no TPUs.
+fn host_input_bound(facts: &Facts<'_>, host: &InputWait, percent: f64, limit: f64) -> Outcome {
+    let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+    let of = format!("steps of {}", host.name);
+    Ok(Some(Finding {
+        statement: format!("{} waits for input for {percent:.1} % of its steps{event}", host.name),
+        evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
+        about: &[TimeUse::Input, TimeUse::SlowSteps],
+        saving: Saving::PerStep(Picos::from_ps(host.gap_ps / facts.step()?.count.max(1) as i64)),
         ..Finding::default()
     }))
 }
