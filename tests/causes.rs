@@ -181,7 +181,7 @@ fn planted() -> Vec<Planted> {
         Planted {
             name: "input of a host without devices",
             session: waiting_host(),
-            verdict: &["waits for input for 90.0 % of its steps (IteratorGetNext)"],
+            verdict: &["90.0 % of the time of steps is waiting for input on", "(IteratorGetNext)"],
             hint: "K34",
             culprit: &["90.0 %", "IteratorGetNext"],
         },

@@ -306,13 +306,13 @@ fn compiling(report: &CompileReport) -> Option<Finding> {
 
 /// Without a TPU: the host that waits for input for most of its steps.
 fn input(report: &InputReport) -> Option<Finding> {
-    let known = report.devices.iter().filter(|host| host.gap_ps > 0 && host.percent.is_some());
+    let known = report.devices.iter().filter(|host| host.percent.is_some_and(|part| part >= WORTH_SAYING_PERCENT));
     let host = known.max_by(|a, b| a.percent.unwrap_or(0.0).total_cmp(&b.percent.unwrap_or(0.0)))?;
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
     Some(Finding {
         id: TimeUse::Input,
         is_named: false,
-        statement: format!("{} waits for input for {} of its steps{event}", host.name, shown(host.percent)),
+        statement: format!("{} of the time of steps is waiting for input on {}{event}", shown(host.percent), host.name),
         time_ps: host.gap_ps,
         share_percent: host.percent,
         of: format!("steps of {}: {}", host.name, length(host.length_ps as f64)),

@@ -17,14 +17,16 @@ use trace_model::{GroupId, SliceRef, TimeRange, TrackId};
 use super::{InputWait, wait};
 use crate::host_class::{HostClass, host_threads, is_input_loader};
 use crate::intervals::IntervalSet;
-use crate::steps::{Step, Steps};
+use crate::steps::{Rung, Step, Steps, StepsReport};
 use crate::{AnalysisError, Context};
 
 /// Waiting of every host that has steps, and of each step.
 pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits, AnalysisError> {
     let model = cx.model;
-    let steps = cx.report::<Steps>().ok().filter(|steps| steps.has_steps());
-    let Some(steps) = steps.filter(|_| cx.tensor_cores().is_empty()) else { return Err(no_device) };
+    let steps = cx.report::<Steps>().ok();
+    // Steps of other devices are not by the clock of the host.
+    let by_host = |steps: &StepsReport| steps.rung == Rung::HostAnnotations && cx.tensor_cores().is_empty();
+    let Some(steps) = steps.filter(|steps| by_host(steps)) else { return Err(no_device) };
     let threads: Vec<TrackId> = host_threads(model).collect();
     let watch = Watch { cx, threads };
     if !watch.has_input() {
