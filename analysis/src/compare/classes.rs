@@ -122,8 +122,9 @@ impl Summary {
                 let one = self.classes.get(at).cloned().unwrap_or_default();
                 let facts = Facts { programs: Vec::new(), ..self.facts.clone() };
                 let (schema, tool) = (self.schema.clone(), self.tool.clone());
-                let (inputs, values) = (self.inputs.clone(), self.values.clone());
-                Self { schema, tool, inputs, facts, values, ..Self::default() }.with_steps(one)
+                let (inputs, values, loop_series) =
+                    (self.inputs.clone(), self.values.clone(), self.loop_series.clone());
+                Self { schema, tool, inputs, facts, loop_series, values, ..Self::default() }.with_steps(one)
             }
         }
     }
@@ -136,7 +137,7 @@ impl Summary {
             return Some(Cow::Borrowed(self));
         }
         let at = self.classes.iter().position(|class| is_of(&class.programs))?;
-        Some(Cow::Owned(Self { values: Vec::new(), ..self.of_class(at + 1) }))
+        Some(Cow::Owned(Self { values: Vec::new(), loop_series: Vec::new(), ..self.of_class(at + 1) }))
     }
 
     /// With these steps for its own.

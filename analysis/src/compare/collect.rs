@@ -2,6 +2,7 @@
 
 use trace_model::{GroupKind, TraceModel};
 
+use super::run_loop;
 use super::summary::{
     Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary, Value,
     thinned,
@@ -29,7 +30,11 @@ impl Summary {
     /// Of a trace, or of some of its steps.
     pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let steps = cx.report::<Steps>()?;
-        let (chosen, classes_not_listed) = classes(&steps);
+        let why_none = no_loop(cx, &steps);
+        let (mut chosen, mut classes_not_listed) = classes(&steps);
+        if steps.has_steps() && why_none.is_some() {
+            (chosen, classes_not_listed) = (vec![Vec::new()], 0);
+        }
         let divided = times::collect(cx, &steps, &chosen)?;
         let mut classes = chosen.iter().zip(&divided).map(|(chosen, divided)| {
             let chosen = divided.as_ref().map_or(chosen, |divided| &divided.chosen);
@@ -43,18 +48,32 @@ impl Summary {
             }
             class.into_class()
         });
-        let main = classes.next().unwrap_or_default();
+        let mut main = classes.next().unwrap_or_default();
+        main.steps.why_none = why_none.clone().filter(|_| main.steps.counted == 0);
         let summary = Self {
             schema: SCHEMA.to_owned(),
             tool: format!("systole {}", env!("CARGO_PKG_VERSION")),
             inputs: inputs(cx.model),
-            values: values(cx),
+            loop_series: if why_none.is_some() { Vec::new() } else { run_loop::series(&steps, MOST_STEPS) },
+            values: values(cx, &steps, why_none.as_deref()),
             facts: facts(cx),
             ..Self::default()
         };
         let classes = classes.collect();
         Ok(Self { classes, classes_not_listed, ..summary.with_steps(main) }.rounded())
     }
+}
+
+/// Why there is no steady step to look at, if so.
+fn no_loop(cx: &Context<'_>, steps: &StepsReport) -> Option<String> {
+    if !steps.has_steps() {
+        return Some("no steps were found".to_owned());
+    }
+    let warmup = cx.options.warmup_steps;
+    (warmup > 0 && steps.is_all_warmup()).then(|| {
+        let count = steps.steps.len();
+        format!("the run has {count} steps, and the first {warmup} are left out as warm-up: no steady step is left")
+    })
 }
 
 /// Steady steps by class, most time first, and how many classes these are not.
@@ -78,6 +97,7 @@ fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
 fn inputs(model: &TraceModel) -> Vec<Input> {
     let input = |source: &trace_model::Source| Input {
         name: source.name.clone(),
+        path: source.path.as_ref().map(|path| path.display().to_string()),
         format: source.format.to_owned(),
         sha256: None, // Whoever opened the file knows.
     };
@@ -123,6 +143,7 @@ fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<
         counted: chosen.len(),
         left_out: steps.steps.len() - chosen.len(),
         numbers: thinned(&numbers, MOST_STEPS).into_iter().map(|number| number as u32).collect(),
+        why_none: None,
         middle_ps: match divided {
             Some(divided) => mean_of(divided, |(time, _)| *time as f64),
             None => middle_mean(&times),
@@ -184,7 +205,7 @@ fn intervals(chosen: &[&Step]) -> Vec<f64> {
 }
 
 /// Numbers of the whole run from the other reports, as far as they apply.
-fn values(cx: &Context<'_>) -> Vec<Value> {
+fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     if let Ok(report) = cx.report::<Utilization>() {
         out.extend(report.combined.iter().map(|metric| Value {
@@ -228,6 +249,7 @@ fn values(cx: &Context<'_>) -> Vec<Value> {
         let wall = Some(compile.wall_ps.unwrap_or(0) as f64);
         push("compile.wall_ps", "Compiling", Unit::Picoseconds, lower, wall, "capture, union over threads", measured);
     }
+    let compilations = run_loop::compilations(cx, steps, why_none);
     if let Ok(memory) = cx.report::<Memory>()
         && let Some(fullest) = memory.memories.first()
     {
@@ -236,6 +258,7 @@ fn values(cx: &Context<'_>) -> Vec<Value> {
         let percent = fullest.peak_percent;
         push("memory.peak_percent", "Memory peak of capacity", Unit::Percent, lower, percent, &fullest.memory, profile);
     }
+    out.extend(compilations);
     out
 }
 

@@ -31,6 +31,8 @@ mod pool;
 mod predicted;
 pub mod rank_test;
 pub mod resample;
+mod run_loop;
+mod several;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -46,6 +48,8 @@ pub use comparable::{Difference, Weight};
 pub use divide::{Attribution, FamilyChange, OpChange};
 pub use matching::{How, Matching, Pair, match_ops, stem};
 pub use predicted::{PredictedOp, Prediction};
+pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
+pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
     Better, ClassTimes, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
     SummaryError, Value, thinned,
@@ -104,7 +108,7 @@ pub struct Comparison {
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// Names of the files, run by run.
+    /// Which runs, with their paths ([`Summary::title`]).
     pub runs: Vec<String>,
     /// Steady steps of all runs.
     pub steps: usize,
@@ -180,6 +184,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
         Some(prediction) => prediction.statement(),
         None => table::statement(&out),
     };
+    out.say_of_loop(base, cand);
     out
 }
 
@@ -255,16 +260,8 @@ fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
 }
 
 fn side(runs: &[Summary]) -> Side {
-    let name = |run: &Summary| {
-        let names: Vec<&str> = run.inputs.iter().map(|input| input.name.as_str()).collect();
-        match names[..] {
-            [] => "a run".to_owned(),
-            [first] => first.to_owned(),
-            [first, ..] => format!("{first} and {} more", names.len() - 1),
-        }
-    };
     Side {
-        runs: runs.iter().map(name).collect(),
+        runs: runs.iter().map(Summary::title).collect(),
         steps: runs.iter().map(|run| run.steps.counted).sum(),
         class: runs.first().map(|run| run.steps.class.clone()).unwrap_or_default(),
         middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>() / runs.len().max(1) as f64,

@@ -34,15 +34,39 @@ pub fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
     middle_95(differences)
 }
 
-/// How large a difference two runs like `runs` show by chance: 95 % are smaller.
-/// The A/A comparison that one run can make with itself.
+/// How steps become one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// Arithmetic mean.
+    Mean,
+    /// The number below which this share of the steps lies.
+    Quantile(f64),
+}
+
+impl Statistic {
+    /// Of some numbers, in any order; they are reordered. `None` of none.
+    pub fn of(self, values: &mut [f64]) -> Option<f64> {
+        match self {
+            Self::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
+            Self::Quantile(at) => quantile_in_place(values, at),
+        }
+    }
+}
+
+/// How large a difference of medians two runs like `runs` show by chance: 95 % are
+/// smaller. The A/A comparison that one run can make with itself.
 pub fn noise(runs: &Runs) -> Option<f64> {
+    noise_of(runs, Statistic::Quantile(0.5), 0.95)
+}
+
+/// The same of any statistic, and for another share of the differences.
+pub fn noise_of(runs: &Runs, statistic: Statistic, share: f64) -> Option<f64> {
     let (mut first, mut second) = (Draws::of(runs)?, Draws::of(runs)?);
     second.state = SEED.rotate_left(31);
-    let mut distances: Vec<f64> =
-        first.medians().into_iter().zip(second.medians()).map(|(a, b)| (b - a).abs()).collect();
+    let (first, second) = (first.statistics(statistic), second.statistics(statistic));
+    let mut distances: Vec<f64> = first.into_iter().zip(second).map(|(a, b)| (b - a).abs()).collect();
     distances.sort_by(f64::total_cmp);
-    distances.get(distances.len() * 95 / 100).copied()
+    distances.get((distances.len() as f64 * share) as usize).copied()
 }
 
 /// How many neighbours to draw together, for `n` numbers whose neighbours correlate by `rho`.
@@ -71,11 +95,20 @@ impl<'a> Draws<'a> {
     }
 
     fn medians(&mut self) -> Vec<f64> {
-        let mut drawn = Vec::new();
-        (0..self.count).map(|_| self.median(&mut drawn)).collect()
+        self.statistics(Statistic::Quantile(0.5))
     }
 
-    fn median(&mut self, drawn: &mut Vec<f64>) -> f64 {
+    fn statistics(&mut self, statistic: Statistic) -> Vec<f64> {
+        let mut drawn = Vec::new();
+        let count = self.count;
+        let draw = |_| {
+            self.draw(&mut drawn);
+            statistic.of(&mut drawn).unwrap_or(0.0)
+        };
+        (0..count).map(draw).collect()
+    }
+
+    fn draw(&mut self, drawn: &mut Vec<f64>) {
         drawn.clear();
         let mut state = self.state;
         for &(values, block) in &self.runs {
@@ -84,24 +117,21 @@ impl<'a> Draws<'a> {
                 let from = (random(&mut state) % values.len() as u64) as usize;
                 let length = block.min(until - drawn.len());
                 // Around the end, so that the first and last are drawn as often as others.
-                drawn.extend(values.iter().cycle().skip(from).take(length));
+                let (before, after) = values.split_at(from);
+                drawn.extend(after.iter().chain(before).take(length));
             }
         }
         self.state = state;
-        median_in_place(drawn)
     }
 }
 
-/// Sorts as much as a median needs.
-fn median_in_place(values: &mut [f64]) -> f64 {
-    let middle = values.len() / 2;
-    let is_even = values.len().is_multiple_of(2);
-    if values.is_empty() {
-        return 0.0;
-    }
-    let (below, at, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    let at = *at;
-    if is_even { below.iter().copied().max_by(f64::total_cmp).map_or(at, |below| f64::midpoint(below, at)) } else { at }
+/// Sorts as much as a quantile needs; linear between neighbours.
+fn quantile_in_place(values: &mut [f64], at: f64) -> Option<f64> {
+    let place = at.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
+    let (_, low, above) = values.select_nth_unstable_by(place.floor() as usize, f64::total_cmp);
+    let low = *low;
+    let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
+    Some(low + (high - low) * place.fract())
 }
 
 /// Steele, Lea and Flood's `SplitMix64`.

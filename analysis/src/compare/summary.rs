@@ -27,6 +27,9 @@ pub struct Summary {
     /// The files that it was made from.
     #[serde(default)]
     pub inputs: Vec<Input>,
+    /// The file that it was read from, where it had been saved.
+    #[serde(skip)]
+    pub saved_in: Option<String>,
     /// What must be alike for a comparison to mean anything.
     pub facts: Facts,
     /// Which steps the numbers are over.
@@ -34,6 +37,9 @@ pub struct Summary {
     /// Numbers of each step.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// Numbers of each step of the loop: of all classes, in time order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loop_series: Vec<Series>,
     /// Numbers of the whole run.
     #[serde(default)]
     pub values: Vec<Value>,
@@ -86,6 +92,9 @@ pub struct ClassTimes {
 pub struct Input {
     /// Without directories.
     pub name: String,
+    /// As it was opened, with directories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// What it was read as.
     #[serde(default)]
     pub format: String,
@@ -175,6 +184,9 @@ pub struct StepFacts {
     /// Mean of the middle half of the step times on the critical core.
     #[serde(default)]
     pub middle_ps: f64,
+    /// Why there are no steps, where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_none: Option<String>,
 }
 
 /// Which direction is good.
@@ -328,7 +340,8 @@ impl Summary {
         let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
         let programs = summary.facts.programs.len();
         let times = || summary.ops.iter().flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]));
-        let series = || summary.series.iter().flat_map(|series| &series.values);
+        let all_series = || summary.series.iter().chain(&summary.loop_series);
+        let series = || all_series().flat_map(|series| &series.values);
         if summary.ops.iter().any(|op| op.program.is_some_and(|program| program >= programs)) {
             return Err(SummaryError::Broken("an op belongs to a program that is not listed"));
         }
@@ -336,7 +349,7 @@ impl Summary {
         let counts = [summary.steps.counted, summary.ops_not_listed];
         if steps > MOST_VALUES
             || summary.ops.iter().any(|op| op.values.len() != steps)
-            || summary.series.iter().any(|series| series.values.len() > MOST_VALUES)
+            || all_series().any(|series| series.values.len() > MOST_VALUES)
             || programs > MOST_PROGRAMS
             || summary.ops.len() > MOST_OPS
             || counts.into_iter().any(|count| u32::try_from(count).is_err())
@@ -357,9 +370,9 @@ impl Summary {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// A number of each step.
+    /// A number of each step of the main class, or of each step of the loop.
     pub fn series(&self, id: &str) -> Option<&Series> {
-        self.series.iter().find(|series| series.id == id)
+        self.series.iter().chain(&self.loop_series).find(|series| series.id == id)
     }
 
     /// The values of a series. A part of the step that the run has no time of is
@@ -437,7 +450,7 @@ impl Summary {
 
     fn rounded_steps(mut self) -> Self {
         let ops = self.ops.iter_mut().flat_map(|op| op.values.iter_mut().chain([&mut op.middle_ps, &mut op.runs]));
-        let series = self.series.iter_mut().flat_map(|series| &mut series.values);
+        let series = self.series.iter_mut().chain(&mut self.loop_series).flat_map(|series| &mut series.values);
         let values = self.values.iter_mut().filter_map(|value| value.value.as_mut());
         let rest = self.rest.iter_mut().map(|rest| &mut rest.middle_ps);
         let programs = self.facts.programs.iter_mut().map(|program| &mut program.time_ps);

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::{check_metric, is_time};
-use crate::compare::comparable;
+use super::measure::{check_metric, check_op, is_time};
+use super::preset::preset;
+use crate::compare::resample::Statistic;
+use crate::compare::{Summary, comparable};
 
 /// What failing means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +75,22 @@ impl Aggregate {
         }
     }
 
+    /// Of these numbers; `None` of none.
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        self.statistic().of(&mut values.to_vec())
+    }
+
+    /// How it is computed.
+    pub(super) fn statistic(self) -> Statistic {
+        match self {
+            Self::Median | Self::WorstDevice => Statistic::Quantile(0.5),
+            Self::P90 => Statistic::Quantile(0.9),
+            Self::P95 => Statistic::Quantile(0.95),
+            Self::Max => Statistic::Quantile(1.0),
+            Self::Mean => Statistic::Mean,
+        }
+    }
+
     /// The rank sum test is about it.
     pub(super) fn is_middle(self) -> bool {
         matches!(self, Self::Median | Self::WorstDevice)
@@ -137,11 +155,11 @@ pub struct Regression {
     pub max_decrease_pct: Option<f64>,
     /// Allowed decrease, in the unit of the metric.
     pub max_decrease_abs: Option<f64>,
-    /// Whether the change must also be more than noise. True for medians of steps,
-    /// false for all else, and cannot be asked of it: a test of ranks says nothing about
-    /// means or extremes.
+    /// Whether the change must also be more than noise. True for numbers of steps; of
+    /// the whole run, where there are several runs that say how much they differ.
     pub require_significance: Option<bool>,
-    /// Chance of calling noise a change.
+    /// Chance of calling noise a change: of the rank sum test (5 %), and of what is drawn
+    /// from equal runs (1 %).
     pub alpha: Option<f64>,
     /// Smaller changes never fail, in the unit of the metric.
     pub min_effect: Option<f64>,
@@ -215,19 +233,29 @@ pub struct GateConfig {
 pub struct GateConfigError(String);
 
 impl GateConfig {
-    /// Regressions to look for: those of the user, else the preset: median step 5 %,
-    /// slow steps (p90) 10 %, exposed communication and idle time 5 points of the step.
-    pub fn regressions(&self, has_baseline: bool) -> Vec<Regression> {
-        if !self.regression.is_empty() || !has_baseline {
-            return self.regression.clone();
+    /// Regressions to look for: those of the user, else the [`preset`] for these runs.
+    pub fn regressions(&self, baseline: Option<&[Summary]>, runs: &[Summary]) -> Vec<Regression> {
+        match baseline {
+            Some(base) if self.regression.is_empty() => {
+                let all: Vec<&Summary> = base.iter().chain(runs).collect();
+                preset(&all)
+            }
+            _ => self.regression.clone(),
         }
-        let metric = |metric: &str| Regression { metric: metric.to_owned(), ..Regression::default() };
-        vec![
-            Regression { max_increase_pct: Some(5.0), ..metric("step.time_ms") },
-            Regression { max_increase_pct: Some(10.0), aggregate: Some(Aggregate::P90), ..metric("step.time_ms") },
-            Regression { max_increase_abs: Some(5.0), ..metric("step.exposed_comm_pct") },
-            Regression { max_increase_abs: Some(5.0), ..metric("step.idle_pct") },
-        ]
+    }
+
+    /// Refuses gates of ops that no run has; an error names the nearest op.
+    pub fn check_ops(&self, baseline: &[Summary], runs: &[Summary]) -> Result<(), GateConfigError> {
+        let all: Vec<&Summary> = baseline.iter().chain(runs).collect();
+        let budgets = self.budget.iter().map(|budget| (budget.op.as_deref(), budget.level));
+        let regressions = self.regression.iter().map(|regression| (regression.op.as_deref(), regression.level));
+        for (op, level) in budgets.chain(regressions) {
+            let is_off = level.unwrap_or(self.defaults.level) == Level::Off;
+            if let Some(op) = op.filter(|_| !is_off) {
+                check_op(op, &all).map_err(GateConfigError)?;
+            }
+        }
+        Ok(())
     }
 
     /// Refuses gates that could never say anything.
@@ -249,7 +277,7 @@ impl GateConfig {
             if regression.limit().is_empty() {
                 return wrong(format!("the regression of {:?} needs max_increase_pct or a like", regression.metric));
             }
-            self.check_regression(regression)?;
+            Self::check_regression(regression)?;
         }
         if let Some(id) = self.comparable.require.iter().find(|id| !comparable::IDS.contains(&id.as_str())) {
             return wrong(format!("[comparable] knows no {id:?}; there are {}", comparable::IDS.join(", ")));
@@ -260,7 +288,7 @@ impl GateConfig {
         Ok(())
     }
 
-    fn check_regression(&self, regression: &Regression) -> Result<(), GateConfigError> {
+    fn check_regression(regression: &Regression) -> Result<(), GateConfigError> {
         let metric = &regression.metric;
         let wrong = |why: String| Err(GateConfigError(format!("the regression of {metric:?}: {why}")));
         let limits = [
@@ -283,13 +311,6 @@ impl GateConfig {
         }
         if regression.alpha.is_some_and(|alpha| !(alpha > 0.0 && alpha < 1.0)) {
             return wrong("alpha lies between 0 and 1".to_owned());
-        }
-        let aggregate = regression.aggregate.unwrap_or(self.defaults.aggregate);
-        if regression.require_significance == Some(true) && !aggregate.is_middle() {
-            return wrong(format!(
-                "require_significance is for medians: a test of ranks says nothing about {}",
-                aggregate.title()
-            ));
         }
         Ok(())
     }

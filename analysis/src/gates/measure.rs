@@ -1,91 +1,47 @@
 //! From the name of a metric to its numbers in runs.
 //!
-//! Names are those of a summary with any fitting unit: `step.time_ms` and
-//! `step.time_us` are both `step.time_ps`. A few names that people use stand for
-//! others.
+//! Names are those of [`METRICS`](super::metrics::METRICS) with any fitting unit: `step.time_ms` and
+//! `step.time_us` are both `step.time_ps`.
 
 use regex_lite::Regex;
 use trace_model::Picos;
 
-use super::Aggregate;
-use crate::compare::{Change, OpTimes, Summary, TestOptions};
+use super::metrics::{self, Per};
+use super::{Aggregate, nearest};
+use crate::compare::{OpTimes, Summary, stem};
 use crate::hints::glob;
-use crate::report::Unit;
-use crate::stats::quantile;
 use crate::step_parts::Part;
-
-/// Names that stand for others.
-const ALIASES: [(&str, &str); 9] = [
-    ("mfu_pct", "mfu_window_percent"),
-    ("mxu.utilization_pct", "mxu_util_on_mxu_ops_percent"),
-    ("flops.utilization_pct", "flops_util_window_percent"),
-    ("hbm.utilization_pct", "hbm_util_window_percent"),
-    ("ici.exposed_pct", "overlap.exposed_share_percent"),
-    ("compile.count_in_window", "compile.count"),
-    ("time.communication_share", "step.exposed_comm_share"),
-    ("time.idle_share", "step.idle_share"),
-    ("time.stall_share", "step.idle_share"),
-];
-
-/// Said of names that no run knows.
-pub const METRIC_HELP: &str = "`systole summarize RUN` lists the metrics under \"series\" and \"values\"";
-
-/// Suffix, unit, and how many of the summary's unit one is.
-const SUFFIXES: [(&str, Unit, f64); 14] = [
-    ("_ps", Unit::Picoseconds, 1.0),
-    ("_ns", Unit::Picoseconds, 1e3),
-    ("_us", Unit::Picoseconds, 1e6),
-    ("_ms", Unit::Picoseconds, 1e9),
-    ("_s", Unit::Picoseconds, 1e12),
-    ("_percent", Unit::Percent, 1.0),
-    ("_pct", Unit::Percent, 1.0),
-    ("_share", Unit::Percent, 100.0),
-    ("_bytes", Unit::Bytes, 1.0),
-    ("_mib", Unit::Bytes, 1_048_576.0),
-    ("_gib", Unit::Bytes, 1_073_741_824.0),
-    ("_gb", Unit::Bytes, 1e9),
-    ("_bytes_per_second", Unit::BytesPerSecond, 1.0),
-    ("_gb_per_s", Unit::BytesPerSecond, 1e9),
-];
-
-/// A name without its unit; the longest suffix counts.
-fn split_unit(name: &str) -> (&str, Option<(Unit, f64)>) {
-    let fitting =
-        SUFFIXES.iter().filter_map(|(suffix, unit, scale)| Some((name.strip_suffix(suffix)?, (*unit, *scale))));
-    fitting.min_by_key(|(stem, _)| stem.len()).map_or((name, None), |(stem, unit)| (stem, Some(unit)))
-}
-
-/// Metrics of ops, in a step.
-const OP_METRICS: [&str; 2] = ["op.time", "op.exposed"];
-
-/// `op.time_ms_per_step` as `("op.time", scale)`.
-fn op_metric(name: &str) -> Option<(&'static str, f64)> {
-    let (stem, unit) = split_unit(name.strip_suffix("_per_step").unwrap_or(name));
-    let (unit, scale) = unit?;
-    let known = OP_METRICS.into_iter().find(|known| *known == stem)?;
-    (unit == Unit::Picoseconds).then_some((known, scale))
-}
 
 /// Refuses a name that is wrong whatever the run.
 pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
-    if let Some(pattern) = op {
-        if op_metric(name).is_none() {
-            return Err(format!(
-                "op = {pattern:?} needs metric = \"op.time_ms_per_step\" or \"op.exposed_ms_per_step\""
-            ));
-        }
-        return matcher(pattern).map(|_| ());
+    let is_of_ops = metrics::find(name)?.metric.per == Per::Op;
+    match op {
+        Some(pattern) if !is_of_ops => Err(format!(
+            "op = {pattern:?} needs metric = \"op.time_ms_per_step\" or \"op.exposed_ms_per_step\", not {name:?}"
+        )),
+        Some(pattern) => matcher(pattern).map(|_| ()),
+        None if is_of_ops => Err(format!("{name} needs op = \"NAME\", a pattern with *, or re:REGEX")),
+        None => Ok(()),
     }
-    if op_metric(name).is_some() {
-        return Err(format!("{name} needs op = \"NAME\", a pattern with *, or re:REGEX"));
-    }
-    Ok(())
 }
 
 /// Whether the unit of a name is one of time.
 pub(super) fn is_time(name: &str) -> bool {
-    let full = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, full)| full);
-    op_metric(name).is_some() || split_unit(full).1.is_some_and(|(unit, _)| unit == Unit::Picoseconds)
+    metrics::find(name).is_ok_and(|wanted| wanted.is_time())
+}
+
+/// Refuses a pattern that no op of these runs has; an error names the nearest op.
+/// `Ok` where a run does not list all of its ops.
+pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
+    let is_wanted = matcher(pattern)?;
+    let ops = || runs.iter().flat_map(|run| run.op_names());
+    let is_cut = runs.iter().any(|run| run.is_cut());
+    if is_cut || ops().next().is_none() || ops().any(&is_wanted) {
+        return Ok(());
+    }
+    let bare = pattern.trim_start_matches("re:").trim_start_matches('^').trim_end_matches(['*', '$', '.']);
+    let nearest = nearest::of(bare, ops().map(stem)).map(|name| format!("; did you mean \"{name}*\"?"));
+    Err(format!("no op of the run is called {pattern:?}{}", nearest.unwrap_or_default()))
 }
 
 /// The numbers of a metric, in the unit of its name.
@@ -118,13 +74,15 @@ impl Both {
     /// other side would seem to have more. One that only one side has above that may
     /// still take as much on the other.
     pub fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
-        let Some((stem, scale)) = op_metric(name) else {
+        let wanted = metrics::find(name)?;
+        if wanted.metric.per != Per::Op {
             return Ok(Self {
                 base: Measured::of(base, name, op)?,
                 cand: Measured::of(cand, name, op)?,
                 unlisted: (0.0, 0.0),
             });
-        };
+        }
+        let (stem, scale) = (wanted.metric.id, wanted.scale);
         let pattern = op.unwrap_or("*");
         let floor = listed_from(base).max(listed_from(cand));
         let [base, cand] = [base, cand].map(|runs| of_ops(runs, stem, scale, pattern, floor));
@@ -141,63 +99,57 @@ impl Both {
 impl Measured {
     /// In `runs`; an error says what is missing.
     pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
-        if let Some((stem, scale)) = op_metric(name) {
+        let wanted = metrics::find(name)?;
+        let (id, scale) = (wanted.id.as_str(), wanted.scale);
+        if wanted.metric.per == Per::Op {
             let pattern = op.unwrap_or("*");
-            let found = of_ops(runs, stem, scale, pattern, 0.0)?;
+            let found = of_ops(runs, id, scale, pattern, 0.0)?;
             return if found.ops > 0 { Ok(found) } else { Err(no_op(pattern, listed_from(runs))) };
         }
-        let full = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, full)| full);
-        let (stem, unit) = split_unit(full);
-        let fits = |id: &str, of: Unit| match unit {
-            Some((unit, _)) => split_unit(id).0 == stem && of == unit,
-            None => id == full,
-        };
-        let scale = unit.map_or(1.0, |(_, scale)| scale);
-        let ps = unit.filter(|(unit, _)| *unit == Unit::Picoseconds).map(|_| scale);
+        let ps = wanted.is_time().then_some(scale);
         let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
         for run in runs {
-            let series = run.series.iter().find(|series| fits(&series.id, series.unit));
             // A part that this run has no time of has no series either.
-            let part = format!("{stem}_ps");
-            let id =
-                series.map(|series| series.id.as_str()).or(fits(&part, Unit::Picoseconds).then_some(part.as_str()));
-            if let Some(values) = id.and_then(|id| run.step_values(id)) {
+            if let Some(values) = run.step_values(id).filter(|values| !values.is_empty()) {
                 is_series = true;
                 found.push(values.iter().map(|value| value / scale).collect());
-            } else if let Some(value) = run.values.iter().find(|value| fits(&value.id, value.unit)) {
+            } else if let Some(value) = run.value(id) {
                 match value.value {
                     Some(number) => found.push(vec![number / scale]),
                     None => why = Some(value.note.clone().unwrap_or_else(|| "it is not known".to_owned())),
                 }
+            } else if wanted.metric.per != Per::Run && run.steps.why_none.is_some() {
+                why.clone_from(&run.steps.why_none);
             }
+        }
+        // A run without steady steps is no run to judge, whatever the others have.
+        if let Some(run) = runs.iter().find(|run| run.steps.why_none.is_some() && run.steps.counted == 0)
+            && wanted.metric.per != Per::Run
+        {
+            let why = run.steps.why_none.as_deref().unwrap_or_default();
+            return Err(format!("{name}: {why}"));
         }
         match (found.is_empty(), why) {
             (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0, unlisted: None }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
-            (true, None) => Err(format!("this run has no {name:?}: {METRIC_HELP}")),
+            (true, None) => Err(format!("this run has no {name}: its capture does not record it")),
         }
     }
 
     /// All steps of all runs as one number.
     pub fn aggregate(&self, how: Aggregate) -> Option<f64> {
-        let all: Vec<f64> = self.runs.concat();
-        match how {
-            Aggregate::Median | Aggregate::WorstDevice => quantile(&all, 0.5),
-            Aggregate::P90 => quantile(&all, 0.9),
-            Aggregate::P95 => quantile(&all, 0.95),
-            Aggregate::Max => quantile(&all, 1.0),
-            Aggregate::Mean => (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64),
-        }
+        how.statistic().of(&mut self.runs.concat())
+    }
+
+    /// Of numbers of steps.
+    #[cfg(test)]
+    pub(super) fn of_steps(runs: Vec<Vec<f64>>) -> Self {
+        Self { runs, is_series: true, ps: None, ops: 0, unlisted: None }
     }
 
     /// How many numbers there are.
     pub fn steps(&self) -> usize {
         self.runs.iter().map(Vec::len).sum()
-    }
-
-    /// What can be said of the difference to `other`.
-    pub(super) fn change(&self, other: &Self, effect: f64, options: &TestOptions) -> Change {
-        Change::of_runs(&self.runs, &other.runs, effect, options)
     }
 
     /// Whether ops that are not listed, and so are no part of `actual`, may take it

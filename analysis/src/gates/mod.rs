@@ -6,6 +6,10 @@
 
 mod config;
 mod measure;
+mod metrics;
+pub mod nearest;
+mod preset;
+mod proof;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +20,12 @@ use serde::Serialize;
 
 pub use config::{Aggregate, Budget, Comparable, Defaults, GateConfig, GateConfigError, Level, OnMismatch, Regression};
 use measure::Both;
-pub use measure::{METRIC_HELP, Measured};
+pub use measure::Measured;
+pub use metrics::{METRICS, Metric, Per, is_listed, suffixes};
+pub use preset::preset;
+use proof::{Proof, proof};
 
-use crate::compare::{CompareOptions, Comparison, Finding, Summary, TestOptions, compare, matched_classes};
+use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// What a gate says.
@@ -135,7 +142,7 @@ pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, conf
             gates.push(judge_budget(sides(&budget.module).runs, budget, level, config));
         }
     }
-    for regression in config.regressions(baseline.is_some()) {
+    for regression in config.regressions(baseline.map(|(base, _)| base), runs) {
         let level = regression.level.unwrap_or(config.defaults.level);
         if level != Level::Off {
             gates.push(judge_regression(sides(&regression.module), &regression, level, config));
@@ -305,13 +312,8 @@ fn compared(
     let change = after - before;
     let percent = of_base(change, before);
     let exceeds = is_exceeded(before, after);
-    let test = TestOptions {
-        alpha: regression.alpha.unwrap_or(0.05),
-        min_steps: config.defaults.min_steps,
-        ..TestOptions::default()
-    };
+    let test = (regression.alpha, config.defaults.min_steps);
     let effect = regression.min_effect_ms.and_then(|ms| first.of_ms(ms)).or(regression.min_effect).unwrap_or(0.0);
-    let finding = first.change(&second, effect, &test).finding;
     let shown = percent.map_or(String::new(), |percent| format!(" ({percent:+.2} %)"));
     let mut message = format!(
         "{} is {}, was {}{shown}, allowed {}",
@@ -320,11 +322,10 @@ fn compared(
         number(before),
         regression.limit()
     );
-    let needs_proof = regression.require_significance.unwrap_or(aggregate.is_middle() && first.is_series);
-    if first.is_series
-        && !(aggregate.is_middle() && needs_proof)
-        && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config)
-    {
+    let is_series = first.is_series && second.is_series;
+    let has_several = first.runs.len().max(second.runs.len()) > 1;
+    let needs_proof = regression.require_significance.unwrap_or(is_series || has_several);
+    if is_series && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config) {
         let _ = write!(message, ", but {few}");
         return Ok((Status::Inconclusive, after, before, message));
     }
@@ -335,19 +336,22 @@ fn compared(
         let _ = write!(message, ", but a side lists its largest ops only and may have {} more", number(unlisted));
         return Ok((Status::Inconclusive, after, before, message));
     }
-    let status = match (exceeds && change.abs() >= effect, needs_proof, finding) {
-        (false, _, Finding::TooFew | Finding::Untested) if first.is_series => {
-            message.push_str("; too few steps to be sure");
-            Status::Inconclusive
-        }
-        (false, ..) => Status::Pass,
-        (true, false, _) | (true, true, Finding::Changed) => Status::Fail,
-        (true, true, Finding::Noise) => {
+    if !exceeds || change.abs() < effect {
+        return Ok((Status::Pass, after, before, message));
+    }
+    let found = if needs_proof { proof(&first, &second, aggregate, effect, test) } else { Proof::Real };
+    let status = match found {
+        Proof::Real => Status::Fail,
+        Proof::Noise => {
             message.push_str("; not more than noise");
             Status::Pass
         }
-        (true, true, _) => {
+        Proof::TooFew => {
             message.push_str("; too few steps to tell it from noise");
+            Status::Inconclusive
+        }
+        Proof::Untested => {
+            message.push_str("; one number of each side does not say how steady it is: give several runs");
             Status::Inconclusive
         }
     };

@@ -45,7 +45,15 @@ fn run(ms: f64) -> Summary {
             series("step.time_ps", Unit::Picoseconds, times.clone()),
             series("step.exposed_comm_percent", Unit::Percent, vec![10.0; 20]),
         ],
-        values: vec![value("compile.count", Unit::Count, Some(3.0)), value("mfu_window_percent", Unit::Percent, None)],
+        loop_series: vec![
+            series("loop.step_ps", Unit::Picoseconds, times.clone()),
+            series("loop.slow_percent", Unit::Percent, vec![0.0; 20]),
+        ],
+        values: vec![
+            value("compile.count", Unit::Count, Some(3.0)),
+            value("compile.loop_count", Unit::Count, Some(0.0)),
+            value("mfu_window_percent", Unit::Percent, None),
+        ],
         ..Summary::default()
     }
 }
@@ -82,11 +90,11 @@ fn budgets_are_limits_in_the_unit_of_their_name() {
 #[test]
 fn what_is_not_known_is_inconclusive_and_says_why() {
     let config =
-        GateConfig { budget: vec![budget("mfu_pct", 50.0), budget("no.such_ms", 1.0)], ..GateConfig::default() };
+        GateConfig { budget: vec![budget("mfu_pct", 50.0), budget("memory.peak_gib", 1.0)], ..GateConfig::default() };
     let (report, _) = against(&run(100.0), &[], &config);
     let messages: Vec<&str> = report.gates.iter().map(|gate| gate.message.as_str()).collect();
-    assert!(messages[0].contains("does not record"), "{messages:?}");
-    assert!(messages[1].contains("no \"no.such_ms\""), "{messages:?}");
+    assert!(messages[0].contains("no memory.peak_gib"), "{messages:?}");
+    assert!(messages[1].contains("does not record"), "{messages:?}");
     assert_eq!(report.inconclusive().count(), 2);
     let mut few = run(100.0);
     few.series[0].values.truncate(3);
@@ -100,8 +108,8 @@ fn the_preset_lets_noise_pass_and_stops_regressions() {
     assert_eq!(status(&config, &run(101.0), &[run(100.0)]).iter().filter(|s| **s == Status::Fail).count(), 0);
     let (report, comparison) = against(&run(112.0), &[run(100.0)], &config);
     let failed: Vec<String> = report.failed().map(Gate::name).collect();
-    assert_eq!(failed, ["step.time_ms (p90) +10 %", "step.time_ms +5 %"]);
-    assert!(report.statement.starts_with("4 gates: 2 failed"), "{}", report.statement);
+    assert_eq!(failed, ["loop.step_ms (mean) +10 %", "step.time_ms (p90) +10 %", "step.time_ms +5 %"]);
+    assert!(report.statement.starts_with("6 gates: 3 failed"), "{}", report.statement);
     assert!(comparison.unwrap().statement.contains("slower"));
 }
 
@@ -150,6 +158,7 @@ fn utilization_may_not_fall() {
 fn mistakes_are_refused() {
     let of = |budget: Budget| GateConfig { budget: vec![budget], ..GateConfig::default() }.check();
     assert!(of(Budget { metric: "step.time_ms".to_owned(), ..Budget::default() }).is_err());
+    assert!(of(budget("step.tiem_ms", 1.0)).unwrap_err().to_string().contains("did you mean \"step.time_ms\"?"));
     assert!(of(budget("op.time_ms_per_step", 1.0)).is_err());
     assert!(of(Budget { op: Some("re:(".to_owned()), ..budget("op.time_ms_per_step", 1.0) }).is_err());
     assert!(of(Budget { op: Some("x".to_owned()), ..budget("step.time_ms", 1.0) }).is_err());
@@ -274,7 +283,7 @@ fn an_op_that_the_baseline_does_not_have_is_an_increase() {
 /// With only the first `steps` steps.
 fn cut(mut run: Summary, steps: usize) -> Summary {
     run.steps.counted = steps;
-    run.series.iter_mut().for_each(|series| series.values.truncate(steps));
+    run.series.iter_mut().chain(&mut run.loop_series).for_each(|series| series.values.truncate(steps));
     run
 }
 
@@ -347,12 +356,75 @@ fn limits_are_numbers_and_fit_their_metric() {
         let gate = Regression { max_increase_abs: Some(5.0), ..gate };
         assert!(GateConfig { regression: vec![gate], ..GateConfig::default() }.check().is_err(), "{metric}");
     }
-    for aggregate in [Aggregate::P90, Aggregate::Mean, Aggregate::Max] {
-        let gate = Regression { require_significance: Some(true), aggregate: Some(aggregate), ..Regression::default() };
-        let gate = Regression { metric: "step.time_ms".to_owned(), max_increase_pct: Some(5.0), ..gate };
-        assert!(GateConfig { regression: vec![gate], ..GateConfig::default() }.check().is_err(), "{aggregate:?}");
-    }
     let of = |budget: Budget| GateConfig { budget: vec![budget], ..GateConfig::default() }.check();
     assert!(of(budget("step.time_ms", f64::NAN)).is_err());
     assert!(of(Budget { min: Some(2.0), ..budget("step.time_ms", 1.0) }).is_err());
+}
+
+/// The middle step is as it was; three steps compile and take five times as long.
+fn recompiling(ms: f64) -> Summary {
+    let mut run = run(ms);
+    for (series, slow) in run.loop_series.iter_mut().zip([ms * 5e9, 100.0]) {
+        for at in [4, 9, 14] {
+            series.values[at] = slow;
+        }
+    }
+    run.values[1].value = Some(3.0);
+    run
+}
+
+#[test]
+fn a_loop_that_compiles_again_fails_by_the_preset_and_the_headline_says_it() {
+    let (report, comparison) = against(&recompiling(100.0), &[run(100.0)], &GateConfig::default());
+    let failed: Vec<String> = report.failed().map(Gate::name).collect();
+    assert_eq!(failed, ["compile.loop_count (max) +0", "loop.step_ms (mean) +10 %"]);
+    let statement = comparison.unwrap().statement;
+    for said in ["the loop takes +", "3 compilations in it (0 before)", "3 of 20 steps are slow (0 before)"] {
+        assert!(statement.contains(said), "{statement}");
+    }
+    // The other way around it is no regression.
+    assert_eq!(against(&run(100.0), &[recompiling(100.0)], &GateConfig::default()).0.failed().count(), 0);
+}
+
+#[test]
+fn the_preset_asks_what_the_runs_can_answer() {
+    let mut alone = run(100.0);
+    alone.series.truncate(1);
+    (alone.values, alone.loop_series) = (Vec::new(), Vec::new());
+    let names: Vec<String> = preset(&[&alone]).into_iter().map(|gate| gate.metric).collect();
+    assert_eq!(names, ["step.time_ms", "step.time_ms"]);
+    // A run without any numbers does not pass for want of gates.
+    let none = Summary::default();
+    let (report, _) = against(&none, std::slice::from_ref(&none), &GateConfig::default());
+    assert!(report.inconclusive().count() > 0 && report.failed().count() == 0, "{report:?}");
+}
+
+#[test]
+fn warm_up_that_leaves_no_step_is_inconclusive() {
+    let why = "the run has 20 steps, and the first 30 are left out as warm-up: no steady step is left";
+    let mut empty = run(100.0);
+    (empty.series, empty.loop_series, empty.ops) = (Vec::new(), Vec::new(), Vec::new());
+    empty.steps = StepFacts { rung: "modules".to_owned(), why_none: Some(why.to_owned()), ..StepFacts::default() };
+    let config = GateConfig { budget: vec![budget("step.time_ms", 1000.0)], ..GateConfig::default() };
+    for (cand, base) in [(&empty, run(100.0)), (&run(100.0), empty.clone())] {
+        let (report, _) = against(cand, &[base], &config);
+        let steps: Vec<&Gate> = report.gates.iter().filter(|gate| gate.metric.starts_with("step.time")).collect();
+        let of_empty = |gate: &&&Gate| gate.kind == "regression" || std::ptr::eq(cand, &raw const empty);
+        for gate in steps.iter().filter(of_empty) {
+            assert_eq!(gate.status, Status::Inconclusive, "{gate:?}");
+            assert!(gate.message.contains("warm-up"), "{gate:?}");
+        }
+    }
+}
+
+#[test]
+fn ops_that_no_run_has_are_mistakes() {
+    let check = |op: &str, run: &Summary| of_op(op).check_ops(&[], std::slice::from_ref(run));
+    assert_eq!(check("all-gather*", &run(100.0)), Ok(()));
+    let error = check("all-gahter*", &run(100.0)).unwrap_err().to_string();
+    assert!(error.contains("did you mean \"all-gather*\"?"), "{error}");
+    // It may be among the ops that are not listed.
+    assert_eq!(check("all-gahter*", &run(100.0).shortened(1, 20)), Ok(()));
+    // The baseline has it.
+    assert_eq!(of_op("fusion*").check_ops(&[run(100.0)], &[run(100.0)]), Ok(()));
 }

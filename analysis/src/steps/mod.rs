@@ -177,6 +177,13 @@ impl StepsReport {
         self.steps.iter().filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
     }
 
+    /// Whether warm-up, with partial steps, leaves none: [`StepsReport::counted`] is all
+    /// of them then, for want of others.
+    pub fn is_all_warmup(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
+    }
+
     /// Steps that took unusually long, slowest first.
     pub fn outliers(&self) -> Vec<&Step> {
         let mut slow: Vec<&Step> = self.steps.iter().filter(|step| step.is_outlier).collect();

@@ -23,6 +23,7 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     input.assume.config = input.assume.config.or_else(|| args.gates.judge.budget.clone());
     let session = loading::open(&input, args.output.format, talk)?;
     check_scope(&session, &args.input, &args.scope)?;
+    say_all_warmup(&session, talk);
     let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
     let view = if args.only.is_empty() { View::Summary } else { View::Tables };
@@ -39,6 +40,19 @@ pub fn run(args: &AnalyzeArgs, talk: &Talk) -> Result<Outcome, Failure> {
         Some(why) if args.output.strict => Outcome::Inconclusive(why),
         _ => Outcome::Done,
     })
+}
+
+/// Says that warm-up as asked for leaves no step.
+fn say_all_warmup(session: &Session, talk: &Talk) {
+    let warmup = session.options().warmup_steps;
+    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return };
+    if warmup > 0 && steps.is_all_warmup() {
+        let count = steps.steps.len();
+        talk.warn(&format!(
+            "the run has {count} steps, and the first {warmup} are left out as warm-up: reports are over all of them, \
+             and gates of steps are inconclusive"
+        ));
+    }
 }
 
 /// Hints that `--fail-on` does not allow.

@@ -13,8 +13,11 @@ use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::chip_arg::ChipArg;
 use super::compare::CompareArgs;
+use super::config::ConfigArgs;
 use super::gate::GateArgs;
+use super::history::HistoryArgs;
 use super::init::InitArgs;
+use super::metrics::MetricsArgs;
 use super::render::RenderArgs;
 use super::schema::SchemaArgs;
 use super::summarize::SummarizeArgs;
@@ -41,6 +44,12 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write a commented systole.toml whose limits are those of a good run
     Init(InitArgs),
+    /// Check a file of settings and gates
+    Config(ConfigArgs),
+    /// The metrics that gates can ask for, with unit and meaning
+    Metrics(MetricsArgs),
+    /// The runs that `--history` kept, one row each
+    History(HistoryArgs),
     /// JSON Schemas of what other programs read and write
     Schema(SchemaArgs),
     /// Keep what a comparison needs of a run: small JSON to commit as a baseline

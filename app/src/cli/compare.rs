@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use analysis::Scope;
-use analysis::compare::{CompareOptions, Comparison, Input, Summary, TestOptions, compare};
+use analysis::compare::{CompareOptions, Comparison, Input, Summary, TestOptions, compare, from_json, is_meant};
 use analysis::gates::{self, GateConfig, GatesReport};
 use clap::Args;
 use importers::ImportOptions;
@@ -14,7 +14,7 @@ use super::Talk;
 use super::args::{AssumeArgs, FileFormat, Format, OutputArgs, StepsArg};
 use super::failure::{Failure, Outcome};
 use super::gate::JudgeArgs;
-use super::{analyze, config, gate, loading, output};
+use super::{analyze, config, gate, history, loading, output};
 use crate::render::comparison::{self, Compared};
 use crate::render::{InputFile, Layout, html, junit, sarif};
 use crate::session::Session;
@@ -83,6 +83,9 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     // One file holds budgets and suppressions.
     let mut assume = args.assume.clone();
     assume.config = assume.config.or_else(|| args.judge.budget.clone());
+    if args.judge.budget.is_none() {
+        config::say_ignored(args.assume.config.as_deref(), talk);
+    }
     let config = args.judge.budget.as_deref().map(config::gates).transpose()?;
     if let Some(config) = &config {
         set_by(&mut options, config);
@@ -91,6 +94,9 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let format = args.output.format;
     let base = summaries(&base, &assume, args.steps, format, talk)?;
     let cand = summaries(&cand, &assume, args.steps, format, talk)?;
+    if let Some(config) = &config {
+        config.check_ops(&base, &cand).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
     let compared = Compared { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
@@ -181,7 +187,7 @@ pub fn summaries(
                 let why = "--steps needs the trace: a saved summary is about the steps that it was made of";
                 return Err(Failure::Usage(format!("{why}: {}", path.display())));
             }
-            out.push(saved);
+            out.extend(saved);
             continue;
         }
         for run in runs(path, all_runs) {
@@ -212,20 +218,31 @@ fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
     }
 }
 
-/// A saved summary, if the file is meant to be one.
-pub fn saved(path: &Path) -> Result<Option<Summary>, Failure> {
+/// Saved runs, if the file is meant to hold some: a summary, several, or a history, of
+/// which the last runs that did not fail count.
+pub fn saved(path: &Path) -> Result<Option<Vec<Summary>>, Failure> {
     const HEAD: u64 = 4096;
     let mut head = Vec::new();
     let opened = if path.is_file() { File::open(path).ok() } else { None };
     let Some(mut file) = opened else { return Ok(None) };
     // What cannot be read here is reported by the import.
-    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() || !Summary::is_meant(&head) {
+    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() {
+        return Ok(None);
+    }
+    if history::is_meant(&head) {
+        return history::baseline(path).map(Some);
+    }
+    if !is_meant(&head) {
         return Ok(None);
     }
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(head).map_err(|error| wrong(error.to_string()))?;
-    Summary::from_json(&text).map(Some).map_err(|error| wrong(error.to_string()))
+    let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    for run in &mut runs {
+        run.saved_in = Some(path.display().to_string());
+    }
+    Ok(Some(runs))
 }
 
 /// The summary of a trace.
@@ -236,7 +253,12 @@ fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
 /// The same with the fingerprints of its files, which means to read all of them again.
 pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
     let mut summary = plain_summary(session, scope)?;
-    let input = |file: InputFile| Input { name: file.name, format: file.format.to_owned(), sha256: file.sha256 };
+    let input = |file: InputFile| Input {
+        name: file.name,
+        path: file.path,
+        format: file.format.to_owned(),
+        sha256: file.sha256,
+    };
     summary.inputs = InputFile::all(session).into_iter().map(input).collect();
     Ok(summary)
 }

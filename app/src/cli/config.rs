@@ -17,14 +17,15 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression};
+use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression, nearest};
 use analysis::hints::{HintOptions, Suppression, rule, rules};
 use analysis::targets;
+use clap::{Args, Subcommand};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};
 
-use super::Talk;
-use super::failure::Failure;
+use super::failure::{Failure, Outcome};
+use super::{Talk, output};
 
 /// Looked for in the working directory.
 const FILE_NAME: &str = "systole.toml";
@@ -81,6 +82,60 @@ pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
     gates_of(&read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
 }
 
+/// Says that gates of the file that holds the settings are not looked at.
+pub fn say_ignored(named: Option<&Path>, talk: &Talk) {
+    let path = named.unwrap_or(Path::new(FILE_NAME));
+    // A file that cannot be used is reported where hints are read.
+    let Some(config) = read(path).ok().and_then(|text| config_of(&text).ok()) else { return };
+    let (budgets, regressions) = (config.budget.len(), config.regression.len());
+    if budgets + regressions > 0 {
+        let path = path.display();
+        talk.warn(&format!(
+            "{budgets} budgets and {regressions} regressions of {path} are not judged: give --budget {path}"
+        ));
+    }
+}
+
+/// Arguments of `systole config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with a file of settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Says what is wrong with a file of settings, or what it holds
+    Check {
+        /// The file; systole.toml in the working directory by default
+        #[arg(value_name = "FILE")]
+        path: Option<PathBuf>,
+    },
+}
+
+/// Runs `systole config`.
+pub fn run(args: &ConfigArgs, talk: &Talk) -> Result<Outcome, Failure> {
+    let ConfigCommand::Check { path } = &args.command;
+    let path = path.as_deref().unwrap_or(Path::new(FILE_NAME));
+    let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
+    let text = read(path).map_err(|error| wrong(error.to_string()))?;
+    let gates = gates_of(&text).map_err(wrong)?;
+    let (hints, expired) = parse(&text, today()).map_err(wrong)?;
+    for hint in expired {
+        talk.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
+    }
+    let some = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let parts = [
+        some(gates.budget.len(), "budget"),
+        some(gates.regression.len(), "regression"),
+        some(hints.thresholds.len(), "threshold"),
+        some(hints.suppressions.len(), "suppression"),
+    ];
+    output::print(&format!("{}: {}\n", path.display(), parts.join(", ")))?;
+    Ok(Outcome::Done)
+}
+
 pub(super) fn gates_of(text: &str) -> Result<GateConfig, String> {
     let Config { defaults, budget, regression, comparable, .. } = config_of(text)?;
     let gates = GateConfig { defaults, budget, regression, comparable };
@@ -89,11 +144,21 @@ pub(super) fn gates_of(text: &str) -> Result<GateConfig, String> {
 }
 
 fn config_of(text: &str) -> Result<Config, String> {
-    let config: Config = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let config: Config = toml::from_str(text).map_err(|error| with_nearest(error.to_string().trim_end()))?;
     match config.version {
         Some(version) if version != 1 => Err(format!("version {version} is not known: this program reads version 1")),
         _ => Ok(config),
     }
+}
+
+/// What the parser says of an unknown key or word, with the nearest that it knows.
+fn with_nearest(message: &str) -> String {
+    let unknown = message.rfind("unknown field `").or_else(|| message.rfind("unknown variant `"));
+    let Some(said) = unknown.and_then(|at| message.get(at..)) else { return message.to_owned() };
+    // The words between backticks: the unknown one, then those that it could be.
+    let mut words = said.split('`').skip(1).step_by(2);
+    let nearest = words.next().and_then(|wrong| nearest::of(wrong, words));
+    nearest.map_or_else(|| message.to_owned(), |nearest| format!("{message}; did you mean `{nearest}`?"))
 }
 
 /// Steps to leave out at the begin, where the file that the user names or the one in
@@ -119,7 +184,9 @@ fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> 
     let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
     let known = |id: &str| of_rules().chain(targets::thresholds()).any(|threshold| threshold.id == id);
     if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
-        return Err(format!("no threshold is called {id:?}; `systole explain ID` lists those of a hint"));
+        let ids: Vec<&str> = of_rules().chain(targets::thresholds()).map(|threshold| threshold.id).collect();
+        let nearest = nearest::of(id, ids).map(|id| format!("; did you mean {id:?}?")).unwrap_or_default();
+        return Err(format!("no threshold is called {id:?}{nearest} (`systole explain ID` lists those of a hint)"));
     }
     if let Some((id, _)) = config.thresholds.iter().find(|(_, value)| !value.is_finite()) {
         return Err(format!("the threshold {id:?} must be a number"));
@@ -220,6 +287,10 @@ mod tests {
             ("[[budget]]\nmetrics = \"x\"", "metrics"),
             ("[comparable]\nrequire = [\"colour\"]", "colour"),
             ("[defaults]\nlevel = \"fatal\"", "fatal"),
+            ("[defaults]\nlevel = \"eror\"", "did you mean `error`?"),
+            ("[[budget]]\nmetrc = \"x\"", "did you mean `metric`?"),
+            ("[defaults]\naggregate = \"p9\"", "did you mean `p90`?"),
+            ("[[budget]]\nmetric = \"step.tiem_ms\"\nmax = 1", "did you mean \"step.time_ms\"?"),
             ("[[budget]]\nmetric = \"step.time_ms\"\nmax = nan", "max"),
             ("[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2", "at most max"),
             ("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = inf", "max_increase_pct"),
@@ -234,6 +305,7 @@ mod tests {
         for (text, word) in [
             ("version = 2", "version 2"),
             ("[thresholds]\n\"K01.no_such\" = 1", "K01.no_such"),
+            ("[thresholds]\n\"K01.exposed_percnt\" = 1", "did you mean \"K01.exposed_percent\"?"),
             ("[thresholds]\n\"K01.exposed_percent\" = nan", "number"),
             ("[[suppress]]\nhint = \"K99\"\nreason = \"x\"", "K99"),
             ("[[suppress]]\nhint = \"K25\"", "reason"),

@@ -8,14 +8,12 @@ use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::hints::Hints;
-use analysis::stats::median;
 use clap::Args;
-use serde_json::{Map, Value, json};
 
 use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
 use super::compare::{summaries, summary_of};
 use super::failure::{Failure, Outcome};
-use super::{Talk, config};
+use super::{Talk, config, history};
 use crate::render::verdict_md::{self, Parts};
 use crate::render::{Document, Gated};
 use crate::session::Session;
@@ -63,6 +61,10 @@ pub fn judge(
     output: &OutputArgs,
     talk: &Talk,
 ) -> Result<Option<Gated>, Failure> {
+    let is_used = args.judge.budget.is_some() || (args.are_set() && assume.config.is_some());
+    if !is_used {
+        config::say_ignored(assume.config.as_deref(), talk);
+    }
     let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
     let is_wanted = output.output.iter().any(|file| about_runs(file.format));
     if !args.are_set() && args.judge.history.is_none() && !is_wanted {
@@ -75,6 +77,7 @@ pub fn judge(
     let run = summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
     let baseline = summaries(&paths, assume, None, Format::Json, talk)?;
+    config.check_ops(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
     let (report, comparison) = if args.are_set() {
         gates::against(&run, &baseline, &config)
     } else {
@@ -97,7 +100,7 @@ pub fn conclude(document: &Document, args: &JudgeArgs, strict: bool, talk: &Talk
 /// Appends a line where the user wants one.
 pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport) -> Result<(), Failure> {
     let Some(path) = &args.history else { return Ok(()) };
-    append(path, &history_line(run, report)).map_err(|error| Failure::Write { error, path: path.clone() })
+    append(path, &history::line(run, report)?).map_err(|error| Failure::Write { error, path: path.clone() })
 }
 
 /// How a command ends whose gates say this; tells people and CI.
@@ -124,10 +127,11 @@ fn tell(report: &GatesReport, talk: &Talk) {
         talk.warn(&gate.message);
     }
     if annotate {
-        for (kind, gate) in
-            report.failed().map(|gate| ("error", gate)).chain(report.warned().map(|gate| ("warning", gate)))
-        {
-            Talk::command(&format!("::{kind} title={}::{}", property(&gate.name()), data(&gate.message)));
+        let failed = report.failed().map(|gate| ("error", "", gate));
+        let warned = report.warned().map(|gate| ("warning", "", gate));
+        let unclear = report.inconclusive().map(|gate| ("warning", "inconclusive: ", gate));
+        for (kind, what, gate) in failed.chain(warned).chain(unclear) {
+            Talk::command(&format!("::{kind} title={}::{what}{}", property(&gate.name()), data(&gate.message)));
         }
     }
 }
@@ -163,34 +167,6 @@ fn verdict(document: &Document, gated: &Gated) -> String {
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
-}
-
-/// One line: no times, so that the same run gives the same bytes; the commit is CI's.
-fn history_line(run: &Summary, report: &GatesReport) -> String {
-    let mut metrics = Map::new();
-    for series in &run.series {
-        metrics.insert(series.id.clone(), json!(median(&series.values)));
-    }
-    for value in &run.values {
-        metrics.insert(value.id.clone(), json!(value.value));
-    }
-    let gates: Vec<Value> = report
-        .gates
-        .iter()
-        .map(|gate| json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base}))
-        .collect();
-    let line = json!({
-        "schema": "systole.history/1",
-        "tool": run.tool,
-        "commit": std::env::var("GITHUB_SHA").ok(),
-        "inputs": run.inputs,
-        "steps": run.steps.counted,
-        "metrics": metrics,
-        "gates": gates,
-    });
-    let mut text = line.to_string();
-    text.push('\n');
-    text
 }
 
 /// The summary of a run, for commands that take either.

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use analysis::compare::Summary;
-use analysis::stats::quantile;
+use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
+use analysis::gates::{Aggregate, Defaults, METRICS, Regression, preset};
+use analysis::step_parts::Part;
 use clap::Args;
 
 use super::Talk;
@@ -51,53 +52,35 @@ const ROOM: f64 = 1.1;
 fn config_of(run: &Summary) -> String {
     let mut text = String::from(
         "# What a run must keep. Judged by: systole analyze RUN --budget systole.toml --baseline base.json\n\
-         # Metrics: `systole summarize RUN` lists them; units follow the name (_ms, _us, _pct, _gib …).\n\
+         # `systole metrics` lists what can be asked, `systole config check` checks this file.\n\
+         # Units follow the name: _ms, _us, _pct, _gib …\n\
          version = 1\n\n\
          [defaults]\n\
          level = \"error\"        # off, warn or error (fails the run)\n\
          aggregate = \"median\"   # of the steps: median, mean, p90, p95, max\n\
          min_steps = 6          # with fewer steady steps a gate is inconclusive\n\
-         # warmup_steps = 5     # leave out the first steps\n\
-         # p90 needs 10 steady steps, p95 20: with fewer, no step lies beyond them and they are inconclusive\n",
+         # warmup_steps = 5     # leave out the first steps\n",
     );
-    let _ = writeln!(text, "\n# Limits. What this run has, and ten percent more.");
-    if let Some(series) = run.series("step.time_ps") {
-        let mut limit = |share: f64, aggregate: &str, is_sure: bool| {
-            if let Some(ps) = quantile(&series.values, share) {
-                budget(&mut text, "step.time_ms", ps / 1e9, aggregate, is_sure);
-            }
-        };
-        limit(0.5, "", run.steps.counted >= 6);
-        if run.steps.counted >= analysis::gates::Aggregate::P90.steps_needed(1) {
-            limit(0.9, "\naggregate = \"p90\"", true);
+    let mut left_out = Vec::new();
+    text.push_str("\n# Limits: what this run has, and ten percent more.\n");
+    budgets(&mut text, run, &mut left_out);
+    text.push_str(
+        "\n# Against a baseline: more than this, and more than noise\n\
+         # (require_significance = false judges the number alone).\n",
+    );
+    for gate in preset(&[run]) {
+        match too_few(run, gate.aggregate) {
+            Some(why) => left_out.push(format!("regression of {} {}: {why}", gate.metric, gate.limit())),
+            None => regression(&mut text, &gate),
         }
     }
-    if let Some(peak) = run.value("memory.peak_bytes").and_then(|value| value.value) {
-        budget(&mut text, "memory.peak_gib", peak / 1_073_741_824.0, "", true);
-    }
-    if let Some(compilations) = run.value("compile.count").and_then(|value| value.value) {
-        let _ = write!(
-            text,
-            "\n[[budget]]                # compilations within the capture\nmetric = \"compile.count\"\nmax = {compilations:.0}\nlevel = \"warn\"\n"
-        );
-    }
-    text.push_str(
-        "\n# Against a baseline: more than this. A median must also differ by more than noise\n\
-         # (require_significance = false judges the number alone; means and slow steps always are).\n\
-         [[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 5\nalpha = 0.05             # chance of calling noise a regression\n\
-         \n[[regression]]\nmetric = \"step.time_ms\"\naggregate = \"p90\"\nmax_increase_pct = 10\n\
-         \n[[regression]]             # percentage points of the step\nmetric = \"step.exposed_comm_pct\"\nmax_increase_abs = 5\n\
-         \n[[regression]]\nmetric = \"step.idle_pct\"\nmax_increase_abs = 5\n",
-    );
-    // A name that would mean something else in this file, as `re:…`, is none that a compiler gives.
-    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let collectives = run.ops.iter().filter(|op| op.is_collective).map(|op| analysis::compare::stem(&op.name));
-    if let Some(kind) = collectives.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
-        let _ = write!(
-            text,
-            "\n[[regression]]             # ops of a name, added up in each step; re:REGEX works, too\n\
-             op = \"{kind}*\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\nmin_effect_ms = 0.2      # less never fails\nlevel = \"warn\"\n"
-        );
+    op_regression(&mut text, run);
+    left_out.dedup();
+    if !left_out.is_empty() {
+        text.push_str("\n# Left out, because this run cannot answer them:\n");
+        for what in left_out {
+            let _ = writeln!(text, "# - {what}");
+        }
     }
     text.push_str(
         "\n# Runs that differ in one of these are not compared; regressions are then inconclusive.\n\
@@ -108,13 +91,81 @@ fn config_of(run: &Summary) -> String {
     text
 }
 
-fn budget(text: &mut String, metric: &str, seen: f64, more: &str, is_sure: bool) {
-    let max = round_up(seen * ROOM);
-    let level = if is_sure { "" } else { "\nlevel = \"warn\"           # this run has too few steps to be sure" };
-    let _ = write!(
-        text,
-        "\n[[budget]]                # {seen:.4} in this run\nmetric = \"{metric}\"\nmax = {max}{more}{level}\n"
-    );
+/// Why the run has too few steps for such a gate; `None` for numbers of the whole run.
+fn too_few(run: &Summary, aggregate: Option<Aggregate>) -> Option<String> {
+    let aggregate = aggregate.unwrap_or_default();
+    let needed = aggregate.steps_needed(Defaults::default().min_steps);
+    let steps = run.steps.counted;
+    let why = || run.steps.why_none.clone().unwrap_or_else(|| format!("this run has {steps} steady steps"));
+    // A count of compilations is one number whatever the steps.
+    (aggregate != Aggregate::Max && steps < needed)
+        .then(|| format!("the {} needs {needed} steady steps, {}", aggregate.title(), why()))
+}
+
+fn budgets(text: &mut String, run: &Summary, left_out: &mut Vec<String>) {
+    let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: Aggregate| {
+        let Some(series) = run.series(id) else { return };
+        let Some(ps) = aggregate.of(&series.values) else { return };
+        match too_few(run, Some(aggregate)) {
+            Some(why) => left_out.push(format!("budget of {metric}: {why}")),
+            None => budget(text, metric, ps / 1e9, aggregate),
+        }
+    };
+    of_steps(text, "step.time_ps", "step.time_ms", Aggregate::Median);
+    of_steps(text, "step.time_ps", "step.time_ms", Aggregate::P90);
+    of_steps(text, LOOP_STEP, "loop.step_ms", Aggregate::Mean);
+    if let Some(peak) = run.value("memory.peak_bytes").and_then(|value| value.value) {
+        budget(text, "memory.peak_gib", peak / 1_073_741_824.0, Aggregate::Median);
+    }
+    if let Some(compilations) = run.value(LOOP_COMPILATIONS).and_then(|value| value.value) {
+        let _ = write!(
+            text,
+            "\n[[budget]]                # compilations after warm-up: as many as in this run\n\
+             metric = \"compile.loop_count\"\nmax = {compilations:.0}\n"
+        );
+    }
+}
+
+fn budget(text: &mut String, metric: &str, seen: f64, aggregate: Aggregate) {
+    let (max, how) = (round_up(seen * ROOM), aggregate_line(aggregate));
+    let _ =
+        write!(text, "\n[[budget]]                # {seen:.4} in this run\nmetric = \"{metric}\"\nmax = {max}\n{how}");
+}
+
+fn aggregate_line(aggregate: Aggregate) -> String {
+    let is_default = aggregate == Defaults::default().aggregate;
+    if is_default { String::new() } else { format!("aggregate = \"{}\"\n", aggregate.title()) }
+}
+
+fn regression(text: &mut String, gate: &Regression) {
+    let meaning = METRICS.iter().find(|metric| metric.name == gate.metric).map_or("", |metric| metric.meaning);
+    let _ = write!(text, "\n# {meaning}\n[[regression]]\nmetric = \"{}\"\n", gate.metric);
+    text.push_str(&aggregate_line(gate.aggregate.unwrap_or_default()));
+    if let Some(limit) = gate.max_increase_pct {
+        let _ = writeln!(text, "max_increase_pct = {limit}");
+    }
+    if let Some(limit) = gate.max_increase_abs {
+        let what = if gate.metric.ends_with("_pct") { "   # percentage points" } else { "" };
+        let _ = writeln!(text, "max_increase_abs = {limit}{what}");
+    }
+}
+
+/// Of the ops with most communication that nothing hides.
+fn op_regression(text: &mut String, run: &Summary) {
+    if too_few(run, None).is_some() {
+        return;
+    }
+    // A name that would mean something else in this file, as `re:…`, is none that a compiler gives.
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let exposed = run.ops.iter().filter(|op| op.is_collective && op.part == Part::ExposedComm);
+    let names = exposed.map(|op| analysis::compare::stem(&op.name));
+    if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
+        let _ = write!(
+            text,
+            "\n# Ops of a name, added up in each step; re:REGEX works, too\n[[regression]]\n\
+             op = \"{kind}*\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\nmin_effect_ms = 0.2      # less never fails\nlevel = \"warn\"\n"
+        );
+    }
 }
 
 /// Up to three digits, so that the file reads well.
@@ -152,9 +203,9 @@ mod tests {
                 let text = config_of(&run(name, steps));
                 let gates = config::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
                 let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
-                let expected: &[&str] = if name == "all-gather.7" { &["all-gather*"] } else { &[] };
+                let expected: &[&str] = if name == "all-gather.7" && steps >= 6 { &["all-gather*"] } else { &[] };
                 assert_eq!(ops, expected, "{text}");
-                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(analysis::gates::Aggregate::P90));
+                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(Aggregate::P90));
                 assert_eq!(p90, steps >= 10, "{text}");
             }
         }

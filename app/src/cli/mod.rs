@@ -12,8 +12,10 @@ mod explain;
 mod failure;
 mod formats;
 pub(crate) mod gate;
+mod history;
 mod init;
 mod loading;
+mod metrics;
 mod open;
 mod output;
 mod render;
@@ -54,6 +56,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Analyze(args) => analyze::run(&args, &talk),
         Command::Init(args) => init::run(&args, &talk),
+        Command::Config(args) => config::run(&args, &talk),
+        Command::Metrics(args) => metrics::run(&args),
+        Command::History(args) => history::run(&args, &talk),
         Command::Schema(args) => schema::run(&args),
         Command::Compare(args) => compare::run(&args, &talk),
         Command::Summarize(args) => summarize::run(&args, &talk),

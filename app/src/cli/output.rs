@@ -51,13 +51,15 @@ pub fn write_as(
         talk.detail(&format!("wrote {}", path.display()));
     }
     let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
-    let width = terminal_size::terminal_size()
-        .map_or(FILE_WIDTH, |(width, _)| usize::from(width.0))
-        .clamp(MIN_WIDTH, MAX_WIDTH);
-    let layout = Layout { width, top: output.top, style };
+    let layout = Layout { width: width(), top: output.top, style };
     let format = FileFormat::from(output.format);
     let text = rendered(format, &layout)?;
     print(&if format == FileFormat::Text { super::without_orders(&text) } else { text })
+}
+
+/// Columns of stdout.
+pub fn width() -> usize {
+    terminal_size::terminal_size().map_or(FILE_WIDTH, |(width, _)| usize::from(width.0)).clamp(MIN_WIDTH, MAX_WIDTH)
 }
 
 fn rendered(document: &Document, format: FileFormat, layout: &Layout) -> Result<String, Failure> {

@@ -18,6 +18,8 @@ pub struct SchemaArgs {
 pub enum SchemaArg {
     /// `systole summarize`: a baseline.
     Summary,
+    /// `systole summarize` of several runs.
+    Runs,
     /// `systole compare --format json`.
     Comparison,
     /// `systole analyze --format json`.
@@ -33,6 +35,7 @@ impl SchemaArg {
     pub fn text(self) -> &'static str {
         match self {
             Self::Summary => include_str!("../../schemas/summary.schema.json"),
+            Self::Runs => include_str!("../../schemas/runs.schema.json"),
             Self::Comparison => include_str!("../../schemas/comparison.schema.json"),
             Self::Report => include_str!("../../schemas/report.schema.json"),
             Self::History => include_str!("../../schemas/history.schema.json"),

@@ -3,19 +3,27 @@
 use std::path::PathBuf;
 
 use analysis::Scope;
+use analysis::compare::{Summary, to_json};
 use clap::Args;
 
 use super::Talk;
-use super::args::{Format, InputArgs};
-use super::compare::summary_of;
+use super::args::{AssumeArgs, Format};
+use super::compare::{saved, summary_of};
 use super::failure::{Failure, Outcome};
 use super::{analyze, loading, output};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct SummarizeArgs {
+    /// Runs: profiles, run or log directories, saved summaries, or a file of `--history`,
+    /// of which the last five runs that did not fail count. Several make one baseline
+    #[arg(required = true, value_name = "RUN")]
+    pub paths: Vec<PathBuf>,
+    /// Run of a log directory; the newest by default
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
     #[command(flatten)]
-    pub input: InputArgs,
+    pub assume: AssumeArgs,
     /// Write it to this file instead of stdout (`json=base.json` is the same as `base.json`)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -36,10 +44,18 @@ pub fn run(args: &SummarizeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     if let Some(path) = &path {
         output::check_file(path)?;
     }
-    let session = loading::open(&args.input, Format::Json, talk)?;
-    analyze::check_devices(&session, &args.input.assume.device)?;
-    let summary = summary_of(&session, Scope::WholeTrace)?.shortened(args.ops, args.op_steps);
-    let text = summary.to_json().map_err(|error| Failure::Internal(error.to_string()))?;
+    let mut runs: Vec<Summary> = Vec::new();
+    for path in &args.paths {
+        if let Some(saved) = saved(path)? {
+            runs.extend(saved);
+            continue;
+        }
+        let session = loading::open_path(path, args.run.clone(), &args.assume, Format::Json, talk)?;
+        analyze::check_devices(&session, &args.assume.device)?;
+        runs.push(summary_of(&session, Scope::WholeTrace)?);
+    }
+    let runs: Vec<Summary> = runs.into_iter().map(|run| run.shortened(args.ops, args.op_steps)).collect();
+    let text = to_json(&runs).map_err(|error| Failure::Internal(error.to_string()))?;
     match path {
         Some(path) => crate::files::write_file(&path, &text).map_err(|error| Failure::Write { error, path })?,
         None => output::print(&text)?,

@@ -91,9 +91,9 @@ pub fn markdown(compared: &Compared<'_>, layout: &Layout) -> String {
         verdict_md::gates_table(&mut text, gates);
     }
     let _ = writeln!(text, "**{}**", md::escaped(&capitalised(&compared.comparison.statement)));
-    for one in compared.comparison.tables() {
-        text.push_str(&md::markdown(&one, layout.top));
-    }
+    let tables = compared.comparison.tables();
+    let parts = tables.iter().map(|table| (table.title.clone(), md::markdown(table, layout.top)));
+    md::within(&mut text, parts, verdict_md::MOST_BYTES);
     text
 }
 

@@ -66,6 +66,9 @@ pub struct Section {
 pub struct InputFile {
     /// Name without directories.
     pub name: String,
+    /// As it was opened, with directories.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// What it was read as.
     pub format: &'static str,
     /// Who wrote it, where known.
@@ -111,6 +114,16 @@ impl Document {
         asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
     }
 
+    /// What a file is called at the head of a report: with its path where the user named a
+    /// directory or a pattern, which does not say which run was read.
+    pub fn name_of(&self, source: &trace_model::Source) -> String {
+        let named = |path: &Path| self.session.path().is_none_or(|asked| asked == path);
+        match &source.path {
+            Some(path) if !named(path) => path.display().to_string(),
+            _ => source.name.clone(),
+        }
+    }
+
     /// The files read, with fingerprints.
     pub fn inputs(&self) -> Vec<InputFile> {
         InputFile::all(&self.session)
@@ -124,6 +137,7 @@ impl InputFile {
         sources
             .map(|source| Self {
                 name: source.name.clone(),
+                path: source.path.as_ref().map(|path| path.display().to_string()),
                 format: source.format,
                 host: source.host.clone(),
                 bytes: source.packed_bytes,

@@ -35,6 +35,10 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Lay
         for line in wrapped(&capitalised(&comparison.statement), layout.width.saturating_sub(2)) {
             let _ = writeln!(text, "  {line}");
         }
+        let runs = format!("Beside {}", comparison.base.runs.join(", "));
+        for line in wrapped(&runs, layout.width.saturating_sub(2)) {
+            let _ = writeln!(text, "  {}", layout.style.dim(&line));
+        }
     }
     text
 }

@@ -1,6 +1,8 @@
 //! Gates as `JUnit` XML, which every CI shows: a suite for the run, a test case for each
 //! gate. Failed ones are failures (of level `warn`: passed, with a note), those that
-//! cannot tell are skipped. Properties hold the metrics.
+//! cannot tell are skipped. Properties hold the runs and the metrics. Elements and
+//! attributes are those that Jenkins' schema knows (`junit-10.xsd`): it has no count of
+//! skipped cases on `testsuites`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -15,17 +17,13 @@ pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparis
         let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == Level::Error);
         gates.gates.iter().filter(counts).count()
     };
-    let numbers = format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
-        gates.gates.len(),
-        count(Status::Fail),
-        count(Status::Inconclusive)
-    );
-    let names: Vec<&str> = runs.iter().flat_map(|run| &run.inputs).map(|input| input.name.as_str()).collect();
+    let numbers = format!("tests=\"{}\" failures=\"{}\" errors=\"0\"", gates.gates.len(), count(Status::Fail));
+    let skipped = count(Status::Inconclusive);
+    let names: Vec<String> = runs.iter().map(Summary::title).collect();
     let name = if names.is_empty() { "run".to_owned() } else { names.join(", ") };
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites name=\"systole\" {numbers}>");
-    let _ = writeln!(xml, "  <testsuite name=\"{}\" {numbers}>", escaped(&name));
+    let _ = writeln!(xml, "  <testsuite name=\"{}\" {numbers} skipped=\"{skipped}\">", escaped(&name));
     xml.push_str("    <properties>\n");
     for (name, value) in properties(runs, comparison) {
         let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(&name), escaped(&value));
@@ -56,6 +54,9 @@ fn case(xml: &mut String, gate: &Gate) {
 fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let Some(first) = runs.first() else { return out };
+    out.extend(runs.iter().map(|run| ("run".to_owned(), run.title())));
+    let base = comparison.into_iter().flat_map(|comparison| &comparison.base.runs);
+    out.extend(base.map(|run| ("baseline".to_owned(), run.clone())));
     for series in &first.series {
         let all: Vec<f64> =
             runs.iter().filter_map(|run| run.step_values(&series.id)).flat_map(Cow::into_owned).collect();

@@ -11,7 +11,8 @@ use super::{Document, Layout, number, verdict_md};
 
 /// The Markdown of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
-    let names: Vec<_> = document.session.model().sources().iter().map(|source| escaped(&source.name)).collect();
+    let names: Vec<_> =
+        document.session.model().sources().iter().map(|source| escaped(&document.name_of(source))).collect();
     let mut text = format!("# {}\n\n{}\n\n", names.join(", "), scope_in_words(document.scope));
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
         let hints = document.session.report::<Hints>(document.scope).ok();
@@ -21,21 +22,42 @@ pub fn document(document: &Document, layout: &Layout) -> String {
             comparison: gated.comparison.as_ref(),
             hints: hints.as_deref(),
         };
-        text.push_str(&verdict_md::verdict(&parts, usize::MAX));
+        text.push_str(&verdict_md::verdict(&parts, verdict_md::MOST_BYTES / 2));
     }
-    for section in document.sections() {
-        match &section.result {
-            Ok(report) => {
-                for table in report.tables() {
-                    text.push_str(&markdown(&table, layout.top));
-                }
-            }
-            Err(why) => {
-                let _ = write!(text, "\n## {}\n\nnot applicable: {}\n", section.title, escaped(&why.to_string()));
-            }
+    let sections = document.sections().iter().flat_map(|section| match &section.result {
+        Ok(report) => report.tables().iter().map(|table| (table.title.clone(), markdown(table, layout.top))).collect(),
+        Err(why) => {
+            let why = format!("\n## {}\n\nnot applicable: {}\n", section.title, escaped(&why.to_string()));
+            vec![(section.title.to_owned(), why)]
+        }
+    });
+    within(&mut text, sections, verdict_md::MOST_BYTES);
+    text
+}
+
+/// Adds parts with their titles as long as they fit; names those that do not.
+pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, most: usize) {
+    /// For the names of what does not fit.
+    const ROOM: usize = 2_000;
+    let mut left_out: Vec<String> = Vec::new();
+    for (title, part) in parts {
+        if left_out.is_empty() && text.len() + part.len() + ROOM <= most {
+            text.push_str(&part);
+        } else {
+            left_out.push(title);
         }
     }
-    text
+    if !left_out.is_empty() {
+        let named: Vec<String> = left_out.iter().take(20).map(|title| escaped(title)).collect();
+        let more = if left_out.len() > named.len() { " …" } else { "" };
+        let _ = write!(
+            text,
+            "\n*{} more tables do not fit here (comments end at 64 KiB): {}{more}. `--format json` and `-o html=` have all.*\n",
+            left_out.len(),
+            named.join(", ")
+        );
+    }
+    verdict_md::shorten(text, most);
 }
 
 /// One table with its title.
@@ -60,9 +82,32 @@ pub fn markdown(table: &Table, top: usize) -> String {
     text
 }
 
-/// Text that stays text, and in one row.
+/// Text that stays text, and in one row. What stands between two backticks stays code.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, after)) = code_span(rest) {
+        escape(&mut out, before);
+        out.push('`');
+        out.push_str(code);
+        out.push('`');
+        rest = after;
+    }
+    escape(&mut out, rest);
+    out
+}
+
+/// The first span of code: what is before it, its text, what comes after. A span is
+/// literal, so that nothing in it can be markup, except for `|`, which ends a cell of a table.
+fn code_span(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, after) = rest.split_once('`')?;
+    let is_plain = !code.trim().is_empty() && !code.contains(['|', '\n', '\r']) && !before.ends_with('\\');
+    // Two backticks in a row would open another kind of span.
+    (is_plain && !after.starts_with('`')).then_some((before, code, after))
+}
+
+fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
             '\n' | '\r' => out.push(' '),
@@ -73,7 +118,6 @@ pub fn escaped(text: &str) -> String {
             _ => out.push(c),
         }
     }
-    out
 }
 
 #[cfg(test)]
@@ -83,5 +127,13 @@ mod tests {
     #[test]
     fn names_cannot_break_the_table() {
         assert_eq!(escaped("a|b\n<img>"), "a\\|b \\<img>");
+        assert_eq!(escaped("``a`"), "\\`\\`a\\`");
+        assert_eq!(escaped("`a|b` `c"), "\\`a\\|b\\` \\`c");
+    }
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(escaped("set `--xla_flag=x*y` or _b_"), "set `--xla_flag=x*y` or \\_b\\_");
+        assert_eq!(escaped("`a` and `<b>`"), "`a` and `<b>`");
     }
 }

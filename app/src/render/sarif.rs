@@ -25,34 +25,52 @@ const MOST_RESULTS: usize = 5_000;
 pub fn of(document: &Document) -> serde_json::Result<String> {
     let hints = document.session.report::<Hints>(document.scope).ok();
     let gates = document.gated.as_ref().filter(|gated| gated.are_set).map(|gated| &gated.report);
-    let trace = document.session.path().and_then(Path::to_str).unwrap_or("trace");
+    let file = document.session.model().sources().first().and_then(|source| source.path.as_deref());
+    let trace = file.or(document.session.path()).and_then(Path::to_str).unwrap_or("trace");
     let below = std::env::current_dir().ok();
-    sarif(hints.as_deref(), gates, &trace_in(trace, below.as_deref()), below.as_deref())
+    let gated = document.gated.as_ref();
+    let run = gated.map(|gated| gated.run.title()).into_iter().collect();
+    let base = gated.and_then(|gated| gated.comparison.as_ref()).map(|comparison| comparison.base.runs.clone());
+    let runs = Runs { run, base: base.unwrap_or_default() };
+    sarif(hints.as_deref(), gates, &runs, &trace_in(trace, below.as_deref()), below.as_deref())
+}
+
+/// Which runs the results are about, with their paths.
+#[derive(Default)]
+pub struct Runs {
+    /// What was judged.
+    pub run: Vec<String>,
+    /// Beside what.
+    pub base: Vec<String>,
 }
 
 /// Of a comparison: failed gates where some are set, and ops that became slower.
 pub fn of_comparison(compared: &Compared<'_>) -> serde_json::Result<String> {
     let below = std::env::current_dir().ok();
-    let trace = trace_in(compared.trace.to_str().unwrap_or("trace"), below.as_deref());
+    let file = compared.cand.first().and_then(|run| run.inputs.first()?.path.as_deref());
+    let trace = file.or(compared.trace.to_str()).unwrap_or("trace");
+    let trace = trace_in(trace, below.as_deref());
     let mut results = failed(compared.gates, &trace);
     let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
     // Beside a prediction nothing became slower.
     let classes = classes.filter(|class| class.prediction.is_none());
     let slower = classes.flat_map(|class| &class.ops).filter(|op| op.verdict() == "slower");
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
-    log(results)
+    let (base, cand) = (&compared.comparison.base, &compared.comparison.cand);
+    log(results, &Runs { run: cand.runs.clone(), base: base.runs.clone() })
 }
 
 /// The JSON. `trace` is the file that results without a source are about.
 pub fn sarif(
     hints: Option<&HintsReport>,
     gates: Option<&GatesReport>,
+    runs: &Runs,
     trace: &str,
     below: Option<&Path>,
 ) -> serde_json::Result<String> {
     let mut results = failed(gates, trace);
     results.extend(hints.iter().flat_map(|report| &report.hints).map(|hint| hint_result(hint, trace, below)));
-    log(results)
+    log(results, runs)
 }
 
 fn failed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
@@ -60,7 +78,7 @@ fn failed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
     failed.map(|gate| gate_result(gate, trace)).collect()
 }
 
-fn log(mut results: Vec<Value>) -> serde_json::Result<String> {
+fn log(mut results: Vec<Value>, runs: &Runs) -> serde_json::Result<String> {
     let left_out = results.len().saturating_sub(MOST_RESULTS);
     results.truncate(MOST_RESULTS);
     let rules = rules_of(&results);
@@ -77,7 +95,7 @@ fn log(mut results: Vec<Value>) -> serde_json::Result<String> {
             "rules": rules,
         }},
         "columnKind": "utf16CodeUnits",
-        "properties": { "resultsLeftOut": left_out },
+        "properties": { "resultsLeftOut": left_out, "runs": runs.run, "baselines": runs.base },
         "results": results,
     });
     let log = json!({

@@ -32,7 +32,7 @@ fn header(document: &Document, layout: &Layout) -> String {
     let mut text = String::new();
     for source in model.sources().iter().take(SHOWN) {
         let size = bytes(source.packed_bytes);
-        let _ = writeln!(text, "{} · {} · {size}", layout.style.bold(&source.name), source.format);
+        let _ = writeln!(text, "{} · {} · {size}", layout.style.bold(&document.name_of(source)), source.format);
     }
     if model.sources().len() > SHOWN {
         let rest: u64 = model.sources()[SHOWN..].iter().map(|source| source.packed_bytes).sum();

@@ -37,6 +37,7 @@ pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
     if let Some(comparison) = parts.comparison {
         let _ = writeln!(text, "**{}**\n", escaped(&capitalised(&comparison.statement)));
     }
+    which_runs(&mut text, parts);
     hints(&mut text, parts.hints);
     health(&mut text, parts.run);
     if let Some(comparison) = parts.comparison {
@@ -53,7 +54,22 @@ pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
             text.push_str(&folded);
         }
     }
-    shortened(text, most)
+    shorten(&mut text, most);
+    text
+}
+
+/// Which run this is about, and beside which.
+fn which_runs(text: &mut String, parts: &Parts<'_>) {
+    let _ = writeln!(text, "- Run: {}", code(&parts.run.title()));
+    for base in parts.comparison.iter().flat_map(|comparison| &comparison.base.runs) {
+        let _ = writeln!(text, "- Baseline: {}", code(base));
+    }
+    text.push('\n');
+}
+
+/// As code, where it can be.
+fn code(text: &str) -> String {
+    if text.contains(['`', '\n', '\r', '|']) { escaped(text) } else { format!("`{text}`") }
 }
 
 /// The verdict, and a row for each gate.
@@ -115,7 +131,8 @@ fn escaped_html(text: &str) -> String {
     super::junit::escaped(text)
 }
 
-fn shortened(mut text: String, most: usize) -> String {
+/// Cuts what does not fit, and says so.
+pub fn shorten(text: &mut String, most: usize) {
     const END: &str = "\n\n*(cut here: more than fits)*\n";
     if text.len() > most {
         let mut end = most.saturating_sub(END.len());
@@ -125,7 +142,6 @@ fn shortened(mut text: String, most: usize) -> String {
         text.truncate(end);
         text.push_str(END);
     }
-    text
 }
 
 #[cfg(test)]
@@ -134,7 +150,8 @@ mod tests {
 
     #[test]
     fn a_verdict_fits_whatever_it_is_about() {
-        let cut = shortened("é".repeat(100_000), MOST_BYTES);
+        let mut cut = "é".repeat(100_000);
+        shorten(&mut cut, MOST_BYTES);
         assert!(cut.len() <= MOST_BYTES && cut.ends_with("fits)*\n"));
     }
 }

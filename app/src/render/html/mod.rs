@@ -22,10 +22,10 @@ const ROWS: usize = 15;
 
 /// The page.
 pub fn page(document: &Document, gated: &Gated) -> String {
-    let names: Vec<&str> = document.session.model().sources().iter().map(|source| source.name.as_str()).collect();
-    let name = match names[..] {
+    let names: Vec<String> = document.session.model().sources().iter().map(|source| document.name_of(source)).collect();
+    let name = match &names[..] {
         [] => "a run".to_owned(),
-        [only] => only.to_owned(),
+        [only] => only.clone(),
         [first, ..] => format!("{first} and {} more", names.len() - 1),
     };
     let mut page = String::from(HEAD);
@@ -103,6 +103,9 @@ fn gates_section(page: &mut String, report: &GatesReport) {
 fn beside_baseline(page: &mut String, gated: &Gated) {
     let Some(found) = &gated.comparison else { return };
     let mut body = format!("<p>{}</p>\n", escaped(&capitalised(&found.statement)));
+    for (side, runs) in [("Baseline", &found.base.runs), ("Run", &found.cand.runs)] {
+        let _ = writeln!(body, "<p class=dim>{side}: {}</p>", escaped(&runs.join(", ")));
+    }
     if found.is_comparable {
         let _ = write!(body, "<h3>Step time</h3>\n{}", comparison::numbers(found));
         if let Some(attribution) = &found.attribution {

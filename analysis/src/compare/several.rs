@@ -1,0 +1,120 @@
+//! Several runs in one file: a baseline that knows how much runs differ; and what tells
+//! runs apart.
+
+use serde::{Deserialize, Serialize};
+
+use super::summary::{Input, Summary, SummaryError, thinned};
+
+/// Fields may be added under the same number, never changed or removed.
+pub const RUNS_SCHEMA: &str = "systole.runs/1";
+
+/// More runs than anybody keeps in a baseline.
+const MOST_RUNS: usize = 1000;
+
+#[derive(Serialize)]
+struct Runs<'a> {
+    schema: &'a str,
+    runs: &'a [Summary],
+}
+
+#[derive(Deserialize)]
+struct Saved {
+    schema: String,
+    runs: Vec<serde_json::Value>,
+}
+
+/// The JSON to save: of one run its summary, of several a list of them.
+pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
+    match runs {
+        [only] => only.to_json(),
+        runs => Ok(serde_json::to_string_pretty(&Runs { schema: RUNS_SCHEMA, runs })? + "\n"),
+    }
+}
+
+/// Whether a file that begins like this is meant to hold runs.
+pub fn is_meant(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    Summary::is_meant(head) || text.trim_start().starts_with('{') && text.contains("\"systole.runs/")
+}
+
+/// Reads what [`to_json`] wrote, and refuses what cannot be compared.
+pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
+    let is_list = serde_json::from_str::<Saved>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
+    let Some(saved) = is_list else { return Summary::from_json(text).map(|run| vec![run]) };
+    if saved.schema != RUNS_SCHEMA {
+        return Err(SummaryError::Schema(saved.schema));
+    }
+    if saved.runs.is_empty() || saved.runs.len() > MOST_RUNS {
+        return Err(SummaryError::Broken("it holds no runs, or too many"));
+    }
+    saved.runs.iter().map(|run| Summary::from_json(&run.to_string())).collect()
+}
+
+impl Summary {
+    /// Which run this is, with its path: `logs/plugins/profile/2027_01_31/host.xplane.pb`;
+    /// of several files the directory, and of a saved run where it was saved.
+    pub fn title(&self) -> String {
+        let path = |input: &Input| input.path.clone().unwrap_or_else(|| input.name.clone());
+        let run = match &self.inputs[..] {
+            [] => "a run".to_owned(),
+            [only] => path(only),
+            [first, ..] => match path(first).rsplit_once(['/', '\\']) {
+                Some((directory, _)) => format!("{directory} ({} files)", self.inputs.len()),
+                None => format!("{} and {} more", first.name, self.inputs.len() - 1),
+            },
+        };
+        match &self.saved_in {
+            Some(file) => format!("{run} (saved in {file})"),
+            None => run,
+        }
+    }
+
+    /// Names of the ops of all classes of steps, as far as they are listed.
+    pub fn op_names(&self) -> impl Iterator<Item = &str> {
+        let others = self.classes.iter().flat_map(|class| &class.ops);
+        self.ops.iter().chain(others).map(|op| op.name.as_str())
+    }
+
+    /// Whether ops or classes of steps are left out.
+    pub fn is_cut(&self) -> bool {
+        self.ops_not_listed > 0
+            || self.classes_not_listed > 0
+            || self.classes.iter().any(|class| class.ops_not_listed > 0)
+    }
+
+    /// With at most so many numbers of each series, evenly spread.
+    pub fn with_series(self, most: usize) -> Self {
+        let thin = |mut run: Self| {
+            for series in run.series.iter_mut().chain(&mut run.loop_series) {
+                series.values = thinned(&series.values, most);
+            }
+            run.steps.numbers.truncate(most);
+            run
+        };
+        self.each_class(thin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SCHEMA;
+    use super::*;
+
+    fn run(steps: usize) -> Summary {
+        let mut run = Summary { schema: SCHEMA.to_owned(), ..Summary::default() };
+        run.steps.counted = steps;
+        run
+    }
+
+    #[test]
+    fn one_run_or_several_are_read_back() {
+        for runs in [vec![run(1)], vec![run(1), run(2), run(3)]] {
+            let text = to_json(&runs).unwrap();
+            assert!(is_meant(text.as_bytes()));
+            assert_eq!(from_json(&text).unwrap(), runs);
+        }
+        assert!(from_json("{\"schema\": \"systole.runs/2\", \"runs\": []}").is_err());
+        assert!(from_json("{\"schema\": \"systole.runs/1\", \"runs\": []}").is_err());
+        assert!(from_json("{\"schema\": \"systole.runs/1\", \"runs\": [{}]}").is_err());
+    }
+}

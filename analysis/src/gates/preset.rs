@@ -1,0 +1,57 @@
+//! What is looked for where nobody says what to look for, and what `systole init` writes.
+
+use super::measure::Measured;
+use super::{Aggregate, Regression};
+use crate::compare::Summary;
+
+/// Regressions that these runs can show: of the preset, those whose numbers any of
+/// them has.
+///
+/// | metric | of the steps | more than |
+/// |---|---|---|
+/// | time of the step | median | 5 % |
+/// | time of the step | p90 | 10 % |
+/// | time of the loop, per step | mean | 10 % |
+/// | compilations in the loop | most of the runs | none more |
+/// | slow steps | share | 2 points |
+/// | exposed communication, of the step | median | 5 points |
+/// | idle time, of the step | median | 5 points |
+///
+/// The median of the step time is always looked for: without it, a run that has no
+/// numbers at all would pass.
+pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
+    let has = |metric: &str| runs.iter().any(|run| Measured::of(std::slice::from_ref(*run), metric, None).is_ok());
+    let mut found = all();
+    found.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
+    found.retain(|gate| gate.metric != EXPOSED || runs.iter().any(|run| communicates(run)));
+    found
+}
+
+const STEP_TIME: &str = "step.time_ms";
+const EXPOSED: &str = "step.exposed_comm_pct";
+
+fn all() -> Vec<Regression> {
+    let gate = |metric: &str, aggregate: Aggregate| Regression {
+        metric: metric.to_owned(),
+        aggregate: Some(aggregate),
+        ..Regression::default()
+    };
+    let percent = |gate: Regression, limit: f64| Regression { max_increase_pct: Some(limit), ..gate };
+    let points = |gate: Regression, limit: f64| Regression { max_increase_abs: Some(limit), ..gate };
+    vec![
+        percent(gate(STEP_TIME, Aggregate::Median), 5.0),
+        percent(gate(STEP_TIME, Aggregate::P90), 10.0),
+        percent(gate("loop.step_ms", Aggregate::Mean), 10.0),
+        points(gate("compile.loop_count", Aggregate::Max), 0.0),
+        points(gate("loop.slow_pct", Aggregate::Mean), 2.0),
+        points(gate(EXPOSED, Aggregate::Median), 5.0),
+        points(gate("step.idle_pct", Aggregate::Median), 5.0),
+    ]
+}
+
+/// Whether a run has devices that talk to each other: others have no exposed
+/// communication to look at.
+fn communicates(run: &Summary) -> bool {
+    let is_exposed = |id| run.series(id).is_some_and(|series| series.values.iter().any(|value| *value > 0.0));
+    run.facts.devices > 1 || is_exposed("step.exposed_comm_percent")
+}

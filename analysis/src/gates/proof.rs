@@ -1,0 +1,182 @@
+//! Whether a number changed by more than noise: a test for each way in which steps
+//! become one number.
+//!
+//! | of the steps | what is asked |
+//! |---|---|
+//! | median | rank sum test ([`Change`]), and more than medians of equal runs differ by, drawn from either side. Where neighbours are so alike that ranks cannot tell: all but a tenth of the steps apart |
+//! | p90, p95, max | more than the same quantile of equal runs differs by, drawn from either side |
+//! | mean | the same, drawn from the baseline: what a mean is looked at for are few long steps, and a run that has them differs from itself by as much |
+//! | share of steps (each 0 or 100) | Fisher's exact test, one-sided |
+//! | one number a run, several runs | more than the runs of a side differ by |
+//! | one number a run, one run | nothing: it is judged by its limit |
+
+use super::Aggregate;
+use super::measure::Measured;
+use crate::compare::resample::{self, Runs, Statistic};
+use crate::compare::{Change, ENOUGH_RUNS, Finding, TestOptions};
+
+/// Differences of equal runs that are drawn: so many exceed what is called noise.
+const DRAWN_ALPHA: f64 = 0.01;
+/// The same of the rank sum test. Among a dozen steps whose neighbours are alike it has no
+/// smaller p, however much the runs differ; what is drawn makes up for it.
+const RANKS_ALPHA: f64 = 0.05;
+
+/// What is known of a change besides its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// It is more than noise.
+    Real,
+    /// It is not.
+    Noise,
+    /// There is too little to tell.
+    TooFew,
+    /// Nothing says how steady the number is.
+    Untested,
+}
+
+/// What can be said of a change from `base` to `cand` that is at least `effect`; `alpha`
+/// is the chance of a false alarm that the user allows.
+pub(super) fn proof(
+    base: &Measured,
+    cand: &Measured,
+    how: Aggregate,
+    effect: f64,
+    (alpha, min_steps): (Option<f64>, usize),
+) -> Proof {
+    let drawn_alpha = alpha.unwrap_or(DRAWN_ALPHA);
+    let is_series = base.is_series && cand.is_series;
+    if !is_series {
+        return of_single_numbers(&base.runs, &cand.runs, how.statistic());
+    }
+    if how.is_middle() {
+        let test = TestOptions { alpha: alpha.unwrap_or(RANKS_ALPHA), min_steps, ..TestOptions::default() };
+        match Change::of_runs(&base.runs, &cand.runs, effect, &test).finding {
+            Finding::Changed => {}
+            _ if are_apart(&base.runs, &cand.runs) => {}
+            Finding::Noise => return Proof::Noise,
+            Finding::TooFew | Finding::Untested | Finding::OneSided => return Proof::TooFew,
+        }
+    }
+    if how == Aggregate::Mean && is_share(&base.runs) && is_share(&cand.runs) {
+        let p = fisher(counted(&base.runs), counted(&cand.runs));
+        return if p <= drawn_alpha { Proof::Real } else { Proof::Noise };
+    }
+    let statistic = how.statistic();
+    let (Some(before), Some(after)) = (base.aggregate(how), cand.aggregate(how)) else { return Proof::TooFew };
+    let Some(mut noise) = noise(&base.runs, statistic, drawn_alpha) else { return Proof::TooFew };
+    if how != Aggregate::Mean {
+        let Some(other) = self::noise(&cand.runs, statistic, drawn_alpha) else { return Proof::TooFew };
+        noise = noise.max(other);
+    }
+    if (after - before).abs() > noise { Proof::Real } else { Proof::Noise }
+}
+
+/// Whether all but a tenth of the steps of one side are above all but a tenth of the
+/// other's. Of a dozen steps whose neighbours are alike the rank sum test allows no
+/// conclusion, however much the sides differ; this does.
+fn are_apart(base: &Runs, cand: &Runs) -> bool {
+    let at = |runs: &Runs, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
+    let is_above = |low: &Runs, high: &Runs| at(low, 0.9).zip(at(high, 0.1)).is_some_and(|(low, high)| low < high);
+    is_above(base, cand) || is_above(cand, base)
+}
+
+/// What equal runs differ by: drawn from the steps of these, and at least by what
+/// these differ by themselves, unless they are so many that runs are compared.
+fn noise(runs: &Runs, statistic: Statistic, alpha: f64) -> Option<f64> {
+    let drawn = resample::noise_of(runs, statistic, 1.0 - alpha)?;
+    Some(if runs.len() < ENOUGH_RUNS { drawn.max(spread(runs, statistic)) } else { drawn })
+}
+
+fn spread(runs: &Runs, statistic: Statistic) -> f64 {
+    let of_runs = || runs.iter().filter_map(|run| statistic.of(&mut run.clone()));
+    let (least, most) = (of_runs().reduce(f64::min), of_runs().reduce(f64::max));
+    most.zip(least).map_or(0.0, |(most, least)| most - least)
+}
+
+fn of_single_numbers(base: &Runs, cand: &Runs, statistic: Statistic) -> Proof {
+    if base.len().max(cand.len()) < 2 {
+        return Proof::Untested;
+    }
+    let one = |runs: &Runs| statistic.of(&mut runs.concat());
+    let (Some(before), Some(after)) = (one(base), one(cand)) else { return Proof::TooFew };
+    // Of one side alone: what the other would differ by is not known.
+    let spread = spread(base, statistic).max(if base.len() < 2 { spread(cand, statistic) } else { 0.0 });
+    if (after - before).abs() > spread { Proof::Real } else { Proof::Noise }
+}
+
+/// Every step has a property or not.
+fn is_share(runs: &Runs) -> bool {
+    let is_either = |value: &f64| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON;
+    runs.iter().flatten().all(is_either)
+}
+
+/// Steps that have it, and all.
+fn counted(runs: &Runs) -> (usize, usize) {
+    let all = || runs.iter().flatten();
+    (all().filter(|value| **value > 50.0).count(), all().count())
+}
+
+/// Chance that of all steps with the property so many or more are on the second side,
+/// if sides do not matter (Fisher's exact test, one-sided).
+fn fisher((a, m): (usize, usize), (b, n): (usize, usize)) -> f64 {
+    let with = a + b;
+    let ln_choose = |n: usize, k: usize| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);
+    let all = ln_choose(m + n, with);
+    let chance = |on_second: usize| {
+        let on_first = with - on_second;
+        if on_first > m { 0.0 } else { (ln_choose(n, on_second) + ln_choose(m, on_first) - all).exp() }
+    };
+    (b..=with.min(n)).map(chance).sum::<f64>().min(1.0)
+}
+
+fn ln_factorial(n: usize) -> f64 {
+    (2..=n).map(|i| (i as f64).ln()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fishers_test_has_the_published_values() {
+        // The lady tasting tea: 4 of 4 right, 1 in 70; 3 of 4, 17 in 70.
+        assert!((fisher((0, 4), (4, 4)) - 1.0 / 70.0).abs() < 1e-12);
+        assert!((fisher((1, 4), (3, 4)) - 17.0 / 70.0).abs() < 1e-12);
+        assert!((fisher((0, 20), (0, 20)) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_share_of_the_steps_is_counted() {
+        let steps = |slow: usize| {
+            let values = (0..20).map(|i| if i < slow { 100.0 } else { 0.0 }).collect();
+            Measured::of_steps(vec![values])
+        };
+        let of = |base: usize, cand: usize| proof(&steps(base), &steps(cand), Aggregate::Mean, 0.0, (None, 6));
+        assert_eq!(of(0, 1), Proof::Noise);
+        assert_eq!(of(0, 7), Proof::Real);
+        assert_eq!(of(7, 7), Proof::Noise);
+    }
+
+    #[test]
+    fn one_slow_step_more_is_no_change_of_a_quantile() {
+        let steps = |slow: usize| {
+            let values = (0..12).map(|i| if i < slow { 130.0 } else { 100.0 + 0.1 * f64::from(i as u32 % 5) });
+            Measured::of_steps(vec![values.collect()])
+        };
+        let of = |base: usize, cand: usize, how| proof(&steps(base), &steps(cand), how, 0.0, (None, 6));
+        assert_eq!(of(0, 2, Aggregate::P90), Proof::Noise);
+        assert_eq!(of(0, 12, Aggregate::P90), Proof::Real);
+        // The mean of the baseline is steady, so few long steps do count.
+        assert_eq!(of(0, 2, Aggregate::Mean), Proof::Real);
+        assert_eq!(of(2, 0, Aggregate::Mean), Proof::Noise);
+    }
+
+    #[test]
+    fn numbers_of_whole_runs_are_as_steady_as_runs_are() {
+        let runs = |values: &[f64]| values.iter().map(|value| vec![*value]).collect::<Vec<_>>();
+        let of = |base: &[f64], cand: &[f64]| of_single_numbers(&runs(base), &runs(cand), Statistic::Quantile(0.5));
+        assert_eq!(of(&[1.0], &[9.0]), Proof::Untested);
+        assert_eq!(of(&[1.0, 3.0, 2.0], &[3.5]), Proof::Noise);
+        assert_eq!(of(&[1.0, 3.0, 2.0], &[9.0, 9.0]), Proof::Real);
+    }
+}

@@ -1,0 +1,182 @@
+//! Runs that were never measured: steps with jitter, levels that differ from run to run,
+//! slow steps, and regressions of known size.
+
+use analysis::Unit;
+use analysis::compare::resample::random;
+use analysis::compare::{Better, LOOP_COMPILATIONS, LOOP_STEP, SCHEMA, SLOW_SHARE, Series, StepFacts, Summary, Value};
+use analysis::stats::median;
+
+/// How noisy runs are.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A device that nobody else uses.
+    Quiet,
+    /// As quiet in most steps, with more slow ones, and drift within the run.
+    Uneven,
+    /// A shared machine.
+    Noisy,
+}
+
+impl Kind {
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Quiet => "quiet",
+            Self::Uneven => "uneven",
+            Self::Noisy => "noisy",
+        }
+    }
+}
+
+/// The noise of a run. Times are parts of the step.
+#[derive(Clone, Copy, Debug)]
+pub struct Noise {
+    pub steps: usize,
+    /// Standard deviation of steps; neighbours correlate by `correlation`.
+    pub jitter: f64,
+    pub correlation: f64,
+    /// Standard deviation of the level of a run.
+    pub between: f64,
+    /// One step in so many takes 5 to 20 % longer.
+    pub slow_one_in: u64,
+    /// One in so many takes 1.5 to 3 times as long (garbage collection, a checkpoint).
+    pub pause_one_in: u64,
+}
+
+impl Noise {
+    pub fn quiet() -> Self {
+        Self { steps: 50, jitter: 0.005, correlation: 0.6, between: 0.005, slow_one_in: 50, pause_one_in: 2000 }
+    }
+
+    pub fn of(kind: Kind) -> Self {
+        let quiet = Self::quiet();
+        match kind {
+            Kind::Quiet => quiet,
+            Kind::Uneven => {
+                Self { jitter: 0.01, correlation: 0.8, between: 0.01, slow_one_in: 20, pause_one_in: 500, ..quiet }
+            }
+            Kind::Noisy => {
+                Self { jitter: 0.03, correlation: 0.8, between: 0.02, slow_one_in: 10, pause_one_in: 100, ..quiet }
+            }
+        }
+    }
+}
+
+/// What is planted.
+#[derive(Clone, Copy, Debug)]
+pub enum Regression {
+    None,
+    /// Every step takes so much longer.
+    All(f64),
+    /// This part of the steps takes three times as long.
+    Stalls(f64),
+    /// So many steps compile and take ten times as long.
+    Compiles(usize),
+}
+
+/// Makes runs; the same ones every time.
+pub struct Runs {
+    noise: Noise,
+    state: u64,
+}
+
+const STEP_PS: f64 = 100e9;
+
+impl Runs {
+    pub fn new(noise: &Noise) -> Self {
+        Self { noise: *noise, state: 0x5EED }
+    }
+
+    /// Between 0 and 1, neither included.
+    fn uniform(&mut self) -> f64 {
+        ((random(&mut self.state) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// Of mean 0 and spread 1 (Box and Muller).
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// A series around 0 of spread 1 whose neighbours correlate.
+    fn correlated(&mut self) -> Vec<f64> {
+        let (rho, steps) = (self.noise.correlation, self.noise.steps);
+        let mut state = self.normal();
+        let next = |_| {
+            state = rho * state + (1.0 - rho * rho).sqrt() * self.normal();
+            state
+        };
+        (0..steps).map(next).collect()
+    }
+
+    fn times(&mut self, regression: Regression) -> Vec<f64> {
+        let Noise { steps, jitter, between, slow_one_in, pause_one_in, .. } = self.noise;
+        let level = STEP_PS * (1.0 + between * self.normal());
+        let mut times = Vec::new();
+        for noise in self.correlated() {
+            let mut time = 1.0 + jitter * noise;
+            if random(&mut self.state).is_multiple_of(slow_one_in) {
+                time += 0.05 + 0.15 * self.uniform();
+            }
+            if random(&mut self.state).is_multiple_of(pause_one_in) {
+                time *= 1.5 + 1.5 * self.uniform();
+            }
+            times.push(level * time);
+        }
+        match regression {
+            Regression::None => {}
+            Regression::All(slower) => times.iter_mut().for_each(|time| *time *= 1.0 + slower),
+            Regression::Stalls(part) => {
+                let count = (steps as f64 * part).ceil() as usize;
+                times.iter_mut().step_by(steps / count.max(1)).for_each(|time| *time *= 3.0);
+            }
+            Regression::Compiles(count) => {
+                times.iter_mut().skip(steps / 2).take(count).for_each(|time| *time *= 10.0);
+            }
+        }
+        times
+    }
+
+    /// One more run.
+    pub fn run(&mut self, regression: Regression) -> Summary {
+        let times = self.times(regression);
+        let shares = |runs: &mut Self, middle: f64, spread: f64| -> Vec<f64> {
+            let level = middle + spread * runs.normal();
+            runs.correlated().into_iter().map(|noise| (level + spread * noise).clamp(0.0, 100.0)).collect()
+        };
+        let (exposed, idle) = (shares(self, 6.0, 0.5), shares(self, 10.0, 0.8));
+        let compilations = if let Regression::Compiles(count) = regression { count as f64 } else { 0.0 };
+        summary(times, exposed, idle, compilations)
+    }
+}
+
+fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, compilations: f64) -> Summary {
+    let series = |id: &str, unit, values: Vec<f64>| Series {
+        id: id.to_owned(),
+        title: id.to_owned(),
+        unit,
+        better: Better::Lower,
+        values,
+    };
+    let usual = median(&times).unwrap_or(0.0);
+    let slow = times.iter().map(|&time| if time > 1.3 * usual { 100.0 } else { 0.0 }).collect();
+    Summary {
+        schema: SCHEMA.to_owned(),
+        steps: StepFacts { rung: "modules".to_owned(), counted: times.len(), middle_ps: usual, ..StepFacts::default() },
+        loop_series: vec![series(LOOP_STEP, Unit::Picoseconds, times.clone()), series(SLOW_SHARE, Unit::Percent, slow)],
+        series: vec![
+            series("step.time_ps", Unit::Picoseconds, times),
+            series("step.exposed_comm_percent", Unit::Percent, exposed),
+            series("step.idle_percent", Unit::Percent, idle),
+        ],
+        values: vec![Value {
+            id: LOOP_COMPILATIONS.to_owned(),
+            title: String::new(),
+            unit: Unit::Count,
+            better: Better::Lower,
+            value: Some(compilations),
+            of: String::new(),
+            provenance: analysis::Provenance::Measured,
+            note: None,
+        }],
+        ..Summary::default()
+    }
+}
