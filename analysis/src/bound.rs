@@ -5,6 +5,10 @@
 //! binds. The least time is that of the slowest limit: `max(flops / peak flops,
 //! bytes / peak bandwidth …)`, and efficiency = least time / time, which is the
 //! largest utilization again.
+//!
+//! Amounts are estimates of the compiler or of the author of a kernel, times are
+//! measured, and a peak can be that of another chip: so a rate can come out above its
+//! peak. That is impossible, so nothing is concluded from it ([`is_beyond_peak`]).
 
 use serde::Serialize;
 
@@ -43,10 +47,26 @@ pub enum BoundBy {
     VmemRead,
     /// VMEM write bandwidth.
     VmemWrite,
+    /// The links of a collective, or the other participants that it waits for: nothing
+    /// that the device itself does faster. Which of the two, [`crate::collectives`] says.
+    LinksOrWaiting,
+}
+
+/// How much above its peak a rate can be because times are rounded.
+const ROUNDING_PERCENT: f64 = 0.5;
+
+/// Whether a rate, in percent of its peak, is impossible.
+pub fn is_beyond_peak(percent: f64) -> bool {
+    percent > 100.0 + ROUNDING_PERCENT
+}
+
+/// A rate in percent of its peak: what only rounding lifts above the peak is the peak.
+pub(crate) fn without_rounding(percent: f64) -> f64 {
+    if is_beyond_peak(percent) { percent } else { percent.min(100.0) }
 }
 
 impl BoundBy {
-    /// Every limit. Ties go to the earlier one.
+    /// Every limit of the device itself. Ties go to the earlier one.
     pub const ALL: [Self; 6] =
         [Self::Compute, Self::Hbm, Self::CmemRead, Self::CmemWrite, Self::VmemRead, Self::VmemWrite];
 
@@ -59,6 +79,7 @@ impl BoundBy {
             Self::CmemWrite => "CMEM Write",
             Self::VmemRead => "VMEM Read",
             Self::VmemWrite => "VMEM Write",
+            Self::LinksOrWaiting => "links or waiting",
         }
     }
 
@@ -71,6 +92,7 @@ impl BoundBy {
             Self::CmemWrite => work.cmem_write_bytes,
             Self::VmemRead => work.vmem_read_bytes,
             Self::VmemWrite => work.vmem_write_bytes,
+            Self::LinksOrWaiting => None,
         }
     }
 
@@ -83,6 +105,7 @@ impl BoundBy {
             Self::CmemWrite => peaks.cmem_write,
             Self::VmemRead => peaks.vmem_read,
             Self::VmemWrite => peaks.vmem_write,
+            Self::LinksOrWaiting => None,
         }
     }
 }
@@ -93,14 +116,25 @@ impl Work {
     pub fn percent_of(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> Option<f64> {
         let amount = limit.amount(self)?;
         let peak = limit.peak(peaks)?.per_second;
-        (seconds > 0.0 && peak > 0.0).then(|| 100.0 * amount / seconds / peak)
+        (seconds > 0.0 && peak > 0.0).then(|| without_rounding(100.0 * amount / seconds / peak))
     }
 
     /// The limit that binds and its utilization in percent. `None` where nothing
-    /// is done, and where a limit that could bind is unknown: with HBM bytes
-    /// unknown, "bound by compute" would be a guess.
+    /// is done, where a rate is impossible, and where a limit that could bind is
+    /// unknown: with HBM bytes unknown, "bound by compute" would be a guess.
     pub fn bound(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         self.hbm_bytes?;
+        self.highest(seconds, peaks).filter(|&(_, percent)| !is_beyond_peak(percent))
+    }
+
+    /// The limit that is exceeded the most, and its utilization in percent; `None`
+    /// where every rate is possible.
+    pub fn beyond_peak(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
+        self.highest(seconds, peaks).filter(|&(_, percent)| is_beyond_peak(percent))
+    }
+
+    /// The limit with the largest utilization above 0.
+    fn highest(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         BoundBy::ALL.into_iter().filter_map(|limit| Some((limit, self.percent_of(limit, seconds, peaks)?))).fold(
             None,
             |best: Option<(BoundBy, f64)>, (limit, percent)| match best {
@@ -221,6 +255,16 @@ mod tests {
         assert_eq!(work(5.0, 5.0).bound(0.0, &peaks), None);
         // Only the compiler's operations are known: memory could bind just as well.
         assert_eq!(Work { flops: Some(5.0), ..Work::default() }.bound(1.0, &peaks), None);
+    }
+
+    #[test]
+    fn rates_above_their_peak_bind_nothing_and_rounding_is_no_such_rate() {
+        let peaks = peaks(10.0, 10.0);
+        let work = |flops, bytes| Work { flops: Some(flops), hbm_bytes: Some(bytes), ..Work::default() };
+        assert_eq!(work(10.001, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 100.0)));
+        assert_eq!(work(10.001, 5.0).beyond_peak(1.0, &peaks), None);
+        assert_eq!(work(5.0, 20.0).bound(1.0, &peaks), None);
+        assert_eq!(work(5.0, 20.0).beyond_peak(1.0, &peaks), Some((BoundBy::Hbm, 200.0)));
     }
 
     #[test]

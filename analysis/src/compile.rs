@@ -33,7 +33,6 @@ mod tf;
 use serde::Serialize;
 use trace_model::{Picos, TimeRange};
 
-use crate::doctor::session_ps;
 use crate::host_class::{HostClass, host_threads};
 use crate::intervals::IntervalSet;
 use crate::steps::Steps;
@@ -66,9 +65,17 @@ impl Analysis for Compile {
             return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
         }
         let events = HostEvents::collect(cx, window);
-        Ok(report(cx, &events, window))
+        let report = report(cx, &events, window);
+        if !report.is_recorded && report.functions.is_empty() && report.tf_functions.is_empty() {
+            return Err(AnalysisError::NotApplicable(NOT_RECORDED.to_owned()));
+        }
+        Ok(report)
     }
 }
+
+/// Why it is not known whether anything was compiled.
+pub(crate) const NOT_RECORDED: &str =
+    "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
 
 /// When anything was traced, lowered, compiled or loaded, for the step analysis:
 /// this report asks for steps, so steps cannot ask for this report.
@@ -79,11 +86,12 @@ pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
 /// Compilation in a window.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompileReport {
-    /// Length of the window: of the whole trace the profiling session, where the
-    /// capture says when that began and ended, else the timeline.
+    /// Length of the window: of the whole trace all of the timeline.
     pub window_ps: i64,
-    /// A sentence: how much, or that there was none.
+    /// A sentence: how much, that there was none, or that this is not known.
     pub statement: String,
+    /// A runtime that compiles recorded what it did: without compilations there were none.
+    pub is_recorded: bool,
     /// Compilations (outermost events of the compile phase, each counted once over threads).
     pub compilations: u64,
     /// How many of them compiled a function that had been compiled or run before.
@@ -148,13 +156,19 @@ fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> Compi
     };
     let list = ledger::compilations(&around, &drafts);
     let functions = functions::functions(&around, &drafts, &list);
-    let length = window_length(cx, window);
+    let length = window.dur();
+    let is_recorded = cx.host_classes().has_compiling_runtime();
     let share = wall.fraction_of(length).map(|share| 100.0 * share);
     let cache = CacheFacts::new(&events.cache);
     let threads = ledger::threads(*cx, &events.phases);
     CompileReport {
         window_ps: length.ps(),
-        statement: statement(found, list.len(), wall, length, share),
+        statement: if is_recorded {
+            statement(found, list.len(), wall, length, share)
+        } else {
+            NOT_RECORDED.to_owned()
+        },
+        is_recorded,
         compilations: list.len() as u64,
         recompilations: functions.iter().map(|function| function.recompilations).sum(),
         wall_ps: when_found(wall.ps()),
@@ -184,13 +198,6 @@ fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Optio
     let plural = if count == 1 { "" } else { "s" };
     let percent = share.unwrap_or_default();
     format!("{count} compilation{plural} took {wall} of {length} ({percent:.1} %)")
-}
-
-/// Events may begin before the session and end after it, so its length comes from
-/// the session itself.
-fn window_length(cx: &Context<'_>, window: TimeRange) -> Picos {
-    let session = cx.model.sources().iter().filter_map(session_ps).max().filter(|_| cx.scope == Scope::WholeTrace);
-    session.map_or(window.dur(), Picos::from_ps)
 }
 
 /// When each device ran programs, by the clock of its host.

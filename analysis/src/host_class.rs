@@ -289,6 +289,13 @@ impl HostClasses {
         self.classes.get(label.index()).copied().flatten().unwrap_or(User)
     }
 
+    /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded what it
+    /// did: without any of its events, that it compiled nothing cannot be known.
+    pub fn has_compiling_runtime(&self) -> bool {
+        let of_runtime = |class: &HostClass| matches!(class, Trace | Lower | Compile | Cache | Load | Dispatch | Lazy);
+        self.classes.iter().flatten().any(of_runtime)
+    }
+
     /// Whether a label is seen on a host thread.
     pub fn knows(&self, label: LabelId) -> bool {
         self.classes.get(label.index()).is_some_and(Option::is_some)

@@ -64,7 +64,7 @@ pub use trace_model::hlo_text;
 
 pub use cache::{AnalysisEntry, Context, Cost, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
-pub use name::Name;
+pub use name::{Name, shortened};
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};
 pub use stretch::Stretch;

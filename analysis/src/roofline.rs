@@ -6,8 +6,8 @@
 //! time. Points of ops divide by their total time; the program's by the windows of
 //! all devices, idle time included, and its work is that of leaf ops. The same
 //! without infeed and outfeed takes their time off, as `XProf` does. The average
-//! step is that of all complete steps in a row, from the begin of the first to the
-//! end of the last.
+//! step is that of the steady steps in a row ([`crate::steps::StepsReport::steady`]),
+//! from the begin of the first to the end of the last.
 //!
 //! Halves of asynchronous ops have no point: their time is not that of the work.
 //! `XProf` shows them, at up to a million times the roof. Their bytes do count in
@@ -24,7 +24,7 @@ use crate::chips::Chip;
 use crate::ici::{Network, NetworkFrom};
 use crate::ops::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::steps::{Step, Steps};
+use crate::steps::Steps;
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Scope, Table, Tabular, Unit};
 
 /// The analysis `roofline`.
@@ -145,17 +145,12 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Box<[StepWork]>), AnalysisE
     if cx.scope != Scope::WholeTrace {
         return none;
     }
-    let complete = |step: &Step| !step.is_partial && !step.is_warmup;
-    let runs = report.steps.chunk_by(|a, b| complete(a) == complete(b) && b.number == a.number + 1);
-    let runs = runs.filter(|run| run.first().is_some_and(complete));
-    // The first of the longest.
-    let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
-    let Some([first, ..]) = longest else { return none };
-    let count = longest.map_or(0, <[Step]>::len) as u32;
-    let last = first.number + count - 1;
+    let Some(steady @ [first, .., last] | steady @ [first @ last]) = report.steady() else { return none };
+    let (count, last) = (steady.len() as u32, last.number);
     let over = |name: &str, first: u32, last: u32, count: u32| {
-        let cores = ops::work_of_cores(&cx.scoped(Scope::Steps { first, last }));
-        cores.map(|cores| StepWork::of_cores(name, &cores, 0, count))
+        let cores = ops::cores_without_duty(&cx.scoped(Scope::Steps { first, last }))?;
+        let cores: Vec<CoreWork> = cores.iter().map(CoreOps::core_work).collect();
+        Ok::<_, AnalysisError>(StepWork::of_cores(name, &cores, 0, count))
     };
     // Steps of the host may lie where no device runs.
     let Ok(average) =

@@ -18,12 +18,14 @@
 
 use serde::Serialize;
 
-use crate::bound::BoundBy;
+use crate::bound::{BoundBy, is_beyond_peak};
 use crate::collectives::{CollectiveRow, Collectives, Remark};
-use crate::compile::Compile;
+use crate::compile::{self, Compile};
 use crate::expected::{Expected, Limit};
 use crate::hints::Threshold;
+use crate::host_class::host_threads;
 use crate::input::Input;
+use crate::kernels::{Declared, Kernels};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::utilization::Utilization;
 use crate::{Analysis, AnalysisError, Context};
@@ -177,6 +179,9 @@ impl Goal {
         };
         match found {
             Err(why) => target.note = Some(why),
+            Ok((value, ..)) if self.is_at_least && is_beyond_peak(value) => {
+                target.note = Some(format!("{value:.1} % comes out, which is impossible"));
+            }
             Ok((value, of, provenance)) => {
                 (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
                 target.light = match (value, self.is_at_least) {
@@ -199,15 +204,15 @@ impl Analysis for Targets {
 
     fn run(cx: &Context<'_>) -> Result<TargetsReport, AnalysisError> {
         let mut targets = vec![
-            MXU.target(cx, metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])),
+            MXU.target(cx, speed_of_matrix_ops(cx)),
             HBM.target(cx, metric(cx, &["hbm_util_busy_percent", "hbm_hw_percent"])),
             COMPILE.target(cx, compiling(cx)),
             INPUT.target(cx, input(cx)),
             ICI.target(cx, links(cx)),
         ];
         one_roof(cx, &mut targets);
-        if targets.iter().all(|target| target.light == Light::Unknown) {
-            let why = "nothing that has a target was recorded: neither devices nor host threads";
+        if targets.iter().all(|target| target.light == Light::Unknown) && cx.tensor_cores().is_empty() {
+            let why = "nothing that has a target is recorded: neither what TPUs do nor what a runtime compiles";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
         Ok(TargetsReport { statement: statement(&targets), targets })
@@ -223,6 +228,20 @@ fn metric(cx: &Context<'_>, ids: &[&str]) -> Found {
     let known = found.find_map(|metric| Some((metric.value?, metric.of.clone(), metric.provenance)));
     known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
 }
+
+/// Not from costs that contradict the shapes of the kernels that declare them.
+fn speed_of_matrix_ops(cx: &Context<'_>) -> Found {
+    let kernels = cx.report::<Kernels>().ok();
+    let wrong = kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == Declared::TooFew);
+    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
+    if share >= WRONG_COSTS_PERCENT {
+        return Err(format!("kernels of {share:.1} % of op time declare fewer operations than their shapes need"));
+    }
+    metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
+}
+
+/// Share of op time of kernels with wrong costs from which matrix ops cannot be judged.
+const WRONG_COSTS_PERCENT: f64 = 5.0;
 
 /// Of the two roofs only one has to be near.
 fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
@@ -258,11 +277,17 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
 
 fn compiling(cx: &Context<'_>) -> Found {
     let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
+    if !report.is_recorded {
+        return Err(compile::NOT_RECORDED.to_owned());
+    }
     // Nothing compiled on threads that were recorded is none.
     Ok((report.share_percent.unwrap_or(0.0), "capture".to_owned(), Provenance::Measured))
 }
 
 fn input(cx: &Context<'_>) -> Found {
+    if host_threads(cx.model).next().is_none() {
+        return Err("the host was not recorded: what devices wait for is not known".to_owned());
+    }
     let report = cx.report::<Input>().map_err(|why| why.to_string())?;
     let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
     let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a length")?;
@@ -421,11 +446,36 @@ mod tests {
 
     #[test]
     fn what_is_not_recorded_says_why() {
-        let report = report_with("ops: xx\nx = fusion.1 [convolution fusion]\nhost python: x", &Options::default());
+        let report = report_with(
+            "ops: xx\nx = fusion.1 [convolution fusion]\nhost python: p\np = PjitFunction(f)",
+            &Options::default(),
+        );
         let unknown = report.targets.iter().filter(|target| target.light == Light::Unknown);
         assert!(unknown.clone().all(|target| target.note.as_ref().is_some_and(|note| !note.is_empty())));
         assert_eq!(unknown.map(|target| target.id).collect::<Vec<_>>(), ["mxu", "hbm", "input", "ici"]);
         assert!(report.statement.starts_with("1 of 1"), "{}", report.statement);
+    }
+
+    #[test]
+    fn what_a_capture_cannot_know_is_not_0() {
+        let target = |picture: &str, id: &str| {
+            let targets = report_with(picture, &Options::default()).targets;
+            let target = targets.into_iter().find(|target| target.id == id).unwrap();
+            (target.light, target.value_percent)
+        };
+        let unknown = (Light::Unknown, None);
+        // No runtime says what it does, as in traces of PyTorch.
+        let ops = matmul(81_000_000, 1);
+        assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = aten::add"), "compile"), unknown);
+        assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"), "compile").0, Light::Green);
+        // No host at all, as of simulators.
+        assert_eq!((target(&ops, "compile"), target(&ops, "input")), (unknown, unknown));
+    }
+
+    #[test]
+    fn an_impossible_speed_has_no_light() {
+        assert_eq!(light(&matmul(166_000_000, 1), "mxu"), Light::Unknown);
+        assert_eq!(light(&matmul(100_010_000, 1), "mxu"), Light::Green);
     }
 
     #[test]

@@ -254,9 +254,10 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &Known) -> String {
     }
 }
 
-/// The ops that take most of a group's time, without their numbers.
+/// The ops that take most of a group's time, without their numbers; long names cut.
 fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
+    const LONGEST: usize = 40;
     let mut names: Vec<&str> = Vec::new();
     for row in ops.rows.iter().filter(|row| row.group() == group) {
         let number =
@@ -267,7 +268,7 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
         }
     }
     let more = if names.len() > SHOWN { " …" } else { "" };
-    names.truncate(SHOWN);
+    let names: Vec<String> = names.into_iter().take(SHOWN).map(|name| crate::shortened(name, LONGEST)).collect();
     names.join(", ") + more
 }
 
@@ -285,6 +286,7 @@ fn compiling(report: &CompileReport) -> Option<Finding> {
         .map(|f| f.function.as_str())
         .filter(is_name)
         .take(2)
+        .map(|name| crate::shortened(name, 40))
         .collect();
     let what = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
     let again = match report.recompilations {

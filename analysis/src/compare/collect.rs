@@ -241,7 +241,9 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
             push(&id, &title, unit, Better::Higher, kind.bus_bandwidth, "sent ÷ time", Provenance::Derived);
         }
     }
-    if let Ok(compile) = cx.report::<Compile>() {
+    if let Ok(compile) = cx.report::<Compile>()
+        && compile.is_recorded
+    {
         let count = Some(compile.compilations as f64);
         push("compile.count", "Compilations", Unit::Count, lower, count, "capture", measured);
         let again = Some(compile.recompilations as f64);

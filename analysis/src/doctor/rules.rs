@@ -8,6 +8,8 @@ use super::{Finding, clock_shifts};
 use crate::Context;
 use crate::clocks::Sync;
 use crate::hlo_text::HloText;
+use crate::kernels::{Declared, Kernels};
+use crate::ops::{Ops, cause};
 use crate::peaks::{PeakSource, Peaks};
 use crate::steps::{Rung, Steps};
 
@@ -27,6 +29,8 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
     unreadable_events,
     simulated,
     assumed_clock,
+    impossible_rates,
+    too_few_operations,
 ];
 
 /// Exporters stop at an event limit, and files get cut.
@@ -324,5 +328,63 @@ fn assumed_clock(cx: &Context<'_>) -> Option<Finding> {
                 .to_owned(),
         evidence: issue.examples.first().cloned().unwrap_or_default(),
         cure: "Name the clock of the device: --clock 940MHz.",
+    })
+}
+
+/// Ops that are named as evidence.
+const NAMED: usize = 3;
+
+/// Work over time above a peak: the work, or the peak, is wrong.
+fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
+    let ops = cx.report::<Ops>().ok()?;
+    let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates().beyond_peak?))).collect();
+    let time_ps = rows.iter().map(|(row, _)| row.self_time_ps()).fold(0, i64::saturating_add);
+    let share = crate::ops::percent(time_ps, ops.op_time_ps)?;
+    let named: Vec<String> = rows
+        .iter()
+        .take(NAMED)
+        .map(|&(row, (limit, percent))| {
+            let (name, why) = (crate::shortened(row.name(), 48), cause(row, limit, &ops.peaks));
+            format!("{name} at {percent:.1} % of peak ({}): {why}", limit.title())
+        })
+        .collect();
+    let more = if rows.len() > NAMED { "; …" } else { "" };
+    let (count, verb) =
+        if rows.len() == 1 { ("1 op".to_owned(), "is") } else { (format!("{} ops", rows.len()), "are") };
+    (!rows.is_empty()).then(|| Finding {
+        id: "Q15",
+        name: "impossible-rates",
+        severity: Severity::Warning,
+        message: format!("{count} {verb} faster than a peak allows; utilizations leave out what they claim to do."),
+        evidence: format!("{share:.2} % of op time: {}{more}", named.join("; ")),
+        cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
+    })
+}
+
+/// Share of op time from which kernels of wrong costs make utilizations doubtful.
+const DOUBTFUL_PERCENT: f64 = 1.0;
+
+/// Costs of one block of a kernel, declared for the whole grid.
+fn too_few_operations(cx: &Context<'_>) -> Option<Finding> {
+    let report = cx.report::<Kernels>().ok()?;
+    let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == Declared::TooFew).collect();
+    let share: f64 = wrong.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
+    let named: Vec<String> = wrong
+        .iter()
+        .take(NAMED)
+        .filter_map(|kernel| {
+            let factor = kernel.needed_flops? as f64 / kernel.flops? as f64;
+            let steps = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.grid_steps);
+            let grid = steps.map_or(String::new(), |steps| format!(", its grid has {steps:.0} steps"));
+            Some(format!("the shapes of {} need {factor:.1} times as many{grid}", crate::shortened(&kernel.kernel, 48)))
+        })
+        .collect();
+    (share >= DOUBTFUL_PERCENT).then(|| Finding {
+        id: "Q16",
+        name: "too-few-operations",
+        severity: Severity::Warning,
+        message: "Kernels declare fewer operations than their shapes need: utilizations are too low.".to_owned(),
+        evidence: format!("{share:.1} % of op time: {}", named.join("; ")),
+        cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }

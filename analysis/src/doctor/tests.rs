@@ -155,3 +155,23 @@ fn of_many_facts_the_first_are_listed() {
     assert!(found.facts.iter().all(|fact| fact.value.chars().count() <= 401), "nor all of a long one");
     assert_eq!(found.facts.last().unwrap().name, "clock", "devices have their own");
 }
+
+#[test]
+fn rates_above_a_peak_are_named_with_their_cause() {
+    let picture = |flops: &str| {
+        format!(
+            "@column 1us
+            @device flops=1e12 hbm=1e9 TPU v5 lite
+            ops: kkkkkkkkkk
+            k = kernel.1 [custom-call] flops={flops} hbm_read=10 hbm_write=0"
+        )
+    };
+    let finding = |flops: &str| {
+        let findings = report(&sample_traces::text_trace(&picture(flops))).findings;
+        findings.into_iter().find(|finding| finding.id == "Q15")
+    };
+    let found = finding("2e7").unwrap();
+    let named = "kernel.1 at 200.0 % of peak (Compute): its author declares more work than it does";
+    assert!(found.evidence.contains(named), "{}", found.evidence);
+    assert_eq!(finding("1.001e7"), None);
+}

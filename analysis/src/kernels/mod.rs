@@ -15,6 +15,7 @@
 //! One kernel is often many ops (one a layer), hence two tables. Stages and estimates
 //! have been tested on generated captures only; times and costs on real ones.
 
+mod declared;
 mod inside;
 mod tables;
 #[cfg(test)]
@@ -24,11 +25,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::bound::{BoundBy, Work, ratio};
+use crate::bound::{BoundBy, Work, is_beyond_peak, ratio};
 use crate::hlo_text::HloText;
 use crate::ops::{OpRow, Ops, OpsReport, percent};
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context};
+pub use declared::Declared;
 use inside::Inside;
 
 /// The analysis `kernels`.
@@ -49,32 +51,6 @@ pub struct KernelsReport {
     pub peaks: Peaks,
     /// What to do about what was found.
     pub hints: Vec<String>,
-}
-
-/// What a kernel says of its own costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Declared {
-    /// Operations.
-    Yes,
-    /// Operations for some of its ops.
-    Partly,
-    /// Nothing, or zero.
-    No,
-    /// More than the device can do in that time.
-    Impossible,
-}
-
-impl Declared {
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Yes => "declared",
-            Self::Partly => "partly",
-            Self::No => "none",
-            Self::Impossible => "impossible",
-        }
-    }
 }
 
 /// One kernel of one program, on all cores.
@@ -114,6 +90,11 @@ pub struct Kernel {
     pub bytes_per_second: Option<f64>,
     /// Achieved of peak operations.
     pub flops_percent: Option<f64>,
+    /// Operations of all executions by the shapes of the matrix product that it seems to
+    /// be, where it declares far fewer.
+    pub needed_flops: Option<u64>,
+    /// The same over time, of peak operations.
+    pub needed_flops_percent: Option<f64>,
     /// Achieved of peak HBM bandwidth, where declared bytes are split by memory.
     pub hbm_percent: Option<f64>,
     /// Stalled on DMA as the hardware counts it, where recorded.
@@ -254,7 +235,7 @@ impl KernelsReport {
         for row in rows {
             let text = row.op().and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
             let target = text.and_then(call_target);
-            let name = kernel_name(row.name(), row.framework_name().unwrap_or_default(), target);
+            let name = kernel_name(row.name(), row.framework_name().unwrap_or_default(), row.source(), target);
             let inside = row.op().and_then(|op| inside.get(&op));
             ops.push(kernel_op(*row, &name, inside));
             let group = groups.entry((name, row.program())).or_default();
@@ -264,7 +245,7 @@ impl KernelsReport {
             group.inside.merge(inside.unwrap_or(&Inside::default()));
         }
         let mut kernels: Vec<Kernel> =
-            groups.iter().map(|((name, program), group)| group.kernel(name, program, report)).collect();
+            groups.iter().map(|((name, program), group)| group.kernel(cx, name, program, report)).collect();
         kernels.sort_by(|a, b| {
             b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
         });
@@ -276,7 +257,7 @@ impl KernelsReport {
 }
 
 impl Group<'_> {
-    fn kernel(&self, name: &str, program: &str, report: &OpsReport) -> Kernel {
+    fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
         let rows = &self.rows;
         let time_ps: i64 = rows.iter().map(|row| row.total_time_ps()).sum();
         let occurrences: u64 = rows.iter().map(|row| row.occurrences()).sum();
@@ -293,11 +274,14 @@ impl Group<'_> {
         let work = Work { flops: float(flops), hbm_bytes: float(hbm), ..Work::default() };
         let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
         let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
-        let exceeds = |percent: Option<f64>| percent.is_some_and(|percent| percent > 100.0);
+        let exceeds = |percent: Option<f64>| percent.is_some_and(is_beyond_peak);
+        let pipeline = pipeline(&self.inside);
+        let needed = self.needed(cx, name, pipeline.as_ref());
         let declared = match declaring {
             _ if exceeds(flops_percent) || exceeds(hbm_percent) => Declared::Impossible,
             0 => Declared::No,
             count if count < rows.len() => Declared::Partly,
+            _ if needed.is_some() => Declared::TooFew,
             _ => Declared::Yes,
         };
         let stalls = rows.iter().filter_map(|row| row.dma_stall_ps()).reduce(i64::saturating_add);
@@ -320,12 +304,35 @@ impl Group<'_> {
             flops_per_second: ratio(work.flops, Some(seconds)),
             bytes_per_second: ratio(float(bytes), Some(seconds)),
             flops_percent,
+            needed_flops: needed,
+            needed_flops_percent: Work { flops: float(needed), ..Work::default() }.percent_of(
+                BoundBy::Compute,
+                seconds,
+                &report.peaks,
+            ),
             hbm_percent,
             dma_stall_ps: stalls,
             dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
-            pipeline: pipeline(&self.inside),
+            pipeline,
             estimates: estimates(&self.inside),
         }
+    }
+}
+
+impl Group<'_> {
+    /// Operations of all executions by the shapes, where any of its ops declares far fewer.
+    fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&Pipeline>) -> Option<u64> {
+        let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
+        let (mut sum, mut is_less) = (0_u64, false);
+        for row in &self.rows {
+            let declared = row.costs().model_flops.or(row.costs().flops)?;
+            let one = declared.checked_div(row.occurrences())?;
+            let needed = declared::needed(cx, *row, name, one, steps);
+            is_less |= needed.is_some();
+            let all = needed.map_or(declared, |needed| needed.saturating_mul(row.occurrences()));
+            sum = sum.saturating_add(all);
+        }
+        is_less.then_some(sum)
     }
 }
 
@@ -394,28 +401,41 @@ fn is_pallas_call(row: OpRow<'_>) -> bool {
     row.framework_name().is_some_and(|name| name.contains("pallas_call"))
 }
 
+/// What JAX calls the function that it makes of any kernel.
+const ANY_KERNEL: &str = "wrapped";
+
 /// The name that the author gave: the scope around `pallas_call`; else the op
-/// without its number; a nameless `custom-call` is called after what it calls.
-fn kernel_name(op: &str, framework: &str, target: Option<&str>) -> String {
-    let before = framework.split_once("/pallas_call").map(|(before, _)| before.rsplit('/').next().unwrap_or(before));
-    if let Some(named) = before.filter(|name| !name.is_empty()) {
-        // Without a name of its own it is called after the function that was compiled.
-        let function = named.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
-        return function.unwrap_or(named).to_owned();
+/// without its number; a nameless kernel is called after its place in the source, so
+/// that several are not taken for one, a nameless `custom-call` after what it calls.
+fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&str>) -> String {
+    // Without a name of its own it is called after the function that was compiled; JAX's own
+    // around every kernel says nothing.
+    let function = |scope: &str| {
+        let inside = scope.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
+        inside.unwrap_or(scope).to_owned()
+    };
+    let before = framework.split_once("/pallas_call").and_then(|(before, _)| before.rsplit('/').next());
+    let named = before.map(function).filter(|name| !name.is_empty());
+    if let Some(named) = named.as_ref().filter(|name| *name != ANY_KERNEL) {
+        return named.clone();
     }
     let stem = match op.rsplit_once('.') {
         Some((stem, number)) if number.bytes().all(|b| b.is_ascii_digit()) => stem,
         _ => op,
     };
-    match target {
-        Some(target) if stem == "custom-call" && !target.is_empty() => target.to_owned(),
+    let is_generic = stem == "custom-call" || stem == ANY_KERNEL;
+    let place = source.map(|source| source.rsplit('/').next().unwrap_or(source)).filter(|place| !place.is_empty());
+    match (named, place, target) {
+        (Some(_), Some(place), _) if is_generic => format!("kernel at {place}"),
+        (Some(_), None, _) if is_generic => op.to_owned(),
+        (None, _, Some(target)) if stem == "custom-call" && !target.is_empty() => target.to_owned(),
         _ => stem.to_owned(),
     }
 }
 
 /// What stands out, and its cure.
 fn hints(kernels: &[Kernel]) -> Vec<String> {
-    let mut hints: Vec<String> = [Declared::No, Declared::Partly, Declared::Impossible]
+    let mut hints: Vec<String> = [Declared::No, Declared::Partly, Declared::Impossible, Declared::TooFew]
         .into_iter()
         .filter_map(|how| costs_hint(kernels, how))
         .collect();
@@ -446,6 +466,7 @@ fn costs_hint(kernels: &[Kernel], declared: Declared) -> Option<String> {
     let names: Vec<&str> = heavy().map(|kernel| kernel.kernel.as_str()).collect();
     let what = match declared {
         Declared::Impossible => "declared costs are more than the device can do in that time",
+        Declared::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
         Declared::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };

@@ -172,11 +172,54 @@ fn costs_of_executions_are_summed() {
 #[test]
 fn names_come_from_the_author_then_from_the_op_then_from_what_it_calls() {
     let named = kernel_name;
-    assert_eq!(named("RPA-p_64-.17", "jit(s)/jit(rpa)/RPA-p_64-/pallas_call:", None), "RPA-p_64-");
-    assert_eq!(named("matmul.3", "jit(f)/jit(matmul)/pallas_call:", None), "matmul");
-    assert_eq!(named("matmul_kernel.3", "", None), "matmul_kernel");
-    assert_eq!(named("custom-call.4", "", Some("ConcatBitcast")), "ConcatBitcast");
-    assert_eq!(named("custom-call.4", "", None), "custom-call");
+    assert_eq!(named("RPA-p_64-.17", "jit(s)/jit(rpa)/RPA-p_64-/pallas_call:", None, None), "RPA-p_64-");
+    assert_eq!(named("matmul.3", "jit(f)/jit(matmul)/pallas_call:", None, None), "matmul");
+    assert_eq!(named("matmul_kernel.3", "", None, None), "matmul_kernel");
+    assert_eq!(named("custom-call.4", "", None, Some("ConcatBitcast")), "ConcatBitcast");
+    assert_eq!(named("custom-call.4", "", None, None), "custom-call");
+    // JAX names the function around an unnamed kernel: that tells no two of them apart.
+    let wrapped = |op, source| named(op, "jit(f)/jit(wrapped)/pallas_call:", source, Some("tpu_custom_call"));
+    assert_eq!(wrapped("wrapped.3", Some("lib/kernels.py:7")), "kernel at kernels.py:7");
+    assert_eq!((wrapped("wrapped.3", None), wrapped("flash.3", None)), ("wrapped.3".to_owned(), "flash".to_owned()));
+}
+
+/// A kernel of 100 µs with these shapes, name, and declared operations.
+fn with_shapes(name: &str, shapes: &str, flops: u64) -> Kernel {
+    let (result, operands) = shapes.split_once(" of ").unwrap();
+    let operands: Vec<String> = operands.split(' ').enumerate().map(|(k, shape)| format!("{shape} %p{k}")).collect();
+    let picture = format!(
+        "@column 100us
+        @device flops=1e15 hbm=1e12 TPU v6 lite
+        ops: K
+        K = {name}.1 [custom-call] flops={flops} :: %{name}.1 = {result} custom-call({}), custom_call_target=\"tpu_custom_call\"",
+        operands.join(", ")
+    );
+    kernel(&report_of(&text_trace(&picture)).unwrap(), name)
+}
+
+#[test]
+fn a_cost_of_one_block_is_too_low_for_the_shapes() {
+    const PRODUCT: &str = "f32[2048,2048]{1,0} of f32[2048,1024]{1,0} f32[1024,2048]{1,0}";
+    let needed = 2 * 2048 * 1024 * 2048;
+    // As a real kernel declares it: an eighth.
+    let found = with_shapes("kernel", PRODUCT, 1_076_887_552);
+    assert_eq!((found.declared, found.needed_flops), (Declared::TooFew, Some(needed)));
+    assert!((found.needed_flops_percent.unwrap() - 100.0 * needed as f64 / 1e11).abs() < 1e-9);
+    assert!((found.flops_percent.unwrap() - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9, "nothing is replaced");
+    assert_eq!(with_shapes("kernel", PRODUCT, needed).declared, Declared::Yes);
+    // A few operations for each element are no product, unless the name says so.
+    const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
+    assert_eq!(with_shapes("add", SQUARE, 3 * 512 * 512).declared, Declared::Yes);
+    assert_eq!(with_shapes("matmul", SQUARE, 3 * 512 * 512).declared, Declared::TooFew);
+    let other = with_shapes("matmul", "f32[512,512]{1,0} of f32[512,100]{1,0} f32[50,512]{1,0}", 512);
+    assert_eq!((other.declared, other.needed_flops), (Declared::Yes, None));
+}
+
+#[test]
+fn declared_costs_may_be_as_much_above_the_peak_as_rounding_is() {
+    const PLAIN: &str = "f32[8]{0} of f32[8]{0}";
+    assert_eq!(with_shapes("kernel", PLAIN, 100_100_000_000).declared, Declared::Yes);
+    assert_eq!(with_shapes("kernel", PLAIN, 101_000_000_000).declared, Declared::Impossible);
 }
 
 #[test]

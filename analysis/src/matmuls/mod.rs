@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::category::OpGroup;
 use crate::chips::Chip;
+use crate::hlo::{InstructionRef, Product};
 use crate::ops::Ops;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context, tight};
@@ -93,6 +94,11 @@ impl Analysis for Matmuls {
             rows,
         })
     }
+}
+
+/// The product that an op with these shapes can only be, if it is one: `[m,k] × [k,n] → [m,n]`.
+pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<Product> {
+    from_shapes::infer(instruction, None).ok()
 }
 
 /// Width of the matrix unit of the chip that the capture or the user names.

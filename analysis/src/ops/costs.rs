@@ -8,7 +8,7 @@ use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 use super::precision::Narrow;
 use super::sums::{OpSums, Subject, plus};
 use super::{MemoryBytes, estimate, precision};
-use crate::bound::Work;
+use crate::bound::{BoundBy, Work, is_beyond_peak};
 use crate::category::{OpClass, OpClasses, OpGroup};
 use crate::peaks::Peaks;
 use crate::{Context, parallel};
@@ -41,6 +41,32 @@ impl OpCosts {
     /// Operations at the bf16 rate; from those of the algorithm where only these are known.
     pub fn flops_as_bf16(&self) -> Option<f64> {
         self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
+    }
+
+    /// The limits that this work, done in `seconds`, exceeds: its amounts cannot be right.
+    pub fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
+        // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
+        let model = Work { flops: self.model_flops_as_bf16(), ..Work::default() };
+        let all = [self.work(), model];
+        let exceeds = move |limit, work: &Work| work.percent_of(limit, seconds, peaks).is_some_and(is_beyond_peak);
+        BoundBy::ALL.into_iter().filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
+    }
+
+    /// The same without what counts against `limits`.
+    pub(super) fn without(&self, limits: &[BoundBy]) -> (Work, Self) {
+        let (mut work, mut costs) = (Work { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
+        for limit in limits {
+            match limit {
+                BoundBy::Compute => (work.flops, costs.flops, costs.model_flops) = (None, None, None),
+                BoundBy::Hbm => work.hbm_bytes = None,
+                BoundBy::CmemRead => work.cmem_read_bytes = None,
+                BoundBy::CmemWrite => work.cmem_write_bytes = None,
+                BoundBy::VmemRead => work.vmem_read_bytes = None,
+                BoundBy::VmemWrite => work.vmem_write_bytes = None,
+                BoundBy::LinksOrWaiting => {}
+            }
+        }
+        (work, costs)
     }
 
     /// HBM traffic as recorded, else as estimated.

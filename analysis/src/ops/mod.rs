@@ -4,14 +4,18 @@
 //! - Self time is total time less that of the ops directly inside. Rates divide by
 //!   **total** time, because costs of a container include those of its contents.
 //! - Costs are the compiler's, per execution × executions; times are measured. A
-//!   rate can therefore exceed the peak; for halves of asynchronous ops (`-start`,
-//!   `-done`) it would mean nothing, so they have none: their time on the core's
-//!   track is issue or wait, the work happens meanwhile.
+//!   rate can therefore exceed the peak, which is impossible: that work is left out of
+//!   all sums, which say so. For halves of asynchronous ops (`-start`, `-done`) a rate
+//!   would mean nothing, so they have none: their time on the core's track is issue or
+//!   wait, the work happens meanwhile.
+//! - A collective is bound by links or by waiting for others, never by a limit of the
+//!   device itself.
 //! - Idle time is the window (first op to the end of the last) less all self time.
 //!   Summed over cores, denominators are core-seconds.
 //! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
 //!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
 
+mod beyond;
 mod costs;
 mod estimate;
 mod precision;
@@ -27,10 +31,12 @@ use std::sync::Arc;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos};
 
-use crate::bound::Work;
+use crate::bound::{BoundBy, Work};
 use crate::category::OpGroup;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context, parallel};
+pub use beyond::BeyondPeak;
+pub(crate) use beyond::cause;
 pub(crate) use costs::Basis;
 use costs::MemoryRule;
 pub use costs::OpCosts;
@@ -120,8 +126,13 @@ pub struct CoreOps {
     pub scale_recorded_ps: i64,
     /// Time and work of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
     pub mxu_time_ps: i64,
+    /// Time of those whose operations count in `mxu_flops`, and of those of unknown operations.
+    pub mxu_rated_ps: i64,
     /// Their operations; those of the algorithm where only these are known.
     pub mxu_flops: Option<f64>,
+    /// Ops whose rates are impossible: their work against these limits is in no sum here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beyond_peak: Vec<BeyondPeak>,
     /// Self time of custom calls that declare no operations.
     pub undeclared_ps: i64,
     /// Self time of leaf ops whose HBM traffic is unknown, halves of asynchronous ones left out.
@@ -213,10 +224,11 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
     if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
 }
 
-/// What the cores do in the scope of `cx`, for those who need nothing else of a report.
-pub(crate) fn work_of_cores(cx: &Context<'_>) -> Result<Vec<CoreWork>, AnalysisError> {
+/// What the cores do in the scope of `cx`, for those who need nothing else of a report:
+/// without duty (`busy_ps`, `on_duty_ps`).
+pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
     let (basis, mut cores) = (cx.basis(), Vec::new());
-    for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums).core_work()))?;
+    for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;
     Ok(cores)
 }
 
@@ -249,6 +261,7 @@ fn report(basis: &Arc<Basis>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport 
     if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
         notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
     }
+    notes.extend(beyond::notes(&cores));
     OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
 }
 
@@ -271,7 +284,9 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
         scaled_time_ps: None,
         scale_recorded_ps: 0,
         mxu_time_ps: 0,
+        mxu_rated_ps: 0,
         mxu_flops: None,
+        beyond_peak: Vec::new(),
         undeclared_ps: 0,
         unknown_traffic_ps: 0,
         group_self_ps: vec![0; OpGroup::ALL.len()],
@@ -296,9 +311,18 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
             }
             let costs = basis.costs(op, sums, &out.peaks);
             let flops = costs.flops_as_bf16();
+            let seconds = sums.total.as_secs_f64();
+            let beyond: Vec<BoundBy> =
+                if class.is_async() { Vec::new() } else { costs.beyond_peaks(seconds, &out.peaks).collect() };
+            for &limit in &beyond {
+                BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
+            }
             if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
                 out.mxu_time_ps += sums.total.ps();
-                add_float(&mut out.mxu_flops, flops);
+                if !beyond.contains(&BoundBy::Compute) {
+                    out.mxu_rated_ps += sums.total.ps();
+                    add_float(&mut out.mxu_flops, flops);
+                }
             }
             if class.is_custom_call() && flops.is_none() {
                 out.undeclared_ps += self_ps;
@@ -306,10 +330,11 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
             if costs.hbm_bytes().is_none() && !class.is_async() {
                 out.unknown_traffic_ps += self_ps;
             }
+            let (work, costs) = costs.without(&beyond);
             add(&mut out.model_flops, costs.model_flops);
             add_float(&mut out.model_flops_as_bf16, costs.model_flops_as_bf16());
             add(&mut out.bytes, costs.bytes);
-            add_work(&mut out.work, &costs);
+            out.work = out.work.plus(&work);
         }
     }
     // An op that begins inside a range may end beyond it.
@@ -325,16 +350,6 @@ fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
     if let Some(value) = value {
         *sum = Some(sum.unwrap_or(0.0) + value);
     }
-}
-
-fn add_work(work: &mut Work, costs: &OpCosts) {
-    add(&mut work.flops, costs.flops);
-    let memory = costs.memory;
-    add(&mut work.hbm_bytes, costs.hbm_bytes());
-    add(&mut work.cmem_read_bytes, memory.map(|memory| memory.cmem_read_bytes));
-    add(&mut work.cmem_write_bytes, memory.map(|memory| memory.cmem_write_bytes));
-    add(&mut work.vmem_read_bytes, memory.map(|memory| memory.vmem_read_bytes));
-    add(&mut work.vmem_write_bytes, memory.map(|memory| memory.vmem_write_bytes));
 }
 
 fn group_rows(rows: &OpRows, total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
@@ -374,7 +389,7 @@ fn notes(rows: &OpRows, rule: MemoryRule) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if rule == MemoryRule::AllIsHbm {
+    if rule == MemoryRule::AllIsHbm && rows.iter().any(|row| row.costs().memory.is_some()) {
         notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
     } else if rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some()) {
         notes.push(

@@ -87,10 +87,12 @@ pub struct OpRates {
     pub vmem_read_percent: Option<f64>,
     /// Achieved of peak VMEM write bandwidth.
     pub vmem_write_percent: Option<f64>,
-    /// Limit with the largest utilization.
+    /// Limit with the largest utilization, if that is possible; of a collective its links.
     pub bound_by: Option<BoundBy>,
-    /// That utilization: least time that the limits allow / time.
+    /// That utilization: least time that the limits allow / time. None of collectives.
     pub efficiency_percent: Option<f64>,
+    /// The limit that it exceeds the most, and its impossible utilization in percent.
+    pub beyond_peak: Option<(BoundBy, f64)>,
     /// Least time of all executions that the known limits allow.
     pub ideal_time_ps: Option<f64>,
 }
@@ -258,7 +260,8 @@ impl<'a> OpRow<'a> {
         let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
         let flops_percent = percent_of(BoundBy::Compute);
         let speed_up = ratio(Some(self.mean_time_ps()), self.min_time_ps().map(|min| min as f64));
-        let bound = work.bound(seconds, peaks);
+        let is_collective = self.collective().is_some();
+        let bound = work.bound(seconds, peaks).filter(|_| !is_collective);
         OpRates {
             flops_per_second: per_second(float(costs.flops)),
             model_flops_per_second: per_second(float(costs.model_flops)),
@@ -271,8 +274,9 @@ impl<'a> OpRow<'a> {
             hbm_percent: percent_of(BoundBy::Hbm),
             vmem_read_percent: listed(percent_of(BoundBy::VmemRead)),
             vmem_write_percent: listed(percent_of(BoundBy::VmemWrite)),
-            bound_by: bound.map(|(limit, _)| limit),
+            bound_by: if is_collective { Some(BoundBy::LinksOrWaiting) } else { bound.map(|(limit, _)| limit) },
             efficiency_percent: bound.map(|(_, percent)| percent),
+            beyond_peak: work.beyond_peak(seconds, peaks),
             ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
         }
     }
@@ -291,7 +295,7 @@ impl std::fmt::Debug for OpRow<'_> {
 impl Serialize for OpRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (costs, rates) = (self.costs(), self.rates());
-        let mut out = serializer.serialize_struct("OpRow", 42)?;
+        let mut out = serializer.serialize_struct("OpRow", 43)?;
         out.serialize_field("program", self.program())?;
         out.serialize_field("name", self.name())?;
         out.serialize_field("category", self.category())?;
@@ -327,6 +331,7 @@ impl Serialize for OpRow<'_> {
         out.serialize_field("vmem_write_percent", &rates.vmem_write_percent)?;
         out.serialize_field("bound_by", &rates.bound_by)?;
         out.serialize_field("efficiency_percent", &rates.efficiency_percent)?;
+        out.serialize_field("beyond_peak_of", &rates.beyond_peak.map(|(limit, _)| limit))?;
         out.serialize_field("ideal_time_ps", &rates.ideal_time_ps)?;
         out.serialize_field("time_at_default_clock_ps", &self.time_at_default_clock_ps())?;
         out.serialize_field("dma_stall_ps", &self.dma_stall_ps())?;

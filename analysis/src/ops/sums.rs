@@ -93,12 +93,26 @@ pub(super) struct Duty {
 
 /// The window that shares and idle time of a core refer to: for the whole trace
 /// from its first op (or recorded step) to the end of the last, as `XProf` does;
-/// otherwise the scope.
+/// otherwise the scope, and what ops that begin in it take beyond its end: they count
+/// as a whole, so their time must be in the denominator.
+///
+/// ```text
+/// scope      [        ]
+/// ops        [a][b]  [c      ]
+/// measured   [               ]
+/// ```
 pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window>, AnalysisError> {
-    if cx.scope != Scope::WholeTrace {
-        return cx.window(core);
+    if cx.scope == Scope::WholeTrace {
+        return Ok(cx.extent_of(core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)));
     }
-    Ok(cx.extent_of(core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)))
+    let Some(window) = cx.window(core)? else { return Ok(None) };
+    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
+    // The ops of a lane follow each other: the last one ends last.
+    let last = |lane| cx.model.slices_in(lane, window.range).rev().find(|slice| window.contains(*slice));
+    let ends = lanes.iter().filter_map(last).map(|slice| slice.measured_range().end);
+    let end = ends.fold(window.measured.end, Timestamp::max);
+    let measured = TimeRange::new(window.measured.start, end);
+    Ok(Some(Window { measured, ..window }))
 }
 
 impl CoreSums {

@@ -184,6 +184,18 @@ impl StepsReport {
         steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
     }
 
+    /// The longest row of steady steps, the first of equally long ones: complete, after
+    /// warm-up, none of them unusually slow. What is measured over them says what the
+    /// program does, rather than what a capture happens to contain beside it. `None`
+    /// where no steps were found.
+    pub fn steady(&self) -> Option<&[Step]> {
+        let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
+        let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
+        let runs = self.steps.chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
+        let runs = runs.filter(|run| self.has_steps() && run.first().is_some_and(is_steady));
+        runs.reduce(|best, run| if run.len() > best.len() { run } else { best })
+    }
+
     /// Steps that took unusually long, slowest first.
     pub fn outliers(&self) -> Vec<&Step> {
         let mut slow: Vec<&Step> = self.steps.iter().filter(|step| step.is_outlier).collect();

@@ -12,6 +12,8 @@
 //! mxu_busy_fraction     Σ time of matrix ops  / Σ W           a share of time, no utilization
 //! hbm_util_window       Σ HBM bytes   / Σ (W · peak HBM)
 //! hbm_util_busy         Σ HBM bytes   / Σ (busy · peak HBM)
+//! mfu_steady            as mfu_window, with the steady steps in a row for W
+//! hbm_util_steady       as hbm_util_window, likewise
 //! ```
 //!
 //! `busy` is the union of leaf ops that are not off duty. Waiting for a copy
@@ -20,17 +22,25 @@
 //! copies too: their start reads and their done writes, so nothing counts twice.
 //! This agrees with `XProf`'s roofline, not with its overview, which shows a host
 //! statistic that many captures lack.
+//!
+//! A window contains what the capture happens to contain: compiling, warm-up, waiting
+//! for the first input. The steady steps say what the program does.
+//!
+//! Ops whose rate is above a peak are in no sum of work ([`crate::ops::BeyondPeak`]), and
+//! a utilization that is above 100 % all the same is missing, with the reason.
 
+mod capture;
 mod duty;
 mod hardware;
+mod steady;
 #[cfg(test)]
 mod tests;
 
 use serde::Serialize;
-use trace_model::GroupId;
+use trace_model::{GroupId, Picos};
 
-use crate::bound::{BoundBy, Work};
-use crate::ops::{CoreOps, Ops, OpsReport};
+use crate::bound::{BoundBy, Work, is_beyond_peak, without_rounding};
+use crate::ops::{BeyondPeak, CoreOps, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Provenance, Scope, Table, Tabular, Unit};
 
@@ -72,13 +82,15 @@ impl Analysis for Utilization {
         let classes = cx.classes();
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
         let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
-        let mut combined = metrics(&Sums { ops: &ops, cores: &all });
+        let mut combined = metrics(&Sums::new(cx, &ops, &all));
+        combined.extend(steady::metrics(cx, ops.hbm_is_estimated));
         combined.push(duty::xprof_duty_cycle(cx, classes, &cores)?);
-        combined.extend(capture_metric(cx, &ops));
+        combined.extend(capture::covered(cx, &ops));
+        combined.extend(capture::flops(cx, &ops));
         combined.extend(hardware::host_metrics(cx));
         sort_by_importance(&mut combined);
         let devices = ops.cores.iter().map(|core| {
-            let mut metrics = metrics(&Sums { ops: &ops, cores: &[core] });
+            let mut metrics = metrics(&Sums::new(cx, &ops, &[core]));
             metrics.push(duty::xprof_duty_cycle(cx, classes, &[core.core])?);
             metrics.extend(hardware::counter_metric(cx, core));
             sort_by_importance(&mut metrics);
@@ -90,11 +102,13 @@ impl Analysis for Utilization {
 }
 
 /// What to read first; anything else follows in the order in which it was computed.
-const FIRST: [&str; 8] = [
+const FIRST: [&str; 10] = [
+    "mfu_steady_percent",
     "mfu_window_percent",
     "flops_util_window_percent",
     "mxu_util_on_mxu_ops_percent",
     "mxu_hw_percent",
+    "hbm_util_steady_percent",
     "hbm_util_window_percent",
     "hbm_hw_percent",
     "wait_percent",
@@ -110,11 +124,63 @@ const NEGLIGIBLE_PERCENT: f64 = 0.5;
 
 /// Some cores, added up.
 struct Sums<'a> {
-    ops: &'a OpsReport,
+    hbm_is_estimated: bool,
     cores: &'a [&'a CoreOps],
+    /// What the window of a core is, in words.
+    window: String,
+    /// It is that of the whole trace.
+    is_whole: bool,
 }
 
-impl Sums<'_> {
+impl<'a> Sums<'a> {
+    fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
+        let window = match cx.scope {
+            Scope::WholeTrace => "first op to last",
+            Scope::Range(_) => "the range",
+            Scope::Steps { .. } => "these steps",
+        };
+        Self {
+            hbm_is_estimated: ops.hbm_is_estimated,
+            cores,
+            window: window.to_owned(),
+            is_whole: cx.scope == Scope::WholeTrace,
+        }
+    }
+
+    /// What limits the trust in a utilization of `limit`, or why there is none.
+    fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
+        let of_op_time = |time: i64| {
+            let whole = self.time(|core| core.op_time_ps);
+            if whole > 0.0 { 100.0 * time as f64 * 1e-12 / whole } else { 0.0 }
+        };
+        let mut notes = Vec::new();
+        let beyond = of_op_time(BeyondPeak::time_of(self.cores, limit));
+        if beyond > 0.0 {
+            let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+            notes.push(format!("too low: the {what} of ops above this peak, {beyond:.1} % of op time, are left out"));
+        }
+        if limit == BoundBy::Compute {
+            let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
+            if undeclared > NEGLIGIBLE_PERCENT {
+                let what = "custom calls that declare no operations take";
+                notes.push(format!("too low: {what} {undeclared:.1} % of op time"));
+            }
+        }
+        if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
+            notes.push("this capture does not say which bytes go to HBM".to_owned());
+        }
+        if limit == BoundBy::Hbm && is_known {
+            if self.hbm_is_estimated {
+                notes.push("HBM traffic estimated from the shapes of operands".to_owned());
+            }
+            let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
+            if unknown > NEGLIGIBLE_PERCENT {
+                notes.push(format!("too low: ops of unknown traffic take {unknown:.1} % of op time"));
+            }
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
     fn time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
         self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
     }
@@ -136,6 +202,20 @@ impl Sums<'_> {
         if whole > 0.0 { 100.0 * self.time(get) / whole } else { 0.0 }
     }
 
+    /// What a limit is measured against, in words.
+    fn peak_text(&self, limit: BoundBy) -> String {
+        let peaks = self.peaks();
+        let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
+        if self.cores.iter().any(|core| rate(&core.peaks) != rate(&peaks)) {
+            return format!("the peak ({}) of each device", limit.title());
+        }
+        match limit {
+            BoundBy::Compute => peaks.flops_text(),
+            BoundBy::Hbm => peaks.hbm_text(),
+            _ => rate(&peaks).map_or_else(|| "unknown peak".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9)),
+        }
+    }
+
     fn peaks(&self) -> Peaks {
         self.cores.first().map(|core| core.peaks.clone()).unwrap_or_default()
     }
@@ -143,13 +223,7 @@ impl Sums<'_> {
     /// `window of 4 devices, 93.2 s each`.
     fn over(&self, what: &str, time: impl Fn(&CoreOps) -> i64) -> String {
         let mean = self.time(time) / self.cores.len().max(1) as f64;
-        let time = if mean >= 1.0 {
-            format!("{mean:.3} s")
-        } else if mean >= 1e-3 {
-            format!("{:.3} ms", mean * 1e3)
-        } else {
-            format!("{:.3} µs", mean * 1e6)
-        };
+        let time = Picos::from_ps((mean * 1e12).round() as i64);
         match self.cores.len() {
             1 => format!("{what} ({time})"),
             n => format!("{what} ({time} × {n} devices)"),
@@ -180,29 +254,34 @@ fn busy(core: &CoreOps) -> i64 {
 
 fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
     let mut out = vec![];
-    let undeclared = sums.share_of_op_time(|core| core.undeclared_ps);
-    let too_low = (undeclared > NEGLIGIBLE_PERCENT)
-        .then(|| format!("too low: custom calls that declare no operations take {undeclared:.1} % of op time"));
+    let too_low = sums.notes_on(BoundBy::Compute, true);
     let flops = sums.amount(|core| core.work.flops);
     let model_flops = sums.amount(|core| core.model_flops_as_bf16);
     let flops_note = match (flops, model_flops) {
         (None, Some(_)) => Some("this capture records only model FLOPs".to_owned()),
-        (None, None) => Some("this capture records no FLOPs".to_owned()),
+        (None, None) if too_low.is_none() => Some("this capture records no FLOPs".to_owned()),
         _ => too_low.clone(),
     };
     let compute = |id, title, amount, over, time, note: &Option<String>| {
         let note = note.clone();
         utilization(sums, Share { id, title, limit: BoundBy::Compute, amount, over, time, note })
     };
-    out.push(compute("mfu_window_percent", "Model FLOPs utilization", model_flops, "window", window, &too_low));
-    out.push(compute("flops_util_window_percent", "FLOPs utilization", flops, "window", window, &flops_note));
+    let all = sums.window.as_str();
+    let title = if sums.is_whole { "MFU, first op to last" } else { "MFU (model FLOPs)" };
+    out.push(compute("mfu_window_percent", title, model_flops, all, window, &too_low));
+    out.push(compute("flops_util_window_percent", "FLOPs utilization", flops, all, window, &flops_note));
     out.push(compute("flops_util_busy_percent", "FLOPs utilization while busy", flops, "busy time", busy, &flops_note));
     let mxu_flops = sums.amount(|core| core.mxu_flops);
-    let no_mxu = (mxu_flops.is_none())
-        .then(|| "no matrix op with known FLOPs ran".to_owned())
-        .or_else(|| flops.is_none().then(|| "from model FLOPs".to_owned()));
+    let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > 0;
+    let no_mxu = match (mxu_flops, flops) {
+        (None, _) if left_out => Some("all matrix ops are above their peak, which is impossible".to_owned()),
+        (None, _) => Some("no matrix op with known FLOPs ran".to_owned()),
+        (_, _) if left_out => Some("without ops above their peak, which is impossible".to_owned()),
+        (_, None) => Some("from model FLOPs".to_owned()),
+        _ => None,
+    };
     let (id, title) = ("mxu_util_on_mxu_ops_percent", "FLOPs utilization of matrix ops");
-    out.push(compute(id, title, mxu_flops, "time of matrix ops", |core| core.mxu_time_ps, &no_mxu));
+    out.push(compute(id, title, mxu_flops, "time of matrix ops", |core| core.mxu_rated_ps, &no_mxu));
     memory_metrics(sums, &mut out);
     time_metrics(sums, &mut out);
     out.extend(clock_metric(sums));
@@ -230,29 +309,14 @@ fn clock_metric(sums: &Sums<'_>) -> Option<Metric> {
 fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
     let amount = |get: fn(&Work) -> Option<f64>| sums.amount(|core| get(&core.work));
     let hbm = amount(|work| work.hbm_bytes);
-    let unknown = sums.share_of_op_time(|core| core.unknown_traffic_ps);
-    let mut notes = Vec::new();
-    if hbm.is_none() {
-        notes.push("this capture does not say which bytes go to HBM".to_owned());
-    } else {
-        if sums.ops.hbm_is_estimated {
-            notes.push("HBM traffic estimated from the shapes of operands".to_owned());
-        }
-        if unknown > NEGLIGIBLE_PERCENT {
-            notes.push(format!("too low: ops of unknown traffic take {unknown:.1} % of op time"));
-        }
-    }
-    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    let note = sums.notes_on(BoundBy::Hbm, hbm.is_some());
     let mut push = |id, title, limit, amount, over, time, note| {
-        let mut metric = utilization(sums, Share { id, title, limit, amount, over, time, note });
-        if limit == BoundBy::Hbm && sums.ops.hbm_is_estimated {
-            metric.provenance = Provenance::Inferred;
-        }
-        out.push(metric);
+        out.push(utilization(sums, Share { id, title, limit, amount, over, time, note }));
     };
-    let title = "HBM bandwidth utilization";
-    push("hbm_util_window_percent", title, BoundBy::Hbm, hbm, "window", window as fn(&CoreOps) -> i64, note.clone());
-    let title = "HBM bandwidth utilization while busy";
+    let title = if sums.is_whole { "HBM bandwidth, first op to last" } else { "HBM bandwidth" };
+    let all = sums.window.as_str();
+    push("hbm_util_window_percent", title, BoundBy::Hbm, hbm, all, window as fn(&CoreOps) -> i64, note.clone());
+    let title = "HBM bandwidth while busy";
     push("hbm_util_busy_percent", title, BoundBy::Hbm, hbm, "busy time", busy, note);
     // Older chips have no such pool and most exports lose the split: nothing to show then.
     // A split that lists no VMEM does not say that none was used.
@@ -273,7 +337,9 @@ fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
 
 /// Shares of time: they need no peak.
 fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
-    let share = |id, title, part: fn(&CoreOps) -> i64, over: &str, whole: fn(&CoreOps) -> i64, note: Option<&str>| {
+    let over = sums.window.as_str();
+    let share = |id, title, part: fn(&CoreOps) -> i64, note: Option<&str>| {
+        let whole = window;
         let whole_time = sums.time(whole);
         Metric {
             id,
@@ -286,26 +352,15 @@ fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
         }
     };
     let mxu = "a share of time, not a utilization";
-    out.push(share(
-        "mxu_busy_fraction_percent",
-        "Time in matrix ops",
-        |core| core.mxu_time_ps,
-        "window",
-        window,
-        Some(mxu),
-    ));
+    out.push(share("mxu_busy_fraction_percent", "Time in matrix ops", |core| core.mxu_time_ps, Some(mxu)));
     let wait = "ops that end an asynchronous copy, slice or collective";
-    out.push(share(
-        "wait_percent",
-        "Time waiting for asynchronous ops",
-        |core| core.wait_ps,
-        "window",
-        window,
-        Some(wait),
-    ));
+    out.push(share("wait_percent", "Time waiting for asynchronous ops", |core| core.wait_ps, Some(wait)));
     let duty = "leaf ops that are not off duty; waiting for copies counts as busy";
-    out.push(share("duty_cycle_percent", "Duty cycle", busy, "window", window, Some(duty)));
-    out.push(share("device_idle_percent", "Device idle", |core| core.idle_ps, "window", window, None));
+    let whole = sums.is_whole;
+    let title = if whole { "Duty cycle, first op to last" } else { "Duty cycle" };
+    out.push(share("duty_cycle_percent", title, busy, Some(duty)));
+    let title = if whole { "Idle, first op to last" } else { "Device idle" };
+    out.push(share("device_idle_percent", title, |core| core.idle_ps, None));
 }
 
 fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
@@ -313,50 +368,20 @@ fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
     let capacity = sums.capacity(limit, time);
     let peaks = sums.peaks();
     let peak = limit.peak(&peaks);
-    let value = amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity);
-    let peak_text = match limit {
-        BoundBy::Compute => peaks.flops_text(),
-        BoundBy::Hbm => peaks.hbm_text(),
-        _ => peak.map_or_else(|| "unknown peak".to_owned(), |peak| format!("{:.1} GB/s", peak.per_second / 1e9)),
+    let value = amount.zip(capacity).map(|(amount, capacity)| without_rounding(100.0 * amount / capacity));
+    let peak_text = sums.peak_text(limit);
+    let note = match value {
+        None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
+        Some(value) if is_beyond_peak(value) => Some(format!(
+            "{value:.1} % comes out, which is impossible: the costs, or the peak, are not those of this device"
+        )),
+        _ => note,
     };
-    let impossible = value.is_some_and(|value| value > 100.0);
-    let note = if amount.is_some() && peak.is_none() {
-        Some(NO_PEAK.to_owned())
-    } else if impossible && note.is_none() {
-        Some("above 100 %: costs are the compiler's estimates".to_owned())
-    } else {
-        note
-    };
-    let provenance = Peaks::provenance(peak);
+    let value = value.filter(|&value| !is_beyond_peak(value));
+    let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
+    let provenance = if is_estimated { Provenance::Inferred } else { Peaks::provenance(peak) };
     let of = format!("{} × {peak_text}", sums.over(over, time));
     Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
-}
-
-/// FLOPs over the whole session, as long as the profiler ran: what a hardware
-/// counter that never stops would show.
-fn capture_metric(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
-    if cx.scope != Scope::WholeTrace {
-        return None;
-    }
-    let cores: Vec<&CoreOps> = ops.cores.iter().collect();
-    let sums = Sums { ops, cores: &cores };
-    let mut session = None;
-    for source in cx.model.sources() {
-        let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
-        session = session.max(Some(length).filter(|&length| length > 0));
-    }
-    let seconds = session? as f64 * 1e-9;
-    let peaks = sums.peaks();
-    let capacity = cores.iter().map(|core| Some(seconds * core.peaks.flops?.per_second)).sum::<Option<f64>>();
-    Some(Metric {
-        id: "flops_util_capture_percent",
-        title: "FLOPs utilization of the whole session",
-        value: sums.amount(|core| core.work.flops).zip(capacity).map(|(flops, capacity)| 100.0 * flops / capacity),
-        unit: Unit::Percent,
-        of: format!("session ({:.3} ms × {} device(s)) × {}", seconds * 1e3, cores.len(), peaks.flops_text()),
-        provenance: Peaks::provenance(peaks.flops),
-        note: Some("includes the time before the first and after the last op".to_owned()),
-    })
 }
 
 impl Tabular for UtilizationReport {

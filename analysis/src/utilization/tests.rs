@@ -104,7 +104,7 @@ fn each_metric_has_its_own_denominator() {
 fn denominators_are_named() {
     let report = utilization_of(&loop_and_infeed(4, true), &Options::default());
     let of = &report.metric("flops_util_window_percent").unwrap().of;
-    assert_eq!(of, "window (0.200 µs × 4 devices) × 1000.0 TFLOP/s (recorded in the capture)");
+    assert_eq!(of, "first op to last (200.0 ns × 4 devices) × 1000.0 TFLOP/s (recorded in the capture)");
 }
 
 #[test]
@@ -115,12 +115,12 @@ fn without_peaks_there_is_no_utilization_but_shares_of_time() {
     assert_eq!((mfu.value, mfu.note.as_deref()), (None, Some(NO_PEAK)));
     near(value(&report, "mxu_busy_fraction_percent"), 20.0);
     // With a chip named by the user the peak is assumed, and says so.
-    let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+    let options = Options { device_spec: Some("v6e".to_owned()), ..Options::default() };
     let report = utilization_of(&model, &options);
     let mfu = report.metric("mfu_window_percent").unwrap();
-    near(mfu.value, 100.0 * 20e6 / (200e-9 * 197e12));
+    near(mfu.value, 100.0 * 20e6 / (200e-9 * 918e12));
     assert_eq!(mfu.provenance, Provenance::AssumedPeak);
-    assert!(mfu.of.contains("v5e as named by you, assumed"), "{}", mfu.of);
+    assert!(mfu.of.contains("v6e as named by you, assumed"), "{}", mfu.of);
 }
 
 #[test]
@@ -157,7 +157,8 @@ fn narrow_products_are_measured_against_their_own_peak() {
         value(&report, "mfu_window_percent")
     };
     near(mfu("%d = s32[8,8]{1,0} dot(s8[8,8]{1,0} %a, s8[8,8]{1,0} %b)"), 100.0);
-    near(mfu("%d = f32[8,8]{1,0} dot(bf16[8,8]{1,0} %a, bf16[8,8]{1,0} %b)"), 200.0);
+    // In bf16 they would be twice the peak: impossible.
+    assert_eq!(mfu("%d = f32[8,8]{1,0} dot(bf16[8,8]{1,0} %a, bf16[8,8]{1,0} %b)"), None);
 }
 
 #[test]
@@ -180,4 +181,108 @@ fn memory_that_the_compiler_does_not_list_is_missing_and_not_zero() {
     let written = report.metric("vmem_write_util_busy_percent").unwrap();
     assert_eq!(written.value, None);
     assert!(written.note.as_ref().unwrap().contains("lists no bytes"));
+}
+
+/// Step 0 is long and mostly idle, the others multiply for half of their time at the
+/// full peak of 1 TFLOP/s.
+fn slow_start() -> TraceModel {
+    sample_traces::text_trace(
+        "
+        @column 1us
+        @device flops=1e12 hbm=1e9 TPU v5 lite
+        steps: 0000000000001122334455
+        ops  : m           m.m.m.m.m.
+
+        m = fusion.1 [convolution fusion] flops=1e6 hbm_read=100 hbm_write=0
+        ",
+    )
+}
+
+#[test]
+fn the_steady_steps_have_a_utilization_of_their_own() {
+    let model = slow_start();
+    let of = |options: &Options, id: &str| {
+        let report = utilization_of(&model, options);
+        report.metric(id).map(|metric| (metric.value.unwrap(), metric.of.clone())).unwrap()
+    };
+    let warm = Options { warmup_steps: 1, ..Options::default() };
+    let (value, text) = of(&warm, "mfu_steady_percent");
+    near(Some(value), 50.0);
+    assert!(text.starts_with("steps 1–5 (10.00 µs) × 1.0 TFLOP/s"), "{text}");
+    let (value, text) = of(&warm, "mfu_window_percent");
+    near(Some(value), 100.0 * 6.0 / 22.0);
+    assert!(text.starts_with("first op to last (22.00 µs)"), "{text}");
+    near(Some(of(&warm, "hbm_util_steady_percent").0), 5.0);
+    // A slow step is not steady, asked for or not.
+    near(Some(of(&Options::default(), "mfu_steady_percent").0), 50.0);
+}
+
+#[test]
+fn a_part_of_the_trace_and_one_without_steps_have_no_steady_steps() {
+    let model = slow_start();
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let scope = Scope::Steps { first: 1, last: 2 };
+    let report = Utilization::run(&Context { model: &model, scope, options: &options, reports: &reports }).unwrap();
+    assert!(report.metric("mfu_steady_percent").is_none());
+    assert!(report.metric("mfu_window_percent").unwrap().of.starts_with("these steps (4.000 µs)"));
+    let report = utilization_of(&loop_and_infeed(1, true), &options);
+    let shown = report.metric("mfu_steady_percent").map(|metric| metric.of.clone());
+    assert!(shown.is_none_or(|of| of.starts_with("step")), "{report:?}");
+}
+
+/// Two matmuls of 10 µs: one at half of the peak, and one that claims twice the peak.
+fn impossible() -> TraceModel {
+    sample_traces::text_trace(
+        "
+        @column 1us
+        @device flops=1e12 hbm=1e9 TPU v5 lite
+        ops: mmmmmmmmmmkkkkkkkkkk
+
+        m = fusion.1 [convolution fusion] flops=5e6 hbm_read=1000 hbm_write=0
+        k = kernel.1 [custom-call] flops=2e7 hbm_read=40000 hbm_write=0
+        ",
+    )
+}
+
+#[test]
+fn impossible_rates_are_in_no_sum_and_sums_say_so() {
+    let report = utilization_of(&impossible(), &Options::default());
+    near(value(&report, "mxu_util_on_mxu_ops_percent"), 50.0);
+    near(value(&report, "mfu_window_percent"), 25.0);
+    near(value(&report, "hbm_util_busy_percent"), 5.0);
+    near(value(&report, "mxu_busy_fraction_percent"), 100.0);
+    for id in ["mxu_util_on_mxu_ops_percent", "mfu_window_percent", "hbm_util_busy_percent"] {
+        let note = report.metric(id).unwrap().note.clone().unwrap();
+        assert!(note.contains("above th"), "{id}: {note}");
+    }
+}
+
+#[test]
+fn a_sum_above_its_peak_is_missing() {
+    // The end of a copy takes next to no time; its bytes are those of the whole copy.
+    let model = sample_traces::text_trace(
+        "
+        @column 1us
+        @device flops=1e12 hbm=1e9 TPU v5 lite
+        ops: mc
+
+        m = fusion.1 [convolution fusion] flops=5e5 hbm_read=10 hbm_write=0
+        c = copy-done.1 [copy-done] hbm_read=2000000 hbm_write=0
+        ",
+    );
+    let report = utilization_of(&model, &Options::default());
+    let metric = report.metric("hbm_util_window_percent").unwrap();
+    assert_eq!(metric.value, None);
+    assert!(metric.note.as_ref().unwrap().contains("impossible"), "{metric:?}");
+}
+
+#[test]
+fn shares_of_a_range_count_the_time_of_the_ops_that_count() {
+    // The range ends in the middle of an op that counts as a whole.
+    let model = sample_traces::text_trace("ops: ..aaaaaaaaaa\na = fusion.1 [convolution fusion] flops=1");
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let scope = Scope::Range(range(0, 3_000));
+    let report = Utilization::run(&Context { model: &model, scope, options: &options, reports: &reports }).unwrap();
+    near(value(&report, "mxu_busy_fraction_percent"), 100.0);
+    assert_eq!(value(&report, "device_idle_percent"), Some(0.0));
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+pub use analysis::shortened;
 use analysis::{Cell, Table, Unit};
 
 use super::{Layout, number};
@@ -128,20 +129,6 @@ fn line(columns: &[Column], cells: &[String]) -> String {
         text.push_str(&" ".repeat(GAP));
     }
     text
-}
-
-/// At most `width` characters; names of ops differ at both ends, so the middle
-/// goes.
-pub fn shortened(text: &str, width: usize) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let len = text.chars().count();
-    if len <= width || width < 3 {
-        return text.chars().take(width.max(1)).collect();
-    }
-    let tail = (width - 1) / 3;
-    let head: String = text.chars().take(width - 1 - tail).collect();
-    let tail: String = text.chars().skip(len - tail).collect();
-    format!("{head}…{tail}")
 }
 
 /// Lines of at most `width` characters, broken at spaces and without control characters:

@@ -29,6 +29,9 @@ impl Branch {
     ];
 }
 
+/// Of the time of a branch: with more of it unknown, how near the branch comes to its limits is.
+const UNKNOWN: f64 = 0.05;
+
 /// A branch or an op.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpNode {
@@ -38,10 +41,12 @@ pub struct OpNode {
     pub self_time_ps: i64,
     /// Of all ops in it.
     pub occurrences: u64,
-    /// Least time that the limits allow, of ops of which it is known.
+    /// Least time that the limits of the device allow for the work of its ops.
     pub ideal_ps: f64,
-    /// Self time of the ops of which it is known.
+    /// Self time of the ops of which that is known.
     pub known_ps: i64,
+    /// Self time of ops that only wait: nothing binds them, but their time counts.
+    pub wait_ps: i64,
     /// The ops in it.
     pub ops: BTreeSet<OpId>,
     /// Kind of work that takes most of it.
@@ -51,9 +56,13 @@ pub struct OpNode {
 }
 
 impl OpNode {
-    /// How near its ops come to their limits: least time over time, of those of which it is known.
+    /// How near it comes to its limits: least time of its work over all of its time, waiting
+    /// included. `None` where it only waits, and where too much of the time is of ops whose
+    /// work is not known ([`UNKNOWN`]).
     pub fn efficiency_percent(&self) -> Option<f64> {
-        (self.known_ps > 0).then(|| self.ideal_ps * 100.0 / self.known_ps as f64)
+        let unknown = self.self_time_ps.saturating_sub(self.known_ps).saturating_sub(self.wait_ps);
+        let is_known = self.known_ps > 0 && unknown as f64 <= UNKNOWN * self.self_time_ps as f64;
+        is_known.then(|| self.ideal_ps * 100.0 / self.self_time_ps as f64)
     }
 
     /// Every branch and op with where it hangs, as a table to be taken elsewhere.
@@ -117,6 +126,7 @@ impl OpNode {
             occurrences: 0,
             ideal_ps: 0.0,
             known_ps: 0,
+            wait_ps: 0,
             ops: BTreeSet::new(),
             group: OpGroup::Other,
             children: Vec::new(),
@@ -130,6 +140,7 @@ impl OpNode {
             occurrences: row.occurrences(),
             ideal_ps: known.map_or(0.0, |percent| row.self_time_ps() as f64 * percent / 100.0),
             known_ps: known.map_or(0, |_| row.self_time_ps()),
+            wait_ps: if row.is_async() || row.collective().is_some() { row.self_time_ps() } else { 0 },
             ops: row.op().into_iter().collect(),
             group: row.group(),
             ..Self::branch(row.name().to_owned())
@@ -146,6 +157,7 @@ impl OpNode {
             self.occurrences += child.occurrences;
             self.ideal_ps += child.ideal_ps;
             self.known_ps = self.known_ps.saturating_add(child.known_ps);
+            self.wait_ps = self.wait_ps.saturating_add(child.wait_ps);
             self.ops.extend(child.ops.iter().copied());
             let index = OpGroup::ALL.iter().position(|group| *group == child.group).unwrap_or(0);
             *by_group.entry(index).or_default() += child.self_time_ps;
@@ -244,6 +256,7 @@ mod tests {
         let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
         assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
         assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
+        assert_eq!(by_category.efficiency_percent(), None, "the work of its other ops is not known");
         let table = by_category.table();
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
         let place = |name: &str| table.rows.iter().find(|row| row[0] == Cell::text(name)).map(|row| row[1].clone());
@@ -251,5 +264,30 @@ mod tests {
             (place("All ops"), place("fusion.1")),
             (Some(Cell::text("")), Some(Cell::text("convolution fusion / ")))
         );
+    }
+
+    #[test]
+    fn a_program_that_mostly_waits_is_far_from_its_limit() {
+        let trace = text_trace(
+            "
+            @column 1us
+            @device flops=1e12 hbm=1e9 TPU v5 lite
+            modules: MMMMMMMMMM
+            ops    : fwwwwwwwww
+
+            M = jit_step(7)
+            f = fusion.1 [loop fusion] flops=1 hbm_read=800 hbm_write=0
+            w = copy-done.1 [copy-done]
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let by_program = tree(&report.rows, Branch::Program);
+        let program = &by_program.children[0];
+        let near = |node: &OpNode, percent: f64| (node.efficiency_percent().unwrap() - percent).abs() < 1e-9;
+        assert!(near(&by_program, 8.0) && near(program, 8.0), "{program:?}");
+        let category = |name: &str| program.children.iter().find(|node| node.title == name).unwrap();
+        assert!(near(category("loop fusion"), 80.0));
+        assert_eq!(category("copy-done").efficiency_percent(), None, "nothing binds an op that waits");
     }
 }

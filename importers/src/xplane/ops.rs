@@ -67,18 +67,27 @@ pub(super) fn text(builder: &mut TraceBuilder, tables: &Tables, range: Range<usi
     }
 }
 
+/// What an event without a name is called.
+const NO_NAME: &str = "(no name)";
+
+/// Whether a text is what C prints of a text that is not there.
+fn is_null(text: &str) -> bool {
+    text == "(null)"
+}
+
 fn label(builder: &mut TraceBuilder, tables: &Tables, metadata: &EventMetadata, programs: &ProgramNames) -> LabelId {
     let name = text(builder, tables, metadata.name.clone());
-    let shown = text(builder, tables, metadata.display_name.clone());
+    let shown = Some(text(builder, tables, metadata.display_name.clone())).filter(|shown| !is_null(shown));
+    let shown = shown.unwrap_or_default();
     let hlo_name = names::op_name(&name);
     let is_op = hlo_name.is_some()
         || metadata.stats.iter().any(|&(id, _)| matches!(tables.known(id), Known::Category | Known::SymbolId));
     let shown = if shown.is_empty() { &name } else { &shown };
     if !is_op {
-        return builder.label(if shown.is_empty() { "(no name)" } else { shown }, None);
+        return builder.label(if shown.is_empty() || is_null(shown) { NO_NAME } else { shown }, None);
     }
     // The name shown of an asynchronous op is generic; its text names the op.
-    let op_name = hlo_name.unwrap_or(shown);
+    let op_name = hlo_name.unwrap_or(if is_null(shown) { NO_NAME } else { shown });
     let mut op = Op { name: builder.intern(op_name), ..Op::default() };
     op.hlo_text = hlo_name.map(|_| builder.intern(&name));
     for (id, value) in &metadata.stats {
@@ -127,7 +136,7 @@ fn op_stat(
 }
 
 fn intern(builder: &mut TraceBuilder, tables: &Tables, value: &StatValue) -> Option<StringId> {
-    tables.text(value).filter(|text| !text.is_empty()).map(|text| builder.intern(&text))
+    tables.text(value).filter(|text| !text.is_empty() && !is_null(text)).map(|text| builder.intern(&text))
 }
 
 /// `memory_access_breakdown`: repeated (1) of operation 1, memory space 2, bytes 3.

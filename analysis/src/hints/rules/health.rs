@@ -36,6 +36,8 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q12", "Some events could not be read"),
     health!("Q13", "Nothing here was measured"),
     health!("Q14", "Times are cycles"),
+    health!("Q15", "Rates are above their peaks"),
+    health!("Q16", "Kernels declare too few operations"),
 ];
 
 fn found(facts: &Facts<'_>, id: &str) -> Outcome {

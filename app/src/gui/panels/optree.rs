@@ -23,7 +23,7 @@ const ROW: f32 = 20.0;
 const MOST: usize = 200;
 /// Columns of numbers, from the right: width, title, what it is.
 const COLUMNS: [(f32, &str, &str); 4] = [
-    (64.0, "of limit", "Least time that the limits allow over time, of the ops of which it is known"),
+    (64.0, "of limit", "Least time that the limits allow for the work, of all of the time, waiting included"),
     (72.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
     (80.0, "self time", "Time of all executions without ops inside"),
     (54.0, "runs", "Executions"),
@@ -228,6 +228,7 @@ mod tests {
             occurrences: 3,
             ideal_ps: 0.0,
             known_ps: 0,
+            wait_ps: 0,
             ops: std::collections::BTreeSet::new(),
             group: analysis::OpGroup::Idle,
             children: Vec::new(),

@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use analysis::Scope;
 use analysis::balance::{Balance, BalanceReport};
 use analysis::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
+use analysis::utilization::Utilization;
+use analysis::{Scope, Unit};
 
 use super::super::table::shortened;
-use super::super::{Document, Layout};
+use super::super::{Document, Layout, number};
 use super::INDENT;
 
 const NAME: usize = 14;
@@ -43,7 +44,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
         return String::new();
     }
     let balance = document.session.report::<Balance>(document.scope).ok();
-    let mut text = format!("{}\n", layout.style.bold(heading(document.scope)));
+    let mut text = format!("{}\n", layout.style.bold(&heading(document)));
     for (name, cores) in rows(&cores) {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);
@@ -74,11 +75,17 @@ fn remark(name: &str, balance: &BalanceReport) -> &'static str {
     }
 }
 
-fn heading(scope: Scope) -> &'static str {
-    match scope {
-        Scope::WholeTrace => "Time of each device, first op to last",
-        Scope::Range(_) => "Time of each device in the range",
-        Scope::Steps { .. } => "Time of each device in these steps",
+/// What the bars are of, and how much of the capture that is.
+fn heading(document: &Document) -> String {
+    match document.scope {
+        Scope::WholeTrace => {
+            let report = document.session.report::<Utilization>(document.scope).ok();
+            let covered = report.as_ref().and_then(|report| report.metric("window_of_capture_percent")?.value);
+            let covered = covered.map(|value| format!(" ({} of the capture)", number::value(value, Unit::Percent)));
+            format!("Time of each device, first op to last{}", covered.unwrap_or_default())
+        }
+        Scope::Range(_) => "Time of each device in the range".to_owned(),
+        Scope::Steps { .. } => "Time of each device in these steps".to_owned(),
     }
 }
 

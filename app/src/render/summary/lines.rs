@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::compile::{Compile, CompileReport};
 use analysis::doctor::Doctor;
-use analysis::ops::Ops;
+use analysis::ops::{CoreOps, Ops};
 use analysis::overlap::{Overlap, OverlapReport};
 use analysis::peaks::Peaks;
 use analysis::steps::{Steps, StepsReport};
@@ -17,18 +17,23 @@ use super::super::table::shortened;
 use super::super::{Document, Layout, number};
 use super::entry;
 
-/// What the screen shows of utilization, in this order, in words that fit.
-const METRICS: &[(&str, &str)] = &[
-    ("mfu_window_percent", "MFU (model FLOPs)"),
-    ("flops_util_capture_percent", "FLOPs, whole session"),
-    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
-    ("mxu_hw_percent", "MXU by hardware counter"),
-    ("hbm_util_window_percent", "HBM bandwidth"),
-    ("hbm_util_busy_percent", "HBM bandwidth when busy"),
+/// What the screen shows of utilization, in this order, in words that fit where the
+/// title does not.
+const METRICS: &[(&str, Option<&str>)] = &[
+    ("mfu_steady_percent", None),
+    ("mfu_window_percent", None),
+    ("mxu_util_on_mxu_ops_percent", Some("FLOPs in matrix ops")),
+    ("mxu_hw_percent", Some("MXU by hardware counter")),
+    ("hbm_util_steady_percent", Some("HBM, steady steps")),
+    ("hbm_util_window_percent", Some("HBM, first op to last")),
+    ("hbm_util_busy_percent", Some("HBM bandwidth when busy")),
 ];
 
 /// Few captures have these: worth a line only where they are.
-const OPTIONAL: &[&str] = &["flops_util_capture_percent", "mxu_hw_percent"];
+const OPTIONAL: &[&str] = &["mfu_steady_percent", "mxu_hw_percent", "hbm_util_steady_percent"];
+
+/// The window of a device, which titles name: beside them there is no room for it.
+const WINDOW: &str = "first op to last";
 
 /// Columns of the metrics.
 const TITLE: usize = 25;
@@ -58,9 +63,13 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     }
     match session.report::<Utilization>(document.scope) {
         Ok(report) => {
-            let shown = METRICS.iter().filter_map(|&(id, title)| Some((title, report.metric(id)?)));
-            let peaks = session.report::<Ops>(document.scope).map(|ops| ops.peaks.clone()).unwrap_or_default();
-            text.push_str(&metrics(shown, &peaks, layout));
+            let shown = METRICS.iter().filter_map(|&(id, short)| {
+                let metric = report.metric(id)?;
+                Some((short.unwrap_or(metric.title), metric))
+            });
+            let ops = session.report::<Ops>(document.scope).ok();
+            let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
+            text.push_str(&metrics(shown, &peaks(cores), layout));
         }
         Err(AnalysisError::NotApplicable(why)) => text.push_str(&entry("Devices", &why, style, width)),
         Err(_) => {}
@@ -174,8 +183,13 @@ fn steps_line(report: &StepsReport) -> String {
 
 /// Aligned: title, value, denominator, provenance. Metrics that are missing for the
 /// same reason share a line. Peaks are the same for all and said once, below.
-fn metrics<'a>(metrics: impl Iterator<Item = (&'static str, &'a Metric)>, peaks: &Peaks, layout: &Layout) -> String {
-    let (flops, hbm) = (peaks.flops_text(), peaks.hbm_text());
+fn metrics<'a>(
+    metrics: impl Iterator<Item = (&'static str, &'a Metric)>,
+    peaks: &[(Peaks, usize)],
+    layout: &Layout,
+) -> String {
+    let first = peaks.first().map(|(peaks, _)| peaks.clone()).unwrap_or_default();
+    let (flops, hbm) = (first.flops_text(), first.hbm_text());
     let mut text = String::new();
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
     for (title, metric) in metrics {
@@ -192,19 +206,37 @@ fn metrics<'a>(metrics: impl Iterator<Item = (&'static str, &'a Metric)>, peaks:
         };
         let value = number::value(value, metric.unit);
         let of = metric.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
+        let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
         let remark = format!("of {of} [{}]", provenance(metric.provenance));
         let remark = shortened(&remark, layout.width.saturating_sub(TITLE + VALUE + 2));
         let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}  {}", layout.style.dim(&remark));
     }
     let mut below = String::new();
-    if peaks.flops.is_some() || peaks.hbm.is_some() {
-        below.push_str(&entry("Peaks", &format!("{flops}; {hbm}"), layout.style, layout.width));
+    for (own, devices) in peaks.iter().filter(|(own, _)| own.flops.is_some() || own.hbm.is_some()) {
+        let mut line = format!("{}; {}", own.flops_text(), own.hbm_text());
+        if peaks.len() > 1 {
+            let kind = own.device_type.as_deref().unwrap_or("TPU");
+            line = format!("{devices} × {kind}: {line}");
+        }
+        below.push_str(&entry("Peaks", &line, layout.style, layout.width));
     }
     for (why, titles) in missing {
         let line = format!("{} {}: {why}", number::MISSING, titles.join(", "));
         below.push_str(&entry("Missing", &line, layout.style, layout.width));
     }
     text + &below
+}
+
+/// Peaks of each kind of device, and how many have them.
+fn peaks(cores: &[CoreOps]) -> Vec<(Peaks, usize)> {
+    let mut kinds: Vec<(Peaks, usize)> = Vec::new();
+    for core in cores {
+        match kinds.iter_mut().find(|(peaks, _)| *peaks == core.peaks) {
+            Some((_, devices)) => *devices += 1,
+            None => kinds.push((core.peaks.clone(), 1)),
+        }
+    }
+    kinds
 }
 
 /// Shorter than the title where that helps a line.

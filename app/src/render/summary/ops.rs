@@ -1,6 +1,8 @@
 //! The ops that take most time, alike ones together.
 
-use analysis::ops::{OpRow, OpRows, Ops};
+use analysis::bound::BoundBy;
+use analysis::ops::{OpRow, OpRows, Ops, OpsReport};
+use analysis::peaks::Peaks;
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use trace_model::Picos;
 
@@ -11,7 +13,8 @@ use super::super::{Document, Layout, number};
 const ROWS: usize = 8;
 
 /// Ops that differ only in their number, as layers of a model or turns of an
-/// unrolled loop do: `fusion.1`, `fusion.2`, … of one category.
+/// unrolled loop do: `fusion.1`, `fusion.2`, … of one category. Kernels of one name
+/// are one only if they are called in one place: unnamed ones share their name.
 struct Family<'a> {
     name: &'a str,
     rows: Vec<OpRow<'a>>,
@@ -41,7 +44,7 @@ pub fn top(document: &Document, layout: &Layout) -> String {
         column("limit", "Limit reached", Unit::None),
         column("source", "Source", Unit::None),
     ];
-    let rows: Vec<Vec<Cell>> = shown.iter().map(|family| row(family, report.total_time_ps)).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|family| row(family, &report)).collect();
     let title = match report.cores.len() {
         1 => "Top ops by self time".to_owned(),
         n => format!("Top ops by self time, {n} devices together"),
@@ -56,7 +59,8 @@ fn families(rows: &OpRows) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     for row in rows.iter() {
         let name = without_number(row.name());
-        let at = *index.entry((name, row.category())).or_insert_with(|| {
+        let place = row.is_custom_call().then(|| row.source()).flatten();
+        let at = *index.entry((name, row.category(), place)).or_insert_with(|| {
             families.push(Family { name, rows: Vec::new(), self_time_ps: 0 });
             families.len() - 1
         });
@@ -75,7 +79,8 @@ fn without_number(name: &str) -> &str {
     }
 }
 
-fn row(family: &Family<'_>, total_time_ps: i64) -> Vec<Cell> {
+fn row(family: &Family<'_>, report: &OpsReport) -> Vec<Cell> {
+    let total_time_ps = report.total_time_ps;
     let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::Text);
     let first = family.rows[0];
     let name = if family.rows.len() == 1 { first.name() } else { family.name };
@@ -87,19 +92,27 @@ fn row(family: &Family<'_>, total_time_ps: i64) -> Vec<Cell> {
         Cell::count(family.rows.iter().map(|row| row.occurrences()).sum()),
         Cell::Int(family.self_time_ps),
         Cell::maybe(share),
-        text(limit(family)),
+        text(limit(family, &report.peaks)),
         text(first.source().as_ref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned())),
     ]
 }
 
 /// `38.61 % Compute`: least time that the limits of the device allow, of the time
 /// taken, and the limit that binds the longest of the ops. Only where that is known
-/// of all.
-fn limit(family: &Family<'_>) -> Option<String> {
+/// of all. A rate above its peak is called what it is.
+fn limit(family: &Family<'_>, peaks: &Peaks) -> Option<String> {
+    peaks.flops.or(peaks.hbm)?;
+    let percent = |value| number::value(value, Unit::Percent);
+    if family.rows.iter().any(|row| row.rates().beyond_peak.is_some()) {
+        return Some("impossible".to_owned());
+    }
+    if family.rows[0].rates().bound_by == Some(BoundBy::LinksOrWaiting) {
+        return Some("links/wait".to_owned());
+    }
     let ideal: f64 = family.rows.iter().map(|row| row.rates().ideal_time_ps).sum::<Option<f64>>()?;
     let total: f64 = family.rows.iter().map(|row| row.total_time_ps() as f64).sum();
     let limit = family.rows[0].rates().bound_by?;
-    (total > 0.0).then(|| format!("{} {}", number::value(100.0 * ideal / total, Unit::Percent), limit.title()))
+    (total > 0.0).then(|| format!("{} {}", percent((100.0 * ideal / total).min(100.0)), limit.title()))
 }
 
 /// Columns that say nothing about any row only take room.

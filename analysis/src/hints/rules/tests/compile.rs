@@ -15,7 +15,9 @@ pub(super) fn host_loop(columns: usize, function: &str) -> String {
         host python: {steps}
                    : {before}{}
                    : {before}{}
+        host other: d
         {legend}
+        d = PjitFunction(other)
         p = PjitFunction({function})
         c = backend_compile
         ",

@@ -17,12 +17,14 @@ use crate::session::devices_in_words;
 use crate::view::tree::group_digits;
 
 /// Metrics shown as gauges, by id, in this order, with the target that judges them.
-const HEADLINES: [(&str, Option<&str>); 6] = [
+const HEADLINES: [(&str, Option<&str>); 8] = [
+    ("mfu_steady_percent", None),
     ("mfu_window_percent", None),
     ("hbm_util_busy_percent", Some("hbm")),
     ("mxu_util_on_mxu_ops_percent", Some("mxu")),
     ("wait_percent", None),
     ("duty_cycle_percent", None),
+    ("window_of_capture_percent", None),
     ("device_idle_percent", None),
 ];
 

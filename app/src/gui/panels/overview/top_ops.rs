@@ -180,6 +180,10 @@ fn hover_ui(ui: &mut Ui, row: OpRow<'_>, report: &OpsReport) {
     if let Some(bound) = row.rates().bound_by {
         ui.label(format!("bound by {}", bound.title()));
     }
+    if let Some((limit, at)) = row.rates().beyond_peak {
+        let at = number(at, Unit::Percent);
+        ui.label(format!("{at} of the peak ({}) is impossible: its costs, or the peak, are wrong", limit.title()));
+    }
     for (column, share) in
         [("of op time", row.self_of_op_time_percent()), ("of the window", row.self_of_total_percent())]
     {
