@@ -85,10 +85,12 @@ fn a_pallas_kernel_and_its_pipeline() {
         assert!(near(mxu.mean, 20.0) && near(mxu.max, 30.0), "{mxu:?}");
         assert!(near(mxu.covered_percent.unwrap(), 100.0), "{mxu:?}");
         if is_json {
-            assert_eq!(kernel.declared, Declared::Yes);
+            assert_eq!(kernel.declared, Declared::TooFew);
         } else {
             assert!(capture.model.import_log().count(IssueKind::CounterClipped) > 0);
-            assert_eq!((kernel.declared, kernel.flops), (Declared::Yes, Some(3 * 1_076_887_552)));
+            // Its cost is that of a block: the shapes need eight times as many.
+            assert_eq!((kernel.declared, kernel.flops), (Declared::TooFew, Some(3 * 1_076_887_552)));
+            assert_eq!(kernel.needed_flops, Some(3 * 2 * 2048 * 1024 * 2048));
             let seconds = 3.0 * 227.262e-6;
             assert!(near(kernel.flops_percent.unwrap(), 100.0 * 3.0 * 1_076_887_552.0 / seconds / 918e12));
             // It declares no bytes: zero is not a measurement.

@@ -167,7 +167,7 @@ fn rates_above_a_peak_are_named_with_their_cause() {
         )
     };
     let finding = |flops: &str| {
-        let findings = report(&sample_traces::text_trace(&picture(flops))).findings;
+        let findings = report(&text_trace(&picture(flops))).findings;
         findings.into_iter().find(|finding| finding.id == "Q15")
     };
     let found = finding("2e7").unwrap();
