@@ -214,7 +214,7 @@ fn comparing_judges_and_reports_as_analyzing_does() {
         "strict.toml",
         b"[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = 1\n\
         [[budget]]\nmetric = \"step.time_ms\"\nmax = 11\n[[budget]]\nmetric = \"step.time_ms\"\nmin = 1\n\
-        [[budget]]\nmetric = \"compile.count\"\nmax = 9\n",
+        [[budget]]\nmetric = \"device_idle_percent\"\nmax = 100\n",
     );
     let files = ["junit=j.xml", "sarif=s.sarif", "md=m.md", "html=h.html", "json=r.json", "csv=t.csv"];
     let mut args = vec!["compare", "base.xplane.pb", "slow.xplane.pb", "--budget", "strict.toml"];

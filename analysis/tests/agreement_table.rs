@@ -179,13 +179,15 @@ fn ops(section: &mut Section, capture: &Capture) {
             let same = close(ours.rates().flops_per_second, "normalized_flop_rate", 1e9)
                 && close(ours.rates().hbm_bytes_per_second, "hbm_bw", GIB)
                 && close(ours.rates().bytes_per_second, "measured_memory_bw", GIB)
-                && ours.rates().bound_by.map(BoundBy::title) == Some(theirs.text(row, "bound_by"));
+                // Collectives are bound by links or waiting, which XProf does not know.
+                && (ours.collective().is_some()
+                    || ours.rates().bound_by.map(BoundBy::title) == Some(theirs.text(row, "bound_by")));
             rates.1 += usize::from(same);
         }
     }
     section.number("ops of equal self time", count(theirs.rows.len()), count(self_time_equal), 0.0, "");
     section.number(
-        "ops of equal rates and limit, without halves of async ops",
+        "ops of equal rates and limit (collectives: rates), without halves of async ops",
         count(rates.0),
         count(rates.1),
         0.0,

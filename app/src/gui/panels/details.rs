@@ -231,6 +231,10 @@ fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) -> bo
                     &format!("The limit that it comes nearest to. Peaks: {flops}; {hbm}"),
                 );
             }
+            if let Some((limit, at)) = of_op.rates().beyond_peak {
+                let text = format!("{} of {}", number(at, analysis::Unit::Percent), limit.title());
+                row(ui, "Impossible rate", &text, "Its costs, or the peak, are wrong: systole doctor says more.");
+            }
             // An execution without length says nothing of its speed.
             let dur = Some(slice.measured_dur().ps()).filter(|&ps| ps > 0);
             if let Some((all, dur)) = of_op.rates().efficiency_percent.zip(dur) {

@@ -17,16 +17,14 @@ use super::super::table::shortened;
 use super::super::{Document, Layout, number};
 use super::entry;
 
-/// What the screen shows of utilization, in this order, in words that fit where the
-/// title does not.
-const METRICS: &[(&str, Option<&str>)] = &[
-    ("mfu_steady_percent", None),
-    ("mfu_window_percent", None),
-    ("mxu_util_on_mxu_ops_percent", Some("FLOPs in matrix ops")),
-    ("mxu_hw_percent", Some("MXU by hardware counter")),
-    ("hbm_util_steady_percent", Some("HBM, steady steps")),
-    ("hbm_util_window_percent", Some("HBM, first op to last")),
-    ("hbm_util_busy_percent", Some("HBM bandwidth when busy")),
+/// What the screen shows of utilization, in this order, in words that fit.
+const METRICS: &[(&str, &str)] = &[
+    ("mfu_steady_percent", "MFU, steady steps"),
+    ("mfu_window_percent", "MFU, first op to last"),
+    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
+    ("mxu_hw_percent", "MXU by hardware counter"),
+    ("hbm_util_steady_percent", "HBM, steady steps"),
+    ("hbm_util_window_percent", "HBM, first op to last"),
 ];
 
 /// Few captures have these: worth a line only where they are.
@@ -34,6 +32,8 @@ const OPTIONAL: &[&str] = &["mfu_steady_percent", "mxu_hw_percent", "hbm_util_st
 
 /// The window of a device, which titles name: beside them there is no room for it.
 const WINDOW: &str = "first op to last";
+/// The same as the end of a title.
+const OF_WINDOW: &str = ", first op to last";
 
 /// Columns of the metrics.
 const TITLE: usize = 25;
@@ -63,10 +63,10 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     }
     match session.report::<Utilization>(document.scope) {
         Ok(report) => {
-            let shown = METRICS.iter().filter_map(|&(id, short)| {
-                let metric = report.metric(id)?;
-                Some((short.unwrap_or(metric.title), metric))
-            });
+            // A part of the trace is its own window, which the metrics name.
+            let is_whole = document.scope == Scope::WholeTrace;
+            let own = |title: &'static str| if is_whole { title } else { title.trim_end_matches(OF_WINDOW) };
+            let shown = METRICS.iter().filter_map(|&(id, title)| Some((own(title), report.metric(id)?)));
             let ops = session.report::<Ops>(document.scope).ok();
             let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
             text.push_str(&metrics(shown, &peaks(cores), layout));
