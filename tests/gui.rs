@@ -31,7 +31,7 @@ const PICTURE: &str = "
 
     M = jit_step(7)
     A = while.3 [while]
-    f = fusion.1 [convolution fusion] flops=2e8 hbm_read=4096
+    f = fusion.1 [convolution fusion] flops=2e9 hbm_read=4096
     s = all-gather-start.1 done=all-gather-done.1
 ";
 

@@ -137,7 +137,7 @@ fn keys_are_explained_before_anything_is_open() {
 #[test]
 fn details_say_what_limits_an_op_and_what_nothing_hides() {
     let loader: Loader = Arc::new(|path, _progress| {
-        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let options = Options { device_spec: Some("v7x".to_owned()), ..Options::default() };
         Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(PICTURE), options)))
     });
     let mut window = Harness::builder()
