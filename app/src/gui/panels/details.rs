@@ -232,7 +232,7 @@ fn limits_ui(ui: &mut Ui, sight: Sight<'_>, slice: SliceRef<'_>, op: OpId) -> bo
                 );
             }
             if let Some((limit, at)) = of_op.rates().beyond_peak {
-                let text = format!("{} of {}", number(at, analysis::Unit::Percent), limit.title());
+                let text = format!("{} of {}", number(at, Unit::Percent), limit.title());
                 row(ui, "Impossible rate", &text, "Its costs, or the peak, are wrong: systole doctor says more.");
             }
             // An execution without length says nothing of its speed.
