@@ -66,7 +66,11 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
             // A part of the trace is its own window, which the metrics name.
             let is_whole = document.scope == Scope::WholeTrace;
             let own = |title: &'static str| if is_whole { title } else { title.trim_end_matches(OF_WINDOW) };
-            let shown = METRICS.iter().filter_map(|&(id, title)| Some((own(title), report.metric(id)?)));
+            // One screen has no room for both of HBM; the table of utilization has them.
+            let is_known = |id: &str| report.metric(id).is_some_and(|metric| metric.value.is_some());
+            let skipped = is_known("hbm_util_steady_percent").then_some("hbm_util_window_percent");
+            let listed = METRICS.iter().filter(|(id, _)| Some(*id) != skipped);
+            let shown = listed.filter_map(|&(id, title)| Some((own(title), report.metric(id)?)));
             let ops = session.report::<Ops>(document.scope).ok();
             let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
             text.push_str(&metrics(shown, &peaks(cores), layout));
