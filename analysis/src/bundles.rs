@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{Bundles, OpId};
+use trace_model::{Bundles, OpId, Picos};
 
 use crate::ops::{OpRow, Ops};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, Unit};
@@ -83,7 +83,7 @@ impl Analysis for Code {
             .iter()
             .filter_map(|row| described(row).map(|(op, bundles)| code_row(cx, row, op, bundles)))
             .collect();
-        let known: i64 = rows.iter().map(|row| row.self_time_ps).sum();
+        let known = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
         let mut notes = vec![
             "percent of the issue slots of a unit in the code of an op; a bundle counts once, however often a loop runs \
              it: never a share of time"

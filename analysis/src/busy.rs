@@ -105,7 +105,7 @@ pub struct Gaps {
 impl CoreReport {
     /// Self time of a group.
     pub fn time(&self, group: OpGroup) -> Picos {
-        Picos::from_ps(self.groups.iter().filter(|entry| entry.group == group).map(|entry| entry.time_ps).sum())
+        self.groups.iter().filter(|entry| entry.group == group).map(|entry| entry.time_ps).sum::<Picos>()
     }
 }
 
@@ -116,7 +116,7 @@ impl DevicesReport {
     }
     /// Σ windows: core-time.
     pub fn window(&self) -> Picos {
-        self.cores.iter().map(|core| Picos::from_ps(core.window_ps)).sum()
+        self.cores.iter().map(|core| core.window_ps).sum::<Picos>()
     }
     /// Σ op time over the cores that recorded ops; `None` if none did.
     pub fn op_time(&self) -> Option<Picos> {
@@ -226,7 +226,7 @@ fn gaps(programs: &[SliceRef<'_>]) -> Option<Gaps> {
     let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
     Some(Gaps {
         count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
-        total_ps: gaps.iter().map(|(gap, ..)| gap.dur().ps()).sum(),
+        total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum::<Picos>().ps(),
         median_ps: median(&lengths)? as i64,
         largest_ps: largest.dur().ps(),
         largest_start_ps: largest.start.ps(),

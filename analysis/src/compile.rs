@@ -36,7 +36,7 @@ use trace_model::{Picos, TimeRange};
 use crate::host_class::{HostClass, host_threads};
 use crate::intervals::IntervalSet;
 use crate::steps::Steps;
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 
 pub use cache::CacheFacts;
 pub use functions::CompiledFunction;
@@ -60,7 +60,7 @@ impl Analysis for Compile {
     const TITLE: &'static str = "Compilation";
 
     fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
-        let window = cx.timeline_window()?;
+        let window = cx.host_window()?;
         if host_threads(cx.model).next().is_none() {
             return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
         }
@@ -80,7 +80,7 @@ pub(crate) const NOT_RECORDED: &str =
 /// When anything was traced, lowered, compiled or loaded, for the step analysis:
 /// this report asks for steps, so steps cannot ask for this report.
 pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
-    cx.timeline_window().map(|window| HostEvents::collect(cx, window).all()).unwrap_or_default()
+    cx.host_window().map(|window| HostEvents::collect(cx, window).all()).unwrap_or_default()
 }
 
 /// Compilation in a window.
@@ -141,7 +141,7 @@ fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> Compi
     let found = events.phases.iter().any(|event| event.class == HostClass::Compile);
     let when_found = |ps: i64| (found || wall.ps() > 0).then_some(ps);
     let running = program_times(cx, window);
-    let mean = running.iter().map(|set| set.measure().ps()).sum::<i64>().checked_div(running.len() as i64);
+    let mean = running.iter().map(IntervalSet::measure).sum::<Picos>().ps().checked_div(running.len() as i64);
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
     let drafts = drafts::drafts(&events.phases);
@@ -177,7 +177,7 @@ fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> Compi
         lower_ps: when_found(lower),
         trace_ps: when_found(trace),
         load_ps: when_found(load),
-        thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum()),
+        thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps()),
         exposed_ps: ledger::exposed(around.running.as_ref(), &all).and_then(when_found),
         execute_mean_ps: mean,
         threads,
@@ -197,7 +197,7 @@ fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Optio
     }
     let plural = if count == 1 { "" } else { "s" };
     let percent = share.unwrap_or_default();
-    format!("{count} compilation{plural} took {wall} of {length} ({percent:.1} %)")
+    format!("{count} compilation{plural} took {wall} of {length} ({percent:.1})", percent = Percent(percent))
 }
 
 /// When each device ran programs, by the clock of its host.

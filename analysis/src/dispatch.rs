@@ -15,7 +15,7 @@
 //! when it enqueued another; where that is none, the device had run dry.
 
 use serde::Serialize;
-use trace_model::{GroupId, TimeRange, Timestamp};
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::clocks::{ClockShift, Clocks, Launches, Sync};
 use crate::gaps::{Cause, Gaps, GapsReport};
@@ -100,8 +100,8 @@ fn uncertainty(shift: &ClockShift) -> Option<i64> {
     let at_most = shift.bounds.at_most_ps?;
     Some(match (shift.sync, shift.drift) {
         (_, Some(line)) => line.slack_ps,
-        (Sync::Poor, None) => (shift.bounds.at_least_ps - at_most).max(0),
-        _ => (at_most - shift.shift_ps).max(0),
+        (Sync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
+        _ => at_most.saturating_sub(shift.shift_ps).max(0),
     })
 }
 
@@ -166,7 +166,7 @@ fn device(
     let own = gaps.devices.iter().find(|device| device.group == core);
     let dispatch_of_gaps_percent = own.and_then(|device| {
         let parts = device.between.iter().filter(|part| part.cause == Cause::Dispatch);
-        crate::ops::percent(parts.map(|part| part.time_ps).sum(), device.between_ps())
+        crate::ops::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
     });
     let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);
     Some(DeviceDispatch {

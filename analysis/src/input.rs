@@ -17,7 +17,7 @@ mod hosts;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{GroupId, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
 
 use crate::chips::Chip;
 use crate::gaps::{Cause, DeviceGaps, Gaps};
@@ -26,7 +26,7 @@ use crate::intervals::IntervalSet;
 use crate::ops::percent;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::steps::Steps;
-use crate::{Analysis, AnalysisError, Context, OpClasses, OpGroup, Scope};
+use crate::{Analysis, AnalysisError, Context, OpClasses, OpGroup};
 
 /// The analysis `input`.
 pub struct Input;
@@ -100,7 +100,7 @@ impl Analysis for Input {
         for device in &gaps.devices {
             let infeed = infeed(cx, classes, device.group)?;
             let whole = infeed.as_ref().map(|infeed| infeed.measure().ps());
-            let length = device.program_ps + device.between_ps();
+            let length = device.program_ps.saturating_add(device.between_ps());
             devices.push(wait(device.core.as_str(), length, whole, between(device)));
             for step in &device.steps {
                 let all = steps.iter().flat_map(|steps| &steps.steps).filter(|own| own.number == step.step);
@@ -116,18 +116,19 @@ impl Analysis for Input {
 }
 
 fn between(device: &DeviceGaps) -> i64 {
-    device.between.iter().filter(|part| part.cause == Cause::Input).map(|part| part.time_ps).sum()
+    device.between.iter().filter(|part| part.cause == Cause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
 }
 
 fn wait(name: impl Into<Box<str>>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
-    let percent = percent(infeed_ps.unwrap_or(0) + gap_ps, length_ps);
+    let percent = percent(infeed_ps.unwrap_or(0).saturating_add(gap_ps), length_ps);
     InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent, event: None }
 }
 
 fn mean(all: &[InputWait]) -> Option<InputWait> {
     let count = i64::try_from(all.len()).ok().filter(|&count| count > 0)?;
-    let sum = |get: fn(&InputWait) -> i64| all.iter().map(get).sum::<i64>() / count;
-    let infeed = all.iter().map(|part| part.infeed_ps).sum::<Option<i64>>().map(|sum| sum / count);
+    let sum = |get: fn(&InputWait) -> i64| all.iter().map(get).sum::<Picos>().ps() / count;
+    let infeed = all.iter().map(|part| part.infeed_ps.map(Picos::from_ps)).sum::<Option<Picos>>();
+    let infeed = infeed.map(|sum| sum.ps() / count);
     Some(wait(all.first()?.name.clone(), sum(|part| part.length_ps), infeed, sum(|part| part.gap_ps)))
 }
 
@@ -152,7 +153,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         ends_known: bool,
     }
     let model = cx.model;
-    let Ok(window) = scope_range(cx) else { return Vec::new() };
+    let Ok(window) = cx.host_window() else { return Vec::new() };
     let classes = cx.host_classes();
     let mut sums: BTreeMap<(&'static str, SourceId), Sum> = BTreeMap::new();
     for (slice, bytes) in model.slices_with(SliceAttr::TransferBytes) {
@@ -188,7 +189,7 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
                 host: model.source(source).host.clone().unwrap_or_else(|| model.source(source).name.clone()),
                 count: sum.count,
                 bytes: sum.bytes,
-                in_flight_ps: in_flight.map(trace_model::Picos::ps),
+                in_flight_ps: in_flight.map(Picos::ps),
                 bytes_per_second: rate,
                 link_percent: rate.zip(link.as_ref()).map(|(rate, (peak, _))| 100.0 * rate / peak),
                 of: link.map(|(_, of)| of),
@@ -197,17 +198,6 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         .collect();
     out.sort_by(|a, b| b.direction.cmp(a.direction).then_with(|| a.host.cmp(&b.host)));
     out
-}
-
-/// The scope on the clock of the hosts, as far as one range can say it.
-fn scope_range(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
-    let Scope::Steps { first, last } = cx.scope else { return cx.timeline_window() };
-    let steps = cx.scoped(Scope::WholeTrace).report::<Steps>()?;
-    let range = cx.tensor_cores().into_iter().filter_map(|core| {
-        let span = steps.range_on(cx.model, core, first, last)?;
-        Some(cx.to_host(core, span))
-    });
-    Ok(range.reduce(TimeRange::hull).unwrap_or_default())
 }
 
 /// The event that noticed the end of a transfer.
@@ -319,7 +309,7 @@ impl InputReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, ReportCache};
+    use crate::{Options, ReportCache, Scope};
     use trace_model::*;
 
     fn report(model: &TraceModel) -> InputReport {

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace_model::{OpId, ProgramId, SliceRef, TrackKind};
+use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
 
 use crate::hlo::{HloModule, InstructionRef};
 use crate::ops::{OpRow, Ops};
@@ -75,7 +75,7 @@ struct Inside {
     /// Ops directly inside, of executions with known iterations.
     ops: u64,
     /// Time by op.
-    time: BTreeMap<OpId, i64>,
+    time: BTreeMap<OpId, Picos>,
 }
 
 impl Analysis for Loops {
@@ -125,7 +125,7 @@ impl Inside {
         for slice in execution.children() {
             let Some(op) = slice.op() else { continue };
             *counts.entry(op).or_default() += 1;
-            *self.time.entry(op).or_default() += slice.measured_dur().ps();
+            *self.time.entry(op).or_default() += slice.measured_dur();
         }
         if let Some(iterations) = iterations(cx, program, &counts, instruction) {
             self.iterations.push(iterations);
@@ -182,7 +182,7 @@ fn loop_row(cx: &Context<'_>, row: OpRow<'_>, inside: &BTreeMap<OpId, Inside>) -
         iteration_own_time_ps: per_iteration(row.self_time_ps()),
         own_of_iteration_percent: own,
         longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
-        longest_op_percent: longest.and_then(|(_, &time)| crate::ops::percent(time, row.total_time_ps())),
+        longest_op_percent: longest.and_then(|(_, &time)| crate::ops::percent(time.ps(), row.total_time_ps())),
         source: row.source().map(str::to_owned),
         framework_name: row.framework_name().map(str::to_owned),
     }

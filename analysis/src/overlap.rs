@@ -32,7 +32,7 @@ mod table;
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::GroupId;
+use trace_model::{GroupId, Picos};
 
 use crate::category::CollectiveKind;
 use crate::message::Message;
@@ -264,20 +264,20 @@ impl Summary {
         let most = cores.iter().min_by_key(|core| std::cmp::Reverse(core.exposed_ps)).filter(|_| communicates);
         let least = cores.iter().map(|core| core.exposed_ps).min().unwrap_or(0);
         let mean = |of: &dyn Fn(&CoreOverlap) -> i64| {
-            cores.iter().map(of).sum::<i64>().checked_div(cores.len() as i64).and_then(known)
+            cores.iter().map(of).sum::<Picos>().ps().checked_div(cores.len() as i64).and_then(known)
         };
-        let total: i64 = cores.iter().map(|core| core.comm_total_ps).sum();
-        let overlapped = cores.iter().map(|core| core.overlapped_ps).sum::<Option<i64>>();
+        let total = cores.iter().map(|core| core.comm_total_ps).sum::<Picos>();
+        let overlapped = cores.iter().map(|core| core.overlapped_ps.map(Picos::from_ps)).sum::<Option<Picos>>();
         Self {
             cores: cores.len(),
             collectives: cores.iter().map(|core| core.collectives).sum(),
             comm_mean_ps: mean(&|core| core.comm_total_ps),
             exposed_mean_ps: mean(&|core| core.exposed_ps),
             exposed_max_ps: most.map(|core| core.exposed_ps),
-            exposed_spread_ps: most.map(|core| core.exposed_ps - least),
+            exposed_spread_ps: most.map(|core| core.exposed_ps.saturating_sub(least)),
             most_exposed: most.map(|core| core.core.clone()),
             exposed_share_percent: most.and_then(|core| core.exposed_share_percent),
-            overlap_ratio_percent: overlapped.filter(|_| total > 0).map(|hidden| 100.0 * hidden as f64 / total as f64),
+            overlap_ratio_percent: overlapped.and_then(|hidden| hidden.fraction_of(total)).map(|part| 100.0 * part),
         }
     }
 }

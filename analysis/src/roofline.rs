@@ -19,6 +19,8 @@ use serde::Serialize;
 
 pub use point::{MemoryPoint, Point, StepWork};
 
+use trace_model::Picos;
+
 use crate::bound::BoundBy;
 use crate::chips::Chip;
 use crate::ici::{Network, NetworkFrom};
@@ -173,7 +175,7 @@ fn roofline(ops: &OpsReport) -> RooflineReport {
     let peaks = &ops.peaks;
     let cores: Vec<CoreWork> = ops.cores.iter().map(CoreOps::core_work).collect();
     let host_io = ops.rows.iter().filter(|row| matches!(row.category(), "infeed" | "outfeed"));
-    let host_io: i64 = host_io.map(OpRow::self_time_ps).sum();
+    let host_io = host_io.map(OpRow::self_time_ps).sum::<Picos>().ps();
     let points = ops.rows.iter().filter(|row| !row.is_async() && has_work(*row));
     let ridges = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
         let flops_per_byte = peaks.flops?.per_second / memory.peak(peaks)?.per_second;

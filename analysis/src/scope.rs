@@ -27,6 +27,17 @@ pub enum Scope {
     },
 }
 
+impl Scope {
+    /// What a share of the time of a host is a share of: `capture`, `range`, `steps`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::WholeTrace => "capture",
+            Self::Range(_) => "range",
+            Self::Steps { .. } => "steps",
+        }
+    }
+}
+
 /// Assumptions that hold for all reports of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Options {

@@ -28,7 +28,7 @@ use crate::input::Input;
 use crate::kernels::{Declared, Kernels};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::utilization::Utilization;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, Percent};
 
 /// The analysis `targets`.
 pub struct Targets;
@@ -281,7 +281,7 @@ fn compiling(cx: &Context<'_>) -> Found {
         return Err(compile::NOT_RECORDED.to_owned());
     }
     // Nothing compiled on threads that were recorded is none.
-    Ok((report.share_percent.unwrap_or(0.0), "capture".to_owned(), Provenance::Measured))
+    Ok((report.share_percent.unwrap_or(0.0), cx.scope.title().to_owned(), Provenance::Measured))
 }
 
 fn input(cx: &Context<'_>) -> Found {
@@ -317,7 +317,9 @@ fn statement(targets: &[Target]) -> String {
     let missed: Vec<String> = targets
         .iter()
         .filter(|target| matches!(target.light, Light::Red | Light::Amber))
-        .filter_map(|target| Some(format!("{} {:.1} % ({})", target.short, target.value_percent?, target.goal())))
+        .filter_map(|target| {
+            Some(format!("{} {:.1} ({})", target.short, Percent(target.value_percent?), target.goal()))
+        })
         .collect();
     let judged = count(Light::Green) + missed.len();
     let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };

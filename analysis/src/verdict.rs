@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::TimeRange;
+use trace_model::{Picos, TimeRange};
 
 use crate::balance::{Balance, BalanceReport};
 use crate::category::OpGroup;
@@ -26,7 +26,7 @@ use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::steps::{Steps, StepsReport};
 use crate::time_use::TimeUse;
 use crate::utilization::{Utilization, UtilizationReport};
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 
 /// The analysis `verdict`.
 pub struct Verdict;
@@ -92,7 +92,7 @@ impl Analysis for Verdict {
         }
         let mostly_idle =
             findings.first().is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
-        if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report)) {
+        if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report, cx.scope)) {
             let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT { 0 } else { findings.len() };
             findings.insert(at, compile);
         }
@@ -277,7 +277,7 @@ fn is_name(function: &&str) -> bool {
     !function.starts_with('(')
 }
 
-fn compiling(report: &CompileReport) -> Option<Finding> {
+fn compiling(report: &CompileReport, scope: Scope) -> Option<Finding> {
     let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
     let names: Vec<_> = report
         .functions
@@ -297,10 +297,10 @@ fn compiling(report: &CompileReport) -> Option<Finding> {
     Some(Finding {
         id: TimeUse::Compile,
         is_named: false,
-        statement: format!("compiling takes {}, {part} of the capture{what}{again}", length(time_ps as f64)),
+        statement: format!("compiling takes {}, {part} of the {}{what}{again}", length(time_ps as f64), scope.title()),
         time_ps,
         share_percent: percent(time_ps, report.window_ps),
-        of: format!("capture: {}", length(report.window_ps as f64)),
+        of: format!("{}: {}", scope.title(), length(report.window_ps as f64)),
         provenance: Provenance::Measured,
         ranges: Vec::new(),
     })
@@ -332,10 +332,10 @@ fn slow_steps(report: &StepsReport) -> Option<Finding> {
     let shown: Vec<_> =
         slow.iter().take(3).map(|step| format!("{} ({})", step.number, length(step.time_ps as f64))).collect();
     let more = if slow.len() > 3 { " …" } else { "" };
-    let compiled = slow.iter().filter(|step| step.compile_ps * 2 > step.time_ps).count();
+    let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
     let why = if compiled > 0 { format!("; {compiled} of them mostly compile") } else { String::new() };
-    let time_ps = slow.iter().map(|step| step.time_ps).sum();
-    let all: i64 = report.steps.iter().map(|step| step.time_ps).sum();
+    let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
+    let all = report.steps.iter().map(|step| step.time_ps).sum::<Picos>().ps();
     let (count, median) = (slow.len(), length(median));
     let steps = if count == 1 { "step is" } else { "steps are" };
     Some(Finding {
@@ -351,15 +351,15 @@ fn slow_steps(report: &StepsReport) -> Option<Finding> {
 }
 
 fn length(ps: f64) -> String {
-    trace_model::Picos::from_ps(ps.round() as i64).to_string()
+    Picos::from_ps(ps.round() as i64).to_string()
 }
 
 /// A percentage with the digits that matter: 12.3 %, 99.87 %, 0.06 %.
 fn shown(percent: Option<f64>) -> String {
     match percent {
         None => "an unknown share".to_owned(),
-        Some(percent) if (1.0..99.0).contains(&percent) => format!("{percent:.1} %"),
-        Some(percent) => format!("{percent:.2} %"),
+        Some(percent) if (1.0..99.0).contains(&percent) => format!("{:.1}", Percent(percent)),
+        Some(percent) => format!("{:.2}", Percent(percent)),
     }
 }
 

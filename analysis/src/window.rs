@@ -7,7 +7,7 @@
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TrackKind};
 
 use crate::shared::Spans;
-use crate::steps::Steps;
+use crate::steps::{Steps, on_host};
 use crate::{AnalysisError, Context, Scope};
 
 /// A span of one core, or of everything.
@@ -62,13 +62,35 @@ impl Context<'_> {
         Ok(range.intersect(whole.range).map(|range| self.on_device_clock(core, range, whole)))
     }
 
-    /// The scope of this context on the timeline as a whole, for hosts.
-    pub fn timeline_window(&self) -> Result<TimeRange, AnalysisError> {
+    /// The scope of this context by the clock of the hosts.
+    ///
+    /// - whole trace: from the first event of anything to the end of the last;
+    /// - range: as given, cut to the former;
+    /// - steps: from the begin of the first to the end of the last on any device or host.
+    pub fn host_window(&self) -> Result<TimeRange, AnalysisError> {
         let extent = self.model.extent();
         match self.scope {
             Scope::WholeTrace => Ok(extent),
             Scope::Range(range) => Ok(range.intersect(extent).unwrap_or_default()),
-            Scope::Steps { first, last } => Err(no_steps(first, last)),
+            Scope::Steps { first, last } => {
+                let steps = self.scoped(Scope::WholeTrace).report::<Steps>()?;
+                let spans = steps.selected(first, last).filter_map(|step| on_host(self, &step.spans));
+                spans.reduce(TimeRange::hull).ok_or_else(|| no_steps(first, last))
+            }
+        }
+    }
+
+    /// The scope of this context on `core`, by the clock of its host; `None` where the
+    /// core recorded nothing in it. Unlike [`Self::window`] it holds what the core did not
+    /// record: time before its first program, and after its last.
+    pub(crate) fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
+        match self.scope {
+            Scope::WholeTrace => {
+                let ran = self.programs_on_host(core).into_iter().map(|(_, range)| range).reduce(TimeRange::hull);
+                Ok(ran.map(|ran| ran.hull(self.model.extent())))
+            }
+            Scope::Range(_) => Ok(Some(self.to_host(core, self.host_window()?))),
+            Scope::Steps { .. } => Ok(self.window(core)?.map(|window| self.to_host(core, window.range))),
         }
     }
 

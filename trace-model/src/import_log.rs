@@ -49,6 +49,8 @@ issue_kinds! {
     TimeOutOfRange = "time-out-of-range", Warning;
     /// A time lies outside of what 64-bit picoseconds can hold; what has it was left out.
     BeyondTimeline = "beyond-timeline", Loss;
+    /// A time is more than seven days away from most others of its file: no capture is that long; what has it was left out.
+    ImpossibleTime = "impossible-time", Loss;
     /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
     OverlapSpilled = "overlap-spilled", Info;
     /// A slice lacks the device's clock that others of its track have; it was placed by that clock as far from its

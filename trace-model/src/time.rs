@@ -192,6 +192,13 @@ impl std::iter::Sum for Picos {
     }
 }
 
+/// Sums lengths that are held as picoseconds.
+impl std::iter::Sum<i64> for Picos {
+    fn sum<I: Iterator<Item = i64>>(iter: I) -> Self {
+        iter.map(Self).sum()
+    }
+}
+
 /// Four significant digits and a unit: `1.234 ms`, `78 ps`. Use
 /// [`Picos::ps`] where the exact number is wanted.
 impl fmt::Display for Picos {
@@ -287,5 +294,6 @@ mod tests {
     fn arithmetic_saturates_instead_of_wrapping() {
         assert_eq!(Timestamp::MAX + Picos::from_ps(1), Timestamp::MAX);
         assert_eq!(Timestamp::MIN - Timestamp::MAX, Picos::from_ps(i64::MIN));
+        assert_eq!([i64::MAX, 1].into_iter().sum::<Picos>(), Picos::MAX);
     }
 }

@@ -283,7 +283,9 @@ fn times_at_the_edge_of_what_can_be_said_do_no_harm() {
         }
     }
     let model = builder.finish();
-    assert_eq!(model.slice_count(), EDGES.len() * 4);
+    // Some are months from others: they are left out, and counted.
+    let left_out = model.import_log().count(IssueKind::ImpossibleTime) as usize;
+    assert!(0 < left_out && left_out + model.slice_count() == EDGES.len() * 4, "{left_out}");
     assert!(check_lanes(&model).is_ok());
     let index = LodIndex::build(&model);
     for (i, lane) in model.all_lanes().iter().enumerate() {

@@ -38,7 +38,7 @@ fn whole_window(core: &CoreReport) -> CoreParts {
     for entry in core.groups.iter().filter(|entry| entry.group != crate::OpGroup::Idle) {
         parts.add(Part::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
-    parts.add(Part::Idle, core.window_ps - parts.total());
+    parts.add(Part::Idle, core.window_ps.saturating_sub(parts.total()));
     CoreParts { group: core.group, core: core.core.as_str().into(), time_ps: core.window_ps, parts }
 }
 

@@ -250,7 +250,7 @@ impl Sums {
                 *value += own as f64;
             }
         }
-        parts.add(Part::Idle, range.dur().ps() - parts.total());
+        parts.add(Part::Idle, range.dur().ps().saturating_sub(parts.total()));
         parts
     }
 

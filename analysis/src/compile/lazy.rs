@@ -259,7 +259,7 @@ fn graphs<'a>(compiles: impl Iterator<Item = &'a SliceRef<'a>>, ends: &[trace_mo
         let entry = by_hash.entry(hash.clone());
         let graph = entry.or_insert(LazyGraph { hash, compilations: 0, time_ps: 0, longest_ps: 0, after_steps });
         graph.compilations += 1;
-        graph.time_ps += slice.dur().ps();
+        graph.time_ps = graph.time_ps.saturating_add(slice.dur().ps());
         graph.longest_ps = graph.longest_ps.max(slice.dur().ps());
         graph.after_steps = graph.after_steps.min(after_steps);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{LabelId, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
+use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::annotations;
 use super::drafts::Draft;
@@ -196,12 +196,12 @@ fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
         lower_ps: recorded(HostClass::Lower, lower),
         trace_ps: recorded(HostClass::Trace, trace),
         load_ps: recorded(HostClass::Load, load),
-        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum(),
+        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps(),
         threads,
         call_ps: draft.call.map(|call| call.dur().ps()),
         exposed_ps: exposed(around.running.as_ref(), &all),
         place,
-        step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps - usual),
+        step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps.saturating_sub(usual)),
         program: None,
         program_before: None,
         again: None,

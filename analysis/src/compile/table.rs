@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use trace_model::Picos;
+
 use super::ledger::{Compilation, PhaseTime};
 use super::{Change, CompileReport, CompiledFunction};
 use crate::host_class::HostClass;
@@ -53,7 +55,7 @@ impl CompileReport {
         let row = |(name, ps, phase): &(&str, Option<i64>, Option<HostClass>)| {
             let own = |thread: &&PhaseTime| phase.is_none_or(|phase| thread.phase == phase);
             let threads: Vec<&PhaseTime> = self.threads.iter().filter(own).collect();
-            let sum = ps.map(|_| threads.iter().map(|thread| thread.time_ps).sum());
+            let sum = ps.map(|_| threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps());
             let names = phase.filter(|_| !threads.is_empty()).map(|_| thread_names(&threads));
             vec![Cell::text(*name), time(*ps), share(*ps), time(sum), text(names)]
         };
@@ -161,7 +163,7 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
     for thread in threads {
         let name = thread.thread.split('/').next().unwrap_or(&thread.thread);
         let entry = by_name.entry(name).or_default();
-        *entry = (entry.0 + thread.time_ps, entry.1 + 1);
+        *entry = (entry.0.saturating_add(thread.time_ps), entry.1 + 1);
     }
     let mut names: Vec<_> = by_name.into_iter().collect();
     names.sort_by_key(|&(name, (time, _))| (std::cmp::Reverse(time), name));

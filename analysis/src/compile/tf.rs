@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, TraceModel};
+use trace_model::{ArgValue, LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
 use super::annotations::reading_order;
 use super::events::ancestors;
@@ -156,7 +156,7 @@ impl TfFunction {
             _ => &mut self.not_traced,
         };
         kind.calls += 1;
-        kind.self_ps += self_ps;
+        kind.self_ps = kind.self_ps.saturating_add(self_ps);
         self.xla_calls += u64::from(compiler == "xla");
         self.tracing_count = self.tracing_count.max(count);
     }
@@ -165,12 +165,12 @@ impl TfFunction {
         let kinds = [self.traced, self.not_traced, self.eager, self.concrete];
         CallKind {
             calls: kinds.iter().map(|kind| kind.calls).sum(),
-            self_ps: kinds.iter().map(|kind| kind.self_ps).sum(),
+            self_ps: kinds.iter().map(|kind| kind.self_ps).sum::<Picos>().ps(),
         }
     }
 
     fn finish(mut self) -> Self {
-        let (all, expensive) = (self.all().self_ps, self.traced.self_ps + self.eager.self_ps);
+        let (all, expensive) = (self.all().self_ps, self.traced.self_ps.saturating_add(self.eager.self_ps));
         self.expensive_percent = (all > 0).then(|| 100.0 * expensive as f64 / all as f64);
         self.is_expensive = self.expensive_percent.is_some_and(|percent| percent >= EXPENSIVE_PERCENT);
         self

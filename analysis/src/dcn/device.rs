@@ -203,7 +203,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         for (key, one) in own {
             let sum = sums.entry(key).or_default();
             sum.occurrences += one.occurrences;
-            sum.window_ps += window_ps;
+            sum.window_ps = sum.window_ps.saturating_add(window_ps);
             sum.times = sum.times.plus(&one.times);
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     if !is_ours.contains(&true) {
         return Ok(OnHosts::default());
     }
-    let window = cx.timeline_window()?;
+    let window = cx.host_window()?;
     let mut hosts: BTreeMap<GroupId, HostSums> = BTreeMap::new();
     let mut labels: BTreeMap<String, DcnMessages> = BTreeMap::new();
     let mut actions: BTreeMap<&str, DcnAction> = BTreeMap::new();
@@ -155,16 +155,16 @@ fn host_of(model: &TraceModel, slice: SliceRef<'_>) -> GroupId {
 
 impl HostSums {
     fn row(&self, model: &TraceModel, host: GroupId) -> DcnHost {
-        let mut active_ps_by_class = [0; 4];
+        let mut active_ps_by_class = [0_i64; 4];
         let mut peak_bandwidth = 0.0_f64;
         for (dur, rate) in self.rates() {
             let class = CLASSES.iter().position(|&bound| rate < bound).unwrap_or(CLASSES.len());
             // A full NIC is still the third class.
             let class = if rate <= CLASSES[2] { class.min(2) } else { class };
-            active_ps_by_class[class] += dur.ps();
+            active_ps_by_class[class] = active_ps_by_class[class].saturating_add(dur.ps());
             peak_bandwidth = peak_bandwidth.max(rate);
         }
-        let active_ps: i64 = active_ps_by_class.iter().sum();
+        let active_ps = active_ps_by_class.iter().copied().sum::<Picos>().ps();
         let bytes: f64 = self.messages.iter().map(|message| message.bytes).sum();
         DcnHost {
             host: model.str(model.group(host).name).to_owned(),

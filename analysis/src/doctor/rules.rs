@@ -54,7 +54,8 @@ fn truncated(cx: &Context<'_>) -> Option<Finding> {
 
 fn dropped_traces(cx: &Context<'_>) -> Option<Finding> {
     let model = cx.model;
-    let counted: i64 = model.slices_with(SliceAttr::DroppedTraces).map(|(_, count)| count.max(0)).sum();
+    let counts = model.slices_with(SliceAttr::DroppedTraces).map(|(_, count)| count.max(0));
+    let counted = counts.fold(0, i64::saturating_add);
     let dropped = u64::try_from(counted).unwrap_or(0).max(model.import_log().count(IssueKind::DroppedTraces));
     let markers = model
         .track_ids()

@@ -166,7 +166,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     let mut rows = Vec::new();
     for op in ops.rows.iter() {
         if !op.is_leaf() {
-            totals.container_ps += op.self_time_ps();
+            totals.container_ps = totals.container_ps.saturating_add(op.self_time_ps());
             continue;
         }
         let ideal = rates.ideal(op);
@@ -272,18 +272,18 @@ fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
 
 impl Totals {
     fn add(&mut self, row: &ExpectedRow) {
-        self.actual_ps += row.actual_ps;
+        self.actual_ps = self.actual_ps.saturating_add(row.actual_ps);
         if row.is_wait {
-            self.wait_ps += row.actual_ps;
+            self.wait_ps = self.wait_ps.saturating_add(row.actual_ps);
         }
         match (row.expected_ps, row.above_ps) {
             (Some(expected), Some(above)) => {
-                self.known_ps += row.actual_ps;
+                self.known_ps = self.known_ps.saturating_add(row.actual_ps);
                 self.expected_ps += expected;
                 self.above_ps += above.max(0.0);
                 self.below_ps += (-above).max(0.0);
             }
-            _ => self.unknown_ps += row.actual_ps,
+            _ => self.unknown_ps = self.unknown_ps.saturating_add(row.actual_ps),
         }
     }
 

@@ -39,25 +39,6 @@ impl Idle {
     }
 }
 
-/// The window of a device on the clock of its host: for the whole trace from the
-/// first event of anything to the end of the last; `None` where the device recorded
-/// nothing in the scope.
-fn window(
-    cx: &Context<'_>,
-    core: GroupId,
-    programs: &[(SliceRef<'_>, TimeRange)],
-) -> Result<Option<TimeRange>, AnalysisError> {
-    if cx.scope == Scope::WholeTrace {
-        let ran = programs.iter().map(|&(_, range)| range).reduce(TimeRange::hull);
-        return Ok(ran.map(|ran| ran.hull(cx.model.extent())));
-    }
-    let range = match cx.scope {
-        Scope::Range(_) => Some(cx.timeline_window()?),
-        _ => cx.window(core)?.map(|window| window.range),
-    };
-    Ok(range.map(|range| cx.to_host(core, range)))
-}
-
 /// The idle spans of a device within `window`, in time order.
 fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<Idle> {
     let mut out = Vec::new();
@@ -118,7 +99,7 @@ impl<'a> Watch<'a> {
     /// `None` where the device recorded no program in the scope.
     pub fn new(cx: &Context<'a>, core: GroupId, steps: Option<&StepsReport>) -> Result<Option<Self>, AnalysisError> {
         let programs = cx.programs_on_host(core);
-        let Some(window) = window(cx, core, &programs)? else { return Ok(None) };
+        let Some(window) = cx.window_on_host(core)? else { return Ok(None) };
         if programs.is_empty() || window.is_empty() {
             return Ok(None);
         }

@@ -52,12 +52,12 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
     let inside = |program: &trace_model::SliceRef<'_>| time.window.contains(*program);
     for program in programs(cx.model, core).into_iter().filter(inside) {
         let Some(span) = cx.shifted(core, program.range()).intersect(time.window.measured) else { continue };
-        out.program_ps += span.dur().ps();
+        out.program_ps = out.program_ps.saturating_add(span.dur().ps());
         let ops = ops_in(&time.segments, span);
         let ran = ops.first().zip(ops.last()).map(|(first, last)| TimeRange::new(first.range.start, last.range.end));
         let (all, inner) = (idle.measure_in(span), ran.map_or(Picos::ZERO, |ran| idle.measure_in(ran)));
-        out.idle_ps += all.ps();
-        out.edges_ps += (all - inner).ps();
+        out.idle_ps = out.idle_ps.saturating_add(all.ps());
+        out.edges_ps = out.edges_ps.saturating_add((all - inner).ps());
         out.add_gaps(cx.model, program.name(), ops);
     }
     Ok((out.program_ps > 0 && !time.segments.is_empty()).then_some(out))
@@ -75,7 +75,7 @@ impl InsidePrograms {
             let gap = (pair[1].range.start - pair[0].range.end).max(Picos::ZERO).ps();
             if gap > LONG_PS {
                 self.long_gaps += 1;
-                self.long_gaps_ps += gap;
+                self.long_gaps_ps = self.long_gaps_ps.saturating_add(gap);
             }
             if gap > self.longest_ps {
                 let name = |segment: &Segment| Some(model.slice(segment.slice).name().to_owned());

@@ -24,7 +24,7 @@ mod tests;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
-use trace_model::{GroupId, SourceId, TimeRange, Timestamp};
+use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp};
 
 pub(crate) use activity::HostEvents;
 pub use cause::Cause;
@@ -39,7 +39,7 @@ use crate::name::Name;
 use crate::ops::percent;
 use crate::report::{Metric, Provenance, Unit};
 use crate::steps::{Steps, StepsReport};
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, Percent};
 
 /// The analysis `gaps`.
 pub struct Gaps;
@@ -195,7 +195,7 @@ pub struct StepGaps {
 impl StepGaps {
     /// Idle time of the step.
     pub fn idle_ps(&self) -> i64 {
-        self.causes.iter().map(|part| part.time_ps).sum()
+        self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
     /// Of which for one cause.
     pub fn time_ps(&self, cause: Cause) -> i64 {
@@ -204,7 +204,7 @@ impl StepGaps {
 }
 
 fn time_of(causes: &[CauseTime], cause: Cause) -> i64 {
-    causes.iter().filter(|part| part.cause == cause).map(|part| part.time_ps).sum()
+    causes.iter().filter(|part| part.cause == cause).map(|part| part.time_ps).sum::<Picos>().ps()
 }
 
 impl DeviceGaps {
@@ -218,11 +218,12 @@ impl DeviceGaps {
     }
     /// Idle time with one cause, wherever it lies.
     pub fn time_ps(&self, cause: Cause) -> i64 {
-        [Place::BeforeFirst, Place::Between, Place::AfterLast].map(|place| time_of(self.at(place), cause)).iter().sum()
+        let places = [Place::BeforeFirst, Place::Between, Place::AfterLast].into_iter();
+        places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
     }
     /// Idle time between programs.
     pub fn between_ps(&self) -> i64 {
-        self.between.iter().map(|part| part.time_ps).sum()
+        self.between.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
 }
 
@@ -304,7 +305,7 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
         .into_iter()
         .filter_map(|(time, cause)| Some((percent(time, idle)?, cause)))
         .filter(|(share, _)| *share >= WORTH_SAYING_PERCENT)
-        .map(|(share, cause)| format!("{} {share:.1} %", cause.title()))
+        .map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share)))
         .collect();
     if !parts.is_empty() {
         text = format!("{text}; of that the host shows {}", parts.join(", "));
@@ -330,7 +331,8 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
         metric("gaps_between_percent", "of which between programs", sum(DeviceGaps::between_ps), window, &of),
     ];
     let inside: Vec<&InsidePrograms> = devices.iter().filter_map(|device| device.inside.as_ref()).collect();
-    let (idle, program) = inside.iter().fold((0, 0), |sum, inside| (sum.0 + inside.idle_ps, sum.1 + inside.program_ps));
+    let total = |of: fn(&InsidePrograms) -> i64| inside.iter().map(|inside| of(inside)).sum::<Picos>().ps();
+    let (idle, program) = (total(|inside| inside.idle_ps), total(|inside| inside.program_ps));
     out.push(Metric {
         note: Some("by the clock of the ops; the host has no part in it".to_owned()),
         ..metric("gaps_inside_percent", "No op within programs", idle, program, "time of programs")

@@ -1,5 +1,7 @@
 //! Gaps as tables.
 
+use trace_model::Picos;
+
 use super::{Cause, CauseTime, DeviceGaps, Gap, GapsReport, Place};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
@@ -56,11 +58,11 @@ impl GapsReport {
     /// All devices together, by place and cause.
     fn cause_table(&self) -> Table {
         let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
-        let window = self.devices.iter().map(|device| device.window_ps).fold(0, i64::saturating_add);
+        let window = self.devices.iter().map(|device| device.window_ps).sum::<Picos>().ps();
         let count = self.devices.len().max(1) as i64;
         let row = |place: Place, cause: Cause| {
             let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
-            let time = parts.clone().map(|part| part.time_ps).fold(0, i64::saturating_add);
+            let time = parts.clone().map(|part| part.time_ps).sum::<Picos>().ps();
             let top = parts.max_by_key(|part| part.event_ps())?;
             let mut row = vec![
                 Cell::text(place.title()),
@@ -171,7 +173,7 @@ impl GapsReport {
         }
         let rows = steps.iter().map(|(&number, own)| {
             let mean = |get: &dyn Fn(&super::StepGaps) -> i64| {
-                Cell::Int(own.iter().map(|step| get(step)).sum::<i64>() / own.len().max(1) as i64)
+                Cell::Int(own.iter().map(|step| get(step)).sum::<Picos>().ps() / own.len().max(1) as i64)
             };
             let mut row = vec![Cell::count(u64::from(number)), mean(&|step| step.length_ps), mean(&|s| s.idle_ps())];
             row.extend(Cause::ALL.map(|cause| mean(&|step| step.time_ps(cause))));

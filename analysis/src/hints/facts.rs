@@ -12,7 +12,7 @@ use crate::framework::Framework;
 use crate::ops::{OpRow, Ops, OpsReport};
 use crate::replay::{Change, Replay};
 use crate::steps::{Steps, StepsReport};
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 
 /// A context, and what all rules need from it, computed once.
 pub struct Facts<'a> {
@@ -80,7 +80,7 @@ impl<'a> Facts<'a> {
         }
         let longest = match self.ops() {
             Ok(ops) => ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0),
-            Err(_) => self.cx.timeline_window()?.dur().ps(),
+            Err(_) => self.cx.host_window()?.dur().ps(),
         };
         Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
     }
@@ -114,7 +114,7 @@ impl<'a> Facts<'a> {
         let ops = self.ops()?;
         let mut rows: Vec<OpRow<'_>> = ops.rows.iter().filter(|row| row.self_time_ps() > 0 && wanted(*row)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps()));
-        let self_ps = rows.iter().map(|row| row.self_time_ps()).sum();
+        let self_ps = rows.iter().map(|row| row.self_time_ps()).sum::<Picos>().ps();
         Ok(Selection { rows, self_ps, total_ps: ops.total_time_ps })
     }
 
@@ -191,7 +191,7 @@ impl Selection<'_> {
     pub fn finding(&self, what: &str, limit: f64, saving: Saving) -> Finding {
         let share = self.percent();
         Finding {
-            statement: format!("{what} take {share:.1} % of device time ({})", self.names()),
+            statement: format!("{what} take {share:.1} of device time ({})", self.names(), share = Percent(share)),
             evidence: vec![Evidence::percent(what, share, "device time", Some(limit))],
             ops: self.ops(),
             saving,

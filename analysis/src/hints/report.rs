@@ -4,6 +4,7 @@ use serde::Serialize;
 use trace_model::{OpId, Picos};
 
 use super::{Confidence, Evidence, Spot};
+use crate::Percent;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::time_use::TimeUse;
 
@@ -212,7 +213,7 @@ fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
 }
 
 fn percent_of(value: f64) -> String {
-    format!("{value:.1} %")
+    format!("{:.1}", Percent(value))
 }
 
 impl HintsReport {

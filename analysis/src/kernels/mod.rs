@@ -25,6 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use trace_model::Picos;
+
 use crate::bound::{BoundBy, Work, is_beyond_peak, ratio};
 use crate::hlo_text::HloText;
 use crate::ops::{OpRow, Ops, OpsReport, percent};
@@ -250,7 +252,7 @@ impl KernelsReport {
             b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
         });
         ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
-        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum();
+        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum::<Picos>().ps();
         let hints = hints(&kernels);
         Self { kernels, ops, time_ps, op_time_ps: report.op_time_ps, peaks: report.peaks.clone(), hints }
     }
@@ -259,7 +261,7 @@ impl KernelsReport {
 impl Group<'_> {
     fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
         let rows = &self.rows;
-        let time_ps: i64 = rows.iter().map(|row| row.total_time_ps()).sum();
+        let time_ps = rows.iter().map(|row| row.total_time_ps()).sum::<Picos>().ps();
         let occurrences: u64 = rows.iter().map(|row| row.occurrences()).sum();
         let flops = |row: &OpRow<'_>| row.costs().flops.or(row.costs().model_flops);
         let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
@@ -295,7 +297,10 @@ impl Group<'_> {
             ops: rows.len() as u64,
             occurrences,
             time_ps,
-            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps()).sum(), report.op_time_ps),
+            of_op_time_percent: percent(
+                rows.iter().map(|row| row.self_time_ps()).sum::<Picos>().ps(),
+                report.op_time_ps,
+            ),
             mean_time_ps: time_ps as f64 / occurrences.max(1) as f64,
             min_time_ps: rows.iter().filter_map(|row| row.min_time_ps()).min(),
             declared,

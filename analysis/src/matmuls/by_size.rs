@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use trace_model::Picos;
+
 use super::{MatmulRow, Sizes};
 use crate::padding::Dimension;
 
@@ -53,8 +55,8 @@ pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: i64) -> Vec<SizeRow> {
 
 fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
     let first = *rows.first()?;
-    let total_time_ps: i64 = rows.iter().map(|row| row.total_time_ps).sum();
-    let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum();
+    let total_time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
+    let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
     // Rates are work over time, so that their mean is weighted by time.
     let mean = |rate: fn(&MatmulRow) -> Option<f64>| {
         let weighted = rows.iter().map(|row| Some(rate(row)? * row.total_time_ps as f64)).sum::<Option<f64>>()?;

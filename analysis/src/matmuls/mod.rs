@@ -22,6 +22,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use trace_model::Picos;
+
 use crate::category::OpGroup;
 use crate::chips::Chip;
 use crate::hlo::{InstructionRef, Product};
@@ -78,7 +80,7 @@ impl Analysis for Matmuls {
             let why = "no op of this capture multiplies matrices: there is no dot, convolution or fusion of one";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
-        let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum();
+        let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
         let mut missing = BTreeMap::new();
         for reason in rows.iter().filter_map(|row| row.missing.clone()) {
             *missing.entry(reason).or_default() += 1;

@@ -44,7 +44,7 @@ impl Analysis for Memory {
         if recorded.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model)));
         }
-        let window = window(cx)?;
+        let window = cx.host_window()?;
         let wanted = |key: &MemoryKey| {
             let devices = &cx.options.devices;
             devices.is_empty() || key.ordinal().is_none_or(|ordinal| devices.contains(&ordinal))
@@ -77,18 +77,6 @@ fn missing(model: &TraceModel) -> String {
          record them"
             .to_owned()
     }
-}
-
-/// The scope on the timeline of the host, where allocations happen.
-fn window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
-    let Scope::Steps { .. } = cx.scope else { return cx.timeline_window() };
-    let mut hull: Option<TimeRange> = None;
-    for core in cx.tensor_cores() {
-        if let Some(window) = cx.window(core)? {
-            hull = Some(hull.map_or(window.range, |hull| hull.hull(window.range)));
-        }
-    }
-    hull.map_or_else(|| cx.timeline_window(), Ok)
 }
 
 /// What the allocators of all memories did.

@@ -297,17 +297,18 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
         let op = subject.op();
         let class = basis.classes.class_of(op);
         let self_ps = sums.self_time.ps();
-        out.op_time_ps += self_ps;
-        if let Some(at) = OpGroup::ALL.iter().position(|&group| group == class.group) {
-            out.group_self_ps[at] += self_ps;
+        out.op_time_ps = out.op_time_ps.saturating_add(self_ps);
+        let at = OpGroup::ALL.iter().position(|&group| group == class.group);
+        if let Some(sum) = at.and_then(|at| out.group_self_ps.get_mut(at)) {
+            *sum = sum.saturating_add(self_ps);
         }
         if class.is_done() {
-            out.wait_ps += self_ps;
+            out.wait_ps = out.wait_ps.saturating_add(self_ps);
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
             if let Some((scaled, time)) = sums.told().scaled {
                 out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
-                out.scale_recorded_ps += time.ps();
+                out.scale_recorded_ps = out.scale_recorded_ps.saturating_add(time.ps());
             }
             let costs = basis.costs(op, sums, &out.peaks);
             let flops = costs.flops_as_bf16();
@@ -318,17 +319,17 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
                 BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
             }
             if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
-                out.mxu_time_ps += sums.total.ps();
+                out.mxu_time_ps = out.mxu_time_ps.saturating_add(sums.total.ps());
                 if !beyond.contains(&BoundBy::Compute) {
-                    out.mxu_rated_ps += sums.total.ps();
+                    out.mxu_rated_ps = out.mxu_rated_ps.saturating_add(sums.total.ps());
                     add_float(&mut out.mxu_flops, flops);
                 }
             }
             if class.is_custom_call() && flops.is_none() {
-                out.undeclared_ps += self_ps;
+                out.undeclared_ps = out.undeclared_ps.saturating_add(self_ps);
             }
             if costs.hbm_bytes().is_none() && !class.is_async() {
-                out.unknown_traffic_ps += self_ps;
+                out.unknown_traffic_ps = out.unknown_traffic_ps.saturating_add(self_ps);
             }
             let (work, costs) = costs.without(&beyond);
             add(&mut out.model_flops, costs.model_flops);
@@ -338,7 +339,7 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
         }
     }
     // An op that begins inside a range may end beyond it.
-    out.idle_ps = (out.total_time_ps - out.op_time_ps).max(0);
+    out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
     out
 }
 
@@ -358,7 +359,7 @@ fn group_rows(rows: &OpRows, total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRo
         let (ops, occurrences, self_time_ps) = &mut sums[row.group().index()];
         *ops += 1;
         *occurrences += row.occurrences();
-        *self_time_ps += row.self_time_ps();
+        *self_time_ps = self_time_ps.saturating_add(row.self_time_ps());
     }
     let found = OpGroup::ALL.into_iter().map(|group| (group, sums[group.index()])).filter(|&(_, (ops, ..))| ops > 0);
     let mut groups: Vec<GroupRow> = found

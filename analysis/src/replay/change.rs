@@ -219,21 +219,21 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result
         ..peaks.clone()
     };
     let mut factors = vec![None; cx.model.ops().len()];
-    let (mut known, mut unknown) = (0_i64, 0_i64);
+    let (mut known, mut unknown) = (Picos::ZERO, Picos::ZERO);
     for row in ops.rows.iter().filter(|row| row.is_leaf() && !row.is_async() && row.collective().is_none()) {
         let factor = slowdown(&row.work(), peaks, &faster);
-        *(if factor.is_some() { &mut known } else { &mut unknown }) += row.self_time_ps();
+        *(if factor.is_some() { &mut known } else { &mut unknown }) += Picos::from_ps(row.self_time_ps());
         if let Some(slot) = row.op().and_then(|op| factors.get_mut(op.index())) {
             *slot = factor;
         }
     }
-    if known == 0 {
+    if known == Picos::ZERO {
         return Err(AnalysisError::NotApplicable(
             "no op of this capture has both costs and a peak: what another chip would do cannot be said".into(),
         ));
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
-    let share = 100.0 * unknown as f64 / (known + unknown) as f64;
+    let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);
     Ok(format!("{share:.1} % of compute time is in ops without recorded costs: it is taken as unchanged"))
 }
 

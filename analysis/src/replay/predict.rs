@@ -75,7 +75,7 @@ impl Prediction {
     pub fn saving(&self) -> Picos {
         let ps = match self.step {
             Some(step) => (step.each_ps - step.predicted_each_ps).round() as i64,
-            None => self.window_ps - self.predicted_ps,
+            None => self.window_ps.saturating_sub(self.predicted_ps),
         };
         Picos::from_ps(ps)
     }
@@ -210,7 +210,7 @@ pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, change
     let predicted = run.each(|core, span| asked.span(&short, core, span));
     match run.each(|_, span| Some(span.dur().ps())).zip(predicted) {
         Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
-        None => Picos::from_ps(window_ps(recorded) - played_ps(recorded, &short)),
+        None => Picos::from_ps(window_ps(recorded)) - Picos::from_ps(played_ps(recorded, &short)),
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use trace_model::Picos;
+
 use crate::bound::{BoundBy, Work, ratio};
 use crate::category::OpGroup;
 use crate::ops::{CoreWork, OpRow};
@@ -149,12 +151,12 @@ impl StepWork {
         let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&core.work));
         let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
-        let total_time_ps: i64 = cores.iter().map(|core| core.time_ps).sum();
+        let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
         Self {
             name: name.into(),
             work: total.times(share),
             bytes: bytes.map(|bytes| bytes * share),
-            time_ps: ((total_time_ps - off_ps) as f64 * share).round() as i64,
+            time_ps: ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64,
             peaks: Arc::new(cores.first().map(|core| core.peaks.clone()).unwrap_or_default()),
         }
     }

@@ -26,7 +26,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, TraceModel, TrackKind};
+use trace_model::{GroupId, GroupKind, Picos, TraceModel, TrackKind};
 
 use crate::category::OpClasses;
 use crate::ops::percent;
@@ -208,7 +208,7 @@ fn add_ops(
 }
 
 fn op_rows(model: &TraceModel, classes: &OpClasses, sums: &BTreeMap<trace_model::LabelId, OpSums>) -> Vec<SparseOp> {
-    let all: i64 = sums.values().map(|sums| sums.self_ps).sum();
+    let all = sums.values().map(|sums| sums.self_ps).sum::<Picos>().ps();
     let mut rows: Vec<SparseOp> = sums
         .iter()
         .map(|(&label, sums)| {

@@ -56,12 +56,13 @@ pub(super) fn offloads(
             let sum = sums.entry(start.label_id()).or_default();
             sum.occurrences += 1;
             sum.runs.insert(program.name().to_owned());
-            sum.sparse_ps += work.measure().ps();
-            sum.hidden_ps += work.intersect(&compute).measure().ps();
+            sum.sparse_ps = sum.sparse_ps.saturating_add(work.measure().ps());
+            sum.hidden_ps = sum.hidden_ps.saturating_add(work.intersect(&compute).measure().ps());
             let end = done.map_or(span(start).end, |done| span(done).end);
-            sum.in_flight_ps += span(start).hull(TimeRange::new(end, end)).dur().ps();
+            let in_flight = span(start).hull(TimeRange::new(end, end)).dur();
+            sum.in_flight_ps = sum.in_flight_ps.saturating_add(in_flight.ps());
             if let Some(done) = done {
-                sum.waited_ps = Some(sum.waited_ps.unwrap_or(0) + done.self_dur().ps());
+                sum.waited_ps = Some(sum.waited_ps.unwrap_or(0).saturating_add(done.self_dur().ps()));
             }
         }
     }

@@ -149,7 +149,7 @@ impl OpTimes {
             parts.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
             ops = op_changes(slow, usual);
         }
-        let longer_ps = time_ps - median_ps;
+        let longer_ps = time_ps.saturating_sub(median_ps);
         let statement = statement(step.number, median.number, longer_ps, &parts, &ops, &host);
         Explanation {
             step: step.number,

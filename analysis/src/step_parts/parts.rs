@@ -14,7 +14,7 @@
 
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::category::{OpClass, OpGroup};
 use crate::core_time::Segment;
@@ -135,16 +135,16 @@ impl Parts {
 
     /// Of all parts, ps.
     pub fn total(&self) -> i64 {
-        self.0.iter().sum()
+        self.0.iter().copied().sum::<Picos>().ps()
     }
 
     /// Of the parts in which the core works, ps.
     pub fn work(&self) -> i64 {
-        Part::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum()
+        Part::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
     }
 
     pub(crate) fn add(&mut self, part: Part, ps: i64) {
-        self.0[part.index()] += ps;
+        self.0[part.index()] = self.0[part.index()].saturating_add(ps);
     }
 
     /// Part by part; exact.
@@ -185,7 +185,7 @@ pub(super) fn divide(segments: &[Segment], flight: &IntervalSet, ranges: &[TimeR
     };
     let of = |range: &TimeRange| {
         let mut parts = until(range.end).minus(&until(range.start));
-        parts.add(Part::Idle, range.dur().ps() - parts.total());
+        parts.add(Part::Idle, range.dur().ps().saturating_sub(parts.total()));
         parts
     };
     ranges.iter().map(of).collect()

@@ -128,7 +128,7 @@ fn class_rows(class: &ClassParts) -> Vec<Vec<Cell>> {
         let is_there = part.mean_ps > 0.0 || part.cores_mean_ps > 0.0;
         is_there.then(|| row(part.part.title(), part.mean_ps, Cell::Float(part.median_ps), part.cores_mean_ps))
     };
-    let cores = class.parts.iter().map(|part| part.cores_mean_ps).sum();
+    let cores = class.parts.iter().map(|part| part.cores_mean_ps).sum::<f64>();
     let mut rows = vec![row("whole step", class.time_ps, Cell::Float(class.median_ps), cores)];
     rows.extend(class.parts.iter().filter_map(part));
     rows
@@ -146,10 +146,10 @@ fn slow_rows(slow: &Explanation) -> Vec<Vec<Cell>> {
     };
     let mut rows = vec![row("step", "whole step".to_owned(), slow.longer_ps)];
     let is_small = |ps: i64| (ps.abs() as f64) < SMALL_CHANGE * slow.longer_ps as f64;
-    let mut rest = 0;
+    let mut rest = 0_i64;
     for change in &slow.parts {
         if is_small(change.change_ps) {
-            rest += change.change_ps;
+            rest = rest.saturating_add(change.change_ps);
         } else {
             rows.push(row("device", change.part.title().to_owned(), change.change_ps));
         }

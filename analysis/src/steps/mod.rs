@@ -106,6 +106,11 @@ impl Step {
     pub fn range(&self) -> Option<TimeRange> {
         self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
     }
+
+    /// Whether the host compiles for more than half of it.
+    pub fn mostly_compiles(&self) -> bool {
+        self.compile_ps > self.time_ps / 2
+    }
 }
 
 /// What the step analysis found.
@@ -167,7 +172,7 @@ impl StepsReport {
         own.or_else(|| if by_host { self.range_of(first, last) } else { None })
     }
 
-    fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
+    pub(crate) fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(move |step| (first..=last).contains(&step.number))
     }
 
@@ -256,7 +261,7 @@ fn leave_out(steps: &mut [Step], warmup_steps: u32) {
     let mut asked_for = warmup_steps;
     let mut compiles_still = true;
     for step in steps.iter_mut().filter(|step| !step.is_partial) {
-        let compiles = step.is_outlier && step.compile_ps * 2 > step.time_ps;
+        let compiles = step.is_outlier && step.mostly_compiles();
         if asked_for > 0 {
             asked_for -= 1;
             step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for").into());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::ladder::{Mark, Marked, join, top_slices, tracks_of_kind};
+use crate::Percent;
 use crate::stats::quantile;
 
 /// The middle half of the durations of a step function may spread over this share
@@ -73,30 +74,26 @@ fn judge<'a>(
     let is_program = function_of(marker) != marker;
     let quarter = |at| quantile(&durations, at).unwrap_or_default();
     let spread = (quarter(0.75) - quarter(0.25)) / quarter(0.5).max(1.0);
-    let percent = 100.0 * share;
+    let percent = Percent(100.0 * share);
     if runs < 2 && share < SINGLE_SHARE {
-        return Err(format!("the dominant program {marker} ran once and has only {percent:.0} % of the module time"));
+        return Err(format!("the dominant program {marker} ran once and has only {percent:.0} of the module time"));
     }
     if spread >= MAX_SPREAD {
         let spread = 100.0 * spread;
         return Err(format!("executions of {marker} differ too much to be steps (middle half spreads {spread:.0} %)"));
     }
     let times = if runs == 1 { "once; there are no statistics".to_owned() } else { format!("{runs} times") };
-    Ok((marker.to_owned(), format!("{marker} has {percent:.0} % of the module time and ran {times}"), is_program))
+    Ok((marker.to_owned(), format!("{marker} has {percent:.0} of the module time and ran {times}"), is_program))
 }
 
-/// From the begin of one execution to the begin of the next. The last one ends
-/// with the programs that follow it, at the latest after the median length; the
-/// gap after it is not in the capture, so it is partial where there are others.
+/// From the begin of one execution to the begin of the next. The last one ends with
+/// its own program: what ran after it may belong to anything. The gap after it is not
+/// in the capture, so it is partial where there are others.
 fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<Mark> {
     let begins: Vec<&SliceRef<'a>> = slices.iter().filter(|slice| key(slice.name()) == marker).collect();
-    let lengths: Vec<f64> = begins.windows(2).map(|w| (w[1].start() - w[0].start()).ps() as f64).collect();
-    let longest = quantile(&lengths, 0.5).map(|median| Picos::from_ps(median as i64));
-    let end = slices.iter().map(|slice| slice.range().end).max().unwrap_or_default();
     let mark = |(k, slice): (usize, &&SliceRef<'a>)| {
         let next = begins.get(k + 1).map(|next| next.start());
-        let latest = longest.map_or(end, |longest| end.min(slice.start() + longest));
-        let until = next.unwrap_or_else(|| latest.max(slice.range().end));
+        let until = next.unwrap_or_else(|| slice.range().end);
         Mark {
             number: None,
             label: slice.name().to_owned(),

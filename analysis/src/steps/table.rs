@@ -18,7 +18,7 @@ const REASONS: usize = 5;
 pub(super) fn remark(step: &Step) -> String {
     let marks = [(step.is_partial, "partial"), (step.is_warmup, "warm-up"), (step.is_outlier, "slow")];
     let mut words: Vec<&str> = marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    if step.is_outlier && step.compile_ps * 2 > step.time_ps {
+    if step.is_outlier && step.mostly_compiles() {
         words.push("compiles");
     }
     words.join(", ")

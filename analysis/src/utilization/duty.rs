@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{GroupId, GroupKind, SourceId, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, GroupKind, Picos, SourceId, TimeRange, TraceModel, TrackKind};
 
 use crate::intervals::IntervalSet;
 use crate::{AnalysisError, Context, Metric, OpClasses, Provenance, Unit};
@@ -31,16 +31,16 @@ pub(super) fn xprof_duty_cycle(
         let chip = group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core);
         chips.entry((group.source, chip)).or_default().add(cx, classes, core)?;
     }
-    let (mut busy, mut span) = (0, 0);
+    let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
     let count = chips.len();
     for chip in chips.into_values() {
-        busy += chip.busy.into_iter().collect::<IntervalSet>().measure().ps();
-        span += chip.hull.map_or(0, |hull| hull.dur().ps());
+        busy += chip.busy.into_iter().collect::<IntervalSet>().measure();
+        span += chip.hull.map_or(Picos::ZERO, TimeRange::dur);
     }
     Ok(Metric {
         id: "duty_cycle_xprof_percent",
         title: "Duty cycle as XProf defines it",
-        value: crate::ops::percent(busy, span),
+        value: crate::ops::percent(busy.ps(), span.ps()),
         unit: Unit::Percent,
         of: format!("first op or program to the end of the last, {count} chip(s)"),
         provenance: Provenance::Measured,

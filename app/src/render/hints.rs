@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use analysis::Percent;
 use analysis::hints::{Confidence, Hint, HintsReport, SavingBy, Severity};
 use trace_model::Picos;
 
@@ -102,7 +103,7 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&
     }
     let worth = match (hint.saving_ps, hint.saving_percent) {
         (Some(ps), Some(percent)) => {
-            format!("saves at most {} of {unit} ({percent:.1} %)", Picos::from_ps(ps))
+            format!("saves at most {} of {unit} ({:.1})", Picos::from_ps(ps), Percent(percent))
         }
         (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
         (None, _) => match hint.once_ps {
@@ -150,8 +151,9 @@ fn footer(report: &HintsReport, layout: &Layout) -> String {
             ids => format!(", {} not counted", ids.join(", ")),
         };
         let all = format!(
-            "All together save at most {} ({percent:.1} %){rest}: played again at once, not added up.",
-            Picos::from_ps(ps)
+            "All together save at most {} ({:.1}){rest}: played again at once, not added up.",
+            Picos::from_ps(ps),
+            Percent(percent)
         );
         lines(&mut text, "", &all, layout);
     }

@@ -1,7 +1,7 @@
 //! Numbers for people: four significant digits and a unit. Exact values are in
 //! the JSON and CSV exports.
 
-use analysis::{Cell, Column, Unit};
+use analysis::{Cell, Column, Percent, Unit};
 use trace_model::Picos;
 
 /// Stands for a number that cannot be known.
@@ -16,7 +16,7 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Count if value.fract() == 0.0 => count(value),
         Unit::None | Unit::Count => plain(value),
         Unit::Picoseconds => Picos::from_ps(value.round() as i64).to_string(),
-        Unit::Percent => format!("{} %", digits(value)),
+        Unit::Percent => percent(value),
         Unit::Bytes => scaled(value, "B"),
         Unit::BytesPerSecond => scaled(value, "B/s"),
         Unit::Flop => scaled(value, "FLOP"),
@@ -46,6 +46,14 @@ pub fn cell(cell: &Cell, unit: Unit) -> String {
         Cell::Int(number) if unit == Unit::Picoseconds => Picos::from_ps(*number).to_string(),
         Cell::Int(number) => value(*number as f64, unit),
         Cell::Float(number) => value(*number, unit),
+    }
+}
+
+/// Four digits; more where these would show 100 for what is not.
+fn percent(value: f64) -> String {
+    match digits(value) {
+        text if text.trim_start_matches('-') == "100.0" => format!("{:.1}", Percent(value)),
+        text => format!("{text} %"),
     }
 }
 
@@ -111,7 +119,7 @@ mod tests {
             (0.006_1, Unit::Percent, "0.006100 %"),
             (0.000_000_12, Unit::Percent, "1.200e-7 %"),
             (100.0, Unit::Percent, "100.0 %"),
-            (99.999, Unit::Percent, "100.0 %"),
+            (99.999, Unit::Percent, "99.999 %"),
             (9.999_96, Unit::Percent, "10.00 %"),
             (0.0, Unit::Percent, "0 %"),
             (1_234_567.0, Unit::Count, "1,234,567"),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
 use importers::Progress;
-use trace_model::{LabelId, SliceRef, TimeRange, TraceModel, TrackId};
+use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId};
 
 use super::bands::{Band, step_at};
 
@@ -192,8 +192,8 @@ fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
     if range.encloses(slice.range()) && slice.device_range().is_none() {
         return slice.self_dur().ps();
     }
-    let inside = |slice: SliceRef<'_>| slice.range().intersect(range).map_or(0, |part| part.dur().ps());
-    (inside(slice) - slice.children().map(inside).sum::<i64>()).max(0)
+    let inside = |slice: SliceRef<'_>| slice.range().intersect(range).map_or(Picos::ZERO, TimeRange::dur);
+    (inside(slice) - slice.children().map(inside).sum()).clamped().ps()
 }
 
 /// Length of the union of ranges, which it sorts.

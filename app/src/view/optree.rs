@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::ops::{OpRow, OpRows};
 use analysis::{Cell, Column, OpGroup, Provenance, Table, Unit};
-use trace_model::OpId;
+use trace_model::{OpId, Picos};
 
 /// What branches stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl OpNode {
     }
 
     fn sum_up(&mut self) {
-        let mut by_group: BTreeMap<usize, i64> = BTreeMap::new();
+        let mut by_group: BTreeMap<usize, Picos> = BTreeMap::new();
         for child in &mut self.children {
             if !child.children.is_empty() {
                 child.sum_up();
@@ -160,7 +160,7 @@ impl OpNode {
             self.wait_ps = self.wait_ps.saturating_add(child.wait_ps);
             self.ops.extend(child.ops.iter().copied());
             let index = OpGroup::ALL.iter().position(|group| *group == child.group).unwrap_or(0);
-            *by_group.entry(index).or_default() += child.self_time_ps;
+            *by_group.entry(index).or_default() += Picos::from_ps(child.self_time_ps);
         }
         self.group = by_group.into_iter().max_by_key(|&(_, ps)| ps).map_or(OpGroup::Other, |(i, _)| OpGroup::ALL[i]);
         self.children.sort_by(|a, b| b.self_time_ps.cmp(&a.self_time_ps).then_with(|| a.title.cmp(&b.title)));

@@ -98,7 +98,7 @@ impl Writer<'_> {
             }
         }
         let label = self.out.label(&program.name, None);
-        self.slice(self.programs, label, begin, self.now - begin, None);
+        self.slice(self.programs, label, begin, self.now.saturating_sub(begin), None);
     }
 
     /// Draws a block; `false` where it does not fit on the timeline.
@@ -138,10 +138,10 @@ impl Writer<'_> {
                     self.slice(track, op.label, self.now, part, None);
                 }
             }
-            self.now += op.cost.time_ps;
+            self.now = self.now.saturating_add(op.cost.time_ps);
         }
         let label = self.out.label(name, None);
-        self.slice(self.passes, label, begin, self.now - begin, None);
+        self.slice(self.passes, label, begin, self.now.saturating_sub(begin), None);
     }
 
     /// Passes that are not drawn one by one, inside of a slice that says so.
@@ -151,7 +151,7 @@ impl Writer<'_> {
         let op = Op { name: self.out.intern(&name), category, program: Some(program), ..Op::default() };
         let op = self.out.op(op);
         let label = self.out.label(&name, Some(op));
-        let whole = ops.iter().map(|op| op.cost.time_ps).sum();
+        let whole = ops.iter().map(|op| op.cost.time_ps).sum::<Picos>().ps();
         self.slice(self.ops, label, self.now, whole, None);
         self.pass(ops, &name);
     }

@@ -276,9 +276,10 @@ fn bad_values_are_mended_and_counted() {
     let name = bytes.windows(3).position(|w| w == "\u{fffd}".as_bytes()).unwrap();
     bytes[name] = 0xff;
     let model = read(bytes).unwrap();
-    assert_eq!(model.slice_count(), 3);
+    assert_eq!(model.slice_count(), 2);
     let log = model.import_log();
     for (kind, count) in [
+        (IssueKind::ImpossibleTime, 1),
         (IssueKind::BadDuration, 1),
         (IssueKind::UnknownMetadata, 1),
         (IssueKind::TimeOutOfRange, 1),
@@ -287,6 +288,22 @@ fn bad_values_are_mended_and_counted() {
         (IssueKind::InvalidUtf8, 1),
     ] {
         assert_eq!(log.count(kind), count, "{kind:?}");
+    }
+}
+
+/// A line that begins when no other does is left out, whatever the profiler wrote.
+#[test]
+fn lines_with_broken_begins_are_left_out_and_counted() {
+    for begin_ns in [i64::MIN, 1 << 53] {
+        let mut plane = core();
+        let op = |plane: &mut PlaneWriter, offset| plane.event("fusion.1", offset, 5, &[]);
+        let events = [op(&mut plane, 0), op(&mut plane, 10), op(&mut plane, 20)];
+        plane.line(3, "XLA Ops", 1, &events);
+        let far = [op(&mut plane, 30), op(&mut plane, 40)];
+        plane.line(2, "XLA Modules", begin_ns, &far);
+        let model = model(&[&plane]);
+        assert_eq!((model.slice_count(), model.import_log().count(IssueKind::ImpossibleTime)), (3, 2), "{begin_ns}");
+        assert_eq!(model.extent().dur(), Picos::from_ps(25));
     }
 }
 

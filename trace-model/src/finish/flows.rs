@@ -1,5 +1,6 @@
 //! Arrows: from what a builder knew to rows of the model.
 
+use super::track::NO_ROW;
 use crate::builder::{FlowEnd, Flows, SliceKey};
 use crate::flow::Flow;
 use crate::import_log::{ImportLog, IssueKind};
@@ -45,7 +46,7 @@ fn pair(from: Option<SliceId>, to: Option<SliceId>, id: u64, log: &mut ImportLog
 
 fn row_of(rows_of: &RowsOf, SliceKey { track, index }: SliceKey) -> Option<SliceId> {
     let (base, rows) = &rows_of[track.index()];
-    rows.get(index as usize).map(|row| SliceId(base + row))
+    rows.get(index as usize).filter(|&&row| row != NO_ROW).map(|row| SliceId(base + row))
 }
 
 fn resolve(model: &Columns, rows_of: &RowsOf, shifts: &[i64], end: FlowEnd) -> Option<SliceId> {

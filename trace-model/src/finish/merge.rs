@@ -65,6 +65,10 @@ impl Merged {
             log.add(IssueKind::BeginWithoutEnd, || format!("{:?}", name(label)));
         }
 
+        for (label, start) in track.left_out {
+            log.add(IssueKind::ImpossibleTime, || format!("{:?} at {start} ps", name(label)));
+        }
+
         let first_lane = self.lanes.len() as u32;
         let mut row = base;
         for (depth, &len) in track.lane_lens.iter().enumerate() {

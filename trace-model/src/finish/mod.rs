@@ -1,5 +1,5 @@
-//! From a [`TraceBuilder`] to a [`TraceModel`]: closes what is open, aligns
-//! hosts, sorts and nests every track (in parallel), links arrows, clips counters.
+//! From a [`TraceBuilder`] to a [`TraceModel`]: closes what is open, leaves out what
+//! has times that no capture can have, aligns hosts, sorts and nests every track (in parallel), links arrows, clips counters.
 //!
 //! Memory is what limits the size of a trace, so nothing exists twice for long:
 //! tracks are finished a few at a time, and each batch is gone when its rows are
@@ -7,6 +7,7 @@
 
 mod flows;
 mod merge;
+mod plausible;
 mod track;
 
 use std::sync::{Arc, OnceLock};
@@ -30,13 +31,15 @@ const ROWS_AT_ONCE: usize = 1 << 17;
 
 pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
     let shifts = align_sources(&mut builder.sources, &mut builder.log);
-    let merged = finish_tracks(&mut builder, &shifts);
+    let plausible = plausible::by_source(&builder);
+    let merged = finish_tracks(&mut builder, &shifts, &plausible);
     let extent = merged.extent();
     let counters: Vec<CounterSeries> = std::mem::take(&mut builder.counters)
         .into_iter()
         .map(|counter| {
-            let shift = shifts[builder.groups[builder.tracks[counter.track.index()].group.index()].source.index()];
-            finish_counter(counter, shift, extent, &mut builder.log)
+            let source = builder.groups[builder.tracks[counter.track.index()].group.index()].source.index();
+            let counter = plausible::without_impossible(counter, plausible[source], &mut builder.log);
+            finish_counter(counter, shifts[source], extent, &mut builder.log)
         })
         .collect();
 
@@ -70,14 +73,15 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
 }
 
 /// Finishes all tracks, a few at a time, and puts them one after the other.
-fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64]) -> Merged {
-    let shift_of = |track: &Track| shifts[builder.groups[track.group.index()].source.index()];
+fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange]) -> Merged {
+    let source_of = |track: &Track| builder.groups[track.group.index()].source.index();
     let flow_tracks = builder.flows.tracks(builder.tracks.len());
     let batches = std::mem::take(&mut builder.track_builders);
     let rows = batches.iter().map(|track| track.batch.len()).sum();
     let has_args = batches.iter().any(|track| track.batch.args.len() > 0);
     let mut jobs = batches.into_iter().zip(&builder.tracks).zip(flow_tracks).map(|((batch, track), keep_rows)| {
-        (batch, Job { free: track.kind.overlaps_freely(), shift: shift_of(track), keep_rows })
+        let (free, source) = (track.kind.overlaps_freely(), source_of(track));
+        (batch, Job { free, shift: shifts[source], keep_rows, plausible: plausible[source] })
     });
 
     let mut merged = Merged::with_capacity(rows, has_args);

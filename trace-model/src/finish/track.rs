@@ -9,6 +9,12 @@ use crate::builder::TrackBuilder;
 use crate::compact::CompactColumn;
 use crate::nesting::{NO_PARENT, Nesting, Rows, children_in_rows, nest, parents_by, rows_by_depth};
 use crate::slices::NO_ARGS;
+use crate::time::TimeRange;
+
+use super::plausible;
+
+/// In place of the row of a slice that was left out.
+pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// How to finish a track.
 pub(super) struct Job {
@@ -18,6 +24,8 @@ pub(super) struct Job {
     pub(super) shift: i64,
     /// Whether arrows refer to the slices.
     pub(super) keep_rows: bool,
+    /// Where slices can be, before they are shifted; those beyond are left out.
+    pub(super) plausible: TimeRange,
 }
 
 /// Columns of one track in their final order.
@@ -43,19 +51,28 @@ pub(super) struct FinishedTrack {
     pub(super) unterminated: Vec<u32>,
     /// Label and start of slices that were placed by the device's clock as their neighbours are.
     pub(super) placed: Vec<(u32, i64)>,
+    /// Labels and starts of slices with times that no capture can have.
+    pub(super) left_out: Vec<(u32, i64)>,
     pub(super) arg_source: Option<u16>,
 }
 
 /// Sorts and nests the slices of a track.
 pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack {
-    let unterminated = close_open(&mut track);
+    let mut closed = std::mem::take(&mut track.closed);
+    closed.sort_unstable();
+    if !closed.is_empty() {
+        track.batch.set_end(&closed);
+    }
+    let impossible = plausible::impossible(&track.batch, job.plausible);
+    let unterminated = close_open(&mut track, &impossible);
     let TrackBuilder { mut batch, arg_source, .. } = track;
+    let left_out = impossible.iter().map(|&i| (batch.labels[i as usize], batch.starts[i as usize])).collect();
     if job.shift != 0 {
         for start in &mut batch.starts {
             *start = start.saturating_add(job.shift);
         }
     }
-    let order = time_order(&batch);
+    let order = time_order(&batch, &impossible);
     let placed_by_device = batch.complete_device_clock(&order);
     let placed_by_device = placed_by_device.iter().map(|&i| (batch.labels[i as usize], batch.starts[i as usize]));
     let placed_by_device = placed_by_device.collect();
@@ -66,7 +83,8 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack 
     drop(depths);
     let (parents, reparented) = device_parents(&batch, &order, parents, &row_of, job.free);
 
-    let rows_of = if job.keep_rows || !batch.attrs.is_empty() { rows_by_index(&order, &row_of) } else { Vec::new() };
+    let rows_of =
+        if job.keep_rows || !batch.attrs.is_empty() { rows_by_index(&batch, &order, &row_of) } else { Vec::new() };
     let placed = Placed { order: &order, row_of: &row_of, by_row: &by_row, parents: &parents };
     let mut out = placed.columns(&batch);
     out.spilled = spilled.iter().map(|&position| row_of[position as usize]).collect();
@@ -74,16 +92,19 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack 
     if job.keep_rows {
         out.rows_of = rows_of;
     }
-    FinishedTrack { lane_lens, reparented, unterminated, placed: placed_by_device, arg_source, ..out }
+    FinishedTrack { lane_lens, reparented, unterminated, placed: placed_by_device, left_out, arg_source, ..out }
 }
 
-/// Indices by start, longer first, ties as they came.
-fn time_order(batch: &SliceBatch) -> Vec<u32> {
+/// Indices by start, longer first, ties as they came; without those that are `impossible`.
+fn time_order(batch: &SliceBatch, impossible: &[u32]) -> Vec<u32> {
     let key = |&i: &u32| {
         let (start, dur) = (batch.starts[i as usize], batch.durs.get(i as usize));
         (start, Reverse(start.saturating_add(dur)), i)
     };
     let mut order: Vec<u32> = (0..batch.len() as u32).collect();
+    if !impossible.is_empty() {
+        order.retain(|i| impossible.binary_search(i).is_err());
+    }
     if !order.is_sorted_by_key(key) {
         order.sort_unstable_by_key(key);
     }
@@ -108,9 +129,9 @@ fn device_parents(
     (by_device, reparented)
 }
 
-/// The row of each index of the batch.
-fn rows_by_index(order: &[u32], row_of: &[u32]) -> Vec<u32> {
-    let mut rows_of = vec![0_u32; order.len()];
+/// The row of each index of the batch; [`NO_ROW`] of those that were left out.
+fn rows_by_index(batch: &SliceBatch, order: &[u32], row_of: &[u32]) -> Vec<u32> {
+    let mut rows_of = vec![NO_ROW; batch.len()];
     for (position, &i) in order.iter().enumerate() {
         rows_of[i as usize] = row_of[position];
     }
@@ -177,7 +198,10 @@ impl Placed<'_> {
 fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: &[u32]) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
     let mut columns: BTreeMap<SliceAttr, Vec<(u32, i64)>> = BTreeMap::new();
     for (attr, i, value) in attrs {
-        columns.entry(attr).or_default().push((rows_of[i as usize], value));
+        let row = rows_of[i as usize];
+        if row != NO_ROW {
+            columns.entry(attr).or_default().push((row, value));
+        }
     }
     for column in columns.values_mut() {
         // Stable: values of one row stay in the order in which they were set.
@@ -189,19 +213,14 @@ fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: &[u32]) -> BTreeMap<
     columns
 }
 
-/// Ends what an end event closed, and extends what none did to the end of the track.
-fn close_open(track: &mut TrackBuilder) -> Vec<u32> {
-    let mut fixes = std::mem::take(&mut track.closed);
+/// Extends what no end event closed to the end of the track.
+fn close_open(track: &mut TrackBuilder, impossible: &[u32]) -> Vec<u32> {
     let open = std::mem::take(&mut track.open);
-    if fixes.is_empty() && open.is_empty() {
-        return Vec::new();
-    }
-    fixes.sort_unstable();
-    track.batch.set_end(&fixes);
     if open.is_empty() {
         return Vec::new();
     }
-    let end = (0..track.batch.len() as u32).map(|i| track.batch.range(i).end).max().unwrap_or_default();
+    let possible = (0..track.batch.len() as u32).filter(|i| impossible.binary_search(i).is_err());
+    let end = possible.map(|i| track.batch.range(i).end).max().unwrap_or_default();
     let mut fixes: Vec<_> =
         open.iter().map(|open| (open.index, (end - track.batch.range(open.index).start).ps())).collect();
     fixes.sort_unstable();

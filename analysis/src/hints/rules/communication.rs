@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace_model::{OpId, Picos};
 
 use crate::AnalysisError;
+use crate::Percent;
 use crate::category::CollectiveKind;
 use crate::collectives::{CollectiveRow, Collectives};
 use crate::dcn::Dcn;
@@ -156,7 +157,7 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
 
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
 fn free_compute(facts: &Facts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
-    let free = (core.compute_ps - core.overlapped_ps.unwrap_or(0)).max(0);
+    let free = core.compute_ps.saturating_sub(core.overlapped_ps.unwrap_or(0)).max(0);
     Ok(Picos::from_ps(free / facts.step()?.count.max(1) as i64))
 }
 
@@ -170,10 +171,14 @@ fn exposed(facts: &Facts<'_>) -> Outcome {
     let collectives = facts.select(|row| row.collective().is_some())?;
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
-        |part| format!("compute hides {part:.1} % of all communication"),
+        |part| format!("compute hides {:.1} of all communication", Percent(part)),
     );
     Ok(Some(Finding {
-        statement: format!("communication is exposed for {share:.1} % of the window on {}; {hidden}", worst.core),
+        statement: format!(
+            "communication is exposed for {:.1} of the window on {}; {hidden}",
+            Percent(share),
+            worst.core
+        ),
         evidence: vec![
             Evidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
             Evidence::time("compute that hides nothing yet", free.ps() as f64, "step, on the same device"),
@@ -314,12 +319,16 @@ fn exchange(facts: &Facts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let kinds = [CollectiveKind::AllToAll, CollectiveKind::RaggedAllToAll];
     let names = kinds.map(CollectiveKind::name);
-    let exposed: i64 =
-        overlap.kinds.iter().filter(|kind| names.contains(&kind.kind.as_str())).map(|kind| kind.exposed_ps).sum();
-    let windows: i64 = overlap.cores.iter().map(|core| core.window_ps).sum();
+    let exposed = overlap
+        .kinds
+        .iter()
+        .filter(|kind| names.contains(&kind.kind.as_str()))
+        .map(|kind| kind.exposed_ps)
+        .sum::<Picos>();
+    let windows = overlap.cores.iter().map(|core| core.window_ps).sum::<Picos>();
     let limit = facts.limit(&EXCHANGE);
-    let share = if windows > 0 { 100.0 * exposed as f64 / windows as f64 } else { 0.0 };
-    if exposed == 0 || share < limit {
+    let share = 100.0 * exposed.fraction_of(windows).unwrap_or(0.0);
+    if exposed == Picos::ZERO || share < limit {
         return Ok(None);
     }
     let found = facts.select(|row| row.collective().is_some_and(|kind| kinds.contains(&kind)))?;
@@ -374,13 +383,13 @@ fn twice(facts: &Facts<'_>) -> Outcome {
     };
     // One of each stays.
     let extra: Vec<OpRow<'_>> = same.values().flat_map(|rows| rows.iter().skip(1).copied()).collect();
-    let time: i64 = extra.iter().map(|row| exposed(*row)).sum();
+    let time = extra.iter().map(|row| exposed(*row)).sum::<Picos>().ps();
     let (total, limit) = (facts.ops()?.total_time_ps, facts.limit(&TWICE));
     let share = if total > 0 { 100.0 * time as f64 / total as f64 } else { 0.0 };
     let longest = same
         .iter()
         .filter(|(_, rows)| rows.len() > 1)
-        .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(*row)).sum::<i64>());
+        .max_by_key(|(_, rows)| rows.iter().map(|row| exposed(*row)).sum::<Picos>());
     let Some((key, rows)) = longest.filter(|_| share >= limit) else { return Ok(None) };
     let names: Vec<&str> = rows.iter().take(3).map(|row| row.name()).collect();
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op()).collect();

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use trace_model::Picos;
+use trace_model::{Picos, TimeRange};
 
 use crate::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
 use crate::gaps::Gaps;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::steps::{Step, Steps};
 use crate::time_use::TimeUse;
-use crate::{AnalysisError, stats};
+use crate::{AnalysisError, Percent, Scope, stats};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -175,8 +176,8 @@ fn saving(facts: &Facts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving
     let inside = counted_range(facts);
     let counts = |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
     let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
-    let sum: i64 = of.iter().filter(counts).map(cost).sum();
-    let each = Picos::from_ps(sum / step.count.max(1) as i64);
+    let sum: Picos = of.iter().filter(counts).map(cost).sum();
+    let each = Picos::from_ps(sum.ps() / step.count.max(1) as i64);
     if facts.ops().is_err() {
         return Ok(Saving::PerStep(each));
     }
@@ -186,14 +187,15 @@ fn saving(facts: &Facts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving
 /// From the begin of the first counted step to the end of the last, on the host.
 fn counted_range(facts: &Facts<'_>) -> Option<(i64, i64)> {
     let steps = facts.steps()?;
-    let all = steps.counted().filter_map(crate::steps::Step::range).reduce(trace_model::TimeRange::hull)?;
+    let on_host = |step: &Step| crate::steps::on_host(facts.cx, &step.spans);
+    let all = steps.counted().filter_map(on_host).reduce(TimeRange::hull)?;
     Some((all.start.ps(), all.end.ps()))
 }
 
-/// Compilations that a warm loop does not do: after its first two steps, or of a
-/// function that was compiled before.
+/// Compilations that a warm loop does not do: after the first two steps of the trace,
+/// or of a function that was compiled before.
 fn late<'r>(facts: &Facts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation> {
-    let steps = facts.steps();
+    let steps = facts.cx.scoped(Scope::WholeTrace).report::<Steps>().ok().filter(|steps| steps.has_steps());
     let first: Vec<u32> = steps.iter().flat_map(|steps| &steps.steps).map(|step| step.number).take(2).collect();
     let is_late = |own: &&Compilation| match own.place {
         Some(Place::InStep(step) | Place::AfterStep(step)) if !first.contains(&step) => true,
@@ -205,7 +207,7 @@ fn late<'r>(facts: &Facts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation
 pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
-    let (limit, late) = (facts.limit(&LOOP_SHARE), late(facts, &report));
+    let (limit, late, scope) = (facts.limit(&LOOP_SHARE), late(facts, &report), facts.cx.scope.title());
     if share < limit || late.is_empty() {
         return Ok(None);
     }
@@ -214,17 +216,18 @@ pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
     let count = if late.len() == 1 { "once".to_owned() } else { format!("{} times", late.len()) };
     Ok(Some(Finding {
         statement: format!(
-            "compiling takes {}, {share:.1} % of the capture; the loop compiles {count}: {}{}",
+            "compiling takes {}, {:.1} of the {scope}; the loop compiles {count}: {}{}",
             Picos::from_ps(wall),
+            Percent(share),
             listed(functions, NAMED),
             places(&late)
         ),
         evidence: vec![
-            Evidence::percent("tracing, lowering, compiling and loading", share, "capture", Some(limit)),
+            Evidence::percent("tracing, lowering, compiling and loading", share, scope, Some(limit)),
             Evidence::count(
                 "compilations after the first two steps, or of a function compiled before",
                 late.len() as f64,
-                "capture",
+                scope,
                 Some(1.0),
             ),
         ],
@@ -283,7 +286,7 @@ fn again(facts: &Facts<'_>) -> Outcome {
     let Some(first) = list.first().filter(|_| list.len() as f64 >= limit) else { return Ok(None) };
     let own: Vec<&Compilation> = list.iter().copied().filter(|own| own.function == first.function).collect();
     let others = list.len() - own.len();
-    let time: i64 = list.iter().map(|own| own.wall_ps).sum();
+    let time = list.iter().map(|own| own.wall_ps).sum::<Picos>().ps();
     let mut seen = BTreeSet::new();
     let changes = own.iter().filter_map(|own| own.changes.first()).map(crate::compile::Change::sentence);
     let changes: Vec<String> = changes.filter(|text| seen.insert(text.clone())).collect();

@@ -315,7 +315,7 @@ fn outliers(facts: &Facts<'_>, steps: &StepsReport) -> Option<Finding> {
 fn spread(facts: &Facts<'_>, steps: &StepsReport) -> Outcome {
     // Steps of another kind are no jitter, nor are those that compile (K36).
     let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
-    let of_class = steps.counted().filter(|step| Some(step.class) == class && step.compile_ps * 2 <= step.time_ps);
+    let of_class = steps.counted().filter(|step| Some(step.class) == class && !step.mostly_compiles());
     let of_class: Vec<_> = of_class.collect();
     let times: Vec<f64> = of_class.iter().map(|step| step.time_ps as f64).collect();
     let Some(time) = stats::Stats::of(&times) else { return Ok(None) };

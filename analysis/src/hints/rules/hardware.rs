@@ -110,7 +110,7 @@ fn sparse_wait(facts: &Facts<'_>) -> Outcome {
         let why = "no op was found that hands work to a SparseCore and awaits it";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
-    let (waited, limit) = (known.iter().map(|(_, wait)| wait).sum::<i64>(), facts.limit(&SPARSE_WAIT));
+    let (waited, limit) = (known.iter().map(|&(_, wait)| wait).sum::<Picos>().ps(), facts.limit(&SPARSE_WAIT));
     let share = if total > 0 { 100.0 * waited as f64 / total as f64 } else { 0.0 };
     let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
     let Some(first) = first.filter(|_| share >= limit) else { return Ok(None) };
@@ -146,7 +146,7 @@ fn dma_stall(facts: &Facts<'_>) -> Outcome {
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let limit = facts.limit(&DMA_STALL);
-    let sum: i64 = stalled.rows.iter().filter_map(|row| row.dma_stall_ps()).sum();
+    let sum = stalled.rows.iter().filter_map(|row| row.dma_stall_ps()).sum::<Picos>().ps();
     let busy = facts.ops()?.op_time_ps;
     let share = if busy > 0 { 100.0 * sum as f64 / busy as f64 } else { 0.0 };
     if share >= limit {

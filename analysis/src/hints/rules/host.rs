@@ -2,6 +2,7 @@
 
 use trace_model::Picos;
 
+use crate::Percent;
 use crate::dcn::Dcn;
 use crate::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
@@ -128,7 +129,7 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     let why = facts.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause());
     let steady =
         facts.steady::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
-    let mut statement = format!("no op runs for {share:.1} % of device time");
+    let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
     if let Some(why) = why {
         statement = format!("{statement}, mostly {why}");
     }
@@ -183,8 +184,8 @@ fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
 /// Gaps between programs of a device in which some causes take most of the time.
 fn gaps_with(device: &DeviceGaps, wanted: impl Fn(Cause) -> bool) -> Vec<Spot> {
     let is_mostly = |gap: &&Gap| {
-        let wanted: i64 = gap.causes.iter().filter(|part| wanted(part.cause)).map(|part| part.time_ps).sum();
-        gap.place == Place::Between && 2 * wanted > gap.length_ps
+        let wanted = gap.causes.iter().filter(|part| wanted(part.cause)).map(|part| part.time_ps).sum::<Picos>();
+        gap.place == Place::Between && wanted + wanted > Picos::from_ps(gap.length_ps)
     };
     device.gaps.iter().filter(is_mostly).map(|gap| Spot::span("idle", gap.range())).collect()
 }
@@ -207,7 +208,7 @@ impl<'r> Waiting<'r> {
     fn most(report: &'r GapsReport, causes: &[Cause]) -> Option<Self> {
         let of = |device: &'r DeviceGaps| {
             let parts = device.between.iter().filter(|part| causes.contains(&part.cause));
-            Self { device, time_ps: parts.map(|part| part.time_ps).sum() }
+            Self { device, time_ps: parts.map(|part| part.time_ps).sum::<Picos>().ps() }
         };
         report.devices.iter().map(of).max_by_key(|waiting| waiting.time_ps)
     }
@@ -284,7 +285,7 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
     // Ops that wait show themselves.
     let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
     let infeed = facts.select(|row| row.category() == "infeed")?;
-    let time = device.gap_ps + device.infeed_ps.unwrap_or(0);
+    let time = device.gap_ps.saturating_add(device.infeed_ps.unwrap_or(0));
     let of = format!("{} from its first program to its last", device.name);
     Ok(Some(Finding {
         statement: format!(

@@ -1,6 +1,6 @@
 //! Numbers of reports, for people.
 
-use analysis::{Cell, Unit};
+use analysis::{Cell, Percent, Unit};
 
 use crate::gui::times;
 
@@ -20,8 +20,8 @@ pub fn number(value: f64, unit: Unit) -> String {
         Unit::Picoseconds => times::time(trace_model::Picos::from_ps(value as i64)),
         Unit::Percent if value > 0.0 && value < 0.000_05 => "< 0.0001 %".to_owned(),
         Unit::Percent if value != 0.0 && value.abs() < 0.01 => format!("{value:.4} %"),
-        Unit::Percent if value.abs() < 1.0 => format!("{value:.2} %"),
-        Unit::Percent => format!("{value:.1} %"),
+        Unit::Percent if value.abs() < 1.0 => format!("{:.2}", Percent(value)),
+        Unit::Percent => format!("{:.1}", Percent(value)),
         Unit::Count => crate::view::tree::group_digits(value.max(0.0) as u64),
         Unit::Bytes => scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
         Unit::Flop => scaled(value, 1000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]),

@@ -6,11 +6,11 @@ mod pictures;
 
 use std::fmt::Write as _;
 
-use analysis::Table;
 use analysis::compare::{Summary, stem};
 use analysis::gates::{GatesReport, Level, Status};
 use analysis::hints::Hints;
 use analysis::verdict::Verdict;
+use analysis::{Percent, Table};
 use trace_model::Picos;
 
 use super::comparison::capitalised;
@@ -206,11 +206,12 @@ fn top_ops(run: &Summary) -> String {
         let percent = 100.0 * time / whole;
         let _ = writeln!(
             text,
-            "<tr><td>{}<td class=wide>{}<td class=n>{count}<td class=n>{}<td class=n><span class=share style=\"width:{:.1}%\"></span>{percent:.1} %{}</tr>",
+            "<tr><td>{}<td class=wide>{}<td class=n>{count}<td class=n>{}<td class=n><span class=share style=\"width:{:.1}%\"></span>{}{}</tr>",
             escaped(name),
             escaped(category),
             Picos::from_ps(time.round() as i64),
             percent.clamp(0.0, 100.0),
+            Percent(percent),
             source_cell(*source),
         );
     }

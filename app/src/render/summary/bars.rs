@@ -6,7 +6,8 @@ use analysis::balance::{Balance, BalanceReport};
 use analysis::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
 use analysis::utilization::Utilization;
-use analysis::{Scope, Unit};
+use analysis::{Percent, Scope, Unit};
+use trace_model::Picos;
 
 use super::super::table::shortened;
 use super::super::{Document, Layout, number};
@@ -49,7 +50,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);
         let bar = bar(&parts, width, layout);
-        let mean = cores.iter().map(|core| core.total_time_ps).sum::<i64>() / cores.len() as i64;
+        let mean = cores.iter().map(|core| core.total_time_ps).sum::<Picos>().ps() / cores.len() as i64;
         let remark = match (&cores[..], &balance) {
             ([core], Some(balance)) => remark(&core.name, balance),
             _ => "",
@@ -58,7 +59,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
             text,
             "  {:<NAME$}{bar}  {}{remark}",
             shortened(&name, NAME - 1),
-            layout.style.dim(&trace_model::Picos::from_ps(mean).to_string())
+            layout.style.dim(&Picos::from_ps(mean).to_string())
         );
     }
     text.push_str(&legend(&parts(&cores), layout));
@@ -121,10 +122,10 @@ fn parts(cores: &[&CoreOps]) -> Vec<(OpGroup, i64)> {
         .into_iter()
         .map(|group| {
             let time = match group {
-                OpGroup::Idle => cores.iter().map(|core| core.idle_ps).sum(),
-                group => cores.iter().map(|core| core.group_self(group).ps()).sum(),
+                OpGroup::Idle => cores.iter().map(|core| core.idle_ps).sum::<Picos>(),
+                group => cores.iter().map(|core| core.group_self(group)).sum(),
             };
-            (group, time)
+            (group, time.ps())
         })
         .filter(|&(_, time)| time > 0)
         .collect()
@@ -133,7 +134,7 @@ fn parts(cores: &[&CoreOps]) -> Vec<(OpGroup, i64)> {
 /// Cells by largest remainder: what is there but tiny may show no cell, and all
 /// cells together are the whole.
 fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &Layout) -> String {
-    let total: i64 = parts.iter().map(|&(_, time)| time).sum();
+    let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
     if total <= 0 {
         return " ".repeat(width);
     }
@@ -153,7 +154,7 @@ fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &Layout) -> String {
 }
 
 fn legend(parts: &[(OpGroup, i64)], layout: &Layout) -> String {
-    let total: i64 = parts.iter().map(|&(_, time)| time).sum();
+    let total = parts.iter().map(|&(_, time)| time).sum::<Picos>().ps();
     let mut sorted = parts.to_vec();
     sorted.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
     let mut text = String::new();
@@ -161,8 +162,8 @@ fn legend(parts: &[(OpGroup, i64)], layout: &Layout) -> String {
     for (group, time) in sorted {
         let (glyph, color) = fill(group);
         let percent = 100.0 * time as f64 / total.max(1) as f64;
-        let share = if percent < 0.05 { "<0.1".to_owned() } else { format!("{percent:.1}") };
-        let words = format!("{} {share} %", group.title());
+        let share = if percent < 0.05 { "<0.1 %".to_owned() } else { format!("{:.1}", Percent(percent)) };
+        let words = format!("{} {share}", group.title());
         let len = words.chars().count() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });

@@ -140,7 +140,7 @@ fn kinds(report: &OverlapReport) -> Vec<String> {
         match sums.iter_mut().find(|(kind, ..)| *kind == row.kind) {
             Some((_, count, time)) => {
                 *count += row.occurrences;
-                *time += row.time_ps;
+                *time = time.saturating_add(row.time_ps);
             }
             None => sums.push((&row.kind, row.occurrences, row.time_ps)),
         }
@@ -172,7 +172,7 @@ fn steps_line(report: &StepsReport) -> String {
     let slow = report.outliers();
     if !slow.is_empty() {
         let name = |step: &&analysis::steps::Step| {
-            let compiles = if step.compile_ps * 2 > step.time_ps { " compiling" } else { "" };
+            let compiles = if step.mostly_compiles() { " compiling" } else { "" };
             format!("{} ({}{compiles})", step.number, Picos::from_ps(step.time_ps))
         };
         let shown: Vec<_> = slow.iter().take(5).map(name).collect();

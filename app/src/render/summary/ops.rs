@@ -30,7 +30,7 @@ pub fn top(document: &Document, layout: &Layout) -> String {
     let mut notes = Vec::new();
     if !rest.is_empty() {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
-        let time = Picos::from_ps(rest.iter().map(|family| family.self_time_ps).sum());
+        let time = rest.iter().map(|family| family.self_time_ps).sum::<Picos>();
         notes.push(format!("{count} more ops take {time}; each op by itself: --only ops"));
     }
     let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };

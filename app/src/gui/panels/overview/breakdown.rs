@@ -1,9 +1,9 @@
 //! Where the time of the devices goes, by kind of work: one bar a device, and
 //! what it adds up to.
 
-use analysis::OpGroup;
 use analysis::balance::{Balance, DeviceLoad};
 use analysis::ops::{CoreOps, Ops};
+use analysis::{OpGroup, Percent};
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
@@ -125,7 +125,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64) {
                     ui.label(text);
                 });
             };
-            let text = if share < 0.05 { "< 0.1 %".to_owned() } else { format!("{share:.1} %") };
+            let text = if share < 0.05 { "< 0.1 %".to_owned() } else { format!("{:.1}", Percent(share)) };
             right(ui, 64.0, RichText::new(text).color(theme.text_strong));
             right(ui, 64.0 + times::more_room(), RichText::new(times::time(Picos::from_ps(time))).weak());
         });

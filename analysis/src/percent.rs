@@ -1,0 +1,71 @@
+//! Percentages as text, as every renderer shows them.
+
+use std::fmt;
+
+/// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is
+/// `12.3 %`. The precision is the least number of decimals: what is not 0 and not 100
+/// never reads so (`99.96 %`, not `100.0 %`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percent(pub f64);
+
+/// Beyond this many decimals nobody reads on.
+const MOST: usize = 6;
+/// Sums of shares differ from the whole by rounding.
+const ROUNDING: f64 = 1e-9;
+
+impl Percent {
+    /// How many decimals to show where `least` would do: more where these would show 0
+    /// or 100 for what is neither; `None` where no reasonable number of them suffices.
+    pub fn decimals(self, least: usize) -> Option<usize> {
+        let value = self.0.abs();
+        if !value.is_finite() || value == 0.0 || (value - 100.0).abs() < ROUNDING {
+            return Some(least);
+        }
+        let is_rounded = |decimals: usize| {
+            let unit = 10_f64.powi(decimals as i32);
+            let shown = (value * unit).round();
+            shown == 0.0 || shown == 100.0 * unit
+        };
+        (least..=MOST.max(least)).find(|&decimals| !is_rounded(decimals))
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let least = f.precision().unwrap_or(1);
+        let text = match self.decimals(least) {
+            Some(decimals) => format!("{:.decimals$} %", self.0),
+            None if self.0.abs() < 1.0 => format!("{:.1e} %", self.0),
+            None => format!("{:.MOST$} %", self.0),
+        };
+        f.pad_integral(true, "", &text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_0_nor_100_never_reads_so() {
+        let text = |value: f64| format!("{:.1}", Percent(value));
+        for (value, expected) in [
+            (0.0, "0.0 %"),
+            (100.0, "100.0 %"),
+            (100.0 - 1e-12, "100.0 %"),
+            (12.34, "12.3 %"),
+            (99.94, "99.9 %"),
+            (99.96, "99.96 %"),
+            (99.9996, "99.9996 %"),
+            (100.004, "100.004 %"),
+            (0.04, "0.04 %"),
+            (-0.04, "-0.04 %"),
+            (0.000_000_12, "1.2e-7 %"),
+            (203.0, "203.0 %"),
+        ] {
+            assert_eq!(text(value), expected);
+        }
+        assert_eq!(format!("{:.0}", Percent(99.5)), "99.5 %");
+        assert_eq!(format!("{:.0}", Percent(99.4)), "99 %");
+    }
+}
