@@ -147,7 +147,7 @@ fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Box<[StepWork]>), AnalysisE
     if cx.scope != Scope::WholeTrace {
         return none;
     }
-    let Some(steady @ [first, .., last] | steady @ [first @ last]) = report.steady() else { return none };
+    let Some(steady @ ([first, .., last] | [first @ last])) = report.steady() else { return none };
     let (count, last) = (steady.len() as u32, last.number);
     let over = |name: &str, first: u32, last: u32, count: u32| {
         let cores = ops::cores_without_duty(&cx.scoped(Scope::Steps { first, last }))?;

@@ -200,6 +200,7 @@ fn with_shapes(name: &str, shapes: &str, flops: u64) -> Kernel {
 #[test]
 fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     const PRODUCT: &str = "f32[2048,2048]{1,0} of f32[2048,1024]{1,0} f32[1024,2048]{1,0}";
+    const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
     let needed = 2 * 2048 * 1024 * 2048;
     // As a real kernel declares it: an eighth.
     let found = with_shapes("kernel", PRODUCT, 1_076_887_552);
@@ -208,7 +209,6 @@ fn a_cost_of_one_block_is_too_low_for_the_shapes() {
     assert!((found.flops_percent.unwrap() - 100.0 * 1_076_887_552.0 / 1e11).abs() < 1e-9, "nothing is replaced");
     assert_eq!(with_shapes("kernel", PRODUCT, needed).declared, Declared::Yes);
     // A few operations for each element are no product, unless the name says so.
-    const SQUARE: &str = "f32[512,512]{1,0} of f32[512,512]{1,0} f32[512,512]{1,0}";
     assert_eq!(with_shapes("add", SQUARE, 3 * 512 * 512).declared, Declared::Yes);
     assert_eq!(with_shapes("matmul", SQUARE, 3 * 512 * 512).declared, Declared::TooFew);
     let other = with_shapes("matmul", "f32[512,512]{1,0} of f32[512,100]{1,0} f32[50,512]{1,0}", 512);
