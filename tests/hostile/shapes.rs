@@ -83,8 +83,10 @@ fn levels_of_ops(n: usize) -> String {
     document(DEVICE, n, |i| op(3, i, 2 * (n - i), &format!("while.{i}"), "while"))
 }
 
+/// Fewer than of the others: some analyses look one device up among all, which is
+/// quadratic, but takes no time even where there are as many as in the largest systems.
 fn devices(n: usize) -> String {
-    document("", n / 4, |i| {
+    document("", n / 16, |i| {
         let pid = i + 3;
         let name = format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":"/device:TPU:{i}"}}}}"#);
         let line = |tid: usize, line: &str| {

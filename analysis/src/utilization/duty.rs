@@ -76,11 +76,8 @@ impl Chip {
 }
 
 fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = GroupId> {
-    let is_own = move |group: &GroupId| {
-        let group = model.group(*group);
-        group.parent == Some(core) && matches!(group.kind, GroupKind::SparseCore { .. })
-    };
-    model.group_ids().filter(is_own)
+    let is_sparse = |&group: &GroupId| matches!(model.group(group).kind, GroupKind::SparseCore { .. });
+    model.child_groups(Some(core)).into_iter().filter(is_sparse)
 }
 
 #[cfg(test)]
