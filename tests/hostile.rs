@@ -10,12 +10,7 @@
 //! Changes follow from the number of the mutant. What fails is written to a file, and can be
 //! made again alone: `SYSTOLE_MUTANT=4711`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::print_stdout,
-    reason = "helpers of tests may fail loudly too, and say what they found"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
 #[path = "hostile/mutate.rs"]
 mod mutate;
@@ -57,7 +52,7 @@ fn turn() -> MutexGuard<'static, ()> {
 const QUICK: u64 = 10_000;
 
 /// The mutant of a number: which capture it is of, and its bytes.
-fn mutant<'a>(seeds: &'a [Seed], number: u64) -> (&'a Seed, Vec<u8>, Rng) {
+fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
     let mut rng = Rng::new(number);
     let seed = &seeds[(number % seeds.len() as u64) as usize];
     let changes = 1 + rng.below(4);

@@ -337,7 +337,11 @@ fn change_member(rng: &mut Rng, members: &mut Map<String, Value>) {
             let moved = members.remove(&key);
             members.extend(moved.map(|moved| ("dur".to_owned(), moved)));
         }
-        _ => members.get_mut(&key).into_iter().for_each(|member| json(rng, member)),
+        _ => {
+            if let Some(member) = members.get_mut(&key) {
+                json(rng, member);
+            }
+        }
     }
 }
 

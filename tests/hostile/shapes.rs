@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-/// What there is many of, and the events of `n` of them.
-pub const SHAPES: &[(&str, fn(usize) -> String)] = &[
+/// What there is many of, and the document of `n` of them.
+type Shape = (&'static str, fn(usize) -> String);
+
+/// All that are tried.
+pub const SHAPES: &[Shape] = &[
     ("counters", counters),
     ("threads", threads),
     ("processes", processes),

@@ -279,7 +279,7 @@ impl SliceBatch {
             self.device_durs.extend(&other.device_durs);
             let at = offset as u32;
             self.unclocked.extend(other.unclocked.into_iter().map(|range| range.start + at..range.end + at));
-        } else if self.has_device_clock() && other.len() > 0 {
+        } else if self.has_device_clock() && !other.is_empty() {
             self.leave_unclocked(offset + other.len());
         }
         self.starts.extend_from_slice(&other.starts);

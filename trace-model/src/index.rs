@@ -39,13 +39,17 @@ impl Index {
                 Some(parent) => index.children.get_mut(parent.index()),
                 None => Some(&mut index.top),
             };
-            siblings.into_iter().for_each(|siblings| siblings.push(id));
+            if let Some(siblings) = siblings {
+                siblings.push(id);
+            }
             if *source_of.entry(group.name).or_insert(group.source) != group.source {
                 index.shared_names.insert(group.name);
             }
         }
         for (id, track) in (0..).map(TrackId).zip(tracks) {
-            index.tracks.get_mut(track.group.index()).into_iter().for_each(|of_group| of_group.push(id));
+            if let Some(of_group) = index.tracks.get_mut(track.group.index()) {
+                of_group.push(id);
+            }
         }
         for (at, series) in (0..).zip(counters) {
             // Of several series of a track the first counts.

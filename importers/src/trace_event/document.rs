@@ -38,6 +38,8 @@ enum State {
         elements: u64,
     },
     Done,
+    /// Behind the end, where something follows.
+    Rest,
 }
 
 /// Reads a document in windows.
@@ -49,14 +51,10 @@ pub(super) struct Document {
     offset: u64,
     /// Where the last window ended.
     seen: u64,
-    /// Whether there was an array of events.
-    found_events: bool,
+    /// Events read; `None` before the first array of them.
+    events: Option<u64>,
     /// Whether the last window ended inside of something.
     cut: bool,
-    /// Whether something was said about what follows the document.
-    told_rest: bool,
-    /// Whether the array of events has something in it.
-    found_event: bool,
 }
 
 /// How far a step got, and whether it needs to see more of the file.
@@ -67,34 +65,25 @@ enum Step {
 
 impl Document {
     pub(super) fn new() -> Self {
-        Self {
-            state: State::Start,
-            bare: false,
-            offset: 0,
-            seen: 0,
-            found_events: false,
-            cut: false,
-            told_rest: false,
-            found_event: false,
-        }
+        Self { state: State::Start, bare: false, offset: 0, seen: 0, events: None, cut: false }
     }
 
     /// Whether there was an array of events at all.
     pub(super) fn found_events(&self) -> bool {
-        self.found_events
+        self.events.is_some()
     }
 
     /// Whether the file ends where no writer means it to. The bare array may lack
     /// its end: writers that crash, or never close it, are part of the format. A bracket
     /// alone is the beginning of a file that was never written.
     pub(super) fn is_truncated(&self) -> bool {
-        let may_end = self.bare && self.state == State::Events && self.found_event;
-        self.cut || !(self.state == State::Done || may_end)
+        let may_end = self.bare && self.state == State::Events && self.events > Some(0);
+        self.cut || !(matches!(self.state, State::Done | State::Rest) || may_end)
     }
 
-    /// Whether the document ends as it should.
+    /// Whether the document ends as it should, and nothing follows.
     pub(super) fn is_complete(&self) -> bool {
-        self.state == State::Done && !self.told_rest
+        self.state == State::Done
     }
 
     /// Bytes seen.
@@ -118,6 +107,7 @@ impl Document {
                 State::Resync => self.resync(window, at, into),
                 State::Skipping { .. } => self.skip(window, at, into),
                 State::Done => self.rest(window, at, into),
+                State::Rest => Step::To(window.len()),
             };
             match step {
                 Step::To(next) => at = next,
@@ -150,7 +140,7 @@ impl Document {
 
     fn begin_events(&mut self, bare: bool) {
         self.bare = bare;
-        self.found_events = true;
+        self.events.get_or_insert(0);
         self.state = State::Events;
     }
 
@@ -188,7 +178,7 @@ impl Document {
 
     /// Nothing can be read after this; fatal only where nothing was read before.
     fn bad_member(&mut self, at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
-        if !self.found_events {
+        if self.events.is_none() {
             return Err(self.malformed(at, "a key in quotes and its value are expected here"));
         }
         let offset = self.offset + at as u64;
@@ -199,11 +189,11 @@ impl Document {
 
     /// What follows the end of the document: nothing, or what is not read.
     fn rest(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Step {
-        if let (false, Ok(found)) = (self.told_rest, skip_blank(window, at)) {
+        if let Ok(found) = skip_blank(window, at) {
             let offset = self.offset + found as u64;
             let first = char::from(window[found]);
             into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, where {first:?} stands"));
-            self.told_rest = true;
+            self.state = State::Rest;
         }
         Step::To(window.len())
     }
@@ -257,7 +247,7 @@ impl Document {
                 Some(b',' | b' ' | b'\n' | b'\r' | b'\t') => at += 1,
                 Some(b'{') => match read_event(window, at, &mut event, into) {
                     Ok(end) => {
-                        self.found_event = true;
+                        *self.events.get_or_insert(0) += 1;
                         into.event(&event, self.offset + at as u64);
                         at = end;
                     }
