@@ -21,7 +21,6 @@ fn what_was_found_is_listed_sorted_and_led_to() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Search, true));
     want(&mut window, ViewCommand::Search("track:ops".to_owned()));
     window.get_by_label("List").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!(state(&window).tab, "found");
     let by_time = rows(&window);
@@ -30,16 +29,13 @@ fn what_was_found_is_listed_sorted_and_led_to() {
     window.get_by_label("Found (6)");
 
     window.get_by_label("Sort found by Duration").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!(rows(&window)[..2], ["Found while.3", "Found B"], "the longest first; of equals the earlier");
     window.get_by_label("Sort found by Name").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!(rows(&window)[0], "Found B");
 
     window.get_by_label("Found fusion.1").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
     assert_eq!(window.get_all_by_label("2 / 6").count(), 2, "beside the box and above the list");
@@ -86,7 +82,6 @@ fn a_key_lists_what_is_lit_up() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("Row fusion.1").click();
-    window.run_steps(3);
     settle(&mut window);
     press(&mut window, Modifiers::NONE, Key::L);
     settle(&mut window);
@@ -112,16 +107,15 @@ fn a_tab_is_dragged_below_the_timeline_and_moved_back_by_its_menu() {
     }
     let place = window.get_by_label("Drop here to show it below the timeline").rect().center();
     window.hover_at(place);
-    window.run_steps(2);
+    settle(&mut window);
     press(&mut window, place, false);
     settle(&mut window);
     assert_eq!((state(&window).tab.as_str(), state(&window).tab_below()), ("overview", Some("ops")));
     window.get_by_label("Row fusion.1");
     // The tab; below it is the name of a table.
     window.get_all_by_label("Ops").next().expect("the tab is below").click_secondary();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Move to the right").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!((state(&window).tab.as_str(), state(&window).tab_below()), ("ops", None));
 }

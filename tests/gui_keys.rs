@@ -22,7 +22,7 @@ fn key(window: &mut Harness<'static, App>, modifiers: Modifiers, key: Key) {
         window.event_modifiers(Event::Key { key, physical_key: None, pressed, repeat: false, modifiers }, modifiers);
         window.step();
     }
-    window.run_steps(3);
+    settle(window);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_key_is_assigned_by_pressing_it() {
     let near = time(&window);
 
     window.get_by_label("Add a key: Show the whole trace").click();
-    window.run_steps(2);
+    settle(&mut window);
     window.get_by_label("Press a key");
     key(&mut window, Modifiers::COMMAND, Key::E);
     assert_eq!(time(&window), near, "the key was taken, not done");
@@ -45,12 +45,12 @@ fn a_key_is_assigned_by_pressing_it() {
 
     // A held key moves nothing either while it is being assigned.
     window.get_by_label("Add a key: Show the whole trace").click();
-    window.run_steps(2);
+    settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::W);
     assert_eq!(time(&window), home);
     window.get_by_label("W is the key of: Zoom in at the pointer");
     window.get_by_label("Keep it there").click();
-    window.run_steps(2);
+    settle(&mut window);
     assert!(window.query_by_label_contains("is the key of").is_none());
 }
 
@@ -106,13 +106,13 @@ fn the_first_trace_asks_what_the_wheel_does_and_remembers() {
         let mut window = Harness::builder()
             .with_size(vec2(1400.0, 800.0))
             .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
-        window.run_steps(3);
+        settle(&mut window);
         assert!(window.query_by_label_contains("the wheel should").is_none(), "there is nothing to scroll yet");
         open(&mut window, "trace");
         assert_eq!(window.query_by_label_contains("the wheel should").is_some(), asks);
         if asks {
             window.get_by_label("zoom").click();
-            window.run_steps(3);
+            settle(&mut window);
             assert!(window.query_by_label_contains("the wheel should").is_none());
         }
     }
@@ -124,7 +124,7 @@ fn what_is_held_takes_no_key_with_ctrl() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Add a key: Zoom in at the pointer").click();
-    window.run_steps(2);
+    settle(&mut window);
     key(&mut window, Modifiers::COMMAND, Key::E);
     window.get_by_label("Press a key");
     key(&mut window, Modifiers::NONE, Key::E);
@@ -137,14 +137,14 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
     let mut window = tall();
     press(&mut window, Modifiers::NONE, Key::Questionmark);
     window.get_by_label("Change keys…").click();
-    window.run_steps(3);
+    settle(&mut window);
     assert!(state(&window).shows(Panel::Keys) && !state(&window).shows(Panel::Help));
     window.get_by_label("Add a key: Notes").click();
-    window.run_steps(2);
+    settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::G);
     window.get_by_label("G is the key of: Grid");
     window.get_by_label("Take it over").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Remove G: Notes");
     assert!(window.query_by_label("Remove G: Grid").is_none());
     let grid = |window: &Harness<'_, App>| state(window).draws(systole::view::state::Layer::Grid);
@@ -153,13 +153,13 @@ fn a_key_that_means_something_is_taken_over_and_given_back() {
     assert!(state(&window).shows(Panel::Notes) && grid(&window) == before);
 
     window.get_by_label("Reset keys: Grid").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Remove G: Grid");
     window.get_by_label("Remove N: Notes");
     window.get_by_label("Remove N: Notes").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Reset all").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Remove N: Notes");
     assert!(window.query_by_label_contains("Reset keys").is_none(), "nothing is changed any more");
 }
@@ -176,7 +176,7 @@ fn a_key_that_lost_its_action_can_be_had_back() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Reset keys: Notes");
     window.get_by_label("Reset keys: Grid").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Remove G: Grid");
     assert!(window.query_by_label("Remove G: Notes").is_none());
     assert!(window.query_by_label("Reset keys: Grid").is_none());
@@ -188,18 +188,18 @@ fn colours_are_chosen_and_the_legend_follows() {
     let colors = |window: &Harness<'_, App>| state(window).colors;
     assert_eq!(colors(&window), Preset::Systole);
     window.get_by_label("View").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Colours").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Colours: Catapult").click();
-    window.run_steps(3);
+    settle(&mut window);
     assert_eq!(colors(&window), Preset::Catapult);
     press(&mut window, Modifiers::NONE, Key::Escape);
     press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     window.event(Event::Text("colours perf".to_owned()));
-    window.run_steps(2);
+    settle(&mut window);
     press(&mut window, Modifiers::NONE, Key::Enter);
-    window.run_steps(2);
+    settle(&mut window);
     assert_eq!(colors(&window), Preset::Perfetto);
     let fill = systole::view::palette::Palette::of(true, Preset::Perfetto).group(analysis::OpGroup::MatMul);
     let drawn = window.output().shapes.iter().any(|shape| match &shape.shape {
@@ -217,7 +217,7 @@ fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Add a key: Notes").click();
-    window.run_steps(2);
+    settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::Escape);
     assert!(window.query_by_label("Press a key").is_none());
     assert!(state(&window).shows(Panel::Keys), "it only left the choice");
@@ -226,7 +226,7 @@ fn escape_assigns_nothing_and_the_filter_finds_actions_and_keys() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Filter keys").focus();
     window.event(Event::Text("ctrl+s".to_owned()));
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Add a key: Save view and notes as a session");
     assert!(window.query_by_label("Add a key: Notes").is_none());
 }
@@ -268,12 +268,12 @@ fn a_track_behind_a_window_is_not_pinned() {
     let at = Pos2::new(palette.left() + 10.0, row.center().y);
     assert!(canvas.contains(at) && at.y > palette.bottom());
     window.hover_at(at);
-    window.run_steps(2);
+    settle(&mut window);
     want(&mut window, Command::PinHovered);
     assert!(state(&window).pinned.is_empty());
     press(&mut window, Modifiers::NONE, Key::Escape);
     window.hover_at(at);
-    window.run_steps(2);
+    settle(&mut window);
     want(&mut window, Command::PinHovered);
     assert_eq!(state(&window).pinned.len(), 1, "it lies there");
 }
@@ -305,8 +305,8 @@ fn times_are_written_as_one_wants_them() {
     assert!(window.get_all_by_label_contains("7000.000 ns together").count() == 1, "as the histogram says");
     assert_eq!(window.query_all_by_label_contains(" µs").count(), 0);
     window.get_by_label("View").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Times: four digits").click();
-    window.run_steps(3);
+    settle(&mut window);
     assert!(window.get_all_by_label("7.000 µs").count() >= 1);
 }

@@ -130,7 +130,7 @@ fn shift_c_frees_the_timelines_and_locks_them_again() {
     let [a, b] = views(&window);
     assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "B has caught up");
     window.get_by_label("Lock: Offset").click();
-    window.run_steps(3);
+    settle(&mut window);
     assert_eq!(lock(&window), Lock::Offset);
     window.get_by_label("Offset of B");
 }
@@ -165,7 +165,7 @@ fn an_op_leads_to_the_op_that_it_was_matched_with() {
     assert!(window.get_all_by_label_contains("2.000 µs in A, 4.000 µs in B: +2.000 µs (+100.0 %)").count() >= 1);
 
     window.get_by_label("Lock: Ops").click();
-    window.run_steps(3);
+    settle(&mut window);
     let slice = execution(&window, Side::B, "fusion.2", 7);
     want(&mut window, Command::On(Side::B, ViewCommand::Select(slice)));
     let x = Side::BOTH.map(|side| {
@@ -186,9 +186,8 @@ fn an_op_leads_to_the_op_that_it_was_matched_with() {
 fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
     let mut window = compared("a", "b");
     window.get_by_label_contains("Ops that changed").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Row fusion.2").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
     for side in Side::BOTH {
@@ -198,7 +197,6 @@ fn a_row_of_the_comparison_shows_the_op_on_both_sides() {
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert_eq!(both_selected(&window), [None, None]);
     window.get_by_label("Row reduce.9").click();
-    window.run_steps(3);
     settle(&mut window);
     assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "the side that has it leads");
 }
@@ -259,7 +257,7 @@ fn tracks_of_both_are_interleaved_in_one_list() {
         want(&mut window, Command::On(side, ViewCommand::Show(range)));
         let at = Pos2::new(canvas.left() + canvas.width() * 0.2, top + 10.0);
         window.hover_at(at);
-        window.run_steps(2);
+        settle(&mut window);
         click_at(&mut window, at);
         assert_eq!(window.state().link().unwrap().focus, side, "it was clicked there");
         assert_eq!(both_selected(&window), [Some("fusion.1".to_owned()), Some("fusion.1".to_owned())]);
@@ -270,7 +268,7 @@ fn tracks_of_both_are_interleaved_in_one_list() {
     let scrolls = Side::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
     assert_eq!(scrolls[0].to_bits(), scrolls[1].to_bits());
     window.get_by_label("Interleave tracks").click();
-    window.run_steps(3);
+    settle(&mut window);
     let apart = tops(&window, "XLA Ops");
     assert!(apart[1] - apart[0] > 200.0, "as before: {apart:?}");
 }
@@ -324,13 +322,12 @@ fn a_track_that_one_run_lacks_follows_and_nothing_is_repainted() {
 fn colours_by_change_are_offered_while_two_are_open() {
     let mut window = compared("a", "b");
     window.get_by_label("change").click();
-    window.run_steps(3);
+    settle(&mut window);
     assert_eq!(state(&window).color_by, ColorBy::Change);
     window.get_by_label("twice or more");
     window.get_by_label("Close").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Close A, go on with B").click();
-    window.run_steps(3);
     settle(&mut window);
     assert!(window.state().link().is_none());
     assert_eq!(window.state().trace().unwrap().name(), "b");
@@ -469,9 +466,9 @@ fn what_can_be_done_with_two_is_listed_while_there_are_two() {
         }
         press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         window.event(Event::Text("swap".to_owned()));
-        window.run_steps(2);
+        settle(&mut window);
         assert_eq!(window.query_by_label("Compare: swap A and B").is_some(), shown);
         press(&mut window, Modifiers::NONE, Key::Escape);
-        window.run_steps(2);
+        settle(&mut window);
     }
 }

@@ -109,13 +109,11 @@ fn a_dropped_file_is_opened_or_compared() {
     want(&mut window, Command::Dropped(vec![PathBuf::from("b")]));
     window.get_by_label("Open instead");
     window.get_by_label("Compare with the open one").click();
-    window.run_steps(3);
     settle(&mut window);
     assert!(window.state().link().is_some());
     assert!(window.query_by_label("Open instead").is_none());
     want(&mut window, Command::Dropped(vec![PathBuf::from("a")]));
     window.get_by_label("Open instead").click();
-    window.run_steps(3);
     settle(&mut window);
     assert!(window.state().link().is_none());
 }

@@ -15,7 +15,6 @@ fn many() -> Harness<'static, App> {
 
 fn click(window: &mut Harness<'static, App>, label: &str) {
     window.get_by_label(label).click();
-    window.run_steps(3);
     settle(window);
 }
 
@@ -121,16 +120,16 @@ fn every_picture_in_the_menu_can_be_made_of_what_is_open() {
 #[test]
 fn keys_are_explained_before_anything_is_open() {
     let mut window = empty_window();
-    window.run_steps(3);
+    settle(&mut window);
     press(&mut window, Modifiers::NONE, Key::Questionmark);
     window.get_by_label("Zoom in at the pointer");
     window.get_by_label("Change keys…").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Filter keys");
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert!(window.query_by_label("Filter keys").is_none());
     window.get_by_label("Help").click();
-    window.run_steps(3);
+    settle(&mut window);
     window.get_by_label("Zoom in at the pointer");
 }
 

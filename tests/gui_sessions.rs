@@ -59,7 +59,7 @@ fn what_was_opened_as_a_session_is_kept_as_that_session() {
     window.get_by_label("Kept as “night”");
     assert_eq!(Sessions::in_folder(folder.path()).names(), ["night"]);
     window.get_by_label("Dismiss").click();
-    window.run_steps(3);
+    settle(&mut window);
     assert!(window.query_by_label_contains("Kept as").is_none());
     // Another trace is no part of it.
     open(&mut window, "/other/host.xplane.pb");

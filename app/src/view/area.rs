@@ -4,13 +4,17 @@
 //! A slice counts with the part of it that lies in the range. Union time is the
 //! time in which at least one slice of the row runs anywhere in the area: slices on
 //! several tracks or inside each other count once.
+//!
+//! Tracks of different kinds tell the same time again: a program runs while its ops
+//! run, and asynchronous ops are in flight meanwhile. Rows therefore never mix kinds
+//! of tracks, and a share is of the self time on tracks of the row's kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
 use importers::Progress;
-use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId};
+use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
 use super::bands::{Band, step_at};
 
@@ -71,11 +75,44 @@ pub struct Summary {
 
 #[derive(Default)]
 struct Sum {
+    slices: usize,
     total_ps: i64,
     self_ps: i64,
-    times: Vec<i64>,
+    /// Lengths of the slices that lie in the area as a whole.
+    whole: Vec<i64>,
     ranges: Vec<TimeRange>,
     labels: BTreeSet<LabelId>,
+}
+
+impl Sum {
+    fn add(&mut self, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) {
+        self.slices += 1;
+        self.total_ps = self.total_ps.saturating_add(inside.dur().ps());
+        self.self_ps = self.self_ps.saturating_add(self_inside(slice, area));
+        if area.encloses(slice.range()) {
+            self.whole.push(slice.dur().ps());
+        }
+        self.ranges.push(inside);
+        self.labels.insert(slice.label_id());
+    }
+}
+
+/// What the tracks of a kind hold, where an area can have several kinds.
+fn kind_title(kind: TrackKind) -> &'static str {
+    match kind {
+        TrackKind::Steps => "steps",
+        TrackKind::Modules => "programs",
+        TrackKind::Ops => "ops",
+        TrackKind::AsyncOps => "asynchronous ops",
+        TrackKind::DeviceScopes => "device scopes",
+        TrackKind::Derived => "derived",
+        TrackKind::LowLevel => "instructions",
+        TrackKind::HostThread => "host threads",
+        TrackKind::Stream => "GPU streams",
+        TrackKind::Async => "asynchronous events",
+        TrackKind::Counter => "counters",
+        TrackKind::Other => "other tracks",
+    }
 }
 
 /// Sums up an area; a slice belongs to that of `steps` in which it begins. The error is a
@@ -87,10 +124,11 @@ pub fn summarise(
     area: &Area,
     progress: &Progress,
 ) -> Result<Summary, String> {
-    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, &'static str), Sum> = BTreeMap::new();
     let mut all = Vec::new();
     let (mut slices, mut tracks) = (0, BTreeSet::new());
     for track in model.track_ids().filter(|track| area.tracks.is_empty() || area.tracks.contains(track)) {
+        let kind = kind_title(model.track(track).kind);
         for lane in model.lanes(track) {
             for (i, slice) in model.slices_in(lane, area.range).enumerate() {
                 if i % (1 << 14) == 0 {
@@ -102,44 +140,47 @@ pub fn summarise(
                 if slice.depth() == 0 {
                     all.push(inside);
                 }
-                let sum = sums.entry(key(model, classes, steps, slice, area.pivot)).or_default();
-                sum.total_ps = sum.total_ps.saturating_add(inside.dur().ps());
-                sum.self_ps = sum.self_ps.saturating_add(self_inside(slice, area.range));
-                sum.times.push(slice.dur().ps());
-                sum.ranges.push(inside);
-                sum.labels.insert(slice.label_id());
+                let row = (key(model, classes, steps, slice, area.pivot), kind);
+                sums.entry(row).or_default().add(slice, inside, area.range);
             }
         }
     }
     let union_ps = union(&mut all);
-    let mut rows: Vec<(String, Sum)> = sums.into_iter().collect();
-    rows.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
-    let whole: i64 = rows.iter().fold(0, |sum, (_, row)| sum.saturating_add(row.self_ps));
-    let mut labels = Vec::with_capacity(rows.len());
-    let cells = rows.into_iter().map(|(name, mut sum)| {
-        let (median, p95) = middle_and_high(&mut sum.times);
-        labels.push(sum.labels);
-        vec![
+    let mut of_kinds: BTreeMap<&'static str, i64> = BTreeMap::new();
+    for ((_, kind), sum) in &sums {
+        let whole = of_kinds.entry(*kind).or_default();
+        *whole = whole.saturating_add(sum.self_ps);
+    }
+    let mut sums: Vec<((String, &'static str), Sum)> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
+    let mut labels = Vec::with_capacity(sums.len());
+    let mut rows = Vec::with_capacity(sums.len());
+    for ((name, kind), mut sum) in sums {
+        let whole = of_kinds.get(kind).copied().unwrap_or(0);
+        let (mean, median, p95) = of_times(&mut sum.whole);
+        rows.push(vec![
             Cell::Text(name),
-            Cell::count(sum.times.len() as u64),
+            Cell::text(kind),
+            Cell::count(sum.slices as u64),
             Cell::Int(sum.total_ps),
             Cell::Int(union(&mut sum.ranges)),
             Cell::Int(sum.self_ps),
             Cell::maybe((whole > 0).then(|| sum.self_ps as f64 * 100.0 / whole as f64)),
-            Cell::Float(sum.times.iter().map(|&time| time as f64).sum::<f64>() / sum.times.len().max(1) as f64),
-            Cell::Int(median),
-            Cell::Int(p95),
-        ]
-    });
-    let rows: Vec<_> = cells.collect();
+            mean,
+            median,
+            p95,
+        ]);
+        labels.push(sum.labels);
+    }
     let table = Table {
         id: "area",
         title: "Marked area".to_owned(),
         columns: columns(area.pivot),
         rows,
         notes: vec![
-            "Total, union and self time: the parts of slices that lie in the area. Mean, median and p95: whole \
-             slices that touch it."
+            "Total, union and self time: the parts of slices that lie in the area. Mean, median and p95: slices that \
+             lie in it as a whole. Share: of the self time on tracks of the same kind, because programs, ops and \
+             asynchronous ops tell the same time again."
                 .to_owned(),
         ],
     };
@@ -156,13 +197,15 @@ fn columns(pivot: Pivot) -> Vec<Column> {
     };
     let text = Column { id: "name", title, unit: Unit::None, provenance: Provenance::Profile };
     let measured = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
+    let tracks = Column { id: "tracks", title: "On tracks of", unit: Unit::None, provenance: Provenance::Profile };
     vec![
         text,
+        tracks,
         measured("count", "Slices", Unit::Count),
         measured("total_ps", "Total", Unit::Picoseconds),
         measured("union_ps", "Union", Unit::Picoseconds),
         measured("self_ps", "Self", Unit::Picoseconds),
-        measured("self_percent", "of all self", Unit::Percent),
+        measured("self_percent", "of self on such tracks", Unit::Percent),
         measured("mean_ps", "Mean", Unit::Picoseconds),
         measured("median_ps", "Median", Unit::Picoseconds),
         measured("p95_ps", "p95", Unit::Picoseconds),
@@ -214,13 +257,15 @@ fn union(ranges: &mut [TimeRange]) -> i64 {
     total.saturating_add(open.map_or(0, |last| last.dur().ps()))
 }
 
-fn middle_and_high(times: &mut [i64]) -> (i64, i64) {
+/// Mean, median and 95th percentile of some times, which it sorts; missing where there are none.
+fn of_times(times: &mut [i64]) -> (Cell, Cell, Cell) {
     times.sort_unstable();
     let at = |share: f64| {
-        let rank = ((times.len() as f64 * share).ceil() as usize).clamp(1, times.len().max(1));
-        times.get(rank - 1).copied().unwrap_or(0)
+        let rank = ((times.len() as f64 * share).ceil() as usize).max(1);
+        times.get(rank - 1).map_or(Cell::Missing, |&time| Cell::Int(time))
     };
-    (at(0.5), at(0.95))
+    let sum: f64 = times.iter().map(|&time| time as f64).sum();
+    (Cell::maybe((!times.is_empty()).then(|| sum / times.len() as f64)), at(0.5), at(0.95))
 }
 
 #[cfg(test)]
@@ -247,7 +292,7 @@ mod tests {
     fn rows(summary: &Summary) -> Vec<(String, i64, i64, i64, i64)> {
         let int = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { -1 };
         let name = |cell: &Cell| if let Cell::Text(text) = cell { text.clone() } else { String::new() };
-        summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[1]), int(&r[2]), int(&r[3]), int(&r[4]))).collect()
+        summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[2]), int(&r[3]), int(&r[4]), int(&r[5]))).collect()
     }
 
     #[test]
@@ -300,5 +345,44 @@ mod tests {
         let summary = summarise(&model, &classes, &[], &area, &Progress::new()).unwrap();
         let expected = [("a".to_owned(), 1, 100, 100, 100), ("b".to_owned(), 1, 20, 20, 20)];
         assert_eq!(rows(&summary), expected, "self time is no longer than the slice");
+    }
+
+    #[test]
+    fn programs_and_asynchronous_ops_take_nothing_of_the_share_of_ops() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        for (id, kind, name, start, end) in [
+            (0, TrackKind::Modules, "jit_f", 0, 100),
+            (1, TrackKind::Ops, "copy", 0, 60),
+            (1, TrackKind::Ops, "fusion", 60, 80),
+            (2, TrackKind::AsyncOps, "copy", 0, 90),
+        ] {
+            let track = builder.track(core, kind, id, "track");
+            let label = builder.label(name, None);
+            builder.add_slice(track, SliceSpec::new(range(start, end), label));
+        }
+        let model = builder.finish();
+        let area = Area { range: range(0, 100), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        let shares: Vec<[&Cell; 3]> = summary.table.rows.iter().map(|row| [&row[0], &row[1], &row[6]]).collect();
+        let expected = [
+            ("jit_f", "programs", 100.0),
+            ("copy", "asynchronous ops", 100.0),
+            ("copy", "ops", 75.0),
+            ("fusion", "ops", 25.0),
+        ];
+        let expected = expected.map(|(name, kind, share)| [Cell::text(name), Cell::text(kind), Cell::Float(share)]);
+        assert_eq!(shares, expected.iter().map(|row| row.each_ref()).collect::<Vec<_>>());
+        assert_eq!(summary.union_ps, 100);
+    }
+
+    #[test]
+    fn means_are_of_slices_that_lie_in_the_area_as_a_whole() {
+        let model = model();
+        let area = Area { range: range(15, 65), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        let means: Vec<[&Cell; 2]> = summary.table.rows.iter().map(|row| [&row[0], &row[7]]).collect();
+        // `x` begins before the area once, and lies in it once; `outer` is larger than the area.
+        assert_eq!(means, [[&Cell::text("x"), &Cell::Float(40.0)], [&Cell::text("outer"), &Cell::Missing]]);
     }
 }

@@ -52,7 +52,7 @@ pub fn area_ui(
             let whole = summary.area.range.dur().ps();
             let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
             let text = format!(
-                "{} slices on {} tracks, some slice runs for {union} ({share:.1} %)",
+                "{} slices on {} tracks, busy for {union} ({share:.1} % of the area)",
                 group_digits(summary.slices as u64),
                 group_digits(summary.tracks as u64),
             );

@@ -1,53 +1,26 @@
-//! Numbers of reports, for people.
+//! Numbers of reports, written as the command line writes them; times as the user wants them.
 
-use analysis::{Cell, Percent, Unit};
+use analysis::{Cell, Unit};
+use trace_model::Picos;
 
 use crate::gui::times;
+use crate::render;
 
 /// A cell for people.
 pub fn shown(cell: &Cell, unit: Unit) -> String {
-    match cell {
-        Cell::Missing => "–".to_owned(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(value) => number(*value as f64, unit),
-        Cell::Float(value) => number(*value, unit),
+    match (cell, unit) {
+        (Cell::Int(ps), Unit::Picoseconds) => times::time(Picos::from_ps(*ps)),
+        (Cell::Float(ps), Unit::Picoseconds) => number(*ps, unit),
+        _ => render::number::cell(cell, unit),
     }
 }
 
-/// A number with its unit, four digits.
+/// A number with its unit.
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Picoseconds => times::time(trace_model::Picos::from_ps(value as i64)),
-        Unit::Percent if value > 0.0 && value < 0.000_05 => "< 0.0001 %".to_owned(),
-        Unit::Percent if value != 0.0 && value.abs() < 0.01 => format!("{value:.4} %"),
-        Unit::Percent if value.abs() < 1.0 => format!("{:.2}", Percent(value)),
-        Unit::Percent => format!("{:.1}", Percent(value)),
-        Unit::Count => crate::view::tree::group_digits(value.max(0.0) as u64),
-        Unit::Bytes => scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"]),
-        Unit::Flop => scaled(value, 1000.0, &["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]),
-        Unit::FlopPerSecond => {
-            scaled(value, 1000.0, &["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"])
-        }
-        Unit::BytesPerSecond => scaled(value, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
-        Unit::FlopPerByte => format!("{value:.1} FLOP/B"),
-        Unit::None => format!("{value}"),
+        Unit::Picoseconds if value.is_finite() => times::time(Picos::from_ps(value.round() as i64)),
+        _ => render::number::value(value, unit),
     }
-}
-
-fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
-    let mut unit = 0;
-    while value.abs() >= step && unit + 1 < units.len() {
-        value /= step;
-        unit += 1;
-    }
-    let decimals = match value.abs() {
-        _ if unit == 0 => 0,
-        v if v >= 1000.0 => 0,
-        v if v >= 100.0 => 1,
-        v if v >= 10.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$} {}", units.get(unit).copied().unwrap_or_default())
 }
 
 /// Least space for names beside columns of numbers.
@@ -81,14 +54,18 @@ mod tests {
     }
 
     #[test]
-    fn numbers_carry_their_unit() {
-        assert_eq!(number(78.26e12, Unit::FlopPerSecond), "78.26 TFLOP/s");
-        assert_eq!(number(305.7e9, Unit::BytesPerSecond), "305.7 GB/s");
-        assert_eq!(number(1_536.0, Unit::Bytes), "1.500 KiB");
-        assert_eq!(number(38.61, Unit::Percent), "38.6 %");
-        assert_eq!(number(0.0061, Unit::Percent), "0.0061 %");
-        assert_eq!(number(0.0, Unit::Percent), "0.00 %");
-        assert_eq!(number(3_430_000.0, Unit::Picoseconds), "3.430 µs");
+    fn numbers_are_written_as_by_the_command_line() {
+        for (value, unit, expected) in [
+            (78.26e12, Unit::FlopPerSecond, "78.26 TFLOP/s"),
+            (1_536.0, Unit::Bytes, "1.536 kB"),
+            (-1_234.0, Unit::Count, "-1,234"),
+            (0.0, Unit::Percent, "0 %"),
+            (3_430_000.0, Unit::Picoseconds, "3.430 µs"),
+            (f64::NAN, Unit::Picoseconds, "–"),
+        ] {
+            assert_eq!(number(value, unit), expected);
+            assert_eq!(number(value, unit), render::number::value(value, unit));
+        }
         assert_eq!(shown(&Cell::Missing, Unit::Percent), "–");
     }
 }

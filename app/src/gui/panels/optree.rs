@@ -233,7 +233,7 @@ mod tests {
             group: analysis::OpGroup::Idle,
             children: Vec::new(),
         };
-        assert_eq!(texts_of(&node, 5_000_000), ["–", "50.0 %", "2.500 µs", "3"]);
+        assert_eq!(texts_of(&node, 5_000_000), ["–", "50.00 %", "2.500 µs", "3"]);
         times::write_as(TimeFormat::Nanoseconds);
         let written = texts_of(&node, 5_000_000);
         times::write_as(TimeFormat::Digits);
