@@ -332,7 +332,7 @@ fn asynchronous_collectives_of_a_training_step_are_no_kernels() {
     let Some(capture) = open("regressions/v5p_async_collectives_rebuilt.xplane.pb.gz") else { return };
     let ops = capture.report::<Ops>();
     let share = |wanted: &dyn Fn(&OpRow<'_>) -> bool| {
-        let part: i64 = ops.rows.iter().filter(wanted).map(|row| row.self_time_ps()).sum();
+        let part: i64 = ops.rows.iter().filter(wanted).map(OpRow::self_time_ps).sum();
         100.0 * part as f64 / ops.op_time_ps as f64
     };
     assert!(near(share(&|row| row.group() == OpGroup::CustomKernel), 11.3, 0.05));

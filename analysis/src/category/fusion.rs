@@ -210,10 +210,10 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
 
     #[test]
     fn what_a_custom_fusion_calls_says_what_it_does() {
+        use OpGroup::{Collective, CustomKernel, DataMovement, Other};
         let names = ["fusion.1", "fusion.2", "fusion.4", "async-collective-start.7", "async-collective-done.7"];
         let found = classes(&names.map(|name| (name, "")), true);
         let groups: Vec<OpGroup> = found.iter().map(|class| class.group).collect();
-        use OpGroup::{Collective, CustomKernel, DataMovement, Other};
         assert_eq!(groups, [DataMovement, CustomKernel, Other, Collective, Collective]);
         // The done calls nothing that tells: its start does.
         for (class, role) in found[3..].iter().zip([AsyncRole::Start, AsyncRole::Done]) {
