@@ -216,7 +216,7 @@ fn a_trace_is_analyzed_in_every_format() {
         }
     }
     let json: Value = serde_json::from_slice(&run(&["analyze", &path, "--format", "json"]).stdout).unwrap();
-    assert_eq!(json["schema"], "systole.report/1");
+    assert_eq!(json["schema"], "systole.report/2");
     assert_eq!(json["tool"]["name"], "systole");
     assert_eq!(json["input"][0]["name"], "small.json");
     assert_eq!(json["input"][0]["bytes"], CHROME_TRACE.len());
@@ -245,7 +245,7 @@ fn output_files_are_written_whole_beside_stdout() {
     let output = run(&["analyze", &path, "-o", &json, "-o", &markdown, "--format", "csv"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let report: Value = serde_json::from_slice(&fs::read(out("report.json")).unwrap()).unwrap();
-    assert_eq!(report["schema"], "systole.report/1");
+    assert_eq!(report["schema"], "systole.report/2");
     assert!(fs::read_to_string(out("report.md")).unwrap().starts_with("# small.json"));
     let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+mod json_schema;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -400,63 +402,11 @@ fn published_schemas_describe_what_is_written() {
         agrees_with_schema(&place, schema, &json(stdout(&place.run(&args))));
     }
     let schema = json(stdout(&place.run(&["schema", "summary"])));
-    let wrong = |value: &str| errors(&schema, &json(value), "$");
+    let wrong = |value: &str| json_schema::errors(&schema, &json(value));
     assert!(!wrong("{\"schema\": \"systole.summary/2\"}").is_empty(), "the check itself works");
 }
 
 fn agrees_with_schema(place: &Place, name: &str, value: &Value) {
     let schema = json(stdout(&place.run(&["schema", name])));
-    assert_eq!(errors(&schema, value, "$"), [""; 0], "{name}");
-}
-
-/// The part of JSON Schema that the published ones use.
-fn errors(schema: &Value, value: &Value, at: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let is = |kind: &str| match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        other => panic!("{other}"),
-    };
-    let kinds: Vec<&str> = match &schema["type"] {
-        Value::String(kind) => vec![kind],
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    if !kinds.is_empty() && !kinds.iter().any(|kind| is(kind)) {
-        found.push(format!("{at}: {value} is no {kinds:?}"));
-    }
-    if schema.get("const").is_some_and(|only| only != value) {
-        found.push(format!("{at}: {value} is not {}", schema["const"]));
-    }
-    if schema["enum"].as_array().is_some_and(|all| !all.contains(value)) {
-        found.push(format!("{at}: {value} is none of {}", schema["enum"]));
-    }
-    if let Some(fields) = value.as_object() {
-        for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            if !fields.contains_key(required) {
-                found.push(format!("{at}: {required} is missing"));
-            }
-        }
-        for (name, field) in fields {
-            let own = schema["properties"].get(name);
-            let other = schema.get("additionalProperties").filter(|other| other.is_object());
-            if own.is_none() && schema["additionalProperties"] == false {
-                found.push(format!("{at}: {name} is unknown"));
-            }
-            if let Some(schema) = own.or(other) {
-                found.extend(errors(schema, field, &format!("{at}.{name}")));
-            }
-        }
-    }
-    if let Some(items) = schema.get("items") {
-        for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-            found.extend(errors(items, item, &format!("{at}[{index}]")));
-        }
-    }
-    found
+    assert_eq!(json_schema::errors(&schema, value), [""; 0], "{name}");
 }

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
+mod json_schema;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use std::path::{Path, PathBuf};
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::{Value, json};
+use systole::render::{Document, View};
 use systole::session::Session;
 
 /// Floats may differ in their last bits between machines.
@@ -120,4 +123,74 @@ fn the_end_of_a_long_list_is_seen_too() {
 fn rounding_keeps_six_digits_and_integers() {
     let value = json!({"a": [0.123_456_789, 7, 1.0e300], "b": -2.5});
     assert_eq!(rounded(value), json!({"a": [0.123_457, 7, 1.0e300], "b": -2.5}));
+}
+
+/// The documents of `analyze` and `compare` as the published schemas describe them, of every sample.
+#[test]
+fn every_document_of_every_sample_agrees_with_its_schema() {
+    let schema: Value = serde_json::from_str(&systole::render::json::schema().unwrap()).unwrap();
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    for sample in samples() {
+        let session = Session::open(&sample, &ImportOptions::default(), Options::default(), &Progress::new()).unwrap();
+        for scope in [Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }] {
+            let document = Document::new(&session, scope, &ids, View::Tables);
+            for top in [0, 1] {
+                let written: Value =
+                    serde_json::from_str(&systole::render::json::document(&document, top).unwrap()).unwrap();
+                let errors = json_schema::errors(&schema, &written);
+                assert!(errors.is_empty(), "{}, {scope:?}: {:#?}", sample.display(), &errors[..errors.len().min(20)]);
+                assert_eq!(written["truncated"], written["truncated_lists"] != json!([]), "{}", sample.display());
+                assert!(top == 1 || written["truncated"] == false);
+            }
+        }
+    }
+    // A check that accepts anything would accept this, too.
+    assert!(!json_schema::errors(&schema, &json!({ "schema": "systole.report/2" })).is_empty());
+    let tool = json_schema::errors(&schema, &json!({ "tool": { "name": "systole", "version": "1", "more": 1 } }));
+    assert!(tool.iter().any(|error| error == "$.tool.more is not described"), "{tool:?}");
+}
+
+/// What a number counts is in its name, or beside it in a field `unit`; these have no unit.
+#[test]
+fn every_number_carries_its_unit_in_its_name() {
+    const UNITS: &[&str] = &[
+        "_ps",
+        "_seconds",
+        "bytes",
+        "percent",
+        "per_second",
+        "_per_step",
+        "_per_slice",
+        "_per_iteration",
+        "_ppm",
+        "flops",
+        "flops_as_bf16",
+        "flops_per_byte",
+        "flops_per_hbm_byte",
+        "flops_per_bottleneck_byte",
+        "_count",
+        "_speedup",
+    ];
+    // In the unit of the row around them, which has a field `unit` or a metric with its unit in its name.
+    const OF_ROW: &[&str] =
+        &["(with unit)", "actual", "base", "cand", "change", "high", "limit", "low", "median", "noise"];
+    // Counts, ordinals, probabilities and ratios.
+    const WITHOUT: &str = "adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs batch \
+        bundles calls cand_ops cand_runs chip class collectives compilations confidence cores count critical deserialized \
+        devices dim ends executions facts_left_out fills first from grid_steps group hits id in-step instances invalid k last \
+        launches left_out links load_misses long_gaps lookups loopback lost lost_events lost_releases m median_step messages \
+        min_steps misses n number occurrences odd_events ops ordinal others p pairs participants passes peak_step per_chip \
+        products programs ratio recompilations released releases reuse shown slices slow_not_explained space \
+        speedup_over_bf16 spills step steps tile to total tracks uneven unknown_releases unmatched wall_steps warmup_steps \
+        work_z writes xla_calls z";
+    let without: BTreeSet<&str> = WITHOUT.split_whitespace().chain(OF_ROW.iter().copied()).collect();
+    for text in [systole::render::json::schema().unwrap(), systole::render::comparison::schema().unwrap()] {
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        let names = json_schema::number_names(&schema);
+        assert!(names.len() > 100 || text.contains("comparison/"), "the schema is described: {names:?}");
+        let has_unit =
+            |name: &&String| UNITS.iter().any(|unit| name.ends_with(unit)) || without.contains(name.as_str());
+        let bare: Vec<_> = names.iter().filter(|name| !has_unit(name)).collect();
+        assert!(bare.is_empty(), "{bare:?}");
+    }
 }

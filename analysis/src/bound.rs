@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::peaks::{Peak, Peaks};
 
 /// Amounts of work; `None` where not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Work {
     /// Operations at the bf16 rate.
     pub flops: Option<f64>,
@@ -32,7 +32,7 @@ pub struct Work {
 }
 
 /// A limit of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
     /// Operations per second.

@@ -21,7 +21,7 @@ use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, T
 pub struct Code;
 
 /// Every op with known code.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CodeReport {
     /// By self time, the largest first.
     pub rows: Vec<CodeRow>,
@@ -30,7 +30,7 @@ pub struct CodeReport {
 }
 
 /// One op of one program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CodeRow {
     /// The op.
     #[serde(skip)]

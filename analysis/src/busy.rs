@@ -40,14 +40,14 @@ impl Analysis for Devices {
 }
 
 /// What devices spent their time on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DevicesReport {
     /// Every `TensorCore` that recorded something in the scope.
     pub cores: Vec<CoreReport>,
 }
 
 /// What one core spent its time on.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CoreReport {
     /// Name of the device.
     pub core: String,
@@ -73,7 +73,7 @@ pub struct CoreReport {
 }
 
 /// Self time of a group of ops.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GroupTime {
     /// Which group.
     pub group: OpGroup,
@@ -84,7 +84,7 @@ pub struct GroupTime {
 }
 
 /// Gaps between consecutive programs of a core.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Gaps {
     /// How many.
     pub count: usize,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use schemars::{Schema, SchemaGenerator};
 use trace_model::{GroupId, GroupKind, TraceModel};
 
 use crate::report::Report;
@@ -153,9 +154,16 @@ pub struct AnalysisEntry {
     pub title: &'static str,
     /// Computes the report, or takes it from the cache.
     pub run: fn(&Context<'_>) -> Result<Arc<dyn Report>, AnalysisError>,
+    /// What the report looks like as JSON.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
 /// The entry of one analysis.
 pub const fn entry<A: Analysis>() -> AnalysisEntry {
-    AnalysisEntry { id: A::ID, title: A::TITLE, run: |cx| cx.report::<A>().map(|report| report as _) }
+    AnalysisEntry {
+        id: A::ID,
+        title: A::TITLE,
+        run: |cx| cx.report::<A>().map(|report| report as _),
+        schema: SchemaGenerator::subschema_for::<A::Report>,
+    }
 }

@@ -84,7 +84,7 @@ pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
 }
 
 /// Compilation in a window.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CompileReport {
     /// Length of the window: of the whole trace all of the timeline.
     pub window_ps: i64,

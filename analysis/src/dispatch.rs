@@ -27,14 +27,14 @@ use crate::{Analysis, AnalysisError, Context, Scope};
 pub struct Dispatch;
 
 /// How programs get from hosts to devices.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DispatchReport {
     /// Devices whose programs can be paired with host events.
     pub devices: Vec<DeviceDispatch>,
 }
 
 /// How programs get to one device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DeviceDispatch {
     /// Name of the device.
     pub core: String,

@@ -55,7 +55,7 @@ fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
 }
 
 /// The health of a capture.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DoctorReport {
     /// What to know before believing numbers, worst first.
     pub findings: Vec<Finding>,
@@ -84,7 +84,7 @@ pub struct DoctorReport {
 }
 
 /// One thing to know about a capture.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// Stable name (`Q03`).
     pub id: &'static str,
@@ -101,7 +101,7 @@ pub struct Finding {
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SourceFacts {
     /// File name.
     pub name: String,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace_model::{GroupKind, TraceModel};
 
 /// A front end of XLA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framework {
     /// JAX, and what is built upon it. Also where nothing is known: its words are the most common.

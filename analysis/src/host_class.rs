@@ -8,7 +8,7 @@ use serde::Serialize;
 use trace_model::{LabelId, TraceModel, TrackId, TrackKind};
 
 /// Kinds of host work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostClass {
     /// Python to jaxpr.

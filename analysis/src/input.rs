@@ -32,7 +32,7 @@ use crate::{Analysis, AnalysisError, Context, OpClasses, OpGroup};
 pub struct Input;
 
 /// Waiting for input, and transfers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct InputReport {
     /// Every device that ran a program; without a TPU, every host that marks steps.
     pub devices: Vec<InputWait>,
@@ -43,7 +43,7 @@ pub struct InputReport {
 }
 
 /// Waiting for input.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InputWait {
     /// Of what: a device or a step.
     pub name: Box<str>,
@@ -61,7 +61,7 @@ pub struct InputWait {
 }
 
 /// Transfers in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Transfers {
     /// `host to device` or `device to host`.
     pub direction: &'static str,

@@ -32,6 +32,7 @@ pub mod host_class;
 pub mod ici;
 pub mod input;
 pub mod intervals;
+mod json;
 pub mod kernels;
 pub mod loops;
 pub mod matmuls;
@@ -75,7 +76,7 @@ pub use window::Window;
 /// Answers one question about a trace.
 pub trait Analysis {
     /// The answer.
-    type Report: Tabular + serde::Serialize + Send + Sync + 'static;
+    type Report: Tabular + serde::Serialize + schemars::JsonSchema + Send + Sync + 'static;
     /// Stable name, used on the command line and in JSON.
     const ID: &'static str;
     /// Name for people.

@@ -14,6 +14,7 @@ use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
 
 use crate::hlo::{HloModule, InstructionRef};
+use crate::json::{Bounds, bounds};
 use crate::ops::{OpRow, Ops};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, Unit};
 
@@ -21,7 +22,7 @@ use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, T
 pub struct Loops;
 
 /// Every loop that ran.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct LoopsReport {
     /// By total time, the largest first.
     pub rows: Vec<LoopRow>,
@@ -30,7 +31,7 @@ pub struct LoopsReport {
 }
 
 /// One `while` op of one program, on all cores.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct LoopRow {
     /// The op.
     #[serde(skip)]
@@ -48,6 +49,8 @@ pub struct LoopRow {
     /// Iterations of one execution, as measured; the mean where executions differ.
     pub measured_trip_count: Option<f64>,
     /// Fewest and most iterations of an execution.
+    #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
+    #[schemars(with = "Option<Bounds<u64>>")]
     pub measured_range: Option<(u64, u64)>,
     /// Ops that run directly in an iteration.
     pub ops_per_iteration: Option<f64>,

@@ -20,7 +20,7 @@ use crate::hlo_text::Shape;
 use crate::ici::{Layout, Topology, layouts, placed};
 
 /// What one execution of a collective moves.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Message {
     /// Size by the convention of nccl-tests; `None` where no shape tells.
     pub bytes: Option<u64>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A text that many rows share. It takes one word in each, where an `Arc<str>` takes two:
 /// some reports have several for each step and device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 pub struct Name(Arc<Box<str>>);
 
 impl From<&str> for Name {

@@ -70,7 +70,7 @@ impl Analysis for Overlap {
 }
 
 /// How communication and compute overlap.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct OverlapReport {
     /// Over all cores.
     pub summary: Summary,
@@ -83,7 +83,7 @@ pub struct OverlapReport {
 }
 
 /// Over all cores.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Summary {
     /// Cores that recorded ops.
     pub cores: usize,
@@ -106,7 +106,7 @@ pub struct Summary {
 }
 
 /// One core.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CoreOverlap {
     /// Name of the device.
     pub core: String,
@@ -149,7 +149,7 @@ pub struct CoreOverlap {
 }
 
 /// One collective, or one asynchronous transfer, of one program.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 // Four independent facts about an op; no two of them make a state.
 #[allow(clippy::struct_excessive_bools)]
 pub struct Transfer {
@@ -199,7 +199,7 @@ pub struct Transfer {
 }
 
 /// Compute that ran while a collective was in flight.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct HiddenBy {
     /// Instruction.
     pub op: String,
@@ -208,7 +208,7 @@ pub struct HiddenBy {
 }
 
 /// How long cores waited for each other in one collective.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Skew {
     /// Executions that were matched over cores.
     pub instances: u64,
@@ -237,7 +237,7 @@ impl Skew {
 }
 
 /// All transfers of one pattern.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KindTotal {
     /// `all-reduce`, …, or the kind of transfer (`copy`).
     pub kind: String,

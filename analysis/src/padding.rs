@@ -25,7 +25,7 @@ pub fn efficiency(m: u64, k: u64, n: u64, tile: u64, rows: u64) -> Option<f64> {
 }
 
 /// A size of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Dimension {
     /// Rows of the left operand.

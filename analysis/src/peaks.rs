@@ -13,7 +13,7 @@ use crate::chips::Chip;
 use crate::{Context, Provenance};
 
 /// Where a peak comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakSource {
     /// Recorded in the capture.
@@ -25,7 +25,7 @@ pub enum PeakSource {
 }
 
 /// One peak per second, and why to believe it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Peak {
     /// FLOP/s or bytes/s of one device.
     pub per_second: f64,
@@ -41,7 +41,7 @@ impl Peak {
 }
 
 /// Peaks of one device of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Peaks {
     /// Device type as recorded, or the name of the assumed chip.
     pub device_type: Option<String>,
@@ -50,14 +50,19 @@ pub struct Peaks {
     /// FLOP/s at the bf16 rate.
     pub flops: Option<Peak>,
     /// HBM, bytes/s, both directions together.
+    #[serde(rename = "hbm_bytes")]
     pub hbm: Option<Peak>,
     /// CMEM reads, bytes/s.
+    #[serde(rename = "cmem_read_bytes")]
     pub cmem_read: Option<Peak>,
     /// CMEM writes, bytes/s.
+    #[serde(rename = "cmem_write_bytes")]
     pub cmem_write: Option<Peak>,
     /// VMEM reads, bytes/s.
+    #[serde(rename = "vmem_read_bytes")]
     pub vmem_read: Option<Peak>,
     /// VMEM writes, bytes/s.
+    #[serde(rename = "vmem_write_bytes")]
     pub vmem_write: Option<Peak>,
     /// Published rate of int8 products over that of bf16.
     pub int8_speedup: Option<f64>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
 /// Where a number comes from. Printed wherever the number is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
     /// Timed by the hardware or the host.
@@ -39,7 +39,7 @@ impl Provenance {
 }
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Text, or a number without unit.
@@ -63,7 +63,7 @@ pub enum Unit {
 }
 
 /// A number with everything that is needed to believe it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Metric {
     /// Stable name, snake case with its unit (`mxu_util_on_mxu_ops_percent`).
     pub id: &'static str,
@@ -82,7 +82,7 @@ pub struct Metric {
 }
 
 /// One column of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Column {
     /// Stable name, snake case, unit as suffix (`self_time_ps`).
     pub id: &'static str,
@@ -103,7 +103,7 @@ impl Column {
 }
 
 /// One cell of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Cell {
     /// Cannot be known; never shown as 0.
@@ -136,7 +136,7 @@ impl Cell {
 }
 
 /// Rows of a report, ready to be printed, exported or shown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Table {
     /// Stable name.
     pub id: &'static str,

@@ -36,7 +36,7 @@ pub struct Roofline;
 const MAX_POINTS: usize = 1000;
 
 /// The roof, and what lies below it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct RooflineReport {
     /// The limits.
     pub peaks: Peaks,
@@ -51,6 +51,7 @@ pub struct RooflineReport {
     /// One of the complete steps that follow each other, on average.
     pub average_step: Option<Point>,
     /// Each step, where a trace has few.
+    #[schemars(with = "Vec<Point>")]
     pub steps: Box<[StepWork]>,
     /// Each device over its window.
     pub devices: Vec<Point>,
@@ -61,7 +62,7 @@ pub struct RooflineReport {
 }
 
 /// Links between chips, as a limit of one device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct IciRoof {
     /// One way of one link, bytes/s: recorded, else as the cloud provider publishes it.
     pub link_bytes_per_second: f64,
@@ -103,7 +104,7 @@ impl IciRoof {
 }
 
 /// Ridge point of one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Ridge {
     /// The limit that meets the compute limit there.
     pub memory: BoundBy,

@@ -10,7 +10,7 @@ use crate::hints::HintOptions;
 use crate::ici::Topology;
 
 /// Which part of the trace a report is about. Slices that begin inside count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// All of it.
@@ -39,15 +39,17 @@ impl Scope {
 }
 
 /// Assumptions that hold for all reports of one trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Options {
     /// Name of the chip whose peaks to use where the capture records none
     /// (`v5e`, `v6e`, `v7x` …).
     pub device_spec: Option<String>,
     /// That chip, where a file of the user describes it; otherwise it is a published one.
     #[serde(serialize_with = "chip_id")]
+    #[schemars(with = "Option<String>")]
     pub own_chip: Option<Arc<Chip>>,
     /// The grid of chips; else every grid that the generation allows is considered.
+    #[schemars(with = "Option<String>")]
     pub topology: Option<Topology>,
     /// Only devices with these ordinals; all where empty.
     pub devices: Vec<u32>,

@@ -2,32 +2,44 @@
 
 use serde::Serialize;
 
-/// Location and spread of some numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+use crate::json::{Bounds, bounds};
+
+/// Location and spread of some numbers. In reports they are times, in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Stats {
     /// How many numbers.
     pub count: usize,
     /// Arithmetic mean.
+    #[serde(rename = "mean_ps")]
     pub mean: f64,
     /// Middle number; mean of the middle two of an even count.
+    #[serde(rename = "median_ps")]
     pub median: f64,
     /// Smallest.
+    #[serde(rename = "min_ps")]
     pub min: f64,
     /// Largest.
+    #[serde(rename = "max_ps")]
     pub max: f64,
     /// Sample standard deviation (n − 1); `None` for one number.
+    #[serde(rename = "stddev_ps")]
     pub stddev: Option<f64>,
     /// Standard deviation as a percentage of the mean.
     pub cv_percent: Option<f64>,
     /// The number that one in ten is below; `None` for fewer than ten numbers.
+    #[serde(rename = "p10_ps")]
     pub p10: Option<f64>,
     /// The number that nine in ten are below; `None` for fewer than ten numbers.
+    #[serde(rename = "p90_ps")]
     pub p90: Option<f64>,
     /// The number that 99 in 100 are below; `None` for fewer than a hundred numbers.
+    #[serde(rename = "p99_ps")]
     pub p99: Option<f64>,
     /// Between these two lies the median of all such numbers, with 95 % confidence,
     /// whatever their distribution, as long as they do not depend on each other;
     /// `None` for fewer than six numbers.
+    #[serde(rename = "median_range_ps", serialize_with = "bounds")]
+    #[schemars(with = "Option<Bounds<f64>>")]
     pub median_range: Option<(f64, f64)>,
 }
 

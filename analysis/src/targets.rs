@@ -34,7 +34,7 @@ use crate::{Analysis, AnalysisError, Context, Percent};
 pub struct Targets;
 
 /// How near a program comes to its targets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct TargetsReport {
     /// Which are missed, in a sentence.
     pub statement: String,
@@ -43,7 +43,7 @@ pub struct TargetsReport {
 }
 
 /// One target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Target {
     /// Stable name: `mxu`.
     pub id: &'static str,
@@ -70,7 +70,7 @@ pub struct Target {
 }
 
 /// How a value compares with its target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Light {
     /// Reached.

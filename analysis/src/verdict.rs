@@ -32,7 +32,7 @@ use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 pub struct Verdict;
 
 /// What limits the program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct VerdictReport {
     /// The sentence to read first.
     pub statement: String,
@@ -53,7 +53,7 @@ impl VerdictReport {
 }
 
 /// Something that takes a share of the time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// What the time is spent on.
     pub id: TimeUse,

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 /// How much an issue matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is missing.
@@ -18,7 +18,7 @@ pub enum Severity {
 macro_rules! issue_kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $severity:ident;)+) => {
         /// Everything that can be wrong with a trace that still opens.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
         pub enum IssueKind { $($(#[doc = $doc])+ #[serde(rename = $id)] $name,)+ }
 
         impl IssueKind {
@@ -146,7 +146,7 @@ pub struct Issue {
 }
 
 /// All issues of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct IssueCount {
     /// What.
     pub kind: IssueKind,
@@ -157,7 +157,7 @@ pub struct IssueCount {
 }
 
 /// What an import lost, mended or noticed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct ImportLog {
     counts: Vec<IssueCount>,

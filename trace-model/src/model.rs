@@ -111,7 +111,7 @@ pub struct Aggregate {
 }
 
 /// Where the memory of a model goes, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct MemoryUse {
     /// Number of slices.
     pub slices: usize,

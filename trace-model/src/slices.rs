@@ -14,7 +14,7 @@ use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::TrackId;
 
 /// A slice of the model that made it, by its row; meaningless elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct SliceId(pub(crate) u32);
 

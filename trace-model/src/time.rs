@@ -22,22 +22,28 @@ pub const PS_PER_MS: i64 = 1_000_000_000;
 pub const PS_PER_S: i64 = 1_000_000_000_000;
 
 /// A point in time, in picoseconds after the origin of the trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
 /// A length of time in picoseconds; negative only as a difference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Picos(i64);
 
 /// `start..end`, half-open: a range that ends where another starts does not
 /// overlap it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TimeRange {
     /// First instant inside.
+    #[serde(rename = "start_ps", alias = "start")]
     pub start: Timestamp,
     /// First instant after.
+    #[serde(rename = "end_ps", alias = "end")]
     pub end: Timestamp,
 }
 

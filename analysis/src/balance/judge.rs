@@ -9,7 +9,7 @@ use super::{DeviceLoad, HostLoad, StepBalance};
 use crate::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
 
 /// Devices or hosts compared by one of the things they spend time on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Quantity {
     /// Stable name.
     pub id: &'static str,
@@ -34,7 +34,7 @@ pub struct Quantity {
 }
 
 /// Whether it is always the same device that works longest.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Pattern {
     /// In hardly any step does a device stand out.

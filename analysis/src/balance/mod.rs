@@ -59,7 +59,7 @@ impl Analysis for Balance {
 }
 
 /// How evenly work is shared.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct BalanceReport {
     /// In a sentence.
     pub statement: String,
@@ -98,7 +98,7 @@ impl BalanceReport {
 /// What one device does; where not said otherwise in a step: means over counted
 /// steps, or the whole window where no steps were found. `None` for devices that
 /// recorded no ops.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DeviceLoad {
     /// Name of the device.
     pub core: String,
@@ -140,7 +140,7 @@ pub struct DeviceLoad {
 }
 
 /// The devices of one host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HostLoad {
     /// Name of the host.
     pub host: String,
@@ -161,7 +161,7 @@ pub struct HostLoad {
 }
 
 /// One step, compared over devices.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepBalance {
     /// Its number; `None` for the whole window.
     pub step: Option<u32>,

@@ -91,7 +91,7 @@ fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, 
 }
 
 /// What programs plan to have in memory.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct BuffersReport {
     /// A sentence: which program needs most, and for what.
     pub statement: String,
@@ -110,7 +110,7 @@ pub struct BuffersReport {
 }
 
 /// How much memory there is, and who says so.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Capacity {
     /// Bytes of one device.
     pub bytes: u64,
@@ -121,7 +121,7 @@ pub struct Capacity {
 }
 
 /// What the runtime set aside for programs when the memory was fullest.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SetAside {
     /// Which memory (`/device:TPU:0`).
     pub memory: String,
@@ -134,7 +134,7 @@ pub struct SetAside {
 }
 
 /// The plan of one program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ProgramPlan {
     /// Name and id.
     pub program: String,

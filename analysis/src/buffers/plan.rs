@@ -8,7 +8,7 @@ use super::heap::{self, CurvePoint, HeapReplay};
 use crate::hlo::{Allocation, ArrayShape, BufferAssignment, HloModule, LogicalBuffer};
 
 /// What a planned buffer is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// Passed in, and still the caller's afterwards.
@@ -54,7 +54,7 @@ impl Purpose {
 }
 
 /// Something that is in memory when a program needs most of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PlannedBuffer {
     /// What it is for.
     pub purpose: Purpose,
@@ -80,7 +80,7 @@ impl PlannedBuffer {
 }
 
 /// An argument whose memory a result could have taken over.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Donation {
     /// Name of the parameter.
     pub argument: String,
@@ -93,7 +93,7 @@ pub struct Donation {
 }
 
 /// What a program needs of one memory.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct MemoryPlan {
     /// Number of the memory: 0 is HBM, 1 VMEM, 5 host memory.
     pub space: u64,

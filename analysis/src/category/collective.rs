@@ -6,7 +6,7 @@ use super::AsyncRole;
 use crate::hlo_text::{HloText, Shape};
 
 /// Which communication pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectiveKind {
     /// Everybody gets the reduction of all.

@@ -31,7 +31,7 @@ pub use collective::CollectiveKind;
 pub(crate) use collective::resized;
 
 /// Groups of categories, coarse enough for a legend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpGroup {
     /// Matrix multiplications and convolutions, also fused with what follows them.
@@ -100,7 +100,7 @@ impl OpGroup {
 }
 
 /// Which part of an asynchronous op an instruction is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AsyncRole {
     /// Issues the work and returns.

@@ -81,7 +81,7 @@ pub static QUANTITIES: &[Quantity] = &[
 ];
 
 /// One value, and why to believe it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Fact {
     /// Which of [`QUANTITIES`].
     pub key: &'static str,

@@ -17,7 +17,7 @@ pub struct Bound {
 }
 
 /// The shifts that some pairs allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Interval {
     /// No program begins before the host launched it.
     pub at_least_ps: i64,
@@ -50,7 +50,7 @@ impl Interval {
 }
 
 /// A shift that grows with time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     /// The shift at `at_ps`.
     pub shift_ps: i64,

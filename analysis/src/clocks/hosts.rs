@@ -15,7 +15,7 @@ use crate::stats::quantile;
 use crate::{AsyncRole, Context, OpClass, OpClasses};
 
 /// A host's clock against that of the first host.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HostOffset {
     /// The host.
     pub host: String,

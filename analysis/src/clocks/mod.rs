@@ -44,7 +44,7 @@ use crate::{Analysis, AnalysisError, Context, Scope};
 pub struct Clocks;
 
 /// The clocks of all devices against those of their hosts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ClocksReport {
     /// Devices whose programs can be paired with host events, whichever were asked for.
     pub devices: Vec<ClockShift>,
@@ -57,7 +57,7 @@ pub struct ClocksReport {
 }
 
 /// How the clocks of a device and its host relate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sync {
     /// Times can be compared as they were recorded.
@@ -83,7 +83,7 @@ impl Sync {
 }
 
 /// Times of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Base {
     /// As the profiler put them on the timeline.
@@ -104,7 +104,7 @@ impl Base {
 }
 
 /// The shift that one device needs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ClockShift {
     /// Name of the device.
     pub core: String,

@@ -12,7 +12,7 @@ use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Ti
 
 use crate::host_class::host_threads;
 /// How executions were found in the host's events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairedBy {
     /// Equal run id and device.

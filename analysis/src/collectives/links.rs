@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::{Context, Provenance};
 
 /// The links, and where the knowledge comes from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Links {
     /// Generation; `None` where neither the capture nor the user names it.
     pub chip: Option<String>,
@@ -22,6 +22,7 @@ pub struct Links {
     /// One way of one link, bytes/s.
     pub rate: Option<LinkRate>,
     /// The grid, as the user gave it or as recorded; else every grid that fits is considered.
+    #[schemars(with = "Option<String>")]
     pub topology: Option<Topology>,
     #[serde(skip)]
     spec: Option<Chip>,

@@ -59,7 +59,7 @@ impl Analysis for Collectives {
 }
 
 /// The ledger of all collectives.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CollectivesReport {
     /// What is known of the links, and what is assumed.
     pub links: Links,
@@ -83,7 +83,7 @@ impl CollectivesReport {
 }
 
 /// All collectives of one pattern.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KindRow {
     /// `all-reduce`, …, `all` for the sum.
     pub kind: String,
@@ -102,6 +102,7 @@ pub struct KindRow {
     /// The rest.
     pub exposed_ps: i64,
     /// `sent ÷ time`, bytes/s.
+    #[serde(rename = "bus_bandwidth_bytes_per_second")]
     pub bus_bandwidth: Option<f64>,
     /// Of link speed, over all that have a share, weighted by time.
     pub share: Option<Share>,

@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CollectiveRow {
     /// `all-reduce`, …
     pub kind: String,
@@ -37,8 +37,10 @@ pub struct CollectiveRow {
     /// known, ps.
     pub transfer_ps: Option<f64>,
     /// Message ÷ mean time, bytes/s.
+    #[serde(rename = "algorithm_bandwidth_bytes_per_second")]
     pub algorithm_bandwidth: Option<f64>,
     /// Sent ÷ mean time, bytes/s: comparable to link speed.
+    #[serde(rename = "bus_bandwidth_bytes_per_second")]
     pub bus_bandwidth: Option<f64>,
     /// How long the transfer should take.
     pub expected: Option<Expected>,
@@ -63,7 +65,7 @@ pub struct CollectiveRow {
 }
 
 /// A part of the published speed of links, as a range over what is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Share {
     /// On the layout with most links.
     pub low_percent: f64,
@@ -85,7 +87,7 @@ impl Share {
 }
 
 /// What to know about a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remark {
     /// Compute inside of it does not show.

@@ -4,10 +4,11 @@ use serde::Serialize;
 
 use super::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
 use super::resample::{self, Runs};
+use crate::json::{Bounds, bounds};
 use crate::stats::{Stats, median};
 
 /// When a difference counts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TestOptions {
     /// Chance of calling a difference real that is none.
     pub alpha: f64,
@@ -27,7 +28,7 @@ impl Default for TestOptions {
 }
 
 /// What can be said of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
     /// More than noise.
@@ -43,7 +44,7 @@ pub enum Finding {
 }
 
 /// The middle of some numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// Median over all steps of all runs.
     pub median: f64,
@@ -57,7 +58,7 @@ pub struct Estimate {
 }
 
 /// A number on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Change {
     /// The first side.
     pub base: Option<Estimate>,
@@ -68,6 +69,8 @@ pub struct Change {
     /// The same of the first.
     pub change_percent: Option<f64>,
     /// Between these lies the change, with 95 % confidence.
+    #[serde(serialize_with = "bounds")]
+    #[schemars(with = "Option<Bounds<f64>>")]
     pub range: Option<(f64, f64)>,
     /// Chance of ranks as uneven as these if nothing changed; after Holm's
     /// correction where many were asked for.

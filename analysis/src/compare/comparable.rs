@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::summary::{ProgramFacts, Summary};
 
 /// How much a difference between two runs matters for comparing them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
     /// Worth knowing; comparing across it is the point.
@@ -28,7 +28,7 @@ impl Weight {
 }
 
 /// Something in which two runs differ.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,

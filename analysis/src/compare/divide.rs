@@ -12,7 +12,7 @@ use super::summary::OpTimes;
 use crate::step_parts::Part;
 
 /// The change of the mean step of the middle half, divided: rows and rest add up to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Attribution {
     /// Of the first side.
     pub base_ps: f64,
@@ -55,7 +55,7 @@ impl Attribution {
 
 /// Ops that differ in their number only (`fusion.1`, `fusion.2` …), of one part of the
 /// step; or time that no op has.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FamilyChange {
     /// `fusion`, or the full name of a single op; `before → after` where all were renamed.
     pub name: String,
@@ -78,7 +78,7 @@ pub struct FamilyChange {
 }
 
 /// An op on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OpChange {
     /// Name on the first side.
     pub base_name: Option<String>,

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::summary::{OpTimes, ProgramFacts, Summary};
 
 /// Why two ops are taken for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
     /// The same name in the same compiled program.

@@ -56,11 +56,12 @@ pub use summary::{
 };
 pub use table::{sentence, signed};
 
+use crate::json::{StepPair, step_pairs};
 use crate::report::{Provenance, Unit};
 use pool::Pool;
 
 /// What to compare how.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CompareOptions {
     /// When a difference counts.
     pub test: TestOptions,
@@ -71,7 +72,7 @@ pub struct CompareOptions {
 }
 
 /// Two runs, or several of each.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Comparison {
     /// The sentence to read first.
     pub statement: String,
@@ -93,6 +94,8 @@ pub struct Comparison {
     pub values: Vec<ValueChange>,
     /// Pairs of steps that correspond, by their numbers: the first steady one of the
     /// first run of each side, the second …
+    #[serde(serialize_with = "step_pairs")]
+    #[schemars(with = "Vec<StepPair>")]
     pub aligned_steps: Vec<(u32, u32)>,
     /// How far a simulator is off, where one side is simulated and the other is measured.
     pub prediction: Option<Prediction>,
@@ -106,7 +109,7 @@ pub struct Comparison {
 }
 
 /// One side of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Side {
     /// Which runs, with their paths ([`Summary::title`]).
     pub runs: Vec<String>,
@@ -119,7 +122,7 @@ pub struct Side {
 }
 
 /// A number of each step on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SeriesChange {
     /// Stable name with its unit.
     pub id: String,
@@ -135,7 +138,7 @@ pub struct SeriesChange {
 }
 
 /// A number of the whole run on two sides.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ValueChange {
     /// Stable name with its unit.
     pub id: String,

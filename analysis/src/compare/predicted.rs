@@ -25,7 +25,7 @@ const CLOSE: f64 = 1.1;
 const CLAUSES: usize = 3;
 
 /// What the comparison of a prediction with a measurement says.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Prediction {
     /// What predicted it.
     pub simulator: String,
@@ -49,7 +49,7 @@ pub struct Prediction {
 }
 
 /// An op as predicted and as measured: medians of its time in a step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PredictedOp {
     /// As measured where it was.
     pub name: String,

@@ -17,7 +17,7 @@ use crate::step_parts::Part;
 pub const SCHEMA: &str = "systole.summary/1";
 
 /// A run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
@@ -66,7 +66,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Steps of one more class; as the fields of the same name of a [`Summary`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
     #[serde(default)]
@@ -88,7 +88,7 @@ pub struct ClassTimes {
 }
 
 /// A file of the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Input {
     /// Without directories.
     pub name: String,
@@ -104,7 +104,7 @@ pub struct Input {
 }
 
 /// What must be alike. `None` is "the capture does not say".
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Facts {
     /// `TPU v6 Lite`.
     #[serde(default)]
@@ -136,7 +136,7 @@ pub struct Facts {
 }
 
 /// A program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ProgramFacts {
     /// Without its id.
     pub name: String,
@@ -152,7 +152,7 @@ pub struct ProgramFacts {
 }
 
 /// Something that is wrong with a capture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HealthFact {
     /// `Q03`.
     pub id: String,
@@ -163,7 +163,7 @@ pub struct HealthFact {
 }
 
 /// Which steps a summary is about.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepFacts {
     /// Where steps come from; `whole-capture` where none were found.
     pub rung: String,
@@ -190,7 +190,7 @@ pub struct StepFacts {
 }
 
 /// Which direction is good.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
     /// Less is better.
@@ -203,7 +203,7 @@ pub enum Better {
 }
 
 /// A number of every step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
@@ -219,7 +219,7 @@ pub struct Series {
 }
 
 /// A number of the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Value {
     /// Stable name with its unit.
     pub id: String,
@@ -243,7 +243,7 @@ pub struct Value {
 }
 
 /// An op of the steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpTimes {
     /// Index into the programs; `None` for slices of no program.
     #[serde(default)]
@@ -280,7 +280,7 @@ pub struct OpTimes {
 }
 
 /// Time of the steps that no listed op has.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RestTimes {
     /// Which part.
     pub part: Part,

@@ -51,7 +51,7 @@ impl CacheRole {
 }
 
 /// What the trace says about caches; `None` is "nothing".
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CacheFacts {
     /// Look-ups in the persistent cache.
     pub lookups: Option<u64>,

@@ -13,7 +13,7 @@ use super::shapes::{self, Change, ChangeSource};
 use crate::intervals::IntervalSet;
 
 /// One function that was compiled, or that ran as several programs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CompiledFunction {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
     pub function: String,

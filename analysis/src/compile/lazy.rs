@@ -66,7 +66,7 @@ const LONGEST_SYNC_PS: i64 = 30 * PS_PER_S;
 const PS_PER_S: i64 = 1_000_000_000_000;
 
 /// A number about lazy tensors, with the limit it is held against.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LazyFact {
     /// Stable name.
     pub id: &'static str,
@@ -84,7 +84,7 @@ pub struct LazyFact {
 }
 
 /// A graph, by the hash of its operations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct LazyGraph {
     /// Its hash, where recorded.
     pub hash: Option<String>,
@@ -99,7 +99,7 @@ pub struct LazyGraph {
 }
 
 /// What lazy tensors did in the window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LazyTensors {
     /// The numbers.
     pub facts: Vec<LazyFact>,

@@ -17,7 +17,7 @@ use crate::host_class::{HostClass, pjit_function};
 use crate::intervals::IntervalSet;
 
 /// Why a compilation counts as one of a function that was compiled before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// The same function was compiled before in the capture.
@@ -40,7 +40,7 @@ impl Evidence {
 }
 
 /// One phase on one thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PhaseTime {
     /// Which phase.
     pub phase: HostClass,
@@ -51,7 +51,7 @@ pub struct PhaseTime {
 }
 
 /// One compilation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Compilation {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
     pub function: String,

@@ -10,7 +10,7 @@ use crate::stats::median;
 use crate::steps::{Step, StepsReport, on_host};
 
 /// Where in the run something happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// Before the first step of the capture.

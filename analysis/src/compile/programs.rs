@@ -27,7 +27,7 @@ pub(super) struct ProgramRuns {
 }
 
 /// Executions of a program, for a report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ProgramCount {
     /// Name with id (`jit_f(123)`).
     pub program: String,

@@ -14,7 +14,7 @@ use crate::hlo::{HloModule, Instruction};
 use crate::hlo_text::{HloText, Shape};
 
 /// Where a change was seen, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeSource {
     /// Shapes of the parameters of both programs, as compiled.
@@ -41,7 +41,7 @@ impl ChangeSource {
 }
 
 /// Something that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Change {
     /// What: a parameter, an op, an argument.
     pub what: String,
@@ -54,7 +54,7 @@ pub struct Change {
 }
 
 /// A dimension that differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct DimChange {
     /// Which, from the left, beginning with 0.
     pub dim: usize,

@@ -19,7 +19,7 @@ use crate::report::{Cell, Column, Provenance, Table, Unit};
 const EXPENSIVE_PERCENT: f64 = 20.0;
 
 /// How one kind of call went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CallKind {
     /// How many calls.
     pub calls: u64,
@@ -28,7 +28,7 @@ pub struct CallKind {
 }
 
 /// One function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TfFunction {
     /// Its name.
     pub function: String,

@@ -31,13 +31,14 @@ mod tests;
 
 use serde::Serialize;
 
+use crate::json::{TimeByBandwidth, by_bandwidth};
 use crate::{Analysis, AnalysisError, Context};
 
 /// The analysis `dcn`.
 pub struct Dcn;
 
 /// Communication between slices.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DcnReport {
     /// Each rendezvous, the longest stall first.
     pub collectives: Vec<DcnCollective>,
@@ -54,7 +55,7 @@ pub struct DcnReport {
 }
 
 /// All executions of one collective on all devices.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnCollective {
     /// Rendezvous name.
     pub rendezvous: String,
@@ -75,13 +76,15 @@ pub struct DcnCollective {
     /// Bytes that one device transmits in one execution.
     pub transmitted_bytes: Option<f64>,
     /// `transmitted / mean slack`, bytes/s; `None` without slack.
+    #[serde(rename = "required_bandwidth_bytes_per_second")]
     pub required_bandwidth: Option<f64>,
     /// `transmitted / mean observed`, bytes/s.
+    #[serde(rename = "observed_bandwidth_bytes_per_second")]
     pub observed_bandwidth: Option<f64>,
 }
 
 /// Times of a collective.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnTimes {
     /// From the begin of send to the end of recv-done.
     pub observed_ps: f64,
@@ -100,7 +103,7 @@ pub struct DcnTimes {
 }
 
 /// One device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnDevice {
     /// Its name.
     pub device: String,
@@ -115,7 +118,7 @@ pub struct DcnDevice {
 }
 
 /// One host.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnHost {
     /// Its name.
     pub host: String,
@@ -126,10 +129,14 @@ pub struct DcnHost {
     /// Time with any under way.
     pub active_ps: i64,
     /// `bytes / active time`, bytes/s.
+    #[serde(rename = "mean_bandwidth_bytes_per_second")]
     pub mean_bandwidth: Option<f64>,
     /// Most at any instant, each message taken to move at an even pace.
+    #[serde(rename = "peak_bandwidth_bytes_per_second")]
     pub peak_bandwidth: f64,
     /// Active time by bandwidth: below 4.17, 8.34, 12.5 GB/s (thirds of a NIC of 100 Gb/s), above.
+    #[serde(serialize_with = "by_bandwidth")]
+    #[schemars(with = "TimeByBandwidth")]
     pub active_ps_by_class: [i64; 4],
     /// Messages within the slice, left out above.
     pub loopback: u64,
@@ -138,7 +145,7 @@ pub struct DcnHost {
 }
 
 /// Messages of one collective.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnMessages {
     /// Label of the runtime.
     pub label: String,
@@ -151,11 +158,12 @@ pub struct DcnMessages {
     /// Longest.
     pub max_ps: i64,
     /// Σ bytes / Σ time, bytes/s: of one message at a time.
+    #[serde(rename = "bandwidth_bytes_per_second")]
     pub bandwidth: Option<f64>,
 }
 
 /// One kind of host event of the runtime.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnAction {
     /// Name without `MegaScale: `.
     pub action: String,

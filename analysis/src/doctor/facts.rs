@@ -15,7 +15,7 @@ const MAX_FACTS: usize = 64;
 const MAX_LETTERS: usize = 400;
 
 /// Something that a file or devices say of themselves (`clock`, `jax_version`).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Fact {
     /// The file, or the device; the first of several that say the same.
     pub of: String,

@@ -37,7 +37,7 @@ use ideal::{Ideal, Rates};
 pub struct Expected;
 
 /// Every leaf op against its roofline.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ExpectedReport {
     /// The most time above the roofline first; those of unknown least time last.
     pub rows: Vec<ExpectedRow>,
@@ -61,7 +61,7 @@ pub struct ExpectedReport {
 }
 
 /// One op of one program, all executions on all devices.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ExpectedRow {
     /// Instruction name.
     pub name: String,
@@ -82,6 +82,7 @@ pub struct ExpectedRow {
     /// Least time of self time; above 100 where the op beats its roofline.
     pub efficiency_percent: Option<f64>,
     /// What keeps it from being faster.
+    #[schemars(with = "Option<String>")]
     pub bound_by: Option<Limit>,
     /// It awaits a transfer: other work could hide the least time, too.
     pub is_wait: bool,
@@ -100,7 +101,7 @@ pub struct ExpectedRow {
 }
 
 /// One kind of op.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GroupSums {
     /// Which.
     pub group: OpGroup,
@@ -109,7 +110,7 @@ pub struct GroupSums {
 }
 
 /// Sums over ops and devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Totals {
     /// Self time of leaf ops.
     pub actual_ps: i64,
@@ -130,9 +131,10 @@ pub struct Totals {
 }
 
 /// The whole program against one limit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LimitRow {
     /// Which.
+    #[schemars(with = "String")]
     pub limit: Limit,
     /// Time that all work, asynchronous transfers too, needs at this limit: no
     /// schedule is faster.

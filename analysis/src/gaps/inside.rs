@@ -12,7 +12,7 @@ use crate::{AnalysisError, Context};
 pub const LONG_PS: i64 = 1_000_000;
 
 /// Idle time of one device within its programs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct InsidePrograms {
     /// All of it.
     pub idle_ps: i64,

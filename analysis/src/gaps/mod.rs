@@ -22,7 +22,6 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp};
 
@@ -45,7 +44,7 @@ use crate::{Analysis, AnalysisError, Context, Percent};
 pub struct Gaps;
 
 /// When devices ran no program, and why.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct GapsReport {
     /// What it comes to, in a sentence.
     pub statement: String,
@@ -56,7 +55,7 @@ pub struct GapsReport {
 }
 
 /// Where an idle span lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// Before the first program of the capture.
@@ -107,20 +106,38 @@ pub(crate) struct EventTime {
     pub time_ps: i64,
 }
 
-/// The event as two fields.
+/// Idle time with one cause, as JSON.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "CauseTime")]
+struct WrittenCauseTime<'a> {
+    /// The cause.
+    cause: Cause,
+    /// How long.
+    time_ps: i64,
+    /// The host event that says so for most of that time.
+    event: Option<&'a str>,
+    /// For how much of it.
+    event_ps: Option<i64>,
+}
+
 impl Serialize for CauseTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("CauseTime", 4)?;
-        fields.serialize_field("cause", &self.cause)?;
-        fields.serialize_field("time_ps", &self.time_ps)?;
-        fields.serialize_field("event", &self.event())?;
-        fields.serialize_field("event_ps", &self.event_ps())?;
-        fields.end()
+        let Self { cause, time_ps, .. } = *self;
+        WrittenCauseTime { cause, time_ps, event: self.event(), event_ps: self.event_ps() }.serialize(serializer)
+    }
+}
+
+impl schemars::JsonSchema for CauseTime {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        WrittenCauseTime::schema_name()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WrittenCauseTime::json_schema(generator)
     }
 }
 
 /// The idle time of one device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DeviceGaps {
     /// Name of the device.
     pub core: String,
@@ -155,7 +172,7 @@ pub struct DeviceGaps {
 }
 
 /// One idle span.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Gap {
     /// Where it lies.
     pub place: Place,
@@ -182,7 +199,7 @@ impl Gap {
 }
 
 /// Idle time within one step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepGaps {
     /// Number of the step.
     pub step: u32,

@@ -8,7 +8,7 @@ use crate::compare::resample::Statistic;
 use crate::compare::{Summary, comparable};
 
 /// What failing means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// The gate is not looked at.
@@ -33,7 +33,7 @@ impl Level {
 
 /// How the steps of a run become one number. Steps are those of the device that took
 /// longest, so that each of these is about the worst device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
     /// Middle step.
@@ -98,7 +98,7 @@ impl Aggregate {
 }
 
 /// Where a gate says nothing else.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Defaults {
     /// What failing means.
@@ -118,7 +118,7 @@ impl Default for Defaults {
 }
 
 /// A number that must keep a limit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// `step.time_ms`.
@@ -138,7 +138,7 @@ pub struct Budget {
 }
 
 /// A number that must not become worse than the baseline's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Regression {
     /// `step.time_ms`.
@@ -194,7 +194,7 @@ impl Regression {
 }
 
 /// What to do where runs are not comparable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
     /// Regressions cannot tell.
@@ -205,7 +205,7 @@ pub enum OnMismatch {
 }
 
 /// What must be alike.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Comparable {
     /// Names of differences that bar a comparison.
@@ -215,7 +215,7 @@ pub struct Comparable {
 }
 
 /// All gates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GateConfig {
     /// Where a gate says nothing else.
     pub defaults: Defaults,

@@ -29,7 +29,7 @@ use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, 
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// What a gate says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It keeps its limit.
@@ -52,7 +52,7 @@ impl Status {
 }
 
 /// One gate, judged.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Gate {
     /// `budget` or `regression`.
     pub kind: &'static str,
@@ -85,7 +85,7 @@ impl Gate {
 }
 
 /// All gates; none by default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GatesReport {
     /// The sentence to read first.
     pub statement: String,

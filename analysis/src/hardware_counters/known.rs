@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 /// Generations whose counters are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Generation {
     /// v6e: one core.

@@ -30,7 +30,7 @@ use metrics::{Counts, Limits, metrics};
 pub struct HardwareCounters;
 
 /// What the hardware counted.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HardwareCountersReport {
     /// Every device that recorded counters.
     pub devices: Vec<DeviceCounters>,
@@ -39,7 +39,7 @@ pub struct HardwareCountersReport {
 }
 
 /// Counters of one device.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DeviceCounters {
     /// Its name.
     pub device: String,
@@ -54,7 +54,7 @@ pub struct DeviceCounters {
 }
 
 /// One reading of the counters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Sample {
     /// Name of its line: the kernel, or a number.
     pub name: String,
@@ -63,7 +63,7 @@ pub struct Sample {
 }
 
 /// One counter.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Count {
     /// Number of the counter.
     pub id: u64,
@@ -76,7 +76,7 @@ pub struct Count {
 }
 
 /// What a unit did and could have done.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CounterMetric {
     /// Stable name.
     pub id: &'static str,
@@ -95,7 +95,7 @@ pub struct CounterMetric {
 }
 
 /// What a count counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterUnit {
     /// Clock cycles.

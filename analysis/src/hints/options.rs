@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 /// Thresholds of one's own, and hints that one does not want to see.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HintOptions {
     /// Values by the id of the threshold (`K01.exposed_percent`).
     pub thresholds: BTreeMap<String, f64>,
@@ -14,7 +14,7 @@ pub struct HintOptions {
 }
 
 /// Hints that are known and accepted. Every condition that is given must hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Suppression {
     /// Which rule.
     pub hint: String,

@@ -9,7 +9,7 @@ use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::time_use::TimeUse;
 
 /// How much a hint matters, by what it could save.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// About the capture, not the program: it comes first and has no saving.
@@ -48,7 +48,7 @@ impl Severity {
 }
 
 /// What to do next, and what it is worth.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Hint {
     /// Stable name of the rule: `K01`.
     pub id: &'static str,
@@ -121,7 +121,7 @@ pub struct Unanswered {
 }
 
 /// How a saving was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SavingBy {
     /// The recorded run was played again without the cause.
@@ -133,7 +133,7 @@ pub enum SavingBy {
 }
 
 /// An op that a hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HintOp {
     /// Instruction name.
     pub name: String,
@@ -149,7 +149,7 @@ pub struct HintOp {
 }
 
 /// A rule that had no answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CannotTell {
     /// The rule.
     pub id: &'static str,
@@ -160,7 +160,7 @@ pub struct CannotTell {
 }
 
 /// A hint that the user does not want to see.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Suppressed {
     /// The rule.
     pub id: &'static str,
@@ -171,7 +171,7 @@ pub struct Suppressed {
 }
 
 /// Everything that the rules said.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HintsReport {
     /// What to know about the capture, then what to do, most worthwhile first.
     pub hints: Vec<Hint>,

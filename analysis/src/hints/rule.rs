@@ -12,7 +12,7 @@ use crate::time_use::TimeUse;
 use crate::{AnalysisError, Context};
 
 /// How sure a rule is of what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// A pattern that can have other reasons.
@@ -120,7 +120,7 @@ pub enum Saving {
 }
 
 /// A place on the timeline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Spot {
     /// What is there.
     pub name: String,
@@ -153,7 +153,7 @@ impl From<SliceRef<'_>> for Spot {
 }
 
 /// One number that a rule compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// What it is, for people.
     pub what: String,

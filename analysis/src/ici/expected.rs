@@ -27,11 +27,13 @@ use crate::chips::Chip;
 pub const HOP_SECONDS: f64 = 1e-6;
 
 /// Speed of the links: one way of one link, bytes/s.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LinkRate {
     /// Recorded, else as the cloud provider publishes it.
+    #[serde(rename = "peak_bytes_per_second")]
     pub peak: f64,
     /// As programs achieve it.
+    #[serde(rename = "achievable_bytes_per_second")]
     pub achievable: f64,
     /// From chip to chip.
     pub hop_seconds: f64,
@@ -47,7 +49,7 @@ impl LinkRate {
 }
 
 /// Between which times a collective should end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Expected {
     /// On the best layout at the published speed of the links.
     pub least_seconds: f64,

@@ -6,7 +6,7 @@ use super::topology::{Axis, Topology, chip_dims, may_wrap};
 use crate::chips::Chip;
 
 /// One way in which the devices of a replica group can lie.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Layout {
     /// The axes that they fill.
     pub axes: Vec<Axis>,

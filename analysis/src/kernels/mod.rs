@@ -39,7 +39,7 @@ use inside::Inside;
 pub struct Kernels;
 
 /// Every kernel.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct KernelsReport {
     /// The longest first; ties by name.
     pub kernels: Vec<Kernel>,
@@ -56,7 +56,7 @@ pub struct KernelsReport {
 }
 
 /// One kernel of one program, on all cores.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Kernel {
     /// Name that its author gave it; else that of the op, or what it calls.
     pub kernel: String,
@@ -110,7 +110,7 @@ pub struct Kernel {
 }
 
 /// The software pipeline of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Pipeline {
     /// Executions that recorded scopes.
     pub executions: u64,
@@ -129,7 +129,7 @@ pub struct Pipeline {
 }
 
 /// One scope of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Stage {
     /// Name, without the number of the pipeline.
     pub stage: String,
@@ -144,7 +144,7 @@ pub struct Stage {
 }
 
 /// A series that the compiler's schedule fills.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// `MXU`, `Vector ALU`, `Vector Spills` …
     pub series: String,
@@ -159,7 +159,7 @@ pub struct Estimate {
 }
 
 /// One op that runs a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KernelOp {
     /// Instruction.
     pub op: String,

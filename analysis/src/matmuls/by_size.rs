@@ -10,7 +10,7 @@ use super::{MatmulRow, Sizes};
 use crate::padding::Dimension;
 
 /// All ops that multiply matrices of the same sizes and types.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct SizeRow {
     /// Sizes of the product.
     pub sizes: Sizes,

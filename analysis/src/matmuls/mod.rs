@@ -37,7 +37,7 @@ pub use row::{MatmulRow, Sizes, SizesFrom};
 pub struct Matmuls;
 
 /// Every op that multiplies matrices.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct MatmulsReport {
     /// By self time, the largest first.
     pub rows: Vec<MatmulRow>,

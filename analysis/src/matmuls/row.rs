@@ -14,7 +14,7 @@ use crate::padding::{self, Dimension, Padding};
 const SLACK_PERCENT: f64 = 10.0;
 
 /// Where the sizes come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SizesFrom {
     /// Dimension numbers in the program.
@@ -37,7 +37,7 @@ impl SizesFrom {
 }
 
 /// `batch` products of `m × k` by `k × n`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct Sizes {
     /// Independent products.
     pub batch: u64,
@@ -50,7 +50,7 @@ pub struct Sizes {
 }
 
 /// One op of one program that multiplies matrices, on all cores.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct MatmulRow {
     /// The op.
     #[serde(skip)]

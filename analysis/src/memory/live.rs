@@ -20,7 +20,7 @@ const SIZES: usize = 24;
 pub(super) const OLDER: &str = "older buffers";
 
 /// Buffers that are alike, or a part of memory that is no buffer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LiveBuffer {
     /// What it is: `buffer`, or what else takes memory.
     pub what: String,

@@ -80,7 +80,7 @@ fn missing(model: &TraceModel) -> String {
 }
 
 /// What the allocators of all memories did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct MemoryReport {
     /// A sentence: which memory was fullest, how full, and with what.
     pub statement: String,
@@ -91,7 +91,7 @@ pub struct MemoryReport {
 }
 
 /// One memory over time.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
     pub memory: String,
@@ -158,7 +158,7 @@ pub struct MemoryTimeline {
 }
 
 /// Allocations of one size.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct SizeClass {
     /// Bytes of each.
     pub bytes: i64,

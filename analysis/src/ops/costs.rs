@@ -14,7 +14,7 @@ use crate::peaks::Peaks;
 use crate::{Context, parallel};
 
 /// Costs of all executions of an op.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct OpCosts {
     /// Operations at the bf16 rate.
     pub flops: Option<u64>,

@@ -25,7 +25,9 @@ mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod written;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -33,6 +35,7 @@ use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::{BoundBy, Work};
 use crate::category::OpGroup;
+use crate::json::by_group;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context, parallel};
 pub use beyond::BeyondPeak;
@@ -49,7 +52,7 @@ use sums::{CoreSums, is_leaf};
 pub struct Ops;
 
 /// Every op, and what they add up to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct OpsReport {
     /// By self time, the largest first; ties by name, then program. Idle time is
     /// not among them.
@@ -73,7 +76,7 @@ pub struct OpsReport {
 }
 
 /// One group of ops.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GroupRow {
     /// Which.
     pub group: OpGroup,
@@ -91,7 +94,7 @@ pub struct GroupRow {
 
 /// One core: what its ops add up to. Work is that of leaf ops only (spec D.5.1),
 /// so that nothing inside a loop counts twice.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CoreOps {
     /// The core.
     #[serde(skip)]
@@ -138,6 +141,8 @@ pub struct CoreOps {
     /// Self time of leaf ops whose HBM traffic is unknown, halves of asynchronous ones left out.
     pub unknown_traffic_ps: i64,
     /// Self time by group, in the order of [`OpGroup::ALL`].
+    #[serde(serialize_with = "by_group")]
+    #[schemars(with = "BTreeMap<OpGroup, i64>")]
     pub group_self_ps: Vec<i64>,
     /// Self time of ops that only wait: `-done` halves, of collectives too.
     pub wait_ps: i64,

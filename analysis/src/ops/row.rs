@@ -1,7 +1,6 @@
 //! One row of the op table. Thousands of ops run, and few of them are asked about: a
 //! row is a look at the sums of an op, and computes what it is asked for.
 
-use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use trace_model::{Op, OpId, Picos, TraceModel};
 
 use super::costs::OpCosts;
@@ -12,7 +11,7 @@ use crate::bound::{BoundBy, Work, ratio};
 use crate::category::{CollectiveKind, OpClass, OpGroup};
 
 /// Bytes by memory and direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct MemoryBytes {
     /// HBM, all directions.
     pub hbm_bytes: u64,
@@ -42,7 +41,7 @@ impl MemoryBytes {
 }
 
 /// Executions of an op on one core.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct CoreOpTime {
     /// Name of the core.
     pub core: String,
@@ -63,7 +62,7 @@ pub struct OpRow<'a> {
 }
 
 /// How fast an op worked over its total time, and how near that is to the limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct OpRates {
     /// `flops / total time`.
     pub flops_per_second: Option<f64>,
@@ -92,6 +91,7 @@ pub struct OpRates {
     /// That utilization: least time that the limits allow / time. None of collectives.
     pub efficiency_percent: Option<f64>,
     /// The limit that it exceeds the most, and its impossible utilization in percent.
+    #[serde(skip)]
     pub beyond_peak: Option<(BoundBy, f64)>,
     /// Least time of all executions that the known limits allow.
     pub ideal_time_ps: Option<f64>,
@@ -289,56 +289,5 @@ impl std::fmt::Debug for OpRow<'_> {
             .field("program", &self.program())
             .field("self_time_ps", &self.self_time_ps())
             .finish_non_exhaustive()
-    }
-}
-
-impl Serialize for OpRow<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (costs, rates) = (self.costs(), self.rates());
-        let mut out = serializer.serialize_struct("OpRow", 43)?;
-        out.serialize_field("program", self.program())?;
-        out.serialize_field("name", self.name())?;
-        out.serialize_field("category", self.category())?;
-        out.serialize_field("group", &self.group())?;
-        out.serialize_field("collective", &self.collective())?;
-        out.serialize_field("is_async", &self.is_async())?;
-        out.serialize_field("is_leaf", &self.is_leaf())?;
-        out.serialize_field("is_custom_call", &self.is_custom_call())?;
-        out.serialize_field("is_remat", &self.is_remat())?;
-        out.serialize_field("occurrences", &self.occurrences())?;
-        out.serialize_field("total_time_ps", &self.total_time_ps())?;
-        out.serialize_field("self_time_ps", &self.self_time_ps())?;
-        out.serialize_field("mean_time_ps", &self.mean_time_ps())?;
-        out.serialize_field("min_time_ps", &self.min_time_ps())?;
-        out.serialize_field("self_of_total_percent", &self.self_of_total_percent())?;
-        out.serialize_field("self_of_op_time_percent", &self.self_of_op_time_percent())?;
-        out.serialize_field("flops", &costs.flops)?;
-        out.serialize_field("model_flops", &costs.model_flops)?;
-        out.serialize_field("bytes", &costs.bytes)?;
-        out.serialize_field("memory", &costs.memory)?;
-        out.serialize_field("speedup_over_bf16", &costs.speedup_over_bf16)?;
-        out.serialize_field("hbm_estimate_bytes", &costs.hbm_estimate_bytes)?;
-        out.serialize_field("flops_per_second", &rates.flops_per_second)?;
-        out.serialize_field("model_flops_per_second", &rates.model_flops_per_second)?;
-        out.serialize_field("bytes_per_second", &rates.bytes_per_second)?;
-        out.serialize_field("hbm_bytes_per_second", &rates.hbm_bytes_per_second)?;
-        out.serialize_field("flops_per_byte", &rates.flops_per_byte)?;
-        out.serialize_field("flops_per_hbm_byte", &rates.flops_per_hbm_byte)?;
-        out.serialize_field("flops_percent", &rates.flops_percent)?;
-        out.serialize_field("best_flops_percent", &rates.best_flops_percent)?;
-        out.serialize_field("hbm_percent", &rates.hbm_percent)?;
-        out.serialize_field("vmem_read_percent", &rates.vmem_read_percent)?;
-        out.serialize_field("vmem_write_percent", &rates.vmem_write_percent)?;
-        out.serialize_field("bound_by", &rates.bound_by)?;
-        out.serialize_field("efficiency_percent", &rates.efficiency_percent)?;
-        out.serialize_field("beyond_peak_of", &rates.beyond_peak.map(|(limit, _)| limit))?;
-        out.serialize_field("ideal_time_ps", &rates.ideal_time_ps)?;
-        out.serialize_field("time_at_default_clock_ps", &self.time_at_default_clock_ps())?;
-        out.serialize_field("dma_stall_ps", &self.dma_stall_ps())?;
-        out.serialize_field("dma_stall_percent", &self.dma_stall_percent())?;
-        out.serialize_field("framework_name", &self.framework_name())?;
-        out.serialize_field("source", &self.source())?;
-        out.serialize_field("per_core", &self.per_core())?;
-        out.end()
     }
 }

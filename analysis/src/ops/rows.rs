@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use serde::ser::{Serialize, Serializer};
 use trace_model::{GroupId, Picos, TraceModel};
 
 use super::costs::Basis;
@@ -145,11 +144,5 @@ impl OpRows {
 impl std::fmt::Debug for OpRows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-impl Serialize for OpRows {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
     }
 }

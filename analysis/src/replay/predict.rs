@@ -19,7 +19,7 @@ use crate::steps::Steps;
 pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
 
 /// What would have happened.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Prediction {
     /// What was changed.
     pub changes: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Prediction {
 }
 
 /// Median over complete steps after warm-up, each as long as on its slowest core.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepPrediction {
     /// How many steps.
     pub steps: usize,
@@ -58,7 +58,7 @@ pub struct StepPrediction {
 }
 
 /// Time of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Part {
     /// A group of ops, or idle.
     pub group: OpGroup,

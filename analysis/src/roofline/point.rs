@@ -12,7 +12,7 @@ use crate::ops::{CoreWork, OpRow};
 use crate::peaks::Peaks;
 
 /// Work against one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MemoryPoint {
     /// Which, and which way.
     pub memory: BoundBy,
@@ -25,7 +25,7 @@ pub struct MemoryPoint {
 }
 
 /// One point of the plot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Point {
     /// Op, device, or `Program`.
     pub name: String,

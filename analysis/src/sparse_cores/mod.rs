@@ -36,7 +36,7 @@ use crate::{Analysis, AnalysisError, Context};
 pub struct SparseCores;
 
 /// What `SparseCores` did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct SparseCoresReport {
     /// Each of them, by device.
     pub cores: Vec<SparseCore>,
@@ -49,7 +49,7 @@ pub struct SparseCoresReport {
 }
 
 /// One `SparseCore`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SparseCore {
     /// Its name.
     pub core: String,
@@ -72,7 +72,7 @@ pub struct SparseCore {
 }
 
 /// One op on all `SparseCores`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SparseOp {
     /// Instruction, or the name of slices without one.
     pub op: String,
@@ -91,7 +91,7 @@ pub struct SparseOp {
 }
 
 /// Work handed over by one op.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Offload {
     /// The start op.
     pub op: String,

@@ -13,7 +13,7 @@ use crate::core_time::CoreTime;
 use crate::steps::{Step, StepsReport};
 
 /// A slow step beside the median step of its class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Explanation {
     /// The slow step.
     pub step: u32,
@@ -39,7 +39,7 @@ pub struct Explanation {
 }
 
 /// A part that a slow step has more or less of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PartChange {
     /// Which part.
     pub part: Part,
@@ -48,7 +48,7 @@ pub struct PartChange {
 }
 
 /// An op that takes more or less time in a slow step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OpChange {
     /// Its name.
     pub op: String,
@@ -59,7 +59,7 @@ pub struct OpChange {
 }
 
 /// Something that the host did more or less of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HostChange {
     /// What.
     pub phase: HostPhase,

@@ -14,7 +14,7 @@ use crate::intervals::IntervalSet;
 use crate::steps::{Step, on_host};
 
 /// What a host does, most telling first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostPhase {
     /// `StableHLO` to executable.

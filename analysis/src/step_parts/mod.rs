@@ -59,9 +59,10 @@ impl Analysis for StepParts {
 }
 
 /// Where the time of steps goes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StepPartsReport {
     /// Steps in time order; those without ops on any core are absent.
+    #[schemars(with = "Vec<DividedStep>")]
     pub steps: Stretch<DividedStep>,
     /// Classes of steps in the order of the step analysis, where they have divided steps.
     pub classes: Vec<ClassParts>,
@@ -72,7 +73,7 @@ pub struct StepPartsReport {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DividedStep {
     /// Its number.
     pub step: u32,
@@ -87,7 +88,7 @@ pub struct DividedStep {
 }
 
 /// One step on one core.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CoreParts {
     /// Which device.
     pub group: GroupId,
@@ -96,11 +97,12 @@ pub struct CoreParts {
     /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
     pub time_ps: i64,
     /// What the time goes to.
+    #[schemars(with = "BTreeMap<String, i64>")]
     pub parts: Parts,
 }
 
 /// The counted steps of a class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ClassParts {
     /// `A`, `B` …
     pub class: String,
@@ -117,7 +119,7 @@ pub struct ClassParts {
 }
 
 /// A part of the steps of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PartTimes {
     /// Which part.
     pub part: Part,

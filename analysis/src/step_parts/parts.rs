@@ -21,7 +21,7 @@ use crate::core_time::Segment;
 use crate::intervals::IntervalSet;
 
 /// What the time of a step goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Matrix multiplications and convolutions.

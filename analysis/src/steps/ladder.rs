@@ -21,7 +21,7 @@ use trace_model::{GroupId, GroupKind, SliceAttr, SliceRef, TimeRange, TraceModel
 use super::{host, programs};
 
 /// Which kind of evidence steps come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rung {
     /// Recorded on the device.

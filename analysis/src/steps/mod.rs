@@ -55,7 +55,7 @@ impl Analysis for Steps {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Step {
     /// Its number, by which `--steps` selects it.
     pub number: u32,
@@ -91,7 +91,7 @@ pub struct Step {
 }
 
 /// A step on one core or host.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepSpan {
     /// Which core or host.
     pub group: GroupId,
@@ -114,7 +114,7 @@ impl Step {
 }
 
 /// What the step analysis found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StepsReport {
     /// Which evidence the steps come from.
     pub rung: Rung,
@@ -123,6 +123,7 @@ pub struct StepsReport {
     /// Why this rung: the rungs above it and what they lacked, then itself.
     pub why: Vec<String>,
     /// All steps in time order.
+    #[schemars(with = "Vec<Step>")]
     pub steps: Stretch<Step>,
     /// Of `time_ps` over complete steps after warm-up.
     pub time: Option<Stats>,
@@ -136,7 +137,7 @@ pub struct StepsReport {
 }
 
 /// Steps that do the same work.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepClass {
     /// `A`, `B` …
     pub id: String,

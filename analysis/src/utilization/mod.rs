@@ -48,7 +48,7 @@ use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Provenance, 
 pub struct Utilization;
 
 /// Utilization of all devices together and of each.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct UtilizationReport {
     /// All devices together: sums over sums, never means of percentages.
     pub combined: Vec<Metric>,
@@ -57,7 +57,7 @@ pub struct UtilizationReport {
 }
 
 /// Utilization of one device.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DeviceUtilization {
     /// Its name (`/device:TPU:0`).
     pub device: String,

@@ -156,9 +156,9 @@ pub struct OutputArgs {
     /// Also write this format to this file; may be repeated
     #[arg(short, long, value_name = "FORMAT=PATH")]
     pub output: Vec<OutputFile>,
-    /// Rows of each table in text and Markdown; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top: usize,
+    /// Rows of each table and entries of each list, 0 for all; by default 10 in text and Markdown, 10000 in JSON
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
     /// Exit with 11 where the trace is too incomplete for a conclusion
     #[arg(long)]
     pub strict: bool,

@@ -91,7 +91,7 @@ fn facts_table(chips: &[&Chip]) -> Table {
 
 fn text(chips: &[&Chip], in_full: bool) -> String {
     if !in_full {
-        let layout = Layout { width: 100, top: 0, style: Style::PLAIN };
+        let layout = Layout { width: 100, top: 0, entries: 0, style: Style::PLAIN };
         let table = table::table(&overview(chips), &layout);
         return table + "\n`systole chips CHIP` says everything about one, and who says so.\n";
     }

@@ -45,13 +45,13 @@ pub fn write_as(
     rendered: impl Fn(FileFormat, &Layout) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     for OutputFile { format, path } in &output.output {
-        let layout = Layout { width: FILE_WIDTH, top: output.top, style: Style::PLAIN };
+        let layout = layout_of(output, FILE_WIDTH, Style::PLAIN);
         let text = rendered(*format, &layout)?;
         write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
         talk.detail(&format!("wrote {}", path.display()));
     }
     let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
-    let layout = Layout { width: width(), top: output.top, style };
+    let layout = layout_of(output, width(), style);
     let format = FileFormat::from(output.format);
     let text = rendered(format, &layout)?;
     print(&if format == FileFormat::Text { super::without_orders(&text) } else { text })
@@ -62,11 +62,18 @@ pub fn width() -> usize {
     terminal_size::terminal_size().map_or(FILE_WIDTH, |(width, _)| usize::from(width.0)).clamp(MIN_WIDTH, MAX_WIDTH)
 }
 
+/// People see the first rows; programs get everything that a program can be expected to take.
+fn layout_of(output: &OutputArgs, width: usize, style: Style) -> Layout {
+    const ROWS: usize = 10;
+    const ENTRIES: usize = 10_000;
+    Layout { width, top: output.top.unwrap_or(ROWS), entries: output.top.unwrap_or(ENTRIES), style }
+}
+
 fn rendered(document: &Document, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
     let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
     Ok(match format {
         FileFormat::Text => render::text::document(document, layout),
-        FileFormat::Json => render::json::document(document).map_err(internal)?,
+        FileFormat::Json => render::json::document(document, layout.entries).map_err(internal)?,
         FileFormat::Csv => render::csv::document(document),
         FileFormat::Md => render::md::document(document, layout),
         FileFormat::Junit => match &document.gated {

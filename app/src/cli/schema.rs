@@ -1,9 +1,12 @@
 //! `systole schema`: what the JSON that other programs read looks like.
 
+use std::borrow::Cow;
+
 use clap::{Args, ValueEnum};
 
 use super::failure::{Failure, Outcome};
 use super::output;
+use crate::render::{comparison, json};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -32,20 +35,21 @@ pub enum SchemaArg {
 
 impl SchemaArg {
     /// The JSON Schema.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Summary => include_str!("../../schemas/summary.schema.json"),
-            Self::Runs => include_str!("../../schemas/runs.schema.json"),
-            Self::Comparison => include_str!("../../schemas/comparison.schema.json"),
-            Self::Report => include_str!("../../schemas/report.schema.json"),
-            Self::History => include_str!("../../schemas/history.schema.json"),
-            Self::Budget => include_str!("../../schemas/budget.schema.json"),
-        }
+    fn text(self) -> serde_json::Result<Cow<'static, str>> {
+        Ok(match self {
+            Self::Summary => include_str!("../../schemas/summary.schema.json").into(),
+            Self::Runs => include_str!("../../schemas/runs.schema.json").into(),
+            Self::Comparison => comparison::schema()?.into(),
+            Self::Report => json::schema()?.into(),
+            Self::History => include_str!("../../schemas/history.schema.json").into(),
+            Self::Budget => include_str!("../../schemas/budget.schema.json").into(),
+        })
     }
 }
 
 /// Runs the command.
 pub fn run(args: &SchemaArgs) -> Result<Outcome, Failure> {
-    output::print(args.what.text())?;
+    let text = args.what.text().map_err(|error| Failure::Internal(error.to_string()))?;
+    output::print(&text)?;
     Ok(Outcome::Done)
 }

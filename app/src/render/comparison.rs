@@ -6,14 +6,16 @@ use std::path::Path;
 use analysis::Tabular as _;
 use analysis::compare::{Comparison, Summary, Weight};
 use analysis::gates::GatesReport;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::json::{Tool, generator};
 use super::table::{table, wrapped};
 use super::verdict_md::Parts;
 use super::{Layout, csv, gates, md, verdict_md};
 
 /// Fields may be added under the same number, never changed or removed.
-pub const SCHEMA: &str = "systole.comparison/1";
+pub const SCHEMA: &str = "systole.comparison/2";
 
 /// Two sides, what became of it, and what gates say of the second.
 #[derive(Clone, Copy)]
@@ -111,17 +113,34 @@ pub fn comma_separated(compared: &Compared<'_>) -> String {
     csv::several(&tables)
 }
 
+/// Two runs side by side. A number's name ends in its unit, or the number stands beside a field `unit`; numbers
+/// without unit are counts and ratios.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ComparisonDocument")]
+struct Written<'a> {
+    /// Name and number of this format.
+    schema: &'static str,
+    /// What wrote it.
+    tool: Tool,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    /// What gates say, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<&'a GatesReport>,
+}
+
 /// For programs.
 pub fn json(compared: &Compared<'_>) -> serde_json::Result<String> {
-    let mut whole = Map::new();
-    whole.insert("schema".to_owned(), json!(SCHEMA));
-    whole.insert("tool".to_owned(), json!({ "name": "systole", "version": env!("CARGO_PKG_VERSION") }));
-    if let Value::Object(fields) = serde_json::to_value(compared.comparison)? {
-        whole.extend(fields);
-    }
-    if let Some(gates) = compared.gates {
-        whole.insert("gates".to_owned(), serde_json::to_value(gates)?);
-    }
+    let &Compared { comparison, gates, .. } = compared;
+    let written = Written { schema: SCHEMA, tool: Tool::THIS, comparison, gates };
+    Ok(serde_json::to_string_pretty(&written)? + "\n")
+}
+
+/// The JSON Schema of [`json`], from the types that are written.
+pub fn schema() -> serde_json::Result<String> {
+    let mut whole = generator().into_root_schema_for::<Written<'_>>().to_value();
+    whole["$id"] = "urn:systole:comparison/2".into();
+    whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }
 

@@ -62,7 +62,7 @@ pub struct Section {
 }
 
 /// One file that was read.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct InputFile {
     /// Name without directories.
     pub name: String,

@@ -4,6 +4,7 @@
 
 pub mod comparison;
 pub mod csv;
+mod cut;
 mod document;
 mod gates;
 mod health;
@@ -30,6 +31,8 @@ pub struct Layout {
     pub width: usize,
     /// Rows of each table; 0 for all.
     pub top: usize,
+    /// Entries of each list of JSON; 0 for all.
+    pub entries: usize,
     /// Colours, or none.
     pub style: Style,
 }

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn numbers_align_right_and_long_names_lose_their_middle() {
-        let text = table(&sample(), &Layout { width: 44, top: 2, style: Style::PLAIN });
+        let text = table(&sample(), &Layout { width: 44, top: 2, entries: 0, style: Style::PLAIN });
         let expected = "\
 Ops
   op                           time      MXU
@@ -191,7 +191,7 @@ Ops
 
     #[test]
     fn columns_that_do_not_fit_are_named() {
-        let text = table(&sample(), &Layout { width: 30, top: 0, style: Style::PLAIN });
+        let text = table(&sample(), &Layout { width: 30, top: 0, entries: 0, style: Style::PLAIN });
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: MXU;"), "{text}");
     }
@@ -200,7 +200,7 @@ Ops
     fn columns_that_say_nothing_go_first() {
         let mut table = sample();
         table.rows.iter_mut().for_each(|row| row[1] = Cell::Int(0));
-        let layout = Layout { width: 30, top: 0, style: Style::PLAIN };
+        let layout = Layout { width: 30, top: 0, entries: 0, style: Style::PLAIN };
         let text = super::table(&table, &layout);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: time;"), "{text}");

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::render::Style;
 
-    const LAYOUT: Layout = Layout { width: 100, top: 10, style: Style::PLAIN };
+    const LAYOUT: Layout = Layout { width: 100, top: 10, entries: 0, style: Style::PLAIN };
 
     #[test]
     fn a_bar_has_exactly_its_width_and_the_right_proportions() {
