@@ -115,7 +115,7 @@ fn a_slower_run_is_found_with_its_op() {
     let step = compared["steps"].as_array().unwrap().iter().find(|series| series["id"] == "step.time_ps").unwrap();
     assert_eq!((step["finding"].as_str(), step["change"].as_f64()), (Some("changed"), Some(3e9)));
     assert_eq!(compared["ops"][0]["change_ps"], 3e9);
-    for format in ["text", "csv", "md"] {
+    for format in ["text", "ndjson", "md"] {
         assert_eq!(place.code(&["compare", "base.xplane.pb", "slow.xplane.pb", "--format", format]), 0, "{format}");
     }
     // More runs of a side are pooled.
@@ -174,7 +174,8 @@ fn a_config_from_a_run_lets_that_run_pass() {
 /// Every output of a failing run.
 fn failing_outputs(place: &Place) {
     let files = ["junit=j.xml", "sarif=s.sarif", "md=m.md", "html=h.html", "json=r.json", "csv=t.csv"];
-    let mut args = vec!["analyze", "slow.xplane.pb", "--baseline", "base.xplane.pb", "--history", "h.jsonl"];
+    let mut args =
+        vec!["analyze", "slow.xplane.pb", "--baseline", "base.xplane.pb", "--history", "h.jsonl", "--table", "gates"];
     for file in files {
         args.extend(["-o", file]);
     }
@@ -218,7 +219,7 @@ fn comparing_judges_and_reports_as_analyzing_does() {
         [[budget]]\nmetric = \"step.time_ms\"\nmax = 11\n[[budget]]\nmetric = \"step.time_ms\"\nmin = 1\n\
         [[budget]]\nmetric = \"device_idle_percent\"\nmax = 100\n",
     );
-    let files = ["junit=j.xml", "sarif=s.sarif", "md=m.md", "html=h.html", "json=r.json", "csv=t.csv"];
+    let files = ["junit=j.xml", "sarif=s.sarif", "md=m.md", "html=h.html", "json=r.json", "ndjson=t.ndjson"];
     let mut args = vec!["compare", "base.xplane.pb", "slow.xplane.pb", "--budget", "strict.toml"];
     for file in files {
         args.extend(["-o", file]);
@@ -241,7 +242,7 @@ fn comparing_judges_and_reports_as_analyzing_does() {
     }
     agrees_with_schema(&place, "comparison", &json(&place.read("r.json")));
     agrees_with_schema(&place, "history", &json(&place.read("h.jsonl")));
-    assert!(place.read("t.csv").contains("FAIL") && place.read("h.html").contains("✗ fail"));
+    assert!(place.read("t.ndjson").contains("FAIL") && place.read("h.html").contains("✗ fail"));
     // The same bytes every time.
     let (before, names) = (place.read("h.html"), ["--exit-zero", "--strict"]);
     assert_eq!(place.code(&[&args[..], &names[..1]].concat()), 0);

@@ -174,14 +174,14 @@ fn every_number_carries_its_unit_in_its_name() {
     // In the unit of the row around them, which has a field `unit` or a metric with its unit in its name.
     const OF_ROW: &[&str] =
         &["(with unit)", "actual", "base", "cand", "change", "high", "limit", "low", "median", "noise"];
-    // Counts, ordinals, probabilities and ratios.
+    // Counts, ordinals, probabilities and ratios; `value` of a hardware counter, whose unit nothing records.
     const WITHOUT: &str = "adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs batch \
         bundles calls cand_ops cand_runs chip class collectives compilations confidence cores count critical deserialized \
         devices dim ends executions facts_left_out fills first from grid_steps group hits id in-step instances invalid k last \
         launches left_out links load_misses long_gaps lookups loopback lost lost_events lost_releases m median_step messages \
         min_steps misses n number occurrences odd_events ops ordinal others p pairs participants passes peak_step per_chip \
         products programs ratio recompilations released releases reuse shown slices slow_not_explained space \
-        speedup_over_bf16 spills step steps tile to total tracks uneven unknown_releases unmatched wall_steps warmup_steps \
+        speedup_over_bf16 spills step steps tile to total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
         work_z writes xla_calls z";
     let without: BTreeSet<&str> = WITHOUT.split_whitespace().chain(OF_ROW.iter().copied()).collect();
     for text in [systole::render::json::schema().unwrap(), systole::render::comparison::schema().unwrap()] {

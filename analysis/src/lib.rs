@@ -66,7 +66,7 @@ pub use trace_model::hlo_text;
 
 pub use cache::{AnalysisEntry, Context, Cost, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
-pub use name::{Name, shortened};
+pub use name::{Name, beginning, shortened};
 pub use percent::Percent;
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};

@@ -318,7 +318,7 @@ fn statement(targets: &[Target]) -> String {
         .iter()
         .filter(|target| matches!(target.light, Light::Red | Light::Amber))
         .filter_map(|target| {
-            Some(format!("{} {:.1} ({})", target.short, Percent(target.value_percent?), target.goal()))
+            Some(format!("{} {:.1} (target: {})", target.short, Percent(target.value_percent?), target.goal()))
         })
         .collect();
     let judged = count(Light::Green) + missed.len();

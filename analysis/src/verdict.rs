@@ -291,7 +291,10 @@ fn compiling(report: &CompileReport, scope: Scope) -> Option<Finding> {
     let what = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
     let again = match report.recompilations {
         0 => String::new(),
-        n => format!(", {n} of {} compilations again", report.compilations),
+        1 if report.compilations == 1 => ", a recompilation".to_owned(),
+        n if n == report.compilations => format!(", all {n} compilations are recompilations"),
+        1 => format!(", 1 of {} compilations is a recompilation", report.compilations),
+        n => format!(", {n} of {} compilations are recompilations", report.compilations),
     };
     let part = shown(percent(time_ps, report.window_ps));
     Some(Finding {
@@ -333,7 +336,13 @@ fn slow_steps(report: &StepsReport) -> Option<Finding> {
         slow.iter().take(3).map(|step| format!("{} ({})", step.number, length(step.time_ps as f64))).collect();
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
-    let why = if compiled > 0 { format!("; {compiled} of them mostly compile") } else { String::new() };
+    let why = match (compiled, slow.len()) {
+        (0, _) => String::new(),
+        (1, 1) => "; it mostly compiles".to_owned(),
+        (all, slow) if all == slow => "; all of them mostly compile".to_owned(),
+        (1, _) => "; one of them mostly compiles".to_owned(),
+        (some, _) => format!("; {some} of them mostly compile"),
+    };
     let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
     let all = report.steps.iter().map(|step| step.time_ps).sum::<Picos>().ps();
     let (count, median) = (slow.len(), length(median));

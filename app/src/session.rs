@@ -1,5 +1,6 @@
 //! One open trace and the reports about it, shared by both front ends.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub struct Session {
     model: TraceModel,
     options: Arc<Options>,
     reports: Arc<ReportCache>,
+    /// What has to stay as long as the trace.
+    _kept: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Session {
@@ -31,13 +34,17 @@ impl Session {
 
     /// A session about a model that was made otherwise.
     pub fn from_model(model: TraceModel, options: Options) -> Self {
-        Self { path: None, model, options: Arc::new(options), reports: Arc::default() }
+        Self { path: None, model, options: Arc::new(options), reports: Arc::default(), _kept: None }
+    }
+
+    /// The same session, which keeps `guard` (of files that are read later) as long as it is there.
+    pub fn keeping(self, guard: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { _kept: Some(guard), ..self }
     }
 
     /// The same trace under other assumptions; no report is taken over.
     pub fn with_options(&self, options: Options) -> Self {
-        let (path, model) = (self.path.clone(), self.model.clone());
-        Self { path, model, options: Arc::new(options), reports: Arc::default() }
+        Self { options: Arc::new(options), reports: Arc::default(), ..self.clone() }
     }
 
     /// What the user asked to open.

@@ -74,8 +74,7 @@ pub struct LazyFact {
     pub title: &'static str,
     /// The number; `None` where the capture cannot tell.
     pub value: Option<f64>,
-    /// Of the value.
-    #[serde(skip)]
+    /// Of the value and the limit.
     pub unit: Unit,
     /// Above this it costs time.
     pub limit: Option<f64>,

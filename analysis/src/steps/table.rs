@@ -66,7 +66,7 @@ impl StepsReport {
                 column("min_ps", "Min", Unit::Picoseconds),
                 column("max_ps", "Max", Unit::Picoseconds),
                 column("stddev_ps", "Std dev", Unit::Picoseconds),
-                column("cv_percent", "Std dev of mean", Unit::Percent),
+                column("cv_percent", "Std dev / mean", Unit::Percent),
                 column("p10_ps", "p10", Unit::Picoseconds),
                 column("p90_ps", "p90", Unit::Picoseconds),
                 column("p99_ps", "p99", Unit::Picoseconds),

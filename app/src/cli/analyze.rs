@@ -8,8 +8,9 @@ use analysis::{ANALYSES, Scope};
 use trace_model::GroupKind;
 
 use super::Talk;
-use super::args::{AnalyzeArgs, InputArgs, ScopeArgs, StepsArg};
+use super::args::{AnalyzeArgs, InputArgs, ScopeArgs};
 use super::failure::{Failure, Outcome};
+use super::values::{RangeArg, StepsArg};
 use super::{gate, loading, output};
 use crate::render::{Document, View};
 use crate::session::Session;
@@ -64,9 +65,16 @@ fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// Refuses steps and devices that the trace does not have.
+/// Refuses steps, times and devices that the trace does not have.
 pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
     check_devices(session, &input.assume.device)?;
+    if let Some(RangeArg(range)) = scope.range
+        && range.intersect(session.model().extent()).is_none_or(trace_model::TimeRange::is_empty)
+    {
+        let extent = session.model().extent();
+        let [from, to] = [extent.start, extent.end].map(trace_model::Timestamp::since_origin);
+        return Err(Failure::Usage(format!("--range: nothing was captured then; the capture is from {from} to {to}")));
+    }
     scope.steps.map_or(Ok(()), |steps| check_steps(session, steps))
 }
 

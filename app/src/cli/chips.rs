@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::args::{ChipsArgs, Format};
 use super::failure::{Failure, Outcome};
-use super::output;
-use crate::render::{Layout, Style, csv, md, number, table};
+use super::{output, terminal};
+use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, number, table};
 
 /// Runs the command.
 pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
@@ -28,11 +28,19 @@ pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
                 })).collect::<Vec<_>>(),
             })
         ),
-        Format::Csv => csv::csv(&facts_table(&chips)),
+        Format::Csv => csv::csv(&facts_table(&chips), 0),
+        Format::Ndjson => {
+            let facts = NamedTable { report: "chips", table: facts_table(&chips) };
+            ndjson::lines(&[&facts], &[], 0)
+        }
         Format::Md => md::markdown(&overview(&chips), 0) + &md::markdown(&facts_table(&chips), 0),
         Format::Text => text(&chips, args.chip.is_some()),
     };
-    output::print(&text)?;
+    if args.format == Format::Text {
+        output::print_text(&text)?
+    } else {
+        output::print(&text)?
+    }
     Ok(Outcome::Done)
 }
 
@@ -91,7 +99,7 @@ fn facts_table(chips: &[&Chip]) -> Table {
 
 fn text(chips: &[&Chip], in_full: bool) -> String {
     if !in_full {
-        let layout = Layout { width: 100, top: 0, entries: 0, style: Style::PLAIN };
+        let layout = Layout { width: terminal::width(), top: 0, entries: 0, style: Style::PLAIN };
         let table = table::table(&overview(chips), &layout);
         return table + "\n`systole chips CHIP` says everything about one, and who says so.\n";
     }

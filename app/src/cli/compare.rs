@@ -11,12 +11,13 @@ use clap::Args;
 use importers::ImportOptions;
 
 use super::Talk;
-use super::args::{AssumeArgs, FileFormat, Format, OutputArgs, StepsArg};
+use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
 use super::failure::{Failure, Outcome};
 use super::gate::JudgeArgs;
+use super::values::StepsArg;
 use super::{analyze, config, gate, history, loading, output};
 use crate::render::comparison::{self, Compared};
-use crate::render::{InputFile, Layout, html, junit, sarif};
+use crate::render::{InputFile, Layout, NamedTable, html, junit, sarif};
 use crate::session::Session;
 
 /// Arguments of the command.
@@ -34,13 +35,13 @@ pub struct CompareArgs {
     /// More runs to judge, likewise
     #[arg(long, value_name = "PATH")]
     pub cand: Vec<PathBuf>,
+    /// Only steps A to B of every run, both included
+    #[arg(long, value_name = "A..B")]
+    pub steps: Option<StepsArg>,
     #[command(flatten)]
     pub assume: AssumeArgs,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Only steps A to B of every run, both included
-    #[arg(long, value_name = "A..B")]
-    pub steps: Option<StepsArg>,
     #[command(flatten)]
     pub test: TestArgs,
     #[command(flatten)]
@@ -49,6 +50,7 @@ pub struct CompareArgs {
 
 /// When a difference counts.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "When a difference counts")]
 pub struct TestArgs {
     /// Chance of calling noise a change
     #[arg(long, value_name = "P", default_value_t = 0.05)]
@@ -100,7 +102,7 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
     let compared = Compared { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
-    output::write_as(&args.output, talk, |format, layout| rendered(&compared, format, layout))?;
+    output::write(&compared, &args.output, talk)?;
     gate::step_summary(|| comparison::verdict(&compared))?;
     for run in &cand {
         gate::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()))?;
@@ -122,20 +124,29 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
     (options.test.min_steps, options.require) = (test.min_steps, require);
 }
 
-fn rendered(compared: &Compared<'_>, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
-    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
-    Ok(match format {
-        FileFormat::Text => comparison::text(compared, layout),
-        FileFormat::Md => comparison::markdown(compared, layout),
-        FileFormat::Csv => comparison::comma_separated(compared),
-        FileFormat::Junit => {
-            let none = GatesReport::default();
-            junit::junit(compared.gates.unwrap_or(&none), compared.cand, Some(compared.comparison))
-        }
-        FileFormat::Sarif => sarif::of_comparison(compared).map_err(internal)?,
-        FileFormat::Html => html::comparison::page(compared),
-        FileFormat::Json => comparison::json(compared).map_err(internal)?,
-    })
+impl output::Written for Compared<'_> {
+    fn rendered(&self, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
+        let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+        Ok(match format {
+            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => comparison::text(self, layout),
+            FileFormat::Md => comparison::markdown(self, layout),
+            FileFormat::Junit => {
+                let none = GatesReport::default();
+                junit::junit(self.gates.unwrap_or(&none), self.cand, Some(self.comparison))
+            }
+            FileFormat::Sarif => sarif::of_comparison(self).map_err(internal)?,
+            FileFormat::Html => html::comparison::page(self),
+            FileFormat::Json => comparison::json(self, layout.entries).map_err(internal)?,
+        })
+    }
+
+    fn tables(&self) -> Vec<NamedTable> {
+        comparison::tables(self)
+    }
+
+    fn not_applicable(&self) -> Vec<(&str, String)> {
+        Vec::new()
+    }
 }
 
 /// Why nothing can be concluded, if so.

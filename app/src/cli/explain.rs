@@ -14,7 +14,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
     let text = match &args.hint {
         None => list(args.format),
         Some(id) => match rule(id) {
-            Some(rule) if args.format == Format::Json => {
+            Some(rule) if matches!(args.format, Format::Json | Format::Ndjson) => {
                 let thresholds: Vec<_> = rule
                     .thresholds
                     .iter()
@@ -22,7 +22,7 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
                     .collect();
                 let page = json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
                     "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
-                format!("{page:#}\n")
+                if args.format == Format::Json { format!("{page:#}\n") } else { format!("{page}\n") }
             }
             Some(rule) => {
                 let mut text = rule.page.to_owned();
@@ -40,7 +40,11 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
             }
         },
     };
-    output::print(&text)?;
+    if args.format == Format::Text {
+        output::print_text(&text)?
+    } else {
+        output::print(&text)?
+    }
     Ok(Outcome::Done)
 }
 
@@ -49,6 +53,9 @@ fn list(format: Format) -> String {
         Format::Json => {
             let list: Vec<_> = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title})).collect();
             return format!("{:#}\n", json!({"schema": "systole.rules/1", "rules": list}));
+        }
+        Format::Ndjson => {
+            return rules().iter().map(|rule| format!("{}\n", json!({"id": rule.id, "title": rule.title}))).collect();
         }
         Format::Csv => "id,title\n".to_owned(),
         Format::Md => "| id | what |\n|---|---|\n".to_owned(),

@@ -61,6 +61,17 @@ pub enum Failure {
         /// Which.
         path: PathBuf,
     },
+    /// There is no display for a window.
+    #[cfg(feature = "gui")]
+    #[error(
+        "cannot open a window: {0}\n\
+         Without a display:\n  \
+         systole analyze PATH                      what limits the program, as text\n  \
+         systole analyze PATH -o html=report.html  the same as a page with pictures\n  \
+         systole render PATH -o timeline.png       the timeline as a picture\n  \
+         systole --help                            all commands"
+    )]
+    Display(String),
     /// A mistake of this program.
     #[error("internal error: {0}")]
     Internal(String),
@@ -77,6 +88,8 @@ impl Failure {
         match self {
             Self::Usage(_) | Self::Config { .. } => 2,
             Self::Write { .. } | Self::Stdout(_) => 3,
+            #[cfg(feature = "gui")]
+            Self::Display(_) => 3,
             Self::Import { error, .. } => code_of_import(error),
             Self::Summary { .. } => 4,
             Self::Internal(_) => 1,

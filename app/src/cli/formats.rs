@@ -11,7 +11,12 @@ use super::output;
 
 /// Runs the command.
 pub fn run(args: &FormatsArgs) -> Result<Outcome, Failure> {
-    output::print(&formats_text(args.format))?;
+    let text = formats_text(args.format);
+    if args.format == Format::Text {
+        output::print_text(&text)?
+    } else {
+        output::print(&text)?
+    }
     Ok(Outcome::Done)
 }
 
@@ -24,6 +29,12 @@ fn formats_text(format: Format) -> String {
                 .map(|f| json!({"id": f.id, "title": f.title, "extensions": f.extensions, "about": f.about}))
                 .collect();
             text = format!("{:#}\n", json!({"schema": "systole.formats/1", "formats": list}));
+        }
+        Format::Ndjson => {
+            for f in formats {
+                let line = json!({"id": f.id, "title": f.title, "extensions": f.extensions, "about": f.about});
+                let _ = writeln!(text, "{line}");
+            }
         }
         Format::Csv => {
             text.push_str("id,title,extensions,about\n");

@@ -20,6 +20,7 @@ use crate::session::Session;
 
 /// What may fail a run.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
 pub struct GateArgs {
     /// Compare with this run or saved summary, and fail where it is worse; may be repeated
     #[arg(long, value_name = "PATH")]
@@ -30,18 +31,19 @@ pub struct GateArgs {
 
 /// By what is judged, and what follows.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
 pub struct JudgeArgs {
     /// Judge by the budgets and regressions of this file (`systole init` writes one)
     #[arg(long, value_name = "FILE")]
     pub budget: Option<PathBuf>,
     /// Append the numbers and the verdict to this file, a line of JSON a run
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub history: Option<PathBuf>,
     /// Exit code where a gate fails
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10)]
     pub exit_code_on_fail: u8,
     /// Exit with 0 also where a gate fails: report only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub exit_zero: bool,
 }
 
@@ -110,7 +112,9 @@ pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, talk: &Talk
     if !failed.is_empty() && !args.exit_zero {
         return Some(Outcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
     }
-    let unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
+    let mut unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
+    // Gates that cannot tell for the same reason say it once.
+    unclear.dedup();
     if !unclear.is_empty() {
         if strict && !args.exit_zero {
             return Some(Outcome::Inconclusive(unclear.join("; ")));

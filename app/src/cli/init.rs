@@ -19,11 +19,11 @@ use super::output;
 pub struct InitArgs {
     /// A run whose numbers are good: a profile, or a saved summary
     pub path: PathBuf,
-    #[command(flatten)]
-    pub assume: AssumeArgs,
     /// Write it to this file instead of stdout; must not exist yet
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
 }
 
 /// Runs the command.
@@ -38,9 +38,7 @@ pub fn run(args: &InitArgs, talk: &Talk) -> Result<Outcome, Failure> {
         .ok_or_else(|| Failure::Usage("name a run or a saved summary".to_owned()))?;
     let text = config_of(&run);
     match &args.output {
-        Some(path) => {
-            crate::files::write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
-        }
+        Some(path) => output::write_to(path, &text)?,
         None => output::print(&text)?,
     }
     Ok(Outcome::Done)

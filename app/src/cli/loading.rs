@@ -15,6 +15,8 @@ use super::Talk;
 use super::args::{AssumeArgs, Format, InputArgs};
 use super::config;
 use super::failure::Failure;
+use super::stdin::Spooled;
+use super::values::STANDARD;
 use crate::session::Session;
 
 /// Short imports flash no bar.
@@ -40,10 +42,13 @@ pub fn open_path(
     if options.warmup_steps == 0 {
         options.warmup_steps = config::warmup_steps(assume.config.as_deref()).unwrap_or(0);
     }
+    let import = assume.import(run);
+    let (spooled, path) =
+        if path.as_os_str() == STANDARD { (Some(Spooled::read()?), Path::new("standard input")) } else { (None, path) };
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
     let notice = if talk.warns() && is_stream(path) { Notice::start(path) } else { None };
-    let opened = Session::open(path, &assume.import(run), options, &progress);
+    let opened = Session::open(spooled.as_ref().map_or(path, |spooled| spooled.path()), &import, options, &progress);
     if let Some(notice) = notice {
         notice.stop();
     }
@@ -51,6 +56,10 @@ pub fn open_path(
         bar.stop();
     }
     let session = opened.map_err(|error| Failure::import(error, path))?;
+    let session = match spooled {
+        Some(spooled) => session.keeping(Arc::new(spooled)),
+        None => session,
+    };
     say_what_was_read(&session, talk, started.elapsed());
     say_which_files(&session, talk);
     // The text says it itself.

@@ -6,21 +6,27 @@ mod args;
 mod chip_arg;
 mod chips;
 mod compare;
+mod completions;
 mod config;
 mod doctor;
 mod explain;
 mod failure;
 mod formats;
 pub(crate) mod gate;
+mod help;
 mod history;
 mod init;
 mod loading;
+mod man;
 mod metrics;
 mod open;
 mod output;
 mod render;
 mod schema;
+mod stdin;
 mod summarize;
+mod terminal;
+mod values;
 mod whatif;
 
 use std::ffi::OsString;
@@ -35,7 +41,7 @@ use failure::Outcome;
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args: Vec<OsString> = args.into_iter().collect();
-    if args.len() == 1 && cfg!(feature = "gui") {
+    if args.len() == 1 && open::has_display() {
         // Started from a desktop: there is nobody to read the help.
         args.push("open".into());
     }
@@ -69,6 +75,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Chips(args) => chips::run(&args),
         Command::Render(args) => render::run(&args, &talk),
         Command::Open(args) => open::run(args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

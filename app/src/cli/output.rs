@@ -3,27 +3,37 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::Talk;
-use super::args::{FileFormat, OutputArgs, OutputFile};
+use super::args::{FileFormat, OutputArgs};
 use super::failure::Failure;
+use super::values::STANDARD;
+use super::{Talk, terminal};
 use crate::files::{directory_of, write_file};
-use crate::render::{self, Document, Layout, Style};
+use crate::render::{self, Document, Layout, NamedTable, Style, csv, ndjson};
 
-/// Width of text that does not go to a terminal.
-const FILE_WIDTH: usize = 100;
-/// Narrower than this, lines break anyway.
-const MIN_WIDTH: usize = 60;
-/// Wider tables are harder to read, not easier.
-const MAX_WIDTH: usize = 140;
-
-/// Refuses output files that cannot be, before an hour of work.
+/// Refuses outputs that cannot be, before an hour of work.
 pub fn check(output: &OutputArgs) -> Result<(), Failure> {
-    output.output.iter().try_for_each(|OutputFile { path, .. }| check_file(path))
+    if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
+        return Err(Failure::Usage("-o: only one format can go to standard output".to_owned()));
+    }
+    let names_table = |format| matches!(format, FileFormat::Csv | FileFormat::Ndjson);
+    let formats = output.output.iter().map(|file| file.format).chain([output.format.into()]);
+    if output.table.is_some() && !formats.clone().any(names_table) {
+        return Err(Failure::Usage("--table is for --format csv or ndjson, and for -o csv=PATH".to_owned()));
+    }
+    output.output.iter().filter(|file| !file.is_stdout()).try_for_each(|file| {
+        if file.format == FileFormat::Csv && is_directory(&file.path) {
+            return if file.path.is_dir() { Ok(()) } else { check_file(&without_slash(&file.path)) };
+        }
+        check_file(&file.path)
+    })
 }
 
-/// The same of one file.
+/// Refuses a file that cannot be written; `-` can.
 pub fn check_file(path: &Path) -> Result<(), Failure> {
     let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
+    if path.as_os_str() == STANDARD {
+        return Ok(());
+    }
     if !directory_of(path).is_dir() {
         return refused(io::ErrorKind::NotFound, "the directory does not exist");
     }
@@ -33,33 +43,53 @@ pub fn check_file(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the files first, so that a closed pipe does not cost them.
-pub fn write(document: &Document, output: &OutputArgs, talk: &Talk) -> Result<(), Failure> {
-    write_as(output, talk, |format, layout| rendered(document, format, layout))
+/// Meant as a directory: it is one, or ends like one.
+fn is_directory(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
 }
 
-/// The same of anything that can be rendered in each format.
-pub fn write_as(
-    output: &OutputArgs,
-    talk: &Talk,
-    rendered: impl Fn(FileFormat, &Layout) -> Result<String, Failure>,
-) -> Result<(), Failure> {
-    for OutputFile { format, path } in &output.output {
-        let layout = layout_of(output, FILE_WIDTH, Style::PLAIN);
-        let text = rendered(*format, &layout)?;
-        write_file(path, &text).map_err(|error| Failure::Write { error, path: path.clone() })?;
+fn without_slash(path: &Path) -> std::path::PathBuf {
+    path.components().collect()
+}
+
+/// What can be written in each format.
+pub trait Written {
+    /// As text of a format other than CSV and NDJSON.
+    fn rendered(&self, format: FileFormat, layout: &Layout) -> Result<String, Failure>;
+    /// All tables, each with the id of its report.
+    fn tables(&self) -> Vec<NamedTable>;
+    /// Reports that say nothing, and why.
+    fn not_applicable(&self) -> Vec<(&str, String)>;
+}
+
+/// Writes the files first, so that a closed pipe does not cost them.
+pub fn write(document: &impl Written, output: &OutputArgs, talk: &Talk) -> Result<(), Failure> {
+    for file in output.output.iter().filter(|file| !file.is_stdout()) {
+        let layout = layout_of(output, terminal::DEFAULT_WIDTH, Style::PLAIN);
+        let path = &file.path;
+        if file.format == FileFormat::Csv && is_directory(path) {
+            write_tables(document, output, path)?;
+        } else {
+            write_to(path, &text_of(document, file.format, output, &layout)?)?;
+        }
         talk.detail(&format!("wrote {}", path.display()));
     }
     let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
-    let layout = layout_of(output, width(), style);
-    let format = FileFormat::from(output.format);
-    let text = rendered(format, &layout)?;
-    print(&if format == FileFormat::Text { super::without_orders(&text) } else { text })
+    let layout = layout_of(output, terminal::width(), style);
+    let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
+    let text = text_of(document, format, output, &layout)?;
+    print(&if format == FileFormat::Text { shown(&text) } else { text })
 }
 
-/// Columns of stdout.
-pub fn width() -> usize {
-    terminal_size::terminal_size().map_or(FILE_WIDTH, |(width, _)| usize::from(width.0)).clamp(MIN_WIDTH, MAX_WIDTH)
+/// Text for people on a terminal.
+fn shown(text: &str) -> String {
+    let text = super::without_orders(text);
+    if terminal::has_unicode() { text } else { terminal::ascii(&text) }
+}
+
+/// Prints text that a command makes itself, for people.
+pub fn print_text(text: &str) -> Result<(), Failure> {
+    print(&shown(text))
 }
 
 /// People see the first rows; programs get everything that a program can be expected to take.
@@ -69,29 +99,79 @@ fn layout_of(output: &OutputArgs, width: usize, style: Style) -> Layout {
     Layout { width, top: output.top.unwrap_or(ROWS), entries: output.top.unwrap_or(ENTRIES), style }
 }
 
-fn rendered(document: &Document, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
-    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
-    Ok(match format {
-        FileFormat::Text => render::text::document(document, layout),
-        FileFormat::Json => render::json::document(document, layout.entries).map_err(internal)?,
-        FileFormat::Csv => render::csv::document(document),
-        FileFormat::Md => render::md::document(document, layout),
-        FileFormat::Junit => match &document.gated {
-            Some(gated) => {
+fn text_of(
+    document: &impl Written,
+    format: FileFormat,
+    output: &OutputArgs,
+    layout: &Layout,
+) -> Result<String, Failure> {
+    let rows = output.top.unwrap_or(0);
+    let wanted = output.table.as_deref();
+    match format {
+        FileFormat::Csv => {
+            let tables = document.tables();
+            Ok(csv::csv(&csv::one(&tables, wanted).map_err(Failure::Usage)?.table, rows))
+        }
+        FileFormat::Ndjson => {
+            let tables = document.tables();
+            let chosen = csv::chosen(&tables, wanted).map_err(Failure::Usage)?;
+            Ok(ndjson::lines(&chosen, &document.not_applicable(), rows))
+        }
+        format => document.rendered(format, layout),
+    }
+}
+
+/// Every table as a file of its own.
+fn write_tables(document: &impl Written, output: &OutputArgs, directory: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::Write { error, path: directory.to_owned() };
+    if !directory.is_dir() {
+        std::fs::create_dir(without_slash(directory)).map_err(failed)?;
+    }
+    let tables = document.tables();
+    for one in csv::chosen(&tables, output.table.as_deref()).map_err(Failure::Usage)? {
+        let text = csv::csv(&one.table, output.top.unwrap_or(0));
+        write_to(&directory.join(format!("{}.csv", one.name())), &text)?;
+    }
+    Ok(())
+}
+
+/// Writes a file; prints it where the path is `-`.
+pub fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
+    if path.as_os_str() == STANDARD {
+        return print(text);
+    }
+    write_file(path, text).map_err(|error| Failure::Write { error, path: path.to_owned() })
+}
+
+impl Written for Document {
+    fn rendered(&self, format: FileFormat, layout: &Layout) -> Result<String, Failure> {
+        let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+        let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
+        Ok(match format {
+            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => render::text::document(self, layout),
+            FileFormat::Json => render::json::document(self, layout.entries).map_err(internal)?,
+            FileFormat::Md => render::md::document(self, layout),
+            FileFormat::Junit => {
+                let gated = gated("junit")?;
                 let runs = std::slice::from_ref(&gated.run);
                 render::junit::junit(&gated.report, runs, gated.comparison.as_ref())
             }
-            None => return Err(only_judged("junit")),
-        },
-        FileFormat::Sarif => match &document.gated {
-            Some(_) => render::sarif::of(document).map_err(internal)?,
-            None => return Err(only_judged("sarif")),
-        },
-        FileFormat::Html => match &document.gated {
-            Some(gated) => render::html::page(document, gated),
-            None => return Err(only_judged("html")),
-        },
-    })
+            FileFormat::Sarif => {
+                gated("sarif")?;
+                render::sarif::of(self).map_err(internal)?
+            }
+            FileFormat::Html => render::html::page(self, gated("html")?),
+        })
+    }
+
+    fn tables(&self) -> Vec<NamedTable> {
+        csv::tables(self)
+    }
+
+    fn not_applicable(&self) -> Vec<(&str, String)> {
+        let sections = self.sections().iter();
+        sections.filter_map(|section| Some((section.id, section.result.as_ref().err()?.to_string()))).collect()
+    }
 }
 
 /// Some formats are about what only two commands know.

@@ -9,20 +9,18 @@ use clap::{Args, ValueEnum};
 use trace_model::TimeRange;
 
 use super::Talk;
-use super::args::{Format, InputArgs, ScopeArgs, StepsArg};
+use super::args::{Format, InputArgs, ScopeArgs};
 use super::failure::{Failure, Outcome};
+use super::values::{STANDARD, StepsArg};
 use super::{analyze, loading, output};
 use crate::picture::{self, Format as PictureFormat, Look, Panel};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Picture")]
 pub struct RenderArgs {
-    #[command(flatten)]
-    pub input: InputArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
-    /// Where to write it, as SVG or PNG by its name; SVG to stdout by default
+    /// Where to write it, as SVG or PNG by its name; SVG to stdout by default or as -
     #[arg(short, long, value_name = "FILE.svg|FILE.png")]
     pub out: Option<PathBuf>,
     /// What to draw
@@ -40,6 +38,10 @@ pub struct RenderArgs {
     /// Colours tell names apart, not kinds of work
     #[arg(long)]
     pub by_name: bool,
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
 }
 
 /// What there are pictures of.
@@ -89,7 +91,8 @@ impl FromStr for ScaleArg {
 
 /// Runs the command.
 pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
-    let format = args.out.as_deref().map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
+    let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
+    let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
     let session = loading::open(&args.input, Format::Json, talk)?;
     analyze::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
@@ -108,9 +111,9 @@ pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
     };
     let drawing = picture::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)?;
     let file = picture::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
-    match &args.out {
+    match out {
         Some(path) => {
-            crate::files::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.clone() })?;
+            crate::files::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.to_owned() })?;
             talk.detail(&format!("wrote {}", path.display()));
         }
         // Without a name it is SVG, which is text.

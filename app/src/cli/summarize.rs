@@ -22,8 +22,6 @@ pub struct SummarizeArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
-    #[command(flatten)]
-    pub assume: AssumeArgs,
     /// Write it to this file instead of stdout (`json=base.json` is the same as `base.json`)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -33,6 +31,8 @@ pub struct SummarizeArgs {
     /// Steps in which the time of each op is kept, evenly spread
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub op_steps: usize,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
 }
 
 /// Runs the command.
@@ -57,7 +57,7 @@ pub fn run(args: &SummarizeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let runs: Vec<Summary> = runs.into_iter().map(|run| run.shortened(args.ops, args.op_steps)).collect();
     let text = to_json(&runs).map_err(|error| Failure::Internal(error.to_string()))?;
     match path {
-        Some(path) => crate::files::write_file(&path, &text).map_err(|error| Failure::Write { error, path })?,
+        Some(path) => output::write_to(&path, &text)?,
         None => output::print(&text)?,
     }
     Ok(Outcome::Done)

@@ -21,14 +21,9 @@ use crate::session::Session;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "What to change")]
 #[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct WhatifArgs {
-    #[command(flatten)]
-    pub input: InputArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub scope: ScopeArgs,
     /// Collectives take no time
     #[arg(long)]
     pub hide_collectives: bool,
@@ -56,6 +51,12 @@ pub struct WhatifArgs {
     /// The device is never idle
     #[arg(long)]
     pub no_idle: bool,
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
 }
 
 /// `2x`, `0.5`.

@@ -76,6 +76,11 @@ pub fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST)));
 }
 
+/// The system opens no window: why.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open a window: {0}")]
+pub struct NoWindow(pub String);
+
 /// Opens the window, and returns when it is closed.
 pub fn launch(launch: Launch) -> anyhow::Result<()> {
     keep_freed_memory();
@@ -107,7 +112,7 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
             Ok(Box::new(app))
         }),
     )
-    .map_err(|error| anyhow::anyhow!("cannot open a window: {error}; 'systole analyze' works without one"))?;
+    .map_err(|error| NoWindow(error.to_string()))?;
     screenshot::result(&shot_sink)
 }
 

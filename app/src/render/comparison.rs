@@ -9,10 +9,11 @@ use analysis::gates::GatesReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::cut::{self, Cut};
 use super::json::{Tool, generator};
 use super::table::{table, wrapped};
 use super::verdict_md::Parts;
-use super::{Layout, csv, gates, md, verdict_md};
+use super::{Layout, NamedTable, gates, md, verdict_md};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/2";
@@ -106,11 +107,11 @@ pub fn verdict(compared: &Compared<'_>) -> String {
     verdict_md::verdict(&Parts { run, gates, comparison, hints: None }, verdict_md::MOST_BYTES)
 }
 
-/// For spreadsheets.
-pub fn comma_separated(compared: &Compared<'_>) -> String {
-    let mut tables: Vec<_> = compared.comparison.tables().into_iter().map(|table| ("compare", table)).collect();
-    tables.extend(compared.gates.iter().flat_map(|gates| gates.tables()).map(|table| ("gates", table)));
-    csv::several(&tables)
+/// All tables, for spreadsheets.
+pub fn tables(compared: &Compared<'_>) -> Vec<NamedTable> {
+    let compare = compared.comparison.tables().into_iter().map(|table| NamedTable { report: "compare", table });
+    let gates = compared.gates.iter().flat_map(|gates| gates.tables());
+    compare.chain(gates.map(|table| NamedTable { report: "gates", table })).collect()
 }
 
 /// Two runs side by side. A number's name ends in its unit, or the number stands beside a field `unit`; numbers
@@ -127,12 +128,22 @@ struct Written<'a> {
     /// What gates say, where there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<&'a GatesReport>,
+    /// Some lists are shorter than they were: `--top` says how long they may be.
+    truncated: bool,
+    /// Which, and how long they were.
+    truncated_lists: Vec<Cut>,
 }
 
-/// For programs.
-pub fn json(compared: &Compared<'_>) -> serde_json::Result<String> {
+/// For programs; lists have at most `top` entries, all where it is 0.
+pub fn json(compared: &Compared<'_>, top: usize) -> serde_json::Result<String> {
     let &Compared { comparison, gates, .. } = compared;
-    let written = Written { schema: SCHEMA, tool: Tool::THIS, comparison, gates };
+    let truncated_lists = Vec::new();
+    let written = Written { schema: SCHEMA, tool: Tool::THIS, comparison, gates, truncated: false, truncated_lists };
+    let mut written = serde_json::to_value(&written)?;
+    let mut cuts = Vec::new();
+    cut::lists(&mut written, top, "", &mut cuts);
+    written["truncated"] = (!cuts.is_empty()).into();
+    written["truncated_lists"] = serde_json::to_value(cuts)?;
     Ok(serde_json::to_string_pretty(&written)? + "\n")
 }
 

@@ -1,42 +1,75 @@
 //! Tables as comma-separated values (RFC 4180), exact and unscaled, units in the
-//! column names.
+//! column names. A file is one table: that is what programs read.
 
 use analysis::{Cell, Table, Tabular as _};
 
 use super::Document;
 
-/// Every table of a document. A single table is plain CSV; of several each
-/// begins with a line `# analysis.table: title` and ends with an empty line.
-pub fn document(document: &Document) -> String {
-    let mut tables = Vec::new();
-    if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
-        tables.extend(gated.report.tables().into_iter().map(|table| ("gates", table)));
+/// A table of a report.
+#[derive(Clone, Debug)]
+pub struct NamedTable {
+    /// Id of the report.
+    pub report: &'static str,
+    /// The table.
+    pub table: Table,
+}
+
+impl NamedTable {
+    /// `ops.groups`
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.report, self.table.id)
     }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.table.id == name || self.name() == name
+    }
+}
+
+/// Every table of a document, gates first.
+pub fn tables(document: &Document) -> Vec<NamedTable> {
+    let named =
+        |report: &'static str, tables: Vec<Table>| tables.into_iter().map(move |table| NamedTable { report, table });
+    let gated = document.gated.iter().filter(|gated| gated.are_set);
+    let mut found: Vec<_> = gated.flat_map(|gated| named("gates", gated.report.tables())).collect();
     for section in document.sections() {
         if let Ok(report) = &section.result {
-            tables.extend(report.tables().into_iter().map(|table| (section.id, table)));
+            found.extend(named(section.id, report.tables()));
         }
     }
-    several(&tables)
+    found
 }
 
-/// Some tables, each with the id of its report.
-pub fn several(tables: &[(&str, Table)]) -> String {
-    if let [(_, only)] = tables {
-        return csv(only);
+/// The tables that are called so, by their own name or with that of their report; all where none is asked for.
+pub fn chosen<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<Vec<&'a NamedTable>, String> {
+    let found: Vec<_> = tables.iter().filter(|one| wanted.is_none_or(|wanted| one.is_called(wanted))).collect();
+    match wanted {
+        Some(wanted) if found.is_empty() => Err(format!("no table is called {wanted:?}; {}", there_are(tables))),
+        _ => Ok(found),
     }
-    let with_title = |(id, table): &(&str, Table)| {
-        let title = table.title.replace(['\n', '\r'], " ");
-        format!("# {id}.{}: {title}\n{}", table.id, csv(table))
-    };
-    tables.iter().map(with_title).collect::<Vec<_>>().join("\n")
 }
 
-/// One table.
-pub fn csv(table: &Table) -> String {
+/// The one table that CSV can hold.
+pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a NamedTable, String> {
+    match chosen(tables, wanted)?[..] {
+        [only] => Ok(only),
+        [] => Err("none of these reports has a table for this trace; --format text says why".to_owned()),
+        _ => Err(format!(
+            "CSV is one table: name it with --table NAME, or write all with -o csv=DIRECTORY/; {}",
+            there_are(tables)
+        )),
+    }
+}
+
+fn there_are(tables: &[NamedTable]) -> String {
+    let names: Vec<_> = tables.iter().map(NamedTable::name).collect();
+    format!("there are {}", names.join(", "))
+}
+
+/// One table, at most `rows` rows of it; all where that is 0.
+pub fn csv(table: &Table, rows: usize) -> String {
     let heading: Vec<_> = table.columns.iter().map(|column| quoted(column.id)).collect();
     let mut text = heading.join(",") + "\n";
-    for row in &table.rows {
+    for row in table.rows.iter().take(if rows == 0 { usize::MAX } else { rows }) {
         let cells: Vec<_> = row.iter().map(cell).collect();
         text.push_str(&cells.join(","));
         text.push('\n');

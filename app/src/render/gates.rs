@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::compare::Comparison;
-use analysis::gates::{GatesReport, Level, Status};
+use analysis::gates::{Gate, GatesReport, Level, Status};
 
 use super::Layout;
 use super::comparison::capitalised;
@@ -15,7 +15,16 @@ const INDENT: usize = 16;
 /// The verdict, each gate, and what changed.
 pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Layout) -> String {
     let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
-    for gate in &report.gates {
+    // Gates that say the same are one entry.
+    for alike in report.gates.chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message)) {
+        let [gate, ..] = alike else { continue };
+        let message = match alike {
+            [_] => gate.message.clone(),
+            _ => {
+                let names: Vec<_> = alike.iter().map(Gate::name).collect();
+                format!("{} gates ({}): {}", alike.len(), names.join(", "), gate.message)
+            }
+        };
         let word = match (gate.status, gate.level) {
             (Status::Fail, Level::Warn) => "warning",
             (status, _) => status.title(),
@@ -26,7 +35,7 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Lay
             Status::Pass => layout.style.dim(&word),
             _ => layout.style.warn(&word),
         };
-        for (at, line) in wrapped(&gate.message, layout.width.saturating_sub(INDENT)).iter().enumerate() {
+        for (at, line) in wrapped(&message, layout.width.saturating_sub(INDENT)).iter().enumerate() {
             let head = if at == 0 { word.clone() } else { " ".repeat(INDENT - 2) };
             let _ = writeln!(text, "  {head}{line}");
         }

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use analysis::Unit;
 use analysis::doctor::{Doctor, DoctorReport, Fact, Finding};
 use trace_model::Severity;
+use unicode_width::UnicodeWidthStr as _;
 
-use super::table::{shortened, table, wrapped};
+use super::table::{padded, shortened, table, wrapped};
 use super::{Document, Layout, Style, number};
 
 /// Column in which sentences begin.
@@ -73,7 +74,11 @@ fn import_log(document: &Document, layout: &Layout) -> String {
     for issue in counts {
         let count = number::value(issue.count as f64, Unit::Count);
         let severity = word(issue.kind.severity(), layout.style);
-        let _ = writeln!(text, "  {severity}{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
+        let sentence = format!("{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
+        for (at, line) in wrapped(&sentence, layout.width.saturating_sub(INDENT)).iter().enumerate() {
+            let head = if at == 0 { severity.clone() } else { " ".repeat(INDENT - 2) };
+            let _ = writeln!(text, "  {head}{line}");
+        }
         for example in &issue.examples {
             let line = shortened(example, layout.width.saturating_sub(INDENT));
             let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
@@ -94,20 +99,22 @@ fn facts(report: &DoctorReport, layout: &Layout) -> Option<String> {
     for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {
         let of = same.first().map(Fact::of_whom).unwrap_or_default();
         let _ = writeln!(text, "  {}", shortened(&of, layout.width.saturating_sub(2)));
-        let name = |fact: &Fact| shortened(&fact.name, NAME);
-        let width = same.iter().map(|fact| name(fact).chars().count()).max().unwrap_or(0);
+        let name = |fact: &Fact| shortened(&fact.name, NAME.min(layout.width / 2 - FACT));
+        let width = same.iter().map(|fact| name(fact).width()).max().unwrap_or(0);
         let indent = FACT + width + 2;
         for fact in same {
-            let value = wrapped(&fact.value, layout.width.saturating_sub(indent).max(NAME));
+            let value = wrapped(&fact.value, layout.width.saturating_sub(indent));
             let lines = if value.is_empty() { vec![number::MISSING.to_owned()] } else { value };
             for (at, line) in lines.iter().enumerate() {
                 let name = if at == 0 { name(fact) } else { String::new() };
-                let _ = writeln!(text, "{}{}  {line}", " ".repeat(FACT), layout.style.dim(&format!("{name:width$}")));
+                let _ = writeln!(text, "{}{}  {line}", " ".repeat(FACT), layout.style.dim(&padded(&name, width)));
             }
         }
     }
     if let Some(line) = report.facts_note() {
-        let _ = writeln!(text, "  {}", layout.style.dim(&line));
+        for line in wrapped(&line, layout.width.saturating_sub(2)) {
+            let _ = writeln!(text, "  {}", layout.style.dim(&line));
+        }
     }
     (!report.facts.is_empty()).then_some(text)
 }

@@ -97,7 +97,7 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &Layout) {
     let unit = if report.of == "whole window" { "the window" } else { "a step" };
     if hint.severity == Severity::Health {
-        let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
+        title(text, hint, layout);
         lines(text, "", "about the capture", layout);
         return;
     }
@@ -122,8 +122,16 @@ fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&
     if let Some(shared) = shared.filter(|shared| !shared.is_empty()) {
         facts.push(format!("overlaps {}", shared.join(", ")));
     }
-    let _ = writeln!(text, "{}  {}", layout.style.bold(&format!("{:<3}", hint.id)), layout.style.bold(hint.title));
+    title(text, hint, layout);
     lines(text, "", &facts.join(" · "), layout);
+}
+
+/// `K25  The core waits for copies`
+fn title(text: &mut String, hint: &Hint, layout: &Layout) {
+    for (at, line) in wrapped(hint.title, layout.width.saturating_sub(INDENT.len())).iter().enumerate() {
+        let id = if at == 0 { hint.id } else { "" };
+        let _ = writeln!(text, "{}{}", layout.style.bold(&format!("{id:<5}")), layout.style.bold(line));
+    }
 }
 
 fn lines(text: &mut String, label: &str, body: &str, layout: &Layout) {

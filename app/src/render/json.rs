@@ -44,7 +44,8 @@ struct Written<'a> {
     gates: Option<&'a GatesReport>,
     /// Beside the baseline, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<&'a Comparison>,
+    #[schemars(with = "Option<Comparison>")]
+    comparison: Option<Value>,
     /// Some lists are shorter than they were: `--top` says how long they may be.
     truncated: bool,
     /// Which, and how long they were.
@@ -118,6 +119,10 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     };
     let reports = document.sections().iter().map(|one| (one.id, section(one))).collect();
     let gated = document.gated.as_ref().filter(|gated| gated.are_set);
+    let mut comparison = gated.and_then(|gated| gated.comparison.as_ref()).map(serde_json::to_value).transpose()?;
+    if let Some(comparison) = &mut comparison {
+        cut::lists(comparison, top, "/comparison", &mut truncated_lists);
+    }
     let written = Written {
         schema: SCHEMA,
         tool: Tool::THIS,
@@ -133,7 +138,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         import: ImportFacts { lost: model.import_log().lost(), issues: model.import_log() },
         reports,
         gates: gated.map(|gated| &gated.report),
-        comparison: gated.and_then(|gated| gated.comparison.as_ref()),
+        comparison,
         truncated: !truncated_lists.is_empty(),
         truncated_lists,
     };

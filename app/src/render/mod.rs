@@ -13,6 +13,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod md;
+pub mod ndjson;
 pub mod number;
 pub mod sarif;
 mod style;
@@ -21,6 +22,7 @@ pub mod table;
 pub mod text;
 pub mod verdict_md;
 
+pub use csv::NamedTable;
 pub use document::{Document, Gated, InputFile, Section, View};
 pub use style::Style;
 

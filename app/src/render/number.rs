@@ -7,6 +7,9 @@ use trace_model::Picos;
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
 
+/// Percentages closer to zero are not told apart.
+const LEAST_PERCENT: f64 = 0.001;
+
 /// A number with its unit.
 pub fn value(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
@@ -16,6 +19,10 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Count if value.fract() == 0.0 => count(value),
         Unit::None | Unit::Count => plain(value),
         Unit::Picoseconds => Picos::from_ps(value.round() as i64).to_string(),
+        // Less than this, digits tell nothing.
+        Unit::Percent if value != 0.0 && value.abs() < LEAST_PERCENT => {
+            format!("{}{LEAST_PERCENT} %", if value > 0.0 { "<" } else { ">-" })
+        }
         Unit::Percent => percent(value),
         Unit::Bytes => scaled(value, "B"),
         Unit::BytesPerSecond => scaled(value, "B/s"),
@@ -117,7 +124,8 @@ mod tests {
             (305.7e9, Unit::BytesPerSecond, "305.7 GB/s"),
             (38.61, Unit::Percent, "38.61 %"),
             (0.006_1, Unit::Percent, "0.006100 %"),
-            (0.000_000_12, Unit::Percent, "1.200e-7 %"),
+            (0.000_000_12, Unit::Percent, "<0.001 %"),
+            (-0.000_000_12, Unit::Percent, ">-0.001 %"),
             (100.0, Unit::Percent, "100.0 %"),
             (99.999, Unit::Percent, "99.999 %"),
             (9.999_96, Unit::Percent, "10.00 %"),

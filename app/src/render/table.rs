@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 pub use analysis::shortened;
-use analysis::{Cell, Table, Unit};
+use analysis::{Cell, Table, Unit, beginning};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Layout, number};
 
@@ -11,10 +12,17 @@ use super::{Layout, number};
 const GAP: usize = 2;
 /// Shorter texts say nothing.
 const MIN_TEXT: usize = 16;
+/// The same where there is no room at all.
+const LEAST_TEXT: usize = 6;
+/// Narrower lines hold no word.
+const MIN_LINE: usize = 8;
 
 /// A table, its notes below.
 pub fn table(table: &Table, layout: &Layout) -> String {
-    let mut text = format!("{}\n", layout.style.bold(&table.title));
+    let mut text = String::new();
+    for line in wrapped(&table.title, layout.width) {
+        let _ = writeln!(text, "{}", layout.style.bold(&line));
+    }
     if table.rows.is_empty() {
         text.push_str("  (no rows)\n");
     } else {
@@ -43,8 +51,8 @@ pub fn body(table: &Table, layout: &Layout) -> String {
     }
     let hidden = table.rows.len() - shown;
     if hidden > 0 {
-        let more = format!("… {hidden} more rows; --top 0 shows all");
-        let _ = writeln!(text, "  {}", layout.style.dim(&more));
+        let more = if hidden == 1 { "1 more row".to_owned() } else { format!("{hidden} more rows") };
+        let _ = writeln!(text, "  {}", layout.style.dim(&format!("… {more}; --top 0 shows all")));
     }
     if !dropped.is_empty() {
         let more = format!("columns that do not fit: {}; --format csv has all", dropped.join(", "));
@@ -76,8 +84,8 @@ impl Column {
         let is_number = |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
         let right = spec.unit != Unit::None || table.rows.iter().any(is_number);
         let heading = spec.heading();
-        let heading_width = heading.chars().count();
-        let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0).max(heading_width);
+        let heading_width = heading.width();
+        let width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0).max(heading_width);
         let min = if right { width } else { MIN_TEXT.max(heading_width).min(width) };
         let says_nothing = |row: &Vec<Cell>| match row.get(index) {
             Some(Cell::Text(text)) => text.is_empty(),
@@ -111,6 +119,12 @@ fn fit(columns: &mut Vec<Column>, width: usize) -> Vec<String> {
         let Some(column) = widest else { break };
         column.width -= 1;
     }
+    // Two columns are left and too wide for a narrow terminal: rather short texts than broken lines.
+    while sum(columns, |column| column.width) > width {
+        let texts = columns.iter_mut().filter(|column| !column.right && column.width > LEAST_TEXT);
+        let Some(column) = texts.max_by_key(|column| column.width) else { break };
+        column.width -= 1;
+    }
     dropped
 }
 
@@ -118,34 +132,51 @@ fn line(columns: &[Column], cells: &[String]) -> String {
     let mut text = String::new();
     for (column, cell) in columns.iter().zip(cells) {
         let cell = shortened(cell, column.width);
-        let pad = " ".repeat(column.width.saturating_sub(cell.chars().count()));
         if column.right {
-            text.push_str(&pad);
+            text.push_str(&" ".repeat(column.width.saturating_sub(cell.width())));
             text.push_str(&cell);
         } else {
-            text.push_str(&cell);
-            text.push_str(&pad);
+            text.push_str(&padded(&cell, column.width));
         }
         text.push_str(&" ".repeat(GAP));
     }
     text
 }
 
-/// Lines of at most `width` characters, broken at spaces and without control characters:
-/// names come from files, and must not steer a terminal.
+/// With spaces behind it, as wide as `width` columns of a terminal.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// Lines of at most `width` columns, broken at spaces and without control characters:
+/// names come from files, and must not steer a terminal. A word that is wider than that is broken, too.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let is_between = |c: char| c.is_whitespace() || c.is_control();
-    for word in text.split(is_between).filter(|word| !word.is_empty()) {
+    for mut word in text.split(is_between).filter(|word| !word.is_empty()) {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if line.width() + 1 + word.width() <= width => {
                 line.push(' ');
                 line.push_str(word);
+                continue;
             }
-            _ => lines.push(word.to_owned()),
+            _ => {}
         }
+        while word.width() > width.max(MIN_LINE) {
+            let (first, rest) = word.split_at(break_of(word, width.max(MIN_LINE)));
+            lines.push(first.to_owned());
+            word = rest;
+        }
+        lines.push(word.to_owned());
     }
     lines
+}
+
+/// Where to break a word that is wider than a line: behind a sign between parts, if there is one in its second half.
+fn break_of(word: &str, width: usize) -> usize {
+    let all = beginning(word, width);
+    let sign = all.rfind(['/', '-', '_', '.', ',', '=', ':']).map(|at| at + 1);
+    sign.filter(|&at| at > all.len() / 2).unwrap_or(all.len()).max(word.chars().next().map_or(1, char::len_utf8))
 }
 
 #[cfg(test)]
@@ -183,7 +214,7 @@ Ops
   op                           time      MXU
   fusion.1                 3.430 µs  38.61 %
   a-name-that-is-…lumn.17     78 ps        –
-  … 1 more rows; --top 0 shows all
+  … 1 more row; --top 0 shows all
   MXU of the peak
 ";
         assert_eq!(text, expected);
@@ -211,6 +242,27 @@ Ops
         assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
         assert_eq!(shortened("abc", 7), "abc");
         assert_eq!(shortened("a\u{1b}[31mb\n", 20), "a [31mb ");
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!(shortened("模型的第一个操作", 9), "模型…操作".chars().take(3).collect::<String>() + "作");
+        assert_eq!(padded("模型", 6), "模型  ");
+        let mut table = sample();
+        table.rows[0][0] = Cell::text("注意力.1");
+        table.rows.truncate(1);
+        let text = super::table(&table, &Layout { width: 44, top: 0, entries: 0, style: Style::PLAIN });
+        let ends: Vec<_> = text.lines().skip(1).take(2).map(|line| line.width()).collect();
+        assert_eq!(ends[0], ends[1], "{text}");
+    }
+
+    #[test]
+    fn words_wider_than_a_line_are_broken() {
+        assert_eq!(
+            wrapped("a --xla_tpu_enable_async_collective_fusion=true", 20),
+            ["a", "--xla_tpu_enable_", "async_collective_", "fusion=true"]
+        );
+        assert_eq!(wrapped(&"x".repeat(20), 8), ["xxxxxxxx", "xxxxxxxx", "xxxx"]);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use super::document::scope_in_words;
-use super::table::{table, wrapped};
+use super::table::{shortened, table, wrapped};
 use super::{Document, Layout, View, gates, health, hints, number, summary};
 use crate::session::devices_in_words;
 use analysis::hints::HintsReport;
+use unicode_width::UnicodeWidthStr as _;
 
 /// The text of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {
@@ -27,12 +28,14 @@ pub fn document(document: &Document, layout: &Layout) -> String {
 
 fn header(document: &Document, layout: &Layout) -> String {
     const SHOWN: usize = 4;
+    const LEAST_NAME: usize = 10;
     let model = document.session.model();
     let bytes = |bytes: u64| number::value(bytes as f64, analysis::Unit::Bytes);
     let mut text = String::new();
     for source in model.sources().iter().take(SHOWN) {
-        let size = bytes(source.packed_bytes);
-        let _ = writeln!(text, "{} · {} · {size}", layout.style.bold(&document.name_of(source)), source.format);
+        let facts = format!(" · {} · {}", source.format, bytes(source.packed_bytes));
+        let name = shortened(&document.name_of(source), layout.width.saturating_sub(facts.width()).max(LEAST_NAME));
+        let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
     }
     if model.sources().len() > SHOWN {
         let rest: u64 = model.sources()[SHOWN..].iter().map(|source| source.packed_bytes).sum();
@@ -66,7 +69,11 @@ fn sections(document: &Document, layout: &Layout) -> String {
                 }
             }
             Err(why) => {
-                let _ = writeln!(text, "{}\n  not applicable: {why}\n", layout.style.bold(section.title));
+                let _ = writeln!(text, "{}", layout.style.bold(section.title));
+                for line in wrapped(&format!("not applicable: {why}"), layout.width.saturating_sub(2)) {
+                    let _ = writeln!(text, "  {line}");
+                }
+                text.push('\n');
             }
         }
     }

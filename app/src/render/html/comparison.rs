@@ -12,7 +12,7 @@ use analysis::{Tabular as _, Unit};
 use super::super::comparison::{Compared, capitalised};
 use super::super::junit::escaped;
 use super::super::number;
-use super::{HEAD, gates_section, html_table, pictures, section, source_cell};
+use super::{failures, gates_section, html_table, pictures, section, source_cell, style};
 
 /// Rows of the attribution and of the ops.
 const ROWS: usize = 25;
@@ -21,7 +21,7 @@ const ROWS: usize = 25;
 pub fn page(compared: &Compared<'_>) -> String {
     let comparison = compared.comparison;
     let names = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
-    let mut page = String::from(HEAD);
+    let mut page = style::head();
     let _ = writeln!(
         page,
         "<title>{0} → {1} · Systole</title></head>\n<body><main>\n<header><p class=dim>base {0}{2}<br>cand {1}{3}</p>",
@@ -30,6 +30,9 @@ pub fn page(compared: &Compared<'_>) -> String {
         escaped(&facts(&comparison.base, compared.base)),
         escaped(&facts(&comparison.cand, compared.cand)),
     );
+    if let Some(gates) = compared.gates {
+        failures(&mut page, gates);
+    }
     let _ = writeln!(page, "<h1>{}</h1>\n</header>", escaped(&capitalised(&comparison.statement)));
     if let Some(gates) = compared.gates {
         gates_section(&mut page, gates);

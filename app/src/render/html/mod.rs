@@ -3,6 +3,9 @@
 
 pub mod comparison;
 mod pictures;
+mod roofline;
+mod style;
+mod usage;
 
 use std::fmt::Write as _;
 
@@ -28,7 +31,7 @@ pub fn page(document: &Document, gated: &Gated) -> String {
         [only] => only.clone(),
         [first, ..] => format!("{first} and {} more", names.len() - 1),
     };
-    let mut page = String::from(HEAD);
+    let mut page = style::head();
     let _ = write!(page, "<title>{0} · Systole</title></head>\n<body><main>\n<header><p class=dim>{0}", escaped(&name));
     let _ = write!(
         page,
@@ -36,20 +39,24 @@ pub fn page(document: &Document, gated: &Gated) -> String {
         number::value(document.session.model().slice_count() as f64, analysis::Unit::Count)
     );
     let _ = writeln!(page, "{}</p>", escaped(&facts(&gated.run)));
+    if gated.are_set {
+        failures(&mut page, &gated.report);
+    }
     if let Ok(verdict) = document.session.report::<Verdict>(document.scope) {
-        let _ = writeln!(page, "<h1>{}</h1>", escaped(&verdict.statement));
+        let _ = writeln!(page, "<h1>{}</h1>", escaped(&capitalised(&verdict.statement)));
     }
     page.push_str("</header>\n");
     if gated.are_set {
         gates_section(&mut page, &gated.report);
     }
     beside_baseline(&mut page, gated);
+    section(&mut page, "How well the chip is used", &usage::usage(document));
     section(&mut page, "Where the time of a step goes", &pictures::breakdown(&gated.run));
     section(&mut page, "Steps", &pictures::steps(&gated.run));
     hints(&mut page, document);
     section(&mut page, "Top ops of a step", &top_ops(&gated.run));
     section(&mut page, "Timeline", &pictures::timeline(document));
-    section(&mut page, "Roofline", &pictures::roofline(document));
+    section(&mut page, "Roofline", &roofline::roofline(document));
     health(&mut page, gated);
     let version = env!("CARGO_PKG_VERSION");
     let _ =
@@ -72,6 +79,18 @@ fn facts(run: &Summary) -> String {
 fn section(page: &mut String, title: &str, body: &str) {
     if !body.is_empty() {
         let _ = writeln!(page, "<section><h2>{}</h2>\n{body}</section>", escaped(title));
+    }
+}
+
+/// What failed, above everything else.
+fn failures(page: &mut String, report: &GatesReport) {
+    let failed: Vec<_> = report.failed().collect();
+    let [first, ..] = failed[..] else { return };
+    let title = if let [only] = failed[..] { only.name() } else { format!("{} gates", failed.len()) };
+    let _ = writeln!(page, "<h1 class=fail>✗ Failed: {}</h1>", escaped(&title));
+    let messages: Vec<_> = if failed.len() == 1 { vec![first] } else { failed };
+    for gate in messages {
+        let _ = writeln!(page, "<p class=fail>{}</p>", escaped(&capitalised(&gate.message)));
     }
 }
 
@@ -228,29 +247,6 @@ fn health(page: &mut String, gated: &Gated) {
     }
     section(page, "How far to trust this", &body);
 }
-
-const HEAD: &str = r#"<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>
-:root{color-scheme:light dark;--bg:#fff;--fg:#1a1a1f;--dim:#63636e;--line:#d8d8df;--pass:#19713a;--fail:#b3261e;--warn:#8a5a00;--soft:#eef0f4;
---p0:#2f6fde;--p1:#2a9d8f;--p2:#7c4dbd;--p3:#d1495b;--p4:#e08e1a;--p5:#b9bcc6;--p6:#8a6d3b;--p7:#5fa8d3;--p8:#a23b72;--p9:#8b8f99}
-@media(prefers-color-scheme:dark){:root{--bg:#16171b;--fg:#e8e8ee;--dim:#a0a0ad;--line:#34353d;--pass:#6fcf8e;--fail:#ff8a80;--warn:#f0b95a;--soft:#22242b;
---p0:#6d9eff;--p1:#5cc9bb;--p2:#b08ae6;--p3:#ff7d8e;--p4:#ffb454;--p5:#4a4d57;--p6:#c9a66b;--p7:#8fcbee;--p8:#dd7bb2;--p9:#767a85}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
-main{max-width:62rem;margin:0 auto;padding:1rem}h1{font-size:1.35rem;line-height:1.3;margin:.3rem 0 1rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1rem 0 .3rem}
-p{margin:.4rem 0;overflow-wrap:anywhere}.dim{color:var(--dim)}.pass{color:var(--pass)}.fail{color:var(--fail)}.warn{color:var(--warn)}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.87rem;min-width:100%}th{text-align:left;color:var(--dim);font-weight:500}th.n{text-align:right}
-th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-td:first-child{overflow-wrap:anywhere;min-width:11rem}.v{white-space:nowrap}.cap{margin:.3rem 0 0;font-size:.8rem;color:var(--dim)}.share{display:block;height:3px;background:var(--p0)}
-svg{display:block;width:100%;height:auto}svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line);fill:none}
-details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer;overflow-wrap:anywhere}footer{margin:2.5rem 0 1rem;font-size:.85rem}
-.fall td{vertical-align:middle}.track{position:relative;min-width:9rem;width:45%;padding-right:0}.bar{position:absolute;top:25%;height:50%;border-radius:1px}
-.up{background:var(--fail)}.down{background:var(--pass)}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key .round{border-radius:50%}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
-@media(max-width:600px){.wide{display:none}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}.track{min-width:5rem}}
-</style>
-"#;
 
 #[cfg(test)]
 mod tests {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use analysis::Percent;
 use analysis::compare::{Summary, thinned};
-use analysis::roofline::{Point, Roofline};
 use analysis::stats::median;
 use analysis::step_parts::Part;
 use analysis::steps::Steps;
@@ -11,14 +11,10 @@ use trace_model::{LaneMipmap, Picos, TimeRange, TrackKind};
 
 use super::super::Document;
 use super::super::junit::escaped;
+use super::style::color;
 
 /// Units of a picture from left to right.
 const WIDTH: f64 = 800.0;
-
-/// Number of the colour of a part, `--p0` to `--p9`.
-fn color(part: Part) -> usize {
-    Part::ALL.iter().position(|&one| one == part).unwrap_or(9)
-}
 
 /// The parts of the mean step, which add up to it, as a bar with its numbers below.
 pub fn breakdown(run: &Summary) -> String {
@@ -32,7 +28,12 @@ pub fn breakdown(run: &Summary) -> String {
     let mut key = String::from("<ul class=key>");
     for (part, time) in &parts {
         let width = WIDTH * time / whole;
-        let share = format!("{} {:.1} %, {}", part.title(), 100.0 * time / whole, Picos::from_ps(time.round() as i64));
+        let share = format!(
+            "{} {}, {}",
+            part.title(),
+            Percent(100.0 * time / whole),
+            Picos::from_ps(time.round() as i64)
+        );
         let fill = format!("var(--p{})", color(*part));
         let _ = write!(
             svg,
@@ -151,60 +152,6 @@ fn shown(document: &Document) -> TimeRange {
     let from = (counted.len() / 2).saturating_sub(1);
     let chosen = counted.iter().skip(from).take(3).filter_map(|step| step.range());
     chosen.reduce(TimeRange::hull).unwrap_or(whole)
-}
-
-/// Ops below the roof of the chip: rate over operations per byte, both logarithmic.
-pub fn roofline(document: &Document) -> String {
-    const HEIGHT: f64 = 300.0;
-    const MOST: usize = 60;
-    let Ok(report) = document.session.report::<Roofline>(document.scope) else { return String::new() };
-    let (Some(flops), Some(hbm)) = (report.peaks.flops, report.peaks.hbm) else { return String::new() };
-    let place = |point: &Point| {
-        let (x, y) = (point.flops_per_hbm_byte?, point.flops_per_second?);
-        (x > 0.0 && y > 0.0).then_some((x, y))
-    };
-    let points: Vec<(&Point, (f64, f64))> =
-        report.ops.iter().filter_map(|point| Some((point, place(point)?))).take(MOST).collect();
-    if points.is_empty() {
-        return String::new();
-    }
-    let ridge = flops.per_second / hbm.per_second;
-    let xs = || points.iter().map(|(_, (x, _))| x.log10()).chain([ridge.log10()]);
-    let ys = || points.iter().map(|(_, (_, y))| y.log10()).chain([flops.per_second.log10()]);
-    let bounds = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
-    };
-    let ((left, right), (low, high)) = (bounds(&mut xs()), bounds(&mut ys()));
-    let (left, right, low, high) = (left.floor() - 0.2, right.ceil() + 0.2, low.floor() - 0.2, high + 0.3);
-    let x = |value: f64| WIDTH * (value.log10() - left) / (right - left);
-    let y = |value: f64| HEIGHT * (1.0 - (value.log10() - low) / (high - low));
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Roofline\">");
-    let start = 10_f64.powf(left);
-    let _ = write!(
-        svg,
-        "<polyline class=axis style=\"stroke:var(--dim)\" points=\"0,{:.1} {:.1},{:.1} {WIDTH},{2:.1}\"/>",
-        y(start * hbm.per_second),
-        x(ridge),
-        y(flops.per_second)
-    );
-    for (point, (at, rate)) in points {
-        let radius = (2.0 + point.self_of_op_time_percent.unwrap_or(0.0).max(0.0).sqrt() * 2.0).min(22.0);
-        let title = format!("{}: {:.3e} FLOP/s at {at:.3} FLOP/B of HBM", point.name, rate);
-        let _ = write!(
-            svg,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius:.1}\" fill=\"var(--p0)\" fill-opacity=\".55\"><title>{}</title></circle>",
-            x(at),
-            y(rate),
-            escaped(&title)
-        );
-    }
-    let _ = writeln!(
-        svg,
-        "</svg><p class=cap>Upwards FLOP/s, to the right FLOP per byte of HBM, both logarithmic. Line: the roof, {}. Area of a \
-         circle: share of op time.</p>",
-        escaped(&format!("{}, {}", report.peaks.flops_text(), report.peaks.hbm_text()))
-    );
-    svg
 }
 
 /// The time of each steady step of both sides, as dots and squares, from the first to

@@ -8,8 +8,9 @@ use analysis::ops::{CoreOps, Ops};
 use analysis::utilization::Utilization;
 use analysis::{Percent, Scope, Unit};
 use trace_model::Picos;
+use unicode_width::UnicodeWidthStr as _;
 
-use super::super::table::shortened;
+use super::super::table::{padded, shortened};
 use super::super::{Document, Layout, number};
 use super::INDENT;
 
@@ -57,8 +58,8 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
         };
         let _ = writeln!(
             text,
-            "  {:<NAME$}{bar}  {}{remark}",
-            shortened(&name, NAME - 1),
+            "  {}{bar}  {}{remark}",
+            padded(&shortened(&name, NAME - 1), NAME),
             layout.style.dim(&Picos::from_ps(mean).to_string())
         );
     }
@@ -164,7 +165,7 @@ fn legend(parts: &[(OpGroup, i64)], layout: &Layout) -> String {
         let percent = 100.0 * time as f64 / total.max(1) as f64;
         let share = if percent < 0.05 { "<0.1 %".to_owned() } else { format!("{:.1}", Percent(percent)) };
         let words = format!("{} {share}", group.title());
-        let len = words.chars().count() + 5;
+        let len = words.width() + 5;
         if used + len > layout.width {
             text.push_str(if text.is_empty() { " " } else { "\n " });
             used = INDENT;

@@ -13,12 +13,12 @@ use analysis::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Scope, Unit};
 use trace_model::{Picos, Severity};
 
-use super::super::table::shortened;
+use super::super::table::{shortened, wrapped};
 use super::super::{Document, Layout, number};
 use super::entry;
 
 /// What the screen shows of utilization, in this order, in words that fit.
-const METRICS: &[(&str, &str)] = &[
+pub const METRICS: &[(&str, &str)] = &[
     ("mfu_steady_percent", "MFU, steady steps"),
     ("mfu_window_percent", "MFU, first op to last"),
     ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
@@ -38,6 +38,8 @@ const OF_WINDOW: &str = ", first op to last";
 /// Columns of the metrics.
 const TITLE: usize = 25;
 const VALUE: usize = 11;
+/// With less room, what a metric is of goes below it.
+const LEAST_REMARK: usize = 24;
 
 /// Steps, utilization and compilation.
 pub fn headlines(document: &Document, layout: &Layout) -> String {
@@ -86,7 +88,7 @@ fn targets(report: &TargetsReport) -> String {
     let judged = report.targets.iter().filter(|target| !matches!(target.light, Light::Unknown | Light::NotJudged));
     let judged = judged.filter_map(|target| {
         let value = number::value(target.value_percent?, Unit::Percent);
-        Some(format!("{} {value} {} ({})", target.short, target.light.title(), target.goal()))
+        Some(format!("{} {value} {} (target: {})", target.short, target.light.title(), target.goal()))
     });
     let mut clauses: Vec<String> = judged.collect();
     for light in [Light::NotJudged, Light::Unknown] {
@@ -212,8 +214,16 @@ fn metrics<'a>(
         let of = metric.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
         let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
         let remark = format!("of {of} [{}]", provenance(metric.provenance));
-        let remark = shortened(&remark, layout.width.saturating_sub(TITLE + VALUE + 2));
-        let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}  {}", layout.style.dim(&remark));
+        let room = layout.width.saturating_sub(TITLE + VALUE + 2);
+        if room >= LEAST_REMARK {
+            let remark = shortened(&remark, room);
+            let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}  {}", layout.style.dim(&remark));
+        } else {
+            let _ = writeln!(text, "{title:<TITLE$}{value:>VALUE$}");
+            for line in wrapped(&remark, layout.width.saturating_sub(2)) {
+                let _ = writeln!(text, "  {}", layout.style.dim(&line));
+            }
+        }
     }
     let mut below = String::new();
     for (own, devices) in peaks.iter().filter(|(own, _)| own.flops.is_some() || own.hbm.is_some()) {

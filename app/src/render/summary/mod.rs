@@ -16,6 +16,8 @@ use analysis::utilization::Utilization;
 use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{ANALYSES, Analysis as _};
 
+pub use lines::METRICS;
+
 use super::table::wrapped;
 use super::{Document, Layout, Style, hints};
 
@@ -66,7 +68,7 @@ fn verdict_lines(report: &VerdictReport, layout: &Layout) -> String {
 
 fn footer(layout: &Layout) -> String {
     let text = "All numbers: --format json. All tables: --only ID --top 0. How far to trust this: systole doctor.";
-    format!("{}\n", layout.style.dim(text))
+    wrapped(text, layout.width).iter().map(|line| format!("{}\n", layout.style.dim(line))).collect()
 }
 
 /// A heading and the lines beside and below it, aligned after it.

@@ -1,0 +1,62 @@
+//! What `--help` says below the options.
+
+/// Below `-h`.
+pub const MORE: &str = "More options and examples: --help";
+
+/// Of the program.
+pub const SYSTOLE: &str = "\
+Examples:
+  systole analyze runs/                       the newest run of a log directory: what limits it, what to do
+  systole analyze t.xplane.pb --only hints    every hint in full
+  systole compare base/ cand/                 what changed, and whether it is more than noise
+  systole open t.xplane.pb                    the timeline
+
+Exit codes:
+  0    done
+  1    internal error
+  2    wrong usage
+  3    path missing or unreadable; no display for a window
+  4    input damaged or of unknown format
+  10   a gate failed, or a hint is as severe as --fail-on
+  11   inconclusive (only with --strict)
+  130  interrupted";
+
+/// Of `systole analyze`.
+pub const ANALYZE: &str = "\
+Examples:
+  systole analyze runs/ --steps 3..7
+  systole analyze t.xplane.pb --only ops --top 0
+  systole analyze t.xplane.pb --only ops --table ops --format csv > ops.csv
+  systole analyze t.xplane.pb --format json | jq .reports.steps
+  gunzip -c t.trace.json.gz | systole analyze - -o json=- --top 20
+  systole analyze t.xplane.pb -o html=report.html -o csv=tables/
+  systole analyze new/ --budget systole.toml --baseline base.json -o junit=gates.xml";
+
+/// Of `systole compare`.
+pub const COMPARE: &str = "\
+Examples:
+  systole compare base.xplane.pb cand.xplane.pb
+  systole compare --base a1 --base a2 --cand b1 --cand b2      several runs of each side
+  systole compare base.json cand.xplane.pb --budget systole.toml -o md=comparison.md";
+
+/// Of `systole summarize`.
+pub const SUMMARIZE: &str = "\
+Example:
+  systole summarize good.xplane.pb -o base.json";
+
+/// Of `systole doctor`.
+pub const DOCTOR: &str = "\
+Example:
+  systole doctor t.xplane.pb";
+
+/// Of `systole whatif`.
+pub const WHATIF: &str = "\
+Examples:
+  systole whatif t.xplane.pb --ici 2x
+  systole whatif t.xplane.pb --hide-collectives --op 'fusion.*' 0.5x";
+
+/// Of `systole render`.
+pub const RENDER: &str = "\
+Examples:
+  systole render t.xplane.pb --steps 3 -o step3.png --scale 2
+  systole render t.xplane.pb --panel roofline > roofline.svg";

@@ -1,0 +1,98 @@
+//! What the terminal can show: how many columns, and which characters.
+
+use std::env;
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Width of text where nothing says how wide the terminal is.
+pub const DEFAULT_WIDTH: usize = 100;
+/// Narrower than this, lines break in the middle of words.
+const MIN_WIDTH: usize = 40;
+/// Wider tables are harder to read, not easier.
+const MAX_WIDTH: usize = 140;
+
+/// Columns of text on stdout: `COLUMNS`, else those of the terminal.
+pub fn width() -> usize {
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok()).filter(|&width| width > 0);
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    told.or_else(seen).unwrap_or(DEFAULT_WIDTH).clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
+/// Whether the locale has other characters than those of ASCII. Where no variable names a locale, as in most
+/// containers, it has.
+pub fn has_unicode() -> bool {
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
+    is_unicode(named.into_iter().find(|locale| !locale.is_empty()).as_deref())
+}
+
+fn is_unicode(locale: Option<&str>) -> bool {
+    let is_utf8 = |locale: &str| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    };
+    cfg!(any(windows, target_os = "macos")) || locale.is_none_or(is_utf8)
+}
+
+/// The same in ASCII, as wide as it was: what there is no letter for becomes `?`.
+pub fn ascii(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { ascii_of(c) }).collect()
+}
+
+fn ascii_of(c: char) -> String {
+    let plain = match c {
+        '·' | '•' => '.',
+        '–' | '—' | '−' | '─' => '-',
+        '…' => '~',
+        '×' | '✕' => 'x',
+        'µ' | 'μ' => 'u',
+        '→' | '▶' => '>',
+        '↔' => '|',
+        '≤' => '<',
+        '≥' => '>',
+        '±' => '~',
+        '†' => '^',
+        '“' | '”' => '"',
+        '‘' | '’' => '\'',
+        '█' => '@',
+        '▓' => '%',
+        '▒' => '+',
+        '░' => '-',
+        '✓' => '+',
+        '✗' => '!',
+        _ => return "?".repeat(c.width().unwrap_or(0)),
+    };
+    plain.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_ascii_is_as_wide_as_before() {
+        assert_eq!(ascii("a · 1.5 µs … 模型\u{301}"), "a . 1.5 us ~ ????");
+        for text in ["█▓▒#=~hsc?·", "≤ 5 × 3 → 2", "“K01” — “plus”"] {
+            let plain = ascii(text);
+            assert!(plain.is_ascii(), "{plain}");
+            assert_eq!(plain.chars().count(), text.chars().count());
+        }
+        // Fills of the bars stay different.
+        let fills: std::collections::BTreeSet<_> = ascii("█▓▒#=~hsc?·").chars().collect();
+        assert_eq!(fills.len(), 11);
+    }
+
+    #[cfg(not(any(windows, target_os = "macos")))]
+    #[test]
+    fn the_locale_says_what_can_be_shown() {
+        for (locale, expected) in [
+            (None, true),
+            (Some("en_US.UTF-8"), true),
+            (Some("C.utf8"), true),
+            (Some("C"), false),
+            (Some("POSIX"), false),
+            (Some("de_DE.ISO-8859-1"), false),
+        ] {
+            assert_eq!(is_unicode(locale), expected, "{locale:?}");
+        }
+    }
+}

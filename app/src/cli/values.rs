@@ -1,0 +1,163 @@
+//! Values of arguments: files, clocks, steps, ranges.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use importers::Roles;
+use trace_model::{Picos, TimeRange, Timestamp};
+
+use super::args::FileFormat;
+
+/// Stands for standard input or standard output where a path is asked for.
+pub const STANDARD: &str = "-";
+
+/// `json=report.json`, `json=-`, `csv=tables/`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFile {
+    pub format: FileFormat,
+    pub path: PathBuf,
+}
+
+impl OutputFile {
+    /// Whether it is printed.
+    pub fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == STANDARD
+    }
+}
+
+impl FromStr for OutputFile {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            let known: Vec<_> = FileFormat::value_variants().iter().filter_map(|one| one.to_possible_value()).collect();
+            let known: Vec<_> = known.iter().map(clap::builder::PossibleValue::get_name).collect();
+            format!("write FORMAT=PATH with one of the formats {}, not {text:?}", known.join(", "))
+        };
+        let (format, name) = text.split_once('=').ok_or_else(wrong)?;
+        let format = FileFormat::from_str(format, false).map_err(|_unknown| wrong())?;
+        let path = PathBuf::from(name);
+        if name.is_empty() || path.file_name().is_none() && format != FileFormat::Csv {
+            return Err(wrong());
+        }
+        Ok(Self { format, path })
+    }
+}
+
+/// A clock in MHz: `940`, `940MHz` or `0.94GHz`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockArg(pub f64);
+
+impl FromStr for ClockArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let lower = text.trim().to_ascii_lowercase();
+        let (number, scale) = match (lower.strip_suffix("ghz"), lower.strip_suffix("mhz")) {
+            (Some(number), _) => (number, 1e3),
+            (None, Some(number)) => (number, 1.0),
+            (None, None) => (lower.as_str(), 1.0),
+        };
+        let mhz = number.trim().parse::<f64>().map_or(f64::NAN, |number| number * scale);
+        // Outside of this, it is a typing error or another unit.
+        let plausible = (1.0..=100_000.0).contains(&mhz);
+        plausible.then_some(Self(mhz)).ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
+    }
+}
+
+/// A file that says which tracks are what.
+#[derive(Clone, Debug)]
+pub struct RolesArg(pub Arc<Roles>);
+
+impl FromStr for RolesArg {
+    type Err = String;
+    fn from_str(path: &str) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(Roles::parse(&text)?)))
+    }
+}
+
+/// `3..7`, `3..`, `..7` or `3`, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepsArg {
+    pub first: u32,
+    pub last: u32,
+}
+
+impl FromStr for StepsArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str, open| if text.is_empty() { Ok(open) } else { text.trim().parse::<u32>() };
+        let (first, last) = text.split_once("..").unwrap_or((text, text));
+        match (number(first, 0), number(last, u32::MAX)) {
+            (Ok(first), Ok(last)) if first <= last && !text.trim().is_empty() => Ok(Self { first, last }),
+            _ => Err("write two step numbers, the first not after the last: 3..7".to_owned()),
+        }
+    }
+}
+
+/// `1.5ms..2ms`, `1s..`, `..40us`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeArg(pub TimeRange);
+
+impl FromStr for RangeArg {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write two times with their units, the first before the second: 1.5ms..2ms".to_owned();
+        let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+        let at = |text: &str, open: Timestamp| match text.trim() {
+            "" => Ok(open),
+            // Picoseconds are what a number alone means elsewhere, and what nobody means here.
+            text if text != "0" && !text.ends_with(|c: char| c.is_alphabetic()) => Err(wrong()),
+            text => text.parse::<Picos>().map(|time| Timestamp::ZERO + time).map_err(|error| error.to_string()),
+        };
+        let (from, to) = (at(from, Timestamp::MIN)?, at(to, Timestamp::MAX)?);
+        if from < to { Ok(Self(TimeRange::new(from, to))) } else { Err(wrong()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_one_number_or_two() {
+        assert_eq!("3..7".parse(), Ok(StepsArg { first: 3, last: 7 }));
+        assert_eq!("3".parse(), Ok(StepsArg { first: 3, last: 3 }));
+        assert_eq!("3..".parse(), Ok(StepsArg { first: 3, last: u32::MAX }));
+        for wrong in ["", "7..3", "a..b", "-1..2", "1...2"] {
+            assert!(wrong.parse::<StepsArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clocks_are_in_megahertz_unless_they_say_otherwise() {
+        for (text, mhz) in [("940", 940.0), ("940MHz", 940.0), ("1.75GHz", 1750.0), (" 1.05 ghz", 1050.0)] {
+            assert_eq!(text.parse(), Ok(ClockArg(mhz)), "{text}");
+        }
+        for wrong in ["", "fast", "0", "-940", "NaN", "inf", "940000000", "940Hz", "1e308GHz"] {
+            assert!(wrong.parse::<ClockArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ranges_have_units() {
+        let range = |start, end| RangeArg(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)));
+        assert_eq!("1.5us..2us".parse(), Ok(range(1_500_000, 2_000_000)));
+        assert_eq!("..7ps".parse(), Ok(range(i64::MIN, 7)));
+        assert_eq!("0..2ns".parse(), Ok(range(0, 2000)));
+        for wrong in ["2us..1us", "1us", "fast..slow", "1us..1us", "1..2", "..7", "5.."] {
+            assert!(wrong.parse::<RangeArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn outputs_name_a_format_and_a_file() {
+        assert_eq!("json=a=b".parse(), Ok(OutputFile { format: FileFormat::Json, path: "a=b".into() }));
+        assert_eq!("csv=tables/".parse(), Ok(OutputFile { format: FileFormat::Csv, path: "tables/".into() }));
+        assert!("json=-".parse::<OutputFile>().unwrap().is_stdout());
+        for wrong in ["json", "xml=a", "json=", "=a", "json=dir/.."] {
+            assert!(wrong.parse::<OutputFile>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! What the built program prints and where: formats, standard input and output, terminals, displays, completions.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use unicode_width::UnicodeWidthStr as _;
+
+fn sample(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("assets/samples").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+fn recompile() -> String {
+    sample("synthetic_v5e_8chip_recompile.xplane.pb")
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+    for name in
+        ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "COLUMNS", "LC_ALL", "LC_CTYPE", "LANG", "GITHUB_STEP_SUMMARY"]
+    {
+        command.env_remove(name);
+    }
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    program(args).output().unwrap()
+}
+
+/// With a profile on standard input.
+fn piped(args: &[&str], input: &[u8]) -> Output {
+    let mut child = program(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A program that refuses its arguments reads nothing.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn printed(args: &[&str]) -> String {
+    let output = run(args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+/// Wrong usage, and what is said of it.
+fn refused(args: &[&str]) -> String {
+    let output = run(args);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+    assert!(output.stdout.is_empty(), "{args:?}");
+    text(&output.stderr).to_owned()
+}
+
+#[test]
+fn without_a_display_there_is_help_instead_of_a_window() {
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("Usage: systole"), "{}", text(&output.stderr));
+    if cfg!(feature = "gui") && cfg!(target_os = "linux") {
+        for display in [None, Some(":4711")] {
+            let mut open = program(&["open", &recompile()]);
+            if let Some(display) = display {
+                open.env("DISPLAY", display);
+            }
+            let output = open.output().unwrap();
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(said.contains("systole analyze PATH") && !said.contains("internal error"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn help_is_short_or_has_examples() {
+    let (short, long) = (printed(&["analyze", "-h"]), printed(&["analyze", "--help"]));
+    assert!(short.lines().count() < 50 && !short.contains("Examples"), "{short}");
+    for wanted in ["Examples:", "Output:", "What to assume:", "Part of the trace:", "Gates:", "json=-"] {
+        assert!(long.contains(wanted), "{wanted}: {long}");
+    }
+    for format in ["text", "json", "ndjson", "csv", "md", "junit", "sarif", "html"] {
+        assert!(refused(&["analyze", "x", "-o", "nonsense=x"]).contains(format), "{format}");
+        let about = short.split("--output").nth(1).unwrap().split("--table").next().unwrap();
+        assert!(about.contains(format), "{format}: {about}");
+    }
+    // Options stand under a heading that says what they are about.
+    let gates = long.split("Gates:").nth(1).unwrap().split("Messages:").next().unwrap();
+    assert!(gates.contains("--fail-on") && gates.contains("--budget") && !gates.contains("--format"), "{gates}");
+}
+
+#[test]
+fn standard_input_is_read_like_a_file() {
+    let bytes = fs::read(recompile()).unwrap();
+    let json = |output: &Output| -> Value { serde_json::from_slice(&output.stdout).unwrap() };
+    let from_file = json(&run(&["analyze", &recompile(), "--format", "json"]));
+    for input in [bytes.clone(), gzipped(&bytes)] {
+        let output = piped(&["analyze", "-", "--format", "json"], &input);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let piped = json(&output);
+        for report in ["steps", "ops", "compile", "verdict"] {
+            assert_eq!(piped["reports"][report], from_file["reports"][report]);
+        }
+        assert_eq!(piped["input"][0]["name"], "stdin");
+    }
+    assert_eq!(piped(&["analyze", "-"], b"").status.code(), Some(4));
+    let twice = piped(&["compare", "-", "-"], &bytes);
+    assert_eq!(twice.status.code(), Some(2), "{}", text(&twice.stderr));
+}
+
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+#[test]
+fn a_dash_as_output_is_standard_output() {
+    let printed = printed(&["analyze", &recompile(), "-o", "json=-"]);
+    let json: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(json["schema"], "systole.report/2");
+    assert!(refused(&["analyze", &recompile(), "-o", "json=-", "-o", "md=-"]).contains("only one format"));
+    for args in [vec!["summarize", "-o", "-"], vec!["init", "-o", "-"], vec!["render", "-o", "-"]] {
+        let args: Vec<&str> = args.into_iter().chain([]).collect();
+        let path = recompile();
+        let output = run(&[&args[..], &[&path]].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+        assert!(output.stdout.len() > 100, "{args:?}");
+        assert!(!Path::new("-").exists());
+    }
+}
+
+#[test]
+fn csv_is_one_table_or_a_directory_of_them() {
+    let path = recompile();
+    let several = refused(&["analyze", &path, "--only", "ops", "--format", "csv"]);
+    assert!(several.contains("--table") && several.contains("ops.op_groups"), "{several}");
+    assert!(refused(&["analyze", &path, "--format", "csv", "--table", "oops"]).contains("steps.steps"));
+    assert!(refused(&["analyze", &path, "--table", "ops"]).contains("--format csv"));
+    for name in ["ops", "ops.ops"] {
+        let table = printed(&["analyze", &path, "--only", "ops", "--table", name, "--format", "csv"]);
+        is_one_table(&table);
+        assert!(table.starts_with("name,self_time_ps,"), "{table}");
+    }
+    let top = printed(&["analyze", &path, "--only", "ops", "--table", "ops", "--format", "csv", "--top", "3"]);
+    assert_eq!(top.lines().count(), 4);
+    let dir = TempDir::new().unwrap();
+    let tables = dir.path().join("tables");
+    printed(&["analyze", &path, "-o", &format!("csv={}/", tables.display())]);
+    let names: Vec<_> = fs::read_dir(&tables).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        is_one_table(&fs::read_to_string(name).unwrap());
+    }
+}
+
+/// Every line has as many fields as the first one.
+fn is_one_table(table: &str) {
+    let fields = |line: &str| {
+        let mut quoted = false;
+        1 + line
+            .chars()
+            .filter(|&c| {
+                quoted ^= c == '"';
+                c == ',' && !quoted
+            })
+            .count()
+    };
+    let first = fields(table.lines().next().unwrap());
+    assert!(table.lines().all(|line| fields(line) == first), "{table}");
+}
+
+#[test]
+fn ndjson_is_an_object_a_line() {
+    let lines = printed(&["analyze", &recompile(), "--only", "steps,ops,kernels", "--format", "ndjson", "--top", "2"]);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let steps: Vec<_> = lines.iter().filter(|line| line["table"] == "steps").collect();
+    assert_eq!((steps.len(), &steps[0]["time_ps"]), (3, &11_735_127_412_i64.into()));
+    assert_eq!((&steps[2]["truncated"], &steps[2]["total"]), (&true.into(), &4.into()));
+    assert!(lines.iter().any(|line| line["report"] == "kernels" && line["not_applicable"].is_string()));
+}
+
+#[test]
+fn top_bounds_json_and_says_what_is_left_out() {
+    let path = recompile();
+    let json = |args: &[&str]| -> Value {
+        serde_json::from_str(&printed(&[&["analyze", &path, "--format", "json"], args].concat())).unwrap()
+    };
+    let (all, top) = (json(&[]), json(&["--top", "3"]));
+    assert_eq!((&all["truncated"], &top["truncated"]), (&false.into(), &true.into()));
+    assert_eq!(top["reports"]["ops"]["report"]["rows"].as_array().map(Vec::len), Some(3));
+    let cut = top["truncated_lists"].as_array().unwrap();
+    let rows = cut.iter().find(|cut| cut["path"] == "/reports/ops/report/rows").unwrap();
+    assert_eq!((&rows["shown"], &rows["total"]), (&3.into(), &80.into()));
+    assert_eq!(all["reports"]["ops"]["report"]["rows"].as_array().map(Vec::len), Some(80));
+    for cut in cut {
+        let path = cut["path"].as_str().unwrap();
+        assert_eq!(top.pointer(path).and_then(Value::as_array).map(Vec::len), Some(3), "{path}");
+        assert_eq!(all.pointer(path).and_then(Value::as_array).map(|all| all.len().into()), Some(cut["total"].clone()));
+    }
+}
+
+#[test]
+fn a_range_needs_units_and_something_captured() {
+    let path = recompile();
+    for range in ["1..2", "0..5", "5..", "100s..200s", "200s.."] {
+        let said = refused(&["analyze", &path, "--range", range]);
+        assert!(said.contains("--range"), "{said}");
+    }
+    printed(&["analyze", &path, "--range", "0..50ms"]);
+    printed(&["analyze", &path, "--range", "10ms.."]);
+}
+
+#[test]
+fn lines_fit_the_terminal_from_forty_columns_on() {
+    let samples = [
+        "synthetic_v5e_8chip_recompile.xplane.pb",
+        "synthetic_v6e_pallas_waits.xplane.pb",
+        "jax_cpu_small.xplane.pb",
+        "synthetic_v5e_layer_predicted.txt",
+    ];
+    for name in samples {
+        for columns in [40, 60, 80] {
+            for args in [&["analyze"][..], &["analyze", "--only", "ops,steps,hints,overlap,targets"], &["doctor"]] {
+                let mut command = program(args);
+                let output = command.arg(sample(name)).env("COLUMNS", columns.to_string()).output().unwrap();
+                let wide: Vec<_> = text(&output.stdout).lines().filter(|line| line.width() > columns).collect();
+                assert!(wide.is_empty(), "{name} {args:?} in {columns} columns:\n{}", wide.join("\n"));
+            }
+        }
+    }
+}
+
+#[test]
+fn text_is_ascii_where_the_locale_is() {
+    let path = recompile();
+    for args in [vec!["analyze", &path], vec!["doctor", &path], vec!["formats"], vec!["chips"], vec!["explain", "K01"]]
+    {
+        for (locale, is_ascii) in [("C", true), ("de_DE.ISO-8859-1", true), ("C.UTF-8", false)] {
+            let output = program(&args).env("LC_ALL", locale).output().unwrap();
+            // Some text has nothing else.
+            assert!(output.stdout.is_ascii() == is_ascii || args[0] == "explain", "{args:?} {locale}");
+        }
+    }
+}
+
+#[test]
+fn shells_and_manuals_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(&["completions", shell]);
+        assert!(script.contains("analyze") && script.contains("fail-on"), "{shell}");
+    }
+    assert!(printed(&["man"]).contains(".TH systole 1"));
+    let page = printed(&["man", "analyze"]);
+    assert!(page.contains("fail\\-on") && page.contains("Examples"), "{page}");
+    assert!(refused(&["man", "nonsense"]).contains("analyze"));
+}
+
+#[test]
+fn the_version_names_the_commit_of_a_release() {
+    let version = printed(&["--version"]);
+    let rest = version.trim_end().strip_prefix(concat!("systole ", env!("CARGO_PKG_VERSION"))).unwrap();
+    let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    assert!(rest.is_empty() || commit.is_some_and(|c| c.bytes().all(|b| b.is_ascii_hexdigit())), "{version}");
+}
