@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::category::OpGroup;
 
 /// What time is spent on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUse {
     /// Ops of [`OpGroup::MatMul`].

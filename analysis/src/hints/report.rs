@@ -86,7 +86,7 @@ pub struct Hint {
 }
 
 /// What another rule says of the time that a hint is about.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Remedy {
     /// Stable name of the rule.
     pub id: &'static str,
@@ -110,7 +110,7 @@ impl From<Hint> for Remedy {
 }
 
 /// What the verdict names and no hint is about.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Unanswered {
     /// What the time is spent on.
     pub id: TimeUse,
