@@ -11,7 +11,7 @@ pub const RUNS_SCHEMA: &str = "systole.runs/1";
 /// More runs than anybody keeps in a baseline.
 const MOST_RUNS: usize = 1000;
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Runs<'a> {
     schema: &'a str,
     runs: &'a [Summary],

@@ -7,7 +7,7 @@ use super::nearest;
 use crate::report::Unit;
 
 /// Over what a metric is one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
     /// Each steady step of the main class; `aggregate` makes one of them.
@@ -33,7 +33,7 @@ impl Per {
 }
 
 /// A metric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Metric {
     /// As people write it: `step.time_ms`. `*` stands for any word.
     pub name: &'static str,

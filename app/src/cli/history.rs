@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 
 use super::args::Format;
 use super::failure::{Failure, Outcome};
-use super::{Talk, output};
-use crate::render::{Layout, Style, csv, md, table};
+use super::{Talk, output, terminal};
+use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, table};
 
 /// Fields may be added under the same number, never changed or removed.
 const SCHEMA: &str = "systole.history/1";
@@ -178,7 +178,7 @@ pub fn run(args: &HistoryArgs, talk: &Talk) -> Result<Outcome, Failure> {
     output::print(&match args.format {
         Format::Text => {
             let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
-            table::table(&trend, &Layout { width: output::width(), top: 0, style })
+            table::table(&trend, &Layout { width: terminal::width(), top: 0, entries: 0, style })
         }
         Format::Json => {
             let runs: Vec<Value> = lines
@@ -191,7 +191,8 @@ pub fn run(args: &HistoryArgs, talk: &Talk) -> Result<Outcome, Failure> {
             let whole = json!({"schema": "systole.trend/1", "runs": runs});
             serde_json::to_string_pretty(&whole).map_err(internal)? + "\n"
         }
-        Format::Csv => csv::several(&[("history", trend)]),
+        Format::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
+        Format::Csv => csv::csv(&trend, 0),
         Format::Md => md::markdown(&trend, 0),
     })?;
     Ok(Outcome::Done)

@@ -23,6 +23,7 @@ pub fn run(args: &MetricsArgs) -> Result<Outcome, Failure> {
     output::print(&match args.format {
         Format::Text => text(),
         Format::Json => json()?,
+        Format::Ndjson => METRICS.iter().map(|one| format!("{}\n", metric(one))).collect(),
         Format::Csv => comma_separated(),
         Format::Md => markdown(),
     })?;
@@ -51,17 +52,18 @@ fn also(metric: &Metric) -> String {
     if metric.aliases.is_empty() { String::new() } else { format!(" (also {})", metric.aliases.join(", ")) }
 }
 
+fn metric(metric: &Metric) -> Value {
+    json!({
+        "name": metric.name,
+        "summary_id": metric.id,
+        "unit": metric.unit,
+        "per": metric.per,
+        "aliases": metric.aliases,
+        "meaning": metric.meaning,
+    })
+}
+
 fn json() -> Result<String, Failure> {
-    let metric = |metric: &Metric| -> Value {
-        json!({
-            "name": metric.name,
-            "summary_id": metric.id,
-            "unit": metric.unit,
-            "per": metric.per,
-            "aliases": metric.aliases,
-            "meaning": metric.meaning,
-        })
-    };
     let all = json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() });
     let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Internal(error.to_string()))?;
     Ok(text + "\n")
