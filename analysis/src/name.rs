@@ -1,8 +1,8 @@
 //! Names: shared by many rows, and cut to fit.
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use std::ops::Deref;
 use std::sync::Arc;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use serde::Serialize;
 

@@ -14,7 +14,7 @@ use crate::matmuls;
 use crate::ops::OpRow;
 
 /// What a kernel says of its own costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Declared {
     /// Operations.

@@ -10,7 +10,7 @@ use crate::category::OpGroup;
 use crate::peaks::{PeakSource, Peaks};
 
 /// Ops of one core that exceed a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct BeyondPeak {
     /// The limit.
     pub limit: BoundBy,

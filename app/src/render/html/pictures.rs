@@ -28,12 +28,8 @@ pub fn breakdown(run: &Summary) -> String {
     let mut key = String::from("<ul class=key>");
     for (part, time) in &parts {
         let width = WIDTH * time / whole;
-        let share = format!(
-            "{} {}, {}",
-            part.title(),
-            Percent(100.0 * time / whole),
-            Picos::from_ps(time.round() as i64)
-        );
+        let share =
+            format!("{} {}, {}", part.title(), Percent(100.0 * time / whole), Picos::from_ps(time.round() as i64));
         let fill = format!("var(--p{})", color(*part));
         let _ = write!(
             svg,
