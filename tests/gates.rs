@@ -307,12 +307,14 @@ fn every_class_of_steps_that_both_sides_have_is_compared() {
     assert_eq!((judged("eval_slow.xplane.pb"), judged("eval.xplane.pb")), (10, 0));
 }
 
+/// Name, parents, required attributes, optional ones.
+type Element = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+
 /// What Jenkins' `junit-10.xsd` allows: elements in their parents, each with its
 /// attributes; required ones are there, counts are those of the cases.
 fn junit_is_valid(xml: &str) {
-    // Element, parents, required attributes, optional ones.
     #[rustfmt::skip]
-    const ELEMENTS: [(&str, &[&str], &[&str], &[&str]); 8] = [
+    const ELEMENTS: [Element; 8] = [
         ("testsuites", &[""], &[], &["name", "time", "tests", "failures", "disabled", "errors"]),
         ("testsuite", &["testsuites"], &["name", "tests", "failures", "errors"], &["group", "time", "skipped", "timestamp",
             "hostname", "id", "package", "file", "log", "url", "version"]),
@@ -338,7 +340,7 @@ fn junit_is_valid(xml: &str) {
         let (_, parents, required, optional) = ELEMENTS.iter().find(|element| element.0 == name).expect(name);
         assert!(parents.contains(&parent.as_str()), "{name} in {parent:?}");
         let mut attributes = std::collections::BTreeMap::new();
-        for pair in tag.split("\" ").flat_map(|pair| pair.split_once("=\"")) {
+        for pair in tag.split("\" ").filter_map(|pair| pair.split_once("=\"")) {
             let attribute = pair.0.rsplit(' ').next().unwrap();
             assert!(required.contains(&attribute) || optional.contains(&attribute), "{name} has no {attribute}");
             let value = pair.1.trim_end_matches('/').trim_end_matches('"').to_owned();

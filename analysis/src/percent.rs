@@ -24,7 +24,8 @@ impl Percent {
         let is_rounded = |decimals: usize| {
             let unit = 10_f64.powi(decimals as i32);
             let shown = (value * unit).round();
-            shown == 0.0 || shown == 100.0 * unit
+            // Both sides are whole numbers.
+            shown < 0.5 || (shown - 100.0 * unit).abs() < 0.5
         };
         (least..=MOST.max(least)).find(|&decimals| !is_rounded(decimals))
     }
