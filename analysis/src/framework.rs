@@ -38,11 +38,9 @@ impl Framework {
         let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
-        // What predicts a program of XLA has its text.
-        let is_simulated = || {
-            model.sources().iter().any(|source| source.simulator.is_some())
-                && model.ops().iter().all(|op| op.hlo_text.is_none())
-        };
+        // What predicts a program of XLA has the program.
+        let is_simulated =
+            || model.simulator().is_some() && model.programs().iter().all(|program| program.hlo.is_none());
         let is_foreign = || model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
         match found {
             Some(&(_, framework)) => framework,
@@ -65,7 +63,7 @@ impl Framework {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::TraceBuilder;
+    use trace_model::{Blob, TraceBuilder};
 
     #[test]
     fn who_names_no_framework_gets_the_words_for_all() {
@@ -79,7 +77,15 @@ mod tests {
         let simulate = |builder: &mut TraceBuilder| builder.source_mut().simulator = Some("a model".to_owned());
         assert_eq!(of(ops, simulate), Framework::Any);
         let program = format!("{ops} :: %fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind=kOutput, calls=%c");
-        assert_eq!(of(&program, simulate), Framework::Jax);
+        // Shapes written as HLO are no program of XLA.
+        assert_eq!(of(&program, simulate), Framework::Any);
+        let predict = |builder: &mut TraceBuilder| {
+            builder.source_mut().simulator = Some("a model".to_owned());
+            let (id, text) = (builder.program("jit_f", None), "HloModule jit_f".to_owned());
+            let len = text.len();
+            builder.set_program_hlo(id, Blob::new(std::sync::Arc::new(text), 0..len));
+        };
+        assert_eq!(of(&program, predict), Framework::Jax);
         assert_eq!(
             of("ops: MM\nhost main: p\nM = fusion.1 [convolution fusion]\np = PjitFunction(f)", simulate),
             Framework::Jax

@@ -18,6 +18,8 @@ use crate::{Context, Provenance};
 pub enum PeakSource {
     /// Recorded in the capture.
     Recorded,
+    /// Of the device that a simulator was configured to be.
+    Configured,
     /// Published, for the chip that the user named.
     Assumed,
     /// Published, for the chip that the capture names.
@@ -75,7 +77,11 @@ pub struct Peaks {
 impl Peaks {
     /// The peaks to use for a core.
     pub fn of(cx: &Context<'_>, core: GroupId) -> Self {
-        Self::choose(cx.model.group(core).device.as_ref(), cx.options.chip())
+        let mut peaks = Self::choose(cx.model.group(core).device.as_ref(), cx.options.chip());
+        if cx.model.simulator().is_some() {
+            peaks.are_configured();
+        }
+        peaks
     }
 
     /// The choice, from what the capture records and the chip that the user names.
@@ -111,6 +117,21 @@ impl Peaks {
         }
     }
 
+    /// What stands beside simulated times is the simulator's own idea of its device.
+    fn are_configured(&mut self) {
+        let all = [
+            &mut self.flops,
+            &mut self.hbm,
+            &mut self.cmem_read,
+            &mut self.cmem_write,
+            &mut self.vmem_read,
+            &mut self.vmem_write,
+        ];
+        for peak in all.into_iter().flatten().filter(|peak| peak.source == PeakSource::Recorded) {
+            peak.source = PeakSource::Configured;
+        }
+    }
+
     /// The published facts of the chip that the capture names.
     pub fn published(&self) -> Option<&'static Chip> {
         Chip::named(self.chip.as_deref()?)
@@ -132,6 +153,7 @@ impl Peaks {
         let chip = self.chip.as_deref().unwrap_or("chip");
         let from = match peak.source {
             PeakSource::Recorded => "recorded in the capture".to_owned(),
+            PeakSource::Configured => "from the simulator's configuration".to_owned(),
             PeakSource::Assumed => format!("{chip} as named by you, assumed"),
             PeakSource::Published => format!("published {chip} peak, assumed"),
         };

@@ -17,6 +17,7 @@
 //! All limits are thresholds of the user's file (`"targets.mxu_green_percent" = 75`).
 
 use serde::Serialize;
+use trace_model::Caveat;
 
 use crate::bound::{BoundBy, is_beyond_peak};
 use crate::collectives::{CollectiveRow, Collectives, Remark};
@@ -211,6 +212,7 @@ impl Analysis for Targets {
             ICI.target(cx, links(cx)),
         ];
         one_roof(cx, &mut targets);
+        leave_modelled(cx, &mut targets);
         if targets.iter().all(|target| target.light == Light::Unknown) && cx.tensor_cores().is_empty() {
             let why = "nothing that has a target is recorded: neither what TPUs do nor what a runtime compiles";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
@@ -272,6 +274,23 @@ fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
         skip(targets, "hbm", "the work asks more of compute than of HBM");
     } else if hbm > compute {
         skip(targets, "mxu", "the work asks more of HBM than of compute");
+    }
+}
+
+/// What a model computed from its own limits says nothing of how near to them a program
+/// comes.
+fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
+    for target in targets.iter_mut().filter(|target| target.light != Light::Unknown) {
+        let why = if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+            "times are placeholders"
+        } else if target.id == ICI.id && cx.model.has_caveat(Caveat::ModelledLinks) {
+            "the times of transfers were computed from the speed of the links"
+        } else if [INPUT.id, COMPILE.id].contains(&target.id) && cx.model.simulator().is_some() {
+            "no host was simulated"
+        } else {
+            continue;
+        };
+        (target.light, target.note) = (Light::NotJudged, Some(why.to_owned()));
     }
 }
 

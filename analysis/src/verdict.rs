@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use trace_model::{Picos, TimeRange};
+use trace_model::{Caveat, Picos, TimeRange};
 
 use crate::balance::{Balance, BalanceReport};
 use crate::category::OpGroup;
@@ -79,12 +79,19 @@ const WORTH_SAYING_PERCENT: f64 = 10.0;
 /// Above this the devices do so little that the reason lies with the host.
 const MOSTLY_IDLE_PERCENT: f64 = 50.0;
 
+/// What there is to say where no length is known.
+const PLACEHOLDERS: &str = "Times are placeholders: the file says in which order nodes can run, not how long they \
+                            take, so no share of time is judged";
+
 impl Analysis for Verdict {
     type Report = VerdictReport;
     const ID: &'static str = "verdict";
     const TITLE: &'static str = "Verdict";
 
     fn run(cx: &Context<'_>) -> Result<VerdictReport, AnalysisError> {
+        if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+            return Ok(VerdictReport { statement: PLACEHOLDERS.to_owned(), findings: Vec::new() });
+        }
         let ops = cx.report::<Ops>().ok();
         let mut findings = Vec::new();
         if let Some(ops) = &ops {
@@ -143,6 +150,7 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
 
 /// What other reports know of how well devices do what they do, and who is to blame.
 struct Known {
+    has_loops_apart: bool,
     utilization: Option<Arc<UtilizationReport>>,
     overlap: Option<Arc<OverlapReport>>,
     balance: Option<Arc<BalanceReport>>,
@@ -152,6 +160,7 @@ struct Known {
 impl Known {
     fn of(cx: &Context<'_>) -> Self {
         Self {
+            has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
             utilization: cx.report::<Utilization>().ok(),
             overlap: cx.report::<Overlap>().ok(),
             balance: cx.report::<Balance>().ok(),
@@ -248,6 +257,9 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &Known) -> String {
         OpGroup::DataMovement => format!("moves data ({})", names()),
         OpGroup::CustomKernel => format!("runs custom kernels ({})", names()),
         OpGroup::HostIo => format!("exchanges data with the host ({})", names()),
+        OpGroup::Control if known.has_loops_apart => {
+            format!("is in loops, whose bodies are drawn apart ({})", names())
+        }
         OpGroup::Control => "is overhead of loops, branches and calls".to_owned(),
         OpGroup::SparseCore => "is work for SparseCores".to_owned(),
         OpGroup::Other | OpGroup::Idle => format!("is in ops of no known kind ({})", names()),

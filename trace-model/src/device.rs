@@ -18,6 +18,8 @@ pub struct DeviceInfo {
     pub peak_vmem_read_bytes: Option<f64>,
     /// Peak VMEM write bandwidth, bytes/s.
     pub peak_vmem_write_bytes: Option<f64>,
+    /// Rows and columns of a matrix unit, where it is square.
+    pub matrix_unit: Option<u32>,
     /// Whether one device spans two cores.
     pub has_megacore: Option<bool>,
     /// Whether VMEM is one pool (v5 and later).

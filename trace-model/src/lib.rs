@@ -62,7 +62,7 @@ pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::Flow;
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};
-pub use model::{Aggregate, Columns, Lane, MemoryUse, Source, Tells, TraceModel};
+pub use model::{Aggregate, Caveat, Columns, Lane, MemoryUse, Source, Tells, TraceModel, badge};
 pub use op::{
     Access, Blob, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId, UnitSlots,
 };

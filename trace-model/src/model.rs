@@ -46,6 +46,25 @@ pub struct Tells {
     pub allocations: bool,
 }
 
+/// What keeps times that nothing measured from being judged like measured ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Caveat {
+    /// They are sums of estimated costs: no device was simulated.
+    Predicted,
+    /// The file states none: all have the same made-up length.
+    PlaceholderTimes,
+    /// The bodies of loops are drawn apart, and once: a loop has all of its time to itself.
+    LoopsApart,
+    /// Transfers take as long as their bytes at the published rate of the links.
+    ModelledLinks,
+}
+
+/// What times that nothing measured are called beside every number, `by` whatever made
+/// them: `SIMULATED by ASTRA-sim`.
+pub fn badge(by: &str, is_predicted: bool) -> String {
+    format!("{} by {by}", if is_predicted { "PREDICTED" } else { "SIMULATED" })
+}
+
 /// One imported file.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
@@ -61,6 +80,8 @@ pub struct Source {
     pub host: Option<String>,
     /// What computed the times, where none of them was measured (`ASTRA-sim`).
     pub simulator: Option<String>,
+    /// What to know of such times.
+    pub caveats: Vec<Caveat>,
     /// What [`Timestamp::ZERO`] is in the file's own terms, ps, before any shift.
     pub origin_ps: i128,
     /// When the session began, nanoseconds of the Unix epoch.
@@ -186,6 +207,18 @@ impl Columns {
     /// The files it was read from.
     pub fn sources(&self) -> &[Source] {
         &self.sources
+    }
+    /// What computed the times of any file, where none of them was measured.
+    pub fn simulator(&self) -> Option<&str> {
+        self.sources.iter().find_map(|source| source.simulator.as_deref())
+    }
+    /// Whether this holds for the times of any file.
+    pub fn has_caveat(&self, caveat: Caveat) -> bool {
+        self.sources.iter().any(|source| source.caveats.contains(&caveat))
+    }
+    /// `SIMULATED by ASTRA-sim`; `None` where times were measured.
+    pub fn badge(&self) -> Option<String> {
+        self.simulator().map(|by| badge(by, self.has_caveat(Caveat::Predicted)))
     }
     /// One file.
     pub fn source(&self, id: SourceId) -> &Source {

@@ -1,6 +1,6 @@
 //! From a trace to its summary.
 
-use trace_model::{GroupKind, TraceModel};
+use trace_model::{Caveat, GroupKind, TraceModel};
 
 use super::run_loop;
 use super::summary::{
@@ -124,7 +124,8 @@ fn facts(cx: &Context<'_>) -> Facts {
         hosts: model.groups().iter().filter(|group| group.kind == GroupKind::Host).count(),
         topology: cx.options.topology.as_ref().map(ToString::to_string),
         formats,
-        simulator: model.sources().iter().find_map(|source| source.simulator.clone()),
+        simulator: model.simulator().map(str::to_owned),
+        is_predicted: model.has_caveat(Caveat::Predicted),
         programs: Vec::new(),
         lost: model.import_log().lost(),
         health: health.collect(),

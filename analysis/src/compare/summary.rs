@@ -124,6 +124,9 @@ pub struct Facts {
     /// What computed it, where nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<String>,
+    /// That is a model of costs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_predicted: bool,
     /// Programs with device time, most first.
     #[serde(default)]
     pub programs: Vec<ProgramFacts>,
@@ -133,6 +136,13 @@ pub struct Facts {
     /// What is wrong with the capture.
     #[serde(default)]
     pub health: Vec<HealthFact>,
+}
+
+impl Facts {
+    /// `SIMULATED by ASTRA-sim`; `None` where times were measured.
+    pub fn badge(&self) -> Option<String> {
+        self.simulator.as_deref().map(|by| trace_model::badge(by, self.is_predicted))
+    }
 }
 
 /// A program.

@@ -6,7 +6,7 @@ mod same;
 
 use std::collections::BTreeMap;
 
-use trace_model::{OpId, Picos};
+use trace_model::{Caveat, OpId, Picos};
 
 use super::report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed};
 use super::rule::{Finding, Rule, Saving};
@@ -36,6 +36,10 @@ struct Priced {
 }
 
 pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
+    if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
+        let why = "times are placeholders: there is nothing to save in what nobody knows the length of";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
     let step = facts.step()?;
     let mut report = HintsReport {
         hints: Vec::new(),
@@ -218,7 +222,11 @@ fn hint_of(
     Hint {
         id: rule.id,
         title: rule.title,
-        severity: if rule.is_health() { Severity::Health } else { Severity::of(saving_percent) },
+        severity: if rule.is_health() {
+            Severity::Health
+        } else {
+            Severity::of(saving_percent).believed(rule.confidence)
+        },
         confidence: rule.confidence,
         statement: finding.statement,
         evidence: finding.evidence,

@@ -35,6 +35,11 @@ impl Severity {
         }
     }
 
+    /// At most high where the reason is only a pattern that can have other reasons.
+    pub fn believed(self, confidence: Confidence) -> Self {
+        if confidence == Confidence::Low { self.min(Self::High) } else { self }
+    }
+
     /// For people.
     pub fn title(self) -> &'static str {
         match self {

@@ -103,8 +103,13 @@ pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<Product> {
     from_shapes::infer(instruction, None).ok()
 }
 
-/// Width of the matrix unit of the chip that the capture or the user names.
+/// Width of the matrix unit, of the device as a simulator was told or of the chip that the
+/// capture or the user names.
 fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
+    let simulated = cx.tensor_cores().first().and_then(|&core| cx.model.group(core).device.as_ref()?.matrix_unit);
+    if let Some(width) = simulated.filter(|_| cx.options.chip().is_none()) {
+        return Some(u64::from(width));
+    }
     let typed = peaks.chip.as_deref().and_then(Chip::named);
     cx.options.chip().or(typed).map(|chip| u64::from(chip.mxu_dim)).filter(|&tile| tile > 0)
 }

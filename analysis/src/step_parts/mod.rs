@@ -42,7 +42,10 @@ impl Analysis for StepParts {
     fn run(cx: &Context<'_>) -> Result<StepPartsReport, AnalysisError> {
         let steps = cx.report::<Steps>()?;
         if !steps.has_steps() {
-            let why = "no steps were found; wrap the loop body in jax.profiler.StepTraceAnnotation";
+            let why = match cx.model.simulator() {
+                Some(_) => "no steps were found: the whole simulated run counts as one",
+                None => "no steps were found; wrap the loop body in jax.profiler.StepTraceAnnotation",
+            };
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
         if cx.scope == Scope::WholeTrace {

@@ -384,7 +384,7 @@ impl eframe::App for App {
             desk.ask_jobs();
         }
         let names: Vec<String> =
-            Side::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::name).collect();
+            Side::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
         let title =
             if names.is_empty() { "Systole".to_owned() } else { format!("{} – Systole", names.join(" ↔ ")) };
         if title != self.title {

@@ -31,7 +31,7 @@ pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
 
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let device = report.peaks.device_type.as_deref().unwrap_or("device");
-    let title = format!("{}: roofline of one {device}", trace.name());
+    let title = format!("{}: roofline of one {device}", trace.title());
     drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &title);
     let mut x = LEFT;
     for group in OpGroup::ALL.into_iter().filter(|group| dots.iter().any(|dot| dot.0.group == *group)) {

@@ -107,7 +107,7 @@ impl Frame<'_> {
 
     fn title(&self, drawing: &mut Drawing, width: f32) {
         let palette = self.palette;
-        drawing.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.name());
+        drawing.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.title());
         let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
         drawing.text(
             width - 12.0,

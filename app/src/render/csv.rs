@@ -1,7 +1,7 @@
 //! Tables as comma-separated values (RFC 4180), exact and unscaled, units in the
 //! column names. A file is one table: that is what programs read.
 
-use analysis::{Cell, Table, Tabular as _};
+use analysis::{Cell, Column, Provenance, Table, Tabular as _, Unit};
 
 use super::Document;
 
@@ -36,7 +36,17 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
             found.extend(named(section.id, report.tables()));
         }
     }
+    if let Some(badge) = document.session.model().badge() {
+        found.iter_mut().for_each(|one| add_badge(&mut one.table, &badge));
+    }
     found
+}
+
+/// Says in every row that nothing was measured.
+fn add_badge(table: &mut Table, badge: &str) {
+    let (id, title) = ("times_from", "Times from");
+    table.columns.push(Column { id, title, unit: Unit::None, provenance: Provenance::Derived });
+    table.rows.iter_mut().for_each(|row| row.push(Cell::text(badge)));
 }
 
 /// The tables that are called so, by their own name or with that of their report; all where none is asked for.

@@ -69,6 +69,8 @@ impl Tool {
 /// How large a trace is.
 #[derive(Serialize, JsonSchema)]
 struct TraceFacts {
+    /// What made its times, where nothing was measured: `SIMULATED by ASTRA-sim`.
+    badge: Option<String>,
     /// Slices of all tracks.
     slices: u64,
     /// Tracks.
@@ -130,6 +132,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
         scope: document.scope,
         options: document.session.options(),
         trace: TraceFacts {
+            badge: model.badge(),
             slices: model.slice_count() as u64,
             tracks: model.tracks().len(),
             duration_ps: model.extent().dur().ps(),

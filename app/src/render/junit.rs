@@ -57,6 +57,7 @@ fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String,
     out.extend(runs.iter().map(|run| ("run".to_owned(), run.title())));
     let base = comparison.into_iter().flat_map(|comparison| &comparison.base.runs);
     out.extend(base.map(|run| ("baseline".to_owned(), run.clone())));
+    out.extend(first.facts.badge().map(|badge| ("times from".to_owned(), badge)));
     for series in &first.series {
         let all: Vec<f64> =
             runs.iter().filter_map(|run| run.step_values(&series.id)).flat_map(Cow::into_owned).collect();

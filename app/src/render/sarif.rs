@@ -31,7 +31,8 @@ pub fn of(document: &Document) -> serde_json::Result<String> {
     let gated = document.gated.as_ref();
     let run = gated.map(|gated| gated.run.title()).into_iter().collect();
     let base = gated.and_then(|gated| gated.comparison.as_ref()).map(|comparison| comparison.base.runs.clone());
-    let runs = Runs { run, base: base.unwrap_or_default() };
+    let badge = document.session.model().badge();
+    let runs = Runs { run, base: base.unwrap_or_default(), badge };
     sarif(hints.as_deref(), gates, &runs, &trace_in(trace, below.as_deref()), below.as_deref())
 }
 
@@ -42,6 +43,8 @@ pub struct Runs {
     pub run: Vec<String>,
     /// Beside what.
     pub base: Vec<String>,
+    /// What made the times of what was judged, where nothing measured them.
+    pub badge: Option<String>,
 }
 
 /// Of a comparison: failed gates where some are set, and ops that became slower.
@@ -57,7 +60,8 @@ pub fn of_comparison(compared: &Compared<'_>) -> serde_json::Result<String> {
     let slower = classes.flat_map(|class| &class.ops).filter(|op| op.verdict() == "slower");
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
     let (base, cand) = (&compared.comparison.base, &compared.comparison.cand);
-    log(results, &Runs { run: cand.runs.clone(), base: base.runs.clone() })
+    let badge = compared.cand.first().and_then(|run| run.facts.badge());
+    log(results, &Runs { run: cand.runs.clone(), base: base.runs.clone(), badge })
 }
 
 /// The JSON. `trace` is the file that results without a source are about.
@@ -95,7 +99,7 @@ fn log(mut results: Vec<Value>, runs: &Runs) -> serde_json::Result<String> {
             "rules": rules,
         }},
         "columnKind": "utf16CodeUnits",
-        "properties": { "resultsLeftOut": left_out, "runs": runs.run, "baselines": runs.base },
+        "properties": { "resultsLeftOut": left_out, "runs": runs.run, "baselines": runs.base, "timesFrom": runs.badge },
         "results": results,
     });
     let log = json!({

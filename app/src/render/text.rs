@@ -41,6 +41,11 @@ fn header(document: &Document, layout: &Layout) -> String {
         let rest: u64 = model.sources()[SHOWN..].iter().map(|source| source.packed_bytes).sum();
         let _ = writeln!(text, "… {} more files · {}", model.sources().len() - SHOWN, bytes(rest));
     }
+    if let Some(badge) = model.badge() {
+        for line in wrapped(&format!("{badge}: nothing here was measured"), layout.width) {
+            let _ = writeln!(text, "{}", layout.style.bold(&line));
+        }
+    }
     let slices = number::value(model.slice_count() as f64, analysis::Unit::Count);
     let mut facts = vec![format!("{} captured", model.extent().dur()), format!("{slices} slices")];
     facts.extend(devices_in_words(model));

@@ -31,6 +31,9 @@ pub struct Parts<'a> {
 /// The Markdown, at most `most` bytes.
 pub fn verdict(parts: &Parts<'_>, most: usize) -> String {
     let mut text = String::new();
+    if let Some(badge) = parts.run.facts.badge() {
+        let _ = write!(text, "**{}: nothing here was measured**\n\n", escaped(&badge));
+    }
     if let Some(gates) = parts.gates {
         gates_table(&mut text, gates);
     }

@@ -142,7 +142,13 @@ impl OpenTrace {
         Scene { model: &self.model, lod: &self.lod, tree: &self.tree }
     }
 
-    /// File name, for titles.
+    /// File name, after what made it where nothing was measured.
+    pub fn title(&self) -> String {
+        let badge = self.model.badge().map_or_else(String::new, |badge| format!("{badge} · "));
+        badge + &self.name()
+    }
+
+    /// File name.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }

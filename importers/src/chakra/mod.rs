@@ -14,7 +14,7 @@ pub(crate) mod graph;
 pub(crate) mod npu;
 mod schedule;
 
-use trace_model::{IssueKind, TraceBuilder};
+use trace_model::{Caveat, IssueKind, TraceBuilder};
 
 use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
 use graph::{Graph, Node};
@@ -62,8 +62,10 @@ impl Importer for Chakra {
         }
         let described = out.source_mut();
         described.simulator = Some("the longest path through a Chakra graph".to_owned());
+        described.caveats = vec![Caveat::Predicted];
         described.cannot_know = vec!["contention between NPUs", "steps", "peaks of the NPU"];
         if !schedule.has_lengths {
+            described.caveats.push(Caveat::PlaceholderTimes);
             described.cannot_know.push("lengths of nodes (each is drawn 1 µs long)");
         }
         described.facts.push(("schema version".to_owned(), graph.version));

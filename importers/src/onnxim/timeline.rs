@@ -114,14 +114,15 @@ impl Writer<'_> {
 
     fn describe(&mut self, run: &Run, config: Option<&Config>) {
         let peak = config::peak(run).or_else(|| config.map(Config::peak));
-        let arrays = config.and_then(|config| match config.arrays.split_first() {
-            Some((first, rest)) if rest.iter().all(|array| array == first) => {
-                Some(format!("{} systolic arrays {}×{}", config.arrays.len(), first.1, first.0))
-            }
+        let alike = config.and_then(|config| match config.arrays.split_first() {
+            Some((first, rest)) if rest.iter().all(|array| array == first) => Some((config.arrays.len(), *first)),
             _ => None,
         });
+        let arrays = alike.map(|(count, (width, height))| format!("{count} systolic arrays {height}×{width}"));
+        let square = alike.filter(|&(_, (width, height))| width == height);
         let device = DeviceInfo {
             type_name: Some(arrays.unwrap_or_else(|| format!("{} systolic arrays", run.cores.len()))),
+            matrix_unit: square.and_then(|(_, (width, _))| u32::try_from(width).ok()),
             peak_flops: peak.map(|peak| peak * self.faster),
             peak_hbm_bytes: run
                 .dram_gigabytes

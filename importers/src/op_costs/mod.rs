@@ -21,7 +21,7 @@ mod genz;
 mod neusim;
 mod timeline;
 
-use trace_model::{DeviceInfo, TraceBuilder};
+use trace_model::{Caveat, DeviceInfo, TraceBuilder};
 
 use crate::csv_table::RowArgs;
 use crate::{Confidence, Format, ImportError, ImportOptions, Importer, Progress, Source};
@@ -146,6 +146,7 @@ impl Importer for GenZ {
 fn describe(simulator: &str, out: &mut TraceBuilder) {
     let described = out.source_mut();
     described.simulator = Some(simulator.to_owned());
+    described.caveats = vec![Caveat::Predicted];
     described.cannot_know = CANNOT_KNOW.to_vec();
 }
 

@@ -224,6 +224,7 @@ fn device(chip: Option<&Source>, out: &mut TraceBuilder) -> Device {
         type_name: chip.get("name").and_then(Value::as_str).map(|name| format!("TPU v{name}")),
         peak_flops: multipliers.zip(number("freq_GHz")).map(|(multipliers, ghz)| 2.0 * multipliers * ghz * 1e9),
         peak_hbm_bytes: number("hbm_bw_GBps").map(|gib| gib * GIB),
+        matrix_unit: number("sa_dim").map(|side| side as u32),
         ..DeviceInfo::default()
     };
     let wanted = ["model_name", "num_chips", "tensor_parallelism_degree", "pipeline_parallelism_degree"];

@@ -107,6 +107,12 @@ impl Writer<'_> {
                 None => "systolic array".to_owned(),
             }),
             peak_flops: self.inputs.multipliers.map(|multipliers| 2.0 * multipliers as f64 * per_second),
+            matrix_unit: self
+                .inputs
+                .config
+                .as_ref()
+                .filter(|config| config.width == config.height)
+                .and_then(|config| u32::try_from(config.width).ok()),
             ..DeviceInfo::default()
         };
         let core = self.tracks.core;

@@ -34,7 +34,7 @@ mod tests;
 use std::io::Read;
 use std::sync::Arc;
 
-use trace_model::{Blob, IssueKind, TraceBuilder};
+use trace_model::{Blob, Caveat, IssueKind, TraceBuilder};
 
 use hlo::Program;
 use machine::Machine;
@@ -196,6 +196,7 @@ fn describe(program: &Program<'_>, machine: &Machine, out: &mut TraceBuilder) {
     let chip = machine.chip;
     let source = out.source_mut();
     source.simulator = Some("XLA's cost model".to_owned());
+    source.caveats = vec![Caveat::Predicted, Caveat::ModelledLinks];
     source.cannot_know = CANNOT_KNOW.to_vec();
     let facts = [
         (CHIP, chip.id.to_owned()),

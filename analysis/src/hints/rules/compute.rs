@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trace_model::{OpId, Picos};
+use trace_model::{Caveat, OpId, Picos};
 
 use crate::bound::BoundBy;
 use crate::category::OpGroup;
@@ -238,7 +238,17 @@ fn tiny_ops(facts: &Facts<'_>) -> Outcome {
     Ok(Some(found.finding(&what, facts.limit(&TINY_SHARE), saving)))
 }
 
+/// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
+fn loops_hold_their_bodies(facts: &Facts<'_>) -> Result<(), AnalysisError> {
+    if !facts.cx.model.has_caveat(Caveat::LoopsApart) {
+        return Ok(());
+    }
+    let why = "the bodies of loops are drawn apart: what a loop costs besides its body is not known";
+    Err(AnalysisError::NotApplicable(why.to_owned()))
+}
+
 fn loops(facts: &Facts<'_>) -> Outcome {
+    loops_hold_their_bodies(facts)?;
     let own = |row: OpRow<'_>| matches!(row.category(), "while" | "conditional" | "call");
     let Some(found) = facts.heavy(&LOOP_SHARE, own)? else { return Ok(None) };
     let saving = Saving::ops("loops", found.vanish());
@@ -249,6 +259,7 @@ fn loops(facts: &Facts<'_>) -> Outcome {
 const UNROLL: f64 = 4.0;
 
 fn short_loops(facts: &Facts<'_>) -> Outcome {
+    loops_hold_their_bodies(facts)?;
     let report = facts.report::<Loops>()?;
     let (trips, body) = (facts.limit(&SHORT_LOOP_TRIPS), facts.limit(&SHORT_LOOP_BODY) * PS_PER_US);
     let known = |row: &LoopRow| row.measured_trip_count.or(row.known_trip_count.map(|count| count as f64));

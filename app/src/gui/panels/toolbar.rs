@@ -42,6 +42,10 @@ pub fn toolbar_ui(
             if let Some(trace) = trace {
                 ui.separator();
                 let path = trace.path.display().to_string();
+                if let Some(badge) = trace.model.badge() {
+                    ui.label(RichText::new(badge).strong().color(ui.visuals().warn_fg_color))
+                        .on_hover_text("Nothing here was measured");
+                }
                 ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate()).on_hover_text(path);
             }
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

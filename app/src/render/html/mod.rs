@@ -14,7 +14,7 @@ use analysis::gates::{GatesReport, Level, Status};
 use analysis::hints::Hints;
 use analysis::verdict::Verdict;
 use analysis::{Percent, Table};
-use trace_model::Picos;
+use trace_model::{Caveat, Picos};
 
 use super::comparison::capitalised;
 use super::junit::escaped;
@@ -42,6 +42,9 @@ pub fn page(document: &Document, gated: &Gated) -> String {
     if gated.are_set {
         failures(&mut page, &gated.report);
     }
+    if let Some(badge) = document.session.model().badge() {
+        let _ = writeln!(page, "<p><b class=warn>{}</b>: nothing here was measured</p>", escaped(&badge));
+    }
     if let Ok(verdict) = document.session.report::<Verdict>(document.scope) {
         let _ = writeln!(page, "<h1>{}</h1>", escaped(&capitalised(&verdict.statement)));
     }
@@ -50,11 +53,14 @@ pub fn page(document: &Document, gated: &Gated) -> String {
         gates_section(&mut page, &gated.report);
     }
     beside_baseline(&mut page, gated);
+    let are_lengths_known = !document.session.model().has_caveat(Caveat::PlaceholderTimes);
+    if are_lengths_known {
     section(&mut page, "How well the chip is used", &usage::usage(document));
     section(&mut page, "Where the time of a step goes", &pictures::breakdown(&gated.run));
     section(&mut page, "Steps", &pictures::steps(&gated.run));
     hints(&mut page, document);
     section(&mut page, "Top ops of a step", &top_ops(&gated.run));
+    }
     section(&mut page, "Timeline", &pictures::timeline(document));
     section(&mut page, "Roofline", &roofline::roofline(document));
     health(&mut page, gated);

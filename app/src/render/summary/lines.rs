@@ -11,7 +11,7 @@ use analysis::steps::{Steps, StepsReport};
 use analysis::targets::{Light, Targets, TargetsReport};
 use analysis::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Scope, Unit};
-use trace_model::{Picos, Severity};
+use trace_model::{Caveat, Picos, Severity};
 
 use super::super::table::{shortened, wrapped};
 use super::super::{Document, Layout, number};
@@ -46,6 +46,9 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     let session = &document.session;
     let (style, width) = (layout.style, layout.width);
     let mut text = String::new();
+    if session.model().has_caveat(Caveat::PlaceholderTimes) {
+        return text;
+    }
     if let Ok(steps) = session.report::<Steps>(document.scope) {
         text.push_str(&entry("Steps", &steps_line(&steps), style, width));
     }

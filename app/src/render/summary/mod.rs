@@ -17,6 +17,7 @@ use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{ANALYSES, Analysis as _};
 
 pub use lines::METRICS;
+use trace_model::Caveat;
 
 use super::table::wrapped;
 use super::{Document, Layout, Style, hints};
@@ -41,8 +42,10 @@ pub fn screen(document: &Document, layout: &Layout) -> String {
         parts.push(hints::short(&report, HINTS_SHOWN, layout));
     }
     parts.push(lines::headlines(document, layout));
-    parts.push(bars::breakdown(document, layout));
-    parts.push(ops::top(document, layout));
+    if !session.model().has_caveat(Caveat::PlaceholderTimes) {
+        parts.push(bars::breakdown(document, layout));
+        parts.push(ops::top(document, layout));
+    }
     parts.push(lines::health(document, layout));
     parts.retain(|part| !part.is_empty());
     parts.push(footer(layout));

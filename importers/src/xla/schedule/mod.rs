@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use trace_model::{
-    Arg, ArgSourceId, ArgValue, Blob, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, Timestamp,
+    Arg, ArgSourceId, ArgValue, Blob, Caveat, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, Timestamp,
     TraceBuilder, TrackId, TrackKind,
 };
 
@@ -234,6 +234,7 @@ fn describe(program: &Program<'_>, schedules: &[Schedule], main: Option<usize>, 
     let Some(main) = schedules.get(main.unwrap_or(0)) else { return };
     let about = out.source_mut();
     about.simulator = Some("XLA's latency-hiding scheduler".to_owned());
+    about.caveats = vec![Caveat::Predicted, Caveat::LoopsApart];
     about.cannot_know = CANNOT_KNOW.to_vec();
     about.facts.push(("clock".to_owned(), format!("{:.0} MHz", main.mhz)));
     about.facts.push(("devices".to_owned(), program.devices().to_string()));
