@@ -48,6 +48,7 @@ mod model;
 mod nesting;
 mod op;
 mod slices;
+mod source;
 mod strings;
 pub mod time;
 mod track;
@@ -62,11 +63,12 @@ pub use device::{DeviceInfo, DeviceLinks};
 pub use flow::Flow;
 pub use import_log::{ImportLog, Issue, IssueCount, IssueKind, Severity};
 pub use lod::{LaneMipmap, LodIndex, LodSlice};
-pub use model::{Aggregate, Caveat, Columns, Lane, MemoryUse, Source, Tells, TraceModel, badge};
+pub use model::{Aggregate, Columns, Lane, MemoryUse, TraceModel};
 pub use op::{
     Access, Blob, Bundles, Label, LabelId, MemoryAccess, MemorySpace, Op, OpId, Program, ProgramId, UnitSlots,
 };
 pub use slices::{SliceId, SliceRef};
+pub use source::{Caveat, Source, Tells, badge};
 pub use strings::{StringId, StringTable};
 pub use time::{Picos, TimeRange, Timestamp};
 pub use track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};

@@ -18,7 +18,8 @@ use crate::builder::{CounterBuilder, TraceBuilder, TrackBuilder};
 use crate::counters::CounterSeries;
 use crate::import_log::{ImportLog, IssueKind};
 use crate::index::Index;
-use crate::model::{Columns, Source, TraceModel};
+use crate::model::{Columns, TraceModel};
+use crate::source::Source;
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Track, TrackId};
 
