@@ -1,0 +1,109 @@
+//! Lights of targets.
+
+use super::*;
+use crate::{Options, ReportCache, Scope};
+use sample_traces::text_trace;
+
+fn report_with(picture: &str, options: &Options) -> TargetsReport {
+    let (model, reports) = (text_trace(picture), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options, reports: &reports };
+    cx.report::<Targets>().unwrap().as_ref().clone()
+}
+
+fn light(picture: &str, id: &str) -> Light {
+    report_with(picture, &Options::default()).targets.into_iter().find(|target| target.id == id).unwrap().light
+}
+
+/// A matmul of 100 µs on a chip of 1 TFLOP/s and 1 GB/s.
+fn matmul(flops: u64, bytes: u64) -> String {
+    format!(
+        "@column 10us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: xxxxxxxxxx\n\
+         x = fusion.1 [convolution fusion] flops={flops} hbm_read={bytes} hbm_write=0"
+    )
+}
+
+#[test]
+fn lights_change_at_their_limits() {
+    for (flops, is) in
+        [(81_000_000, Light::Green), (79_000_000, Light::Amber), (51_000_000, Light::Amber), (49_000_000, Light::Red)]
+    {
+        assert_eq!(light(&matmul(flops, 1), "mxu"), is, "{flops}");
+    }
+    for (bytes, is) in [(71_000, Light::Green), (69_000, Light::Amber), (39_000, Light::Red)] {
+        assert_eq!(light(&matmul(1, bytes), "hbm"), is, "{bytes}");
+    }
+}
+
+#[test]
+fn one_roof_is_enough() {
+    // At its memory roof, a slow matmul is no fault.
+    assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), Light::NotJudged);
+    assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), Light::NotJudged);
+    // Far from both only the nearer one is told.
+    let far = matmul(20_000_000, 30_000);
+    assert_eq!((light(&far, "mxu"), light(&far, "hbm")), (Light::NotJudged, Light::Red));
+}
+
+#[test]
+fn compiling_and_input_have_upper_limits() {
+    let picture = |columns: usize| {
+        format!("host python: {}{}\nc = backend_compile", "c".repeat(columns), "x".repeat(100 - columns))
+    };
+    for (columns, is) in [(4, Light::Green), (5, Light::Amber), (14, Light::Amber), (15, Light::Red)] {
+        assert_eq!(light(&picture(columns), "compile"), is, "{columns}");
+    }
+    let loading = |gap: usize| {
+        let (program, idle) = ("A".repeat(50 - gap / 2), ".".repeat(gap));
+        format!(
+            "@column 1us\nmodules: {program}{idle}{program}\nhost main: {}{}\nA = jit_f(1)\ni = IteratorGetNext",
+            ".".repeat(50 - gap / 2),
+            "i".repeat(gap)
+        )
+    };
+    for (gap, is) in [(8, Light::Green), (12, Light::Amber), (20, Light::Red)] {
+        assert_eq!(light(&loading(gap), "input"), is, "{gap}");
+    }
+}
+
+#[test]
+fn what_is_not_recorded_says_why() {
+    let report = report_with(
+        "ops: xx\nx = fusion.1 [convolution fusion]\nhost python: p\np = PjitFunction(f)",
+        &Options::default(),
+    );
+    let unknown = report.targets.iter().filter(|target| target.light == Light::Unknown);
+    assert!(unknown.clone().all(|target| target.note.as_ref().is_some_and(|note| !note.is_empty())));
+    assert_eq!(unknown.map(|target| target.id).collect::<Vec<_>>(), ["mxu", "hbm", "input", "ici"]);
+    assert!(report.statement.starts_with("1 of 1"), "{}", report.statement);
+}
+
+#[test]
+fn what_a_capture_cannot_know_is_not_0() {
+    let target = |picture: &str, id: &str| {
+        let targets = report_with(picture, &Options::default()).targets;
+        let target = targets.into_iter().find(|target| target.id == id).unwrap();
+        (target.light, target.value_percent)
+    };
+    let unknown = (Light::Unknown, None);
+    // No runtime says what it does, as in traces of PyTorch.
+    let ops = matmul(81_000_000, 1);
+    assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = aten::add"), "compile"), unknown);
+    assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"), "compile").0, Light::Green);
+    // No host at all, as of simulators.
+    assert_eq!((target(&ops, "compile"), target(&ops, "input")), (unknown, unknown));
+}
+
+#[test]
+fn an_impossible_speed_has_no_light() {
+    assert_eq!(light(&matmul(166_000_000, 1), "mxu"), Light::Unknown);
+    assert_eq!(light(&matmul(100_010_000, 1), "mxu"), Light::Green);
+}
+
+#[test]
+fn limits_are_the_users() {
+    let mut options = Options::default();
+    options.hints.thresholds.insert("targets.mxu_green_percent".to_owned(), 50.0);
+    let report = report_with(&matmul(60_000_000, 1), &options);
+    assert_eq!((report.targets[0].light, report.targets[0].goal().as_str()), (Light::Green, "> 50 %"));
+    assert!(thresholds().all(|limit| limit.id.starts_with("targets.") && !limit.why.is_empty()));
+}
