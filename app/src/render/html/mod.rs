@@ -55,11 +55,11 @@ pub fn page(document: &Document, gated: &Gated) -> String {
     beside_baseline(&mut page, gated);
     let are_lengths_known = !document.session.model().has_caveat(Caveat::PlaceholderTimes);
     if are_lengths_known {
-    section(&mut page, "How well the chip is used", &usage::usage(document));
-    section(&mut page, "Where the time of a step goes", &pictures::breakdown(&gated.run));
-    section(&mut page, "Steps", &pictures::steps(&gated.run));
-    hints(&mut page, document);
-    section(&mut page, "Top ops of a step", &top_ops(&gated.run));
+        section(&mut page, "How well the chip is used", &usage::usage(document));
+        section(&mut page, "Where the time of a step goes", &pictures::breakdown(&gated.run));
+        section(&mut page, "Steps", &pictures::steps(&gated.run));
+        hints(&mut page, document);
+        section(&mut page, "Top ops of a step", &top_ops(&gated.run));
     }
     section(&mut page, "Timeline", &pictures::timeline(document));
     section(&mut page, "Roofline", &roofline::roofline(document));
