@@ -7,6 +7,14 @@ use trace_model::{GroupKind, TrackKind};
 /// Ids of lines that post-processing adds, seen as unsigned 32 bits.
 const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
 
+/// What an event without a name is called.
+pub(crate) const NO_NAME: &str = "(no name)";
+
+/// Whether a text is what C prints for a string that does not exist.
+pub(crate) fn is_null(text: &str) -> bool {
+    text == "(null)"
+}
+
 /// What a plane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlaneKind {

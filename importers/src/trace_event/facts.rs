@@ -10,6 +10,7 @@ use super::event::ArgReader;
 use super::json::{Read, Stop, Text, Value, byte, skip_blank, text, value};
 use super::names::{NameId, Names};
 use super::number;
+use crate::names::is_null;
 
 /// What one execution recorded of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,10 +163,13 @@ impl Facts {
     }
 
     fn text_set(&mut self, raw: &[Option<Text<'_>>; TEXTS], builder: &mut TraceBuilder) -> Option<u32> {
-        if raw.iter().all(Option::is_none) {
+        let texts = raw.map(|text| {
+            let text = text?.decode().0;
+            (!is_null(&text)).then(|| builder.intern(&text))
+        });
+        if texts.iter().all(Option::is_none) {
             return None;
         }
-        let texts = raw.map(|text| text.map(|text| builder.intern(&text.decode().0)));
         Some(*self.text_index.entry(texts).or_insert_with(|| {
             self.texts.push(texts);
             (self.texts.len() - 1) as u32

@@ -11,6 +11,7 @@ use trace_model::{LabelId, TraceBuilder};
 
 use super::facts::OpNumbers;
 use super::json::Text;
+use crate::names::{NO_NAME, is_null};
 
 /// Longer arguments are not remembered.
 const MAX_MEMO: usize = 64 << 10;
@@ -83,7 +84,7 @@ impl Names {
             return (label, false);
         }
         let (text, mended) = name.decode();
-        let label = builder.label(&text, None);
+        let label = builder.label(if is_null(&text) { NO_NAME } else { &text }, None);
         self.rows[id as usize].label = Some(label);
         (label, mended)
     }

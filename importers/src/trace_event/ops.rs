@@ -7,7 +7,7 @@ use trace_model::{
 };
 
 use super::facts::{Facts, FactsId};
-use crate::names::{op_name, program_name};
+use crate::names::{NO_NAME, op_name, program_name};
 
 /// An execution of a program.
 struct Execution {
@@ -86,6 +86,10 @@ fn relabel(
     if let Some(short) = op_name(&text) {
         op.hlo_text = op.hlo_text.or(Some(shown));
         op.name = builder.intern(short);
+    } else if text == NO_NAME
+        && let Some(short) = op.hlo_text.and_then(|text| op_name(builder.str(text)).map(str::to_owned))
+    {
+        op.name = builder.intern(&short);
     }
     let stated = op.clone();
     let id = builder.op(op);

@@ -280,6 +280,20 @@ fn the_viewer_dialect() {
 }
 
 #[test]
+fn what_c_prints_for_a_missing_text_is_no_text() {
+    let text = r#"{"traceEvents":[
+      {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:TPU:0"}},
+      {"ph":"M","pid":1,"tid":3,"name":"thread_name","args":{"name":"XLA Ops"}},
+      {"ph":"X","pid":1,"tid":3,"ts":0,"dur":2,"name":"(null)","args":{"tf_op":"(null)","source":"(null)","hlo_category":"(null)"}},
+      {"ph":"X","pid":1,"tid":3,"ts":4,"dur":2,"name":"(null)","args":{"long_name":"%add.1 = f32[8]{0} add(f32[8]{0} %p)"}}]}"#;
+    let model = import(text.as_bytes()).unwrap();
+    let ops: Vec<_> = model.all_slices().map(|slice| model.op(slice.op().unwrap())).collect();
+    let names: Vec<_> = ops.iter().map(|op| model.str(op.name)).collect();
+    assert_eq!(names, ["(no name)", "add.1"]);
+    assert_eq!((ops[0].framework_name, ops[0].source, ops[0].category), (None, None, None));
+}
+
+#[test]
 fn the_export_limit_is_noticed() {
     let events = |count: usize| {
         let mut text =

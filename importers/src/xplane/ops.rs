@@ -8,7 +8,7 @@ use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, Str
 
 use super::known::Known;
 use super::tables::{StatValue, Tables, stat};
-use crate::names;
+use crate::names::{self, NO_NAME, is_null};
 use trace_model::wire::{Broken, Cursor, Value};
 
 /// Names of programs by id, from everywhere in the file.
@@ -65,14 +65,6 @@ pub(super) fn text(builder: &mut TraceBuilder, tables: &Tables, range: Range<usi
             text
         }
     }
-}
-
-/// What an event without a name is called.
-const NO_NAME: &str = "(no name)";
-
-/// Whether a text is what C prints of a text that is not there.
-fn is_null(text: &str) -> bool {
-    text == "(null)"
 }
 
 fn label(builder: &mut TraceBuilder, tables: &Tables, metadata: &EventMetadata, programs: &ProgramNames) -> LabelId {

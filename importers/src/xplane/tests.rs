@@ -95,6 +95,23 @@ fn op_metadata_becomes_an_op_of_its_program() {
 }
 
 #[test]
+fn what_c_prints_for_a_missing_text_is_no_text() {
+    let null = || Stat::Text("(null)");
+    let mut plane = core();
+    let facts = [("tf_op", null()), ("source", null()), ("hlo_category", null())];
+    let nameless = plane.metadata("(null)", "(null)", &facts);
+    let named = plane.metadata("%add.1 = f32[8]{0} add(f32[8]{0} %p)", "(null)", &[]);
+    let events = [plane.event_of(nameless, 0, 10, &[]), plane.event_of(named, 20, 10, &[])];
+    plane.line(3, "XLA Ops", 0, &events);
+    let model = model(&[&plane]);
+    let ops: Vec<_> =
+        slices(&model, TrackKind::Ops).into_iter().map(|slice| model.op(slice.op().unwrap())).collect();
+    let names: Vec<_> = ops.iter().map(|op| model.str(op.name)).collect();
+    assert_eq!(names, ["(no name)", "add.1"]);
+    assert_eq!((ops[0].framework_name, ops[0].source, ops[0].category), (None, None, None));
+}
+
+#[test]
 fn chunks_of_a_plane_and_of_a_line_are_one() {
     let (mut first, mut second) = (core(), core());
     let events = [first.event("a", 0, 5, &[])];
