@@ -15,7 +15,7 @@ use serde::Serialize;
 use trace_model::{Bundles, OpId, Picos};
 
 use crate::ops::{OpRow, Ops};
-use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, Unit};
+use crate::{Analysis, AnalysisError, Cell, Column, Context, Percent, Provenance, Table, Tabular, Unit};
 
 /// The analysis `bundles`.
 pub struct Code;
@@ -90,7 +90,10 @@ impl Analysis for Code {
                 .to_owned(),
         ];
         if let Some(percent) = crate::ops::percent(known, ops.op_time_ps) {
-            notes.push(format!("ops with known code take {percent:.1} % of the time of all ops"));
+            notes.push(format!(
+                "ops with known code take {percent:.1} of the time of all ops",
+                percent = Percent(percent)
+            ));
         }
         let spilling: Vec<&str> =
             rows.iter().filter(|row| row.spills.max(row.fills) > Some(0)).map(|row| row.name.as_str()).collect();

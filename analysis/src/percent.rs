@@ -34,12 +34,13 @@ impl Percent {
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let least = f.precision().unwrap_or(1);
+        let size = self.0.abs();
         let text = match self.decimals(least) {
-            Some(decimals) => format!("{:.decimals$} %", self.0),
-            None if self.0.abs() < 1.0 => format!("{:.1e} %", self.0),
-            None => format!("{:.MOST$} %", self.0),
+            Some(decimals) => format!("{size:.decimals$} %"),
+            None if size < 1.0 => format!("{size:.1e} %"),
+            None => format!("{size:.MOST$} %"),
         };
-        f.pad_integral(true, "", &text)
+        f.pad_integral(!self.0.is_sign_negative(), "", &text)
     }
 }
 
@@ -66,6 +67,10 @@ mod tests {
         ] {
             assert_eq!(text(value), expected);
         }
+        assert_eq!(
+            format!("{:+.1} {:+.1} {:+.1}", Percent(2.0), Percent(-2.0), Percent(0.04)),
+            "+2.0 % -2.0 % +0.04 %"
+        );
         assert_eq!(format!("{:.0}", Percent(99.5)), "99.5 %");
         assert_eq!(format!("{:.0}", Percent(99.4)), "99 %");
     }

@@ -181,7 +181,7 @@ impl Goal {
         match found {
             Err(why) => target.note = Some(why),
             Ok((value, ..)) if self.is_at_least && is_beyond_peak(value) => {
-                target.note = Some(format!("{value:.1} % comes out, which is impossible"));
+                target.note = Some(format!("{value:.1} comes out, which is impossible", value = Percent(value)));
             }
             Ok((value, of, provenance)) => {
                 (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
@@ -237,7 +237,10 @@ fn speed_of_matrix_ops(cx: &Context<'_>) -> Found {
     let wrong = kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == Declared::TooFew);
     let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
     if share >= WRONG_COSTS_PERCENT {
-        return Err(format!("kernels of {share:.1} % of op time declare fewer operations than their shapes need"));
+        return Err(format!(
+            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
+            share = Percent(share)
+        ));
     }
     metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
 }

@@ -1,5 +1,6 @@
 //! Who stands out, and what it costs.
 
+use crate::Percent;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -192,7 +193,11 @@ pub(super) fn statement(
     let stragglers: Vec<&str> = loads.iter().filter(|load| load.is_straggler).map(|load| load.core.as_str()).collect();
     let work = quantities.iter().find(|quantity| quantity.id == "work_ps");
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {
-        let more = format!("{imbalance:.2} % ({}) more than the middle one", length(work.max_ps - work.median_ps));
+        let more = format!(
+            "{imbalance:.2} ({}) more than the middle one",
+            length(work.max_ps - work.median_ps),
+            imbalance = Percent(imbalance)
+        );
         clauses.push(match stragglers[..] {
             [] if work.max_ps <= work.min_ps => "all devices work for the same time".to_owned(),
             [] => format!("no device stands out: {} works most, {more}", work.most),
@@ -211,7 +216,11 @@ pub(super) fn statement(
     });
     if let Some((cost, time)) = mean_cost(steps).filter(|(cost, time)| *cost >= 0.001 * time) {
         let percent = 100.0 * cost / time;
-        clauses.push(format!("whoever waits for the slowest loses {} of each step ({percent:.1} %)", length(cost)));
+        clauses.push(format!(
+            "whoever waits for the slowest loses {} of each step ({percent:.1})",
+            length(cost),
+            percent = Percent(percent)
+        ));
     }
     clauses.join("; ")
 }

@@ -24,7 +24,7 @@ use crate::hlo::HloError;
 use crate::memory::{Memory, bytes_text};
 use crate::peaks::Peaks;
 use crate::report::{Metric, Provenance, Unit};
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 
 /// The analysis `buffers`.
 pub struct Buffers;
@@ -246,11 +246,12 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
     let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
         return format!("no program of the capture needs {memory}");
     };
-    let of = capacity
-        .and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity)))
-        .map_or_else(String::new, |(percent, capacity)| {
-            format!(", {percent:.1} % of {} ({})", in_words(capacity.bytes), capacity.source)
-        });
+    let of = capacity.and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity))).map_or_else(
+        String::new,
+        |(percent, capacity)| {
+            format!(", {percent:.1} of {} ({})", in_words(capacity.bytes), capacity.source, percent = Percent(percent))
+        },
+    );
     let parts = [
         (plan.temporary_bytes, "temporaries"),
         (plan.argument_bytes, "arguments"),

@@ -1,5 +1,6 @@
 //! Whether two runs can be compared at all: asked before any percentage is shown.
 
+use crate::Percent;
 use serde::Serialize;
 
 use super::summary::{ProgramFacts, Summary};
@@ -149,7 +150,9 @@ fn programs(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
     if let (Some(first), Some(second)) = (first, second)
         && first.max(second) >= OTHER_SHAPES_PERCENT
     {
-        let text = |percent: f64| format!("{percent:.0} % of op time in shapes that the other does not have");
+        let text = |percent: f64| {
+            format!("{percent:.0} of op time in shapes that the other does not have", percent = Percent(percent))
+        };
         let why = "other shapes can be other work (batch size, sequence length) or the same work done otherwise";
         found.note("shapes", "Shapes", [text(first), text(second)], Weight::Care, why);
     }

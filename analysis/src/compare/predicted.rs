@@ -5,6 +5,7 @@
 //! above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured. Errors
 //! of ops cancel in the error of the step; the sum of their sizes is given, too.
 
+use crate::Percent;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -220,12 +221,12 @@ impl Prediction {
             time(self.measured_ps)
         );
         if let (Some(ratio), Some(error)) = (self.ratio, self.error_percent) {
-            let total = format!("total error {error:+.1} % of the measured step");
+            let total = format!("total error {error:+.1} of the measured step", error = Percent(error));
             let _ = write!(text, ": measured ÷ predicted is {ratio:.3}, {total}");
         }
         if let Some(error) = self.op_error_percent {
             let least = if self.op_error_is_at_least { "at least " } else { "" };
-            let _ = write!(text, ", ops by themselves are off by {least}{error:.1} %");
+            let _ = write!(text, ", ops by themselves are off by {least}{error:.1}", error = Percent(error));
         }
         let optimistic = self.ops.iter().filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
         let clause = |op: &PredictedOp| {

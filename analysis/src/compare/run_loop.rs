@@ -8,6 +8,7 @@ use super::Comparison;
 use super::resample::{self, Statistic};
 use super::summary::{Better, Series, Summary, Value, thinned};
 use crate::Context;
+use crate::Percent;
 use crate::compile::{Compile, Place};
 use crate::report::{Provenance, Unit};
 use crate::steps::{Step, StepsReport};
@@ -73,7 +74,12 @@ pub(super) fn clause(base: &[Summary], cand: &[Summary]) -> Option<String> {
         if before > 0.0 && 100.0 * change.abs() / before >= WORTH_SAYING_PERCENT && change.abs() > noise {
             let ps = |value: f64| trace_model::Picos::from_ps(value.round() as i64);
             let percent = 100.0 * change / before;
-            parts.push(format!("the loop takes {percent:+.1} % a step ({} to {})", ps(before), ps(after)));
+            parts.push(format!(
+                "the loop takes {percent:+.1} a step ({} to {})",
+                ps(before),
+                ps(after),
+                percent = Percent(percent)
+            ));
         }
     }
     let most = |runs: &[Summary]| runs.iter().filter_map(|run| run.value(LOOP_COMPILATIONS)?.value).reduce(f64::max);

@@ -1,5 +1,6 @@
 //! A comparison in a sentence and as tables.
 
+use crate::Percent;
 use trace_model::Picos;
 
 use super::change::{Change, Finding};
@@ -45,7 +46,8 @@ fn headline(step: &Change) -> String {
     let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
         return "step time is known on one side only".to_owned();
     };
-    let percent = step.change_percent.map(|percent| format!(", {percent:+.2} %")).unwrap_or_default();
+    let percent =
+        step.change_percent.map(|percent| format!(", {percent:+.2}", percent = Percent(percent))).unwrap_or_default();
     let times = format!("{} to {}", ps(base.median), ps(cand.median));
     let direction = if change > 0.0 { "slower" } else { "faster" };
     match step.finding {

@@ -1,5 +1,6 @@
 //! The rules: each looks for one thing that limits what a capture can tell.
 
+use crate::Percent;
 use std::collections::BTreeSet;
 
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
@@ -266,7 +267,7 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<Finding> {
         name: "profiler-overhead",
         severity: Severity::Warning,
         message: "The Python tracer was on: host times are inflated.".to_owned(),
-        evidence: format!("{traced} of {all} host events are Python calls ({:.0} %)", 100.0 * share),
+        evidence: format!("{traced} of {all} host events are Python calls ({:.0})", Percent(100.0 * share)),
         cure: "Set python_tracer_level = 0 in jax.profiler.ProfileOptions.",
     })
 }
@@ -354,7 +355,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
         .take(NAMED)
         .map(|&(row, (limit, percent))| {
             let (name, why) = (crate::shortened(row.name(), 48), cause(row, limit, &ops.peaks));
-            format!("{name} at {percent:.1} % of peak ({}): {why}", limit.title())
+            format!("{name} at {percent:.1} of peak ({}): {why}", limit.title(), percent = Percent(percent))
         })
         .collect();
     let more = if rows.len() > NAMED { "; …" } else { "" };
@@ -365,7 +366,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
         name: "impossible-rates",
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations leave out what they claim to do."),
-        evidence: format!("{share:.2} % of op time: {}{more}", named.join("; ")),
+        evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })
 }
@@ -393,7 +394,7 @@ fn too_few_operations(cx: &Context<'_>) -> Option<Finding> {
         name: "too-few-operations",
         severity: Severity::Warning,
         message: "Kernels declare fewer operations than their shapes need: utilizations are too low.".to_owned(),
-        evidence: format!("{share:.1} % of op time: {}", named.join("; ")),
+        evidence: format!("{share:.1} of op time: {}", named.join("; "), share = Percent(share)),
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }

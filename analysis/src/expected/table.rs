@@ -4,7 +4,7 @@ use trace_model::Picos;
 
 use super::{ExpectedReport, ExpectedRow, GroupSums, LimitRow};
 use crate::peaks::Peaks;
-use crate::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::{Cell, Column, Percent, Provenance, Table, Tabular, Unit};
 
 fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
     Column { id, title, unit, provenance }
@@ -68,7 +68,7 @@ impl ExpectedReport {
         let totals = &self.totals;
         let time = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
         let of = |part: f64, whole: f64| {
-            if whole > 0.0 { format!("{:.1} %", 100.0 * part / whole) } else { "–".to_owned() }
+            if whole > 0.0 { format!("{:.1}", Percent(100.0 * part / whole)) } else { "–".to_owned() }
         };
         let (actual, known) = (totals.actual_ps as f64, totals.known_ps as f64);
         let mut notes = vec![format!(

@@ -13,6 +13,7 @@ mod proof;
 #[cfg(test)]
 mod tests;
 
+use crate::Percent;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -314,7 +315,7 @@ fn compared(
     let exceeds = is_exceeded(before, after);
     let test = (regression.alpha, config.defaults.min_steps);
     let effect = regression.min_effect_ms.and_then(|ms| first.of_ms(ms)).or(regression.min_effect).unwrap_or(0.0);
-    let shown = percent.map_or(String::new(), |percent| format!(" ({percent:+.2} %)"));
+    let shown = percent.map_or(String::new(), |percent| format!(" ({percent:+.2})", percent = Percent(percent)));
     let mut message = format!(
         "{} is {}, was {}{shown}, allowed {}",
         titled(&regression.metric, aggregate),

@@ -31,7 +31,7 @@ use crate::bound::{BoundBy, Work, is_beyond_peak, ratio};
 use crate::hlo_text::HloText;
 use crate::ops::{OpRow, Ops, OpsReport, percent};
 use crate::peaks::Peaks;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, Percent};
 pub use declared::Declared;
 use inside::Inside;
 
@@ -449,11 +449,12 @@ fn hints(kernels: &[Kernel]) -> Vec<String> {
         let waiting = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent).unwrap_or_default();
         if waiting >= DMA_BOUND_PERCENT {
             hints.push(format!(
-                "{name} waits for DMA {waiting:.1} % of its time: memory bound; larger blocks or more buffers hide more"
+                "{name} waits for DMA {waiting:.1} of its time: memory bound; larger blocks or more buffers hide more",
+                waiting = Percent(waiting)
             ));
         }
         if let Some(stalled) = kernel.dma_stall_percent.filter(|&percent| percent >= DMA_STALL_PERCENT) {
-            hints.push(format!("{name} is stalled on DMA {stalled:.1} % of its time"));
+            hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time", stalled = Percent(stalled)));
         }
         let spills =
             |series: &Estimate| matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0;
@@ -475,11 +476,11 @@ fn costs_hint(kernels: &[Kernel], declared: Declared) -> Option<String> {
         Declared::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };
+    let (of_op_time, names_of) = (Percent(heavy().map(share).sum::<f64>()), names.join(", "));
     (!names.is_empty()).then(|| {
         format!(
-            "{what}: {} ({:.1} % of op time); give pallas_call a cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)",
-            names.join(", "),
-            heavy().map(share).sum::<f64>()
+            "{what}: {names_of} ({of_op_time:.1} of op time); give pallas_call a \
+             cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)"
         )
     })
 }

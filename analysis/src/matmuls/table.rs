@@ -1,7 +1,7 @@
 //! The matrix multiplications as a table.
 
 use super::{MatmulRow, MatmulsReport, SizeRow, SizesFrom};
-use crate::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::{Cell, Column, Percent, Provenance, Table, Tabular, Unit};
 
 fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
     Column { id, title, unit, provenance }
@@ -108,7 +108,7 @@ impl MatmulsReport {
 
     fn title(&self) -> String {
         match self.self_of_op_time_percent {
-            Some(share) => format!("Matrix multiplications: {share:.1} % of the time of all ops"),
+            Some(share) => format!("Matrix multiplications: {share:.1} of the time of all ops", share = Percent(share)),
             None => "Matrix multiplications".to_owned(),
         }
     }
@@ -116,8 +116,10 @@ impl MatmulsReport {
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!("of FLOP/s: of the peak {}", self.peaks.flops_text())];
         if let Some(tile) = self.tile {
-            let all =
-                self.padding_efficiency_percent.map(|all| format!("; {all:.1} % of all work")).unwrap_or_default();
+            let all = self
+                .padding_efficiency_percent
+                .map(|all| format!("; {all:.1} of all work", all = Percent(all)))
+                .unwrap_or_default();
             notes.push(format!(
                 "Useful: share of the work that is not padding to the {tile} × {tile} matrix unit and whole registers{all}; \
                  Pad first: the size whose rounding costs most"

@@ -29,7 +29,7 @@ pub use live::LiveBuffer;
 use self::events::{MemoryEvent, MemoryKey, Recorded};
 use crate::report::{Metric, Provenance, Unit};
 use crate::steps::{Step, Steps};
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 
 /// The analysis `memory`.
 pub struct Memory;
@@ -299,7 +299,9 @@ pub(crate) fn bytes_text(bytes: i64) -> String {
 fn statement(memories: &[MemoryTimeline]) -> String {
     let Some(fullest) = memories.first() else { return String::new() };
     let full = match (fullest.peak_percent, fullest.capacity_bytes) {
-        (Some(percent), Some(capacity)) => format!("{percent:.1} % of {}", bytes_text(capacity)),
+        (Some(percent), Some(capacity)) => {
+            format!("{percent:.1} of {}", bytes_text(capacity), percent = Percent(percent))
+        }
         _ => "of an unknown capacity".to_owned(),
     };
     let step = fullest.peak_step.map(|step| format!(", in step {step}")).unwrap_or_default();

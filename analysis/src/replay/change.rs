@@ -11,7 +11,7 @@ use crate::core_time::Segment;
 use crate::gaps::Gaps;
 use crate::ops::Ops;
 use crate::peaks::Peaks;
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, Percent};
 
 /// One change of the recorded run.
 #[derive(Clone, Debug, PartialEq)]
@@ -234,7 +234,10 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result
     }
     out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
     let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);
-    Ok(format!("{share:.1} % of compute time is in ops without recorded costs: it is taken as unchanged"))
+    Ok(format!(
+        "{share:.1} of compute time is in ops without recorded costs: it is taken as unchanged",
+        share = Percent(share)
+    ))
 }
 
 fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {

@@ -80,7 +80,10 @@ fn judge<'a>(
     }
     if spread >= MAX_SPREAD {
         let spread = 100.0 * spread;
-        return Err(format!("executions of {marker} differ too much to be steps (middle half spreads {spread:.0} %)"));
+        return Err(format!(
+            "executions of {marker} differ too much to be steps (middle half spreads {spread:.0})",
+            spread = Percent(spread)
+        ));
     }
     let times = if runs == 1 { "once; there are no statistics".to_owned() } else { format!("{runs} times") };
     Ok((marker.to_owned(), format!("{marker} has {percent:.0} of the module time and ran {times}"), is_program))

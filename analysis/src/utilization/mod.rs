@@ -42,7 +42,7 @@ use trace_model::{GroupId, Picos};
 use crate::bound::{BoundBy, Work, is_beyond_peak, without_rounding};
 use crate::ops::{BeyondPeak, CoreOps, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Provenance, Scope, Table, Tabular, Unit};
+use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Percent, Provenance, Scope, Table, Tabular, Unit};
 
 /// The analysis `utilization`.
 pub struct Utilization;
@@ -157,13 +157,16 @@ impl<'a> Sums<'a> {
         let beyond = of_op_time(BeyondPeak::time_of(self.cores, limit));
         if beyond > 0.0 {
             let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
-            notes.push(format!("too low: the {what} of ops above this peak, {beyond:.1} % of op time, are left out"));
+            notes.push(format!(
+                "too low: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
+                beyond = Percent(beyond)
+            ));
         }
         if limit == BoundBy::Compute {
             let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
             if undeclared > NEGLIGIBLE_PERCENT {
                 let what = "custom calls that declare no operations take";
-                notes.push(format!("too low: {what} {undeclared:.1} % of op time"));
+                notes.push(format!("too low: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
             }
         }
         if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
@@ -175,7 +178,10 @@ impl<'a> Sums<'a> {
             }
             let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
             if unknown > NEGLIGIBLE_PERCENT {
-                notes.push(format!("too low: ops of unknown traffic take {unknown:.1} % of op time"));
+                notes.push(format!(
+                    "too low: ops of unknown traffic take {unknown:.1} of op time",
+                    unknown = Percent(unknown)
+                ));
             }
         }
         (!notes.is_empty()).then(|| notes.join("; "))
@@ -373,7 +379,8 @@ fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
     let note = match value {
         None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
         Some(value) if is_beyond_peak(value) => Some(format!(
-            "{value:.1} % comes out, which is impossible: the costs, or the peak, are not those of this device"
+            "{value:.1} comes out, which is impossible: the costs, or the peak, are not those of this device",
+            value = Percent(value)
         )),
         _ => note,
     };

@@ -4,6 +4,7 @@
 //! hint, where the working directory has such a file: paths are relative to it, as code
 //! hosts want them, and never absolute. Results without one are located at the trace.
 
+use analysis::Percent;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -165,7 +166,10 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
 
 /// An op of a comparison.
 fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
-    let percent = op.change.change_percent.map_or(String::new(), |percent| format!(" ({percent:+.2} %)"));
+    let percent = op
+        .change
+        .change_percent
+        .map_or(String::new(), |percent| format!(" ({percent:+.2})", percent = Percent(percent)));
     let change = signed(op.change.change.unwrap_or(0.0));
     let text = format!("{} takes {change}{percent} in a step, more than noise.", op.name());
     json!({

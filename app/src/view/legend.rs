@@ -1,6 +1,7 @@
 //! What colours of slices mean, for the window and for pictures.
 
 use analysis::OpGroup;
+use analysis::Percent;
 
 use super::palette::ColorKey;
 use super::state::ColorBy;
@@ -23,7 +24,8 @@ impl Legend {
             ColorBy::Name => text("Colours tell names apart; they have no other meaning."),
             ColorBy::Module => text("Colours tell programs apart; they have no other meaning."),
             ColorBy::Efficiency => {
-                let swatch = |percent: f64| (ColorKey::of_share(percent), format!("{percent:.0} %"));
+                let swatch =
+                    |percent: f64| (ColorKey::of_share(percent), format!("{percent:.0}", percent = Percent(percent)));
                 let swatches = [5.0, 25.0, 45.0, 55.0, 75.0, 95.0].map(swatch).to_vec();
                 Self { swatches, text: "of the roofline; gray: not known" }
             }

@@ -104,8 +104,7 @@ fn what_c_prints_for_a_missing_text_is_no_text() {
     let events = [plane.event_of(nameless, 0, 10, &[]), plane.event_of(named, 20, 10, &[])];
     plane.line(3, "XLA Ops", 0, &events);
     let model = model(&[&plane]);
-    let ops: Vec<_> =
-        slices(&model, TrackKind::Ops).into_iter().map(|slice| model.op(slice.op().unwrap())).collect();
+    let ops: Vec<_> = slices(&model, TrackKind::Ops).into_iter().map(|slice| model.op(slice.op().unwrap())).collect();
     let names: Vec<_> = ops.iter().map(|op| model.str(op.name)).collect();
     assert_eq!(names, ["(no name)", "add.1"]);
     assert_eq!((ops[0].framework_name, ops[0].source, ops[0].category), (None, None, None));

@@ -239,10 +239,11 @@ fn slow_links(facts: &Facts<'_>) -> Outcome {
     let saving = Saving::ops("collectives at link speed", changes.flatten().collect::<Vec<_>>());
     Ok(Some(Finding {
         statement: format!(
-            "{} of {} collectives reach less than {limit} % of the links; {} at most {high:.1} %",
+            "{} of {} collectives reach less than {limit} % of the links; {} at most {high:.1}",
             rows.len(),
             ledger.rows.len(),
-            first.op
+            first.op,
+            high = Percent(high)
         ),
         evidence: vec![
             Evidence::percent(
@@ -333,7 +334,11 @@ fn exchange(facts: &Facts<'_>) -> Outcome {
     }
     let found = facts.select(|row| row.collective().is_some_and(|kind| kinds.contains(&kind)))?;
     Ok(Some(Finding {
-        statement: format!("all-to-all exchanges are exposed for {share:.1} % of device time ({})", found.names()),
+        statement: format!(
+            "all-to-all exchanges are exposed for {share:.1} of device time ({})",
+            found.names(),
+            share = Percent(share)
+        ),
         evidence: vec![Evidence::percent("exposed exchanges", share, "device time", Some(limit))],
         ops: found.ops(),
         saving: Saving::ops("exchanges", found.vanish()),
@@ -395,9 +400,10 @@ fn twice(facts: &Facts<'_>) -> Outcome {
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op()).collect();
     Ok(Some(Finding {
         statement: format!(
-            "{} send the same (%{}): what is sent again is exposed for {share:.1} % of device time",
+            "{} send the same (%{}): what is sent again is exposed for {share:.1} of device time",
             names.join(" and "),
-            key.2.join(", %")
+            key.2.join(", %"),
+            share = Percent(share)
         ),
         evidence: vec![
             Evidence::percent("exposed time of what is sent again", share, "device time", Some(limit)),
@@ -428,7 +434,8 @@ fn dcn_bound(facts: &Facts<'_>) -> Outcome {
     if stall < stall_limit && !too_fast {
         return Ok(None);
     }
-    let mut statement = format!("{} spends {stall:.1} % of its window in transfers between slices", worst.device);
+    let mut statement =
+        format!("{} spends {stall:.1} of its window in transfers between slices", worst.device, stall = Percent(stall));
     let mut evidence = vec![Evidence::percent(
         "in send, recv and their ends",
         stall,

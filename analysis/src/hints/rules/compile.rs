@@ -252,8 +252,9 @@ fn warm_up(facts: &Facts<'_>) -> Outcome {
     let what = if what.is_empty() { step_that_compiles(facts) } else { what };
     Ok(Some(Finding {
         statement: format!(
-            "compiling takes {}, {share:.1} % of the capture, before the loop is warm{what}",
-            Picos::from_ps(wall)
+            "compiling takes {}, {share:.1} of the capture, before the loop is warm{what}",
+            Picos::from_ps(wall),
+            share = Percent(share)
         ),
         evidence: vec![Evidence::percent("tracing, lowering, compiling and loading", share, "capture", Some(limit))],
         about: COMPILING,

@@ -11,7 +11,7 @@ use crate::kernels::{Declared, Kernel, Kernels, KernelsReport};
 use crate::loops::{LoopRow, Loops};
 use crate::ops::OpRow;
 use crate::report::Unit;
-use crate::{AnalysisError, hints};
+use crate::{AnalysisError, Percent, hints};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -280,10 +280,10 @@ fn short_loops(facts: &Facts<'_>) -> Outcome {
     let (count, time) = (known(first).unwrap_or(0.0), first.iteration_time_ps.unwrap_or(0.0));
     Ok(Some(Finding {
         statement: format!(
-            "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} % of device time",
+            "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of device time",
             first.name,
             Picos::from_ps(time as i64),
-            found.percent()
+            Percent(found.percent())
         ),
         evidence: vec![
             Evidence::count("iterations", count, "one execution", Some(trips)),
@@ -310,7 +310,7 @@ fn kernels_without_costs(facts: &Facts<'_>) -> Outcome {
     // One kernel is often an op in each layer: people know it by its name.
     if let Some(names) = facts.report::<Kernels>().ok().and_then(|report| kernel_names(&report)) {
         finding.statement =
-            format!("kernels without declared costs take {:.1} % of device time: {names}", found.percent());
+            format!("kernels without declared costs take {:.1} of device time: {names}", Percent(found.percent()));
     }
     Ok(Some(finding))
 }
@@ -324,7 +324,7 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
         .iter()
         .filter(silent)
         .map(|kernel| {
-            format!("{} ({:.1} %, {} ops)", kernel.kernel, kernel.of_op_time_percent.unwrap_or(0.0), kernel.ops)
+            format!("{} ({:.1}, {} ops)", kernel.kernel, Percent(kernel.of_op_time_percent.unwrap_or(0.0)), kernel.ops)
         })
         .collect();
     let more = names.len().saturating_sub(SHOWN);

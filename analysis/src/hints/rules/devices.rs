@@ -7,7 +7,7 @@ use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, 
 use crate::report::{Provenance, Unit};
 use crate::steps::{Step, StepsReport};
 use crate::time_use::TimeUse;
-use crate::{AnalysisError, stats};
+use crate::{AnalysisError, Percent, stats};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -115,7 +115,7 @@ fn skew(facts: &Facts<'_>) -> Outcome {
         Evidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
             .by(Provenance::Derived),
     ];
-    let longest = format!("{} waits longest, {percent:.1} % of its window", device.core);
+    let longest = format!("{} waits longest, {percent:.1} of its window", device.core, percent = Percent(percent));
     let statement = match balance.awaited() {
         Some((last, part)) => {
             let what = format!("waiting for {}", last.core);
@@ -229,8 +229,9 @@ fn barrier(facts: &Facts<'_>) -> Outcome {
     let last = last.map_or_else(String::new, |(last, _)| format!("; {} waits least: it comes last", last.core));
     Ok(Some(Finding {
         statement: format!(
-            "{} waits for {percent:.1} % of its window at barriers before programs begin{last}",
-            device.core
+            "{} waits for {percent:.1} of its window at barriers before programs begin{last}",
+            device.core,
+            percent = Percent(percent)
         ),
         evidence: vec![Evidence::percent(
             "waiting at barriers",
@@ -336,9 +337,10 @@ fn spread(facts: &Facts<'_>, steps: &StepsReport) -> Outcome {
     let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
     Ok(Some(Finding {
         statement: format!(
-            "steps of one kind deviate by {spread:.1} % from their mean: {} to {}{slowest}",
+            "steps of one kind deviate by {spread:.1} from their mean: {} to {}{slowest}",
             Picos::from_ps(time.min as i64),
-            Picos::from_ps(time.max as i64)
+            Picos::from_ps(time.max as i64),
+            spread = Percent(spread)
         ),
         evidence: vec![
             Evidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),

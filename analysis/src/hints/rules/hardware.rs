@@ -1,5 +1,6 @@
 //! Rules about what the hardware, kernels and `SparseCores` recorded of themselves.
 
+use crate::Percent;
 use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos};
@@ -118,8 +119,9 @@ fn sparse_wait(facts: &Facts<'_>) -> Outcome {
     let ops = ids(&named(facts, &names)?);
     Ok(Some(Finding {
         statement: format!(
-            "the TensorCore waits for SparseCores for {share:.1} % of device time, most for what {} starts",
-            first.op
+            "the TensorCore waits for SparseCores for {share:.1} of device time, most for what {} starts",
+            first.op,
+            share = Percent(share)
         ),
         evidence: vec![Evidence::percent("waiting for SparseCores", share, "device time", Some(limit))],
         saving: Saving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
@@ -153,7 +155,11 @@ fn dma_stall(facts: &Facts<'_>) -> Outcome {
         let factor = |row: &OpRow<'_>| Some((row.op()?, without_wait(*row, row.dma_stall_percent()?)));
         let factors: Vec<_> = stalled.rows.iter().filter_map(factor).filter(|(_, factor)| *factor < 1.0).collect();
         return Ok(Some(Finding {
-            statement: format!("ops stall on DMA for {share:.1} % of the time that ops take ({})", stalled.names()),
+            statement: format!(
+                "ops stall on DMA for {share:.1} of the time that ops take ({})",
+                stalled.names(),
+                share = Percent(share)
+            ),
             evidence: vec![Evidence::percent("stalled on DMA, as the hardware counts", share, "op time", Some(limit))],
             ops: stalled.ops(),
             saving: Saving::ops("ops that stall on DMA", factors),
@@ -168,7 +174,11 @@ fn dma_stall(facts: &Facts<'_>) -> Outcome {
     let factors = rows.iter().filter_map(|row| Some((row.op()?, without_wait(*row, percent))));
     let saving = Saving::ops("kernels that wait for DMA", factors.collect::<Vec<_>>());
     Ok(Some(Finding {
-        statement: format!("the kernel {} waits for its copies for {percent:.1} % of its time", kernel.kernel),
+        statement: format!(
+            "the kernel {} waits for its copies for {percent:.1} of its time",
+            kernel.kernel,
+            percent = Percent(percent)
+        ),
         evidence: vec![
             Evidence::percent("waiting for DMA", percent, "time of the kernel", Some(facts.limit(&DMA_WAIT))),
             Evidence::percent(
@@ -244,9 +254,9 @@ fn throttled(facts: &Facts<'_>) -> Outcome {
         let lowest = factors.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
         return Ok(Some(Finding {
             statement: format!(
-                "ops that take {:.1} % of device time run below the default clock, down to {:.0} % of it",
-                slow.percent(),
-                100.0 * lowest
+                "ops that take {:.1} of device time run below the default clock, down to {:.0} of it",
+                Percent(slow.percent()),
+                Percent(100.0 * lowest)
             ),
             evidence: vec![
                 Evidence::percent("ops below the default clock", slow.percent(), "device time", Some(limit)),
@@ -260,7 +270,10 @@ fn throttled(facts: &Facts<'_>) -> Outcome {
     let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) else { return Ok(None) };
     let step = facts.step()?;
     Ok(Some(Finding {
-        statement: format!("{device} skips {percent:.1} % of its clock cycles to stay within its power"),
+        statement: format!(
+            "{device} skips {percent:.1} of its clock cycles to stay within its power",
+            percent = Percent(percent)
+        ),
         evidence: vec![Evidence::percent("skipped cycles", percent, "cycles that were counted", Some(most))],
         saving: Saving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
         ..Finding::default()

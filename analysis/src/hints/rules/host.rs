@@ -237,7 +237,12 @@ impl<'r> Waiting<'r> {
         let steps = facts.step()?.count.max(1) as i64;
         let of = format!("window of {}", self.device.core);
         Ok(Some(Finding {
-            statement: format!("{} {what} for {percent:.1} % of its window{}", self.device.core, self.events(causes)),
+            statement: format!(
+                "{} {what} for {percent:.1} of its window{}",
+                self.device.core,
+                self.events(causes),
+                percent = Percent(percent)
+            ),
             evidence: vec![Evidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
             about: &[TimeUse::Idle],
             spots: self.gaps(causes),
@@ -289,9 +294,10 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
     let of = format!("{} from its first program to its last", device.name);
     Ok(Some(Finding {
         statement: format!(
-            "{} waits for input for {percent:.1} % of its time{}",
+            "{} waits for input for {percent:.1} of its time{}",
             device.name,
-            events.unwrap_or_default()
+            events.unwrap_or_default(),
+            percent = Percent(percent)
         ),
         evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         ops: infeed.ops(),
@@ -307,7 +313,11 @@ fn host_input_bound(facts: &Facts<'_>, host: &InputWait, percent: f64, limit: f6
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps of {}", host.name);
     Ok(Some(Finding {
-        statement: format!("{} waits for input for {percent:.1} % of its steps{event}", host.name),
+        statement: format!(
+            "{} waits for input for {percent:.1} of its steps{event}",
+            host.name,
+            percent = Percent(percent)
+        ),
         evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
         saving: Saving::PerStep(Picos::from_ps(host.gap_ps / facts.step()?.count.max(1) as i64)),

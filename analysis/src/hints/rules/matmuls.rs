@@ -9,7 +9,7 @@ use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, 
 use crate::matmuls::{MatmulRow, Matmuls};
 use crate::peaks::NO_PEAK;
 use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, stats};
+use crate::{AnalysisError, Percent, stats};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -127,7 +127,10 @@ fn padding(facts: &Facts<'_>) -> Outcome {
         .map_or_else(String::new, |(row, sizes)| format!(": {} is {} × {} × {}", row.name, sizes.m, sizes.k, sizes.n));
     let least = factors.values().copied().fold(1.0, f64::min) * 100.0;
     Ok(Some(Finding {
-        statement: format!("matmuls that take {percent:.1} % of device time fill the matrix units only in part{what}"),
+        statement: format!(
+            "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}",
+            percent = Percent(percent)
+        ),
         evidence: vec![
             Evidence::percent("useful work of the worst of them", least, "work with padding", Some(limit))
                 .by(Provenance::Derived),
@@ -155,7 +158,8 @@ fn passes(facts: &Facts<'_>) -> Outcome {
     let most = factors.values().copied().fold(1.0, f64::min).recip();
     Ok(Some(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} % of device time are computed in up to {most:.0} bfloat16 passes"
+            "matmuls that take {percent:.1} of device time are computed in up to {most:.0} bfloat16 passes",
+            percent = Percent(percent)
         ),
         evidence: vec![
             Evidence::percent("matmuls of several passes", percent, "device time", Some(share)),
@@ -209,9 +213,10 @@ fn small_batch(facts: &Facts<'_>) -> Outcome {
     let gain = (at_ridge / rows).min(by_speed);
     Ok(Some(Finding {
         statement: format!(
-            "matmuls that take {percent:.1} % of device time read their weights for few rows: {} has {rows:.0}, up to \
+            "matmuls that take {percent:.1} of device time read their weights for few rows: {} has {rows:.0}, up to \
              {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
-            first.name
+            first.name,
+            percent = Percent(percent)
         ),
         evidence: vec![
             Evidence::percent("matmuls of few rows, bound by HBM", percent, "device time", Some(limit)),
@@ -260,9 +265,10 @@ fn narrower(facts: &Facts<'_>) -> Outcome {
     }
     Ok(Some(Finding {
         statement: format!(
-            "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} % of device time; {} computes {} twice as fast",
+            "bfloat16 matmuls at {peak} % or more of the peak take {percent:.1} of device time; {} computes {} twice as fast",
             chip.id,
-            fast.join(" and ")
+            fast.join(" and "),
+            percent = Percent(percent)
         ),
         evidence: vec![
             Evidence::percent("bfloat16 matmuls bound by compute", percent, "device time", Some(limit)),

@@ -1,5 +1,6 @@
 //! Rules about data that is moved rather than computed.
 
+use crate::Percent;
 use trace_model::Picos;
 
 use crate::AnalysisError;
@@ -143,8 +144,11 @@ fn remat(facts: &Facts<'_>) -> Outcome {
     if let Some(peak) = facts.report::<Memory>().ok().and_then(|memory| memory.peak_percent()) {
         finding.evidence.push(Evidence::percent("peak of the fullest memory", peak, "its capacity", Some(full)));
         if peak >= full {
-            finding.statement =
-                format!("{}; memory is {peak:.0} % full at its peak: there is no room to keep more", finding.statement);
+            finding.statement = format!(
+                "{}; memory is {peak:.0} full at its peak: there is no room to keep more",
+                finding.statement,
+                peak = Percent(peak)
+            );
             finding.saving = Saving::Unknown;
         }
     }

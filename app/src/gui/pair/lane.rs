@@ -1,6 +1,7 @@
 //! Between the two timelines: by how much each step changed, and headings that say
 //! which timeline is which.
 
+use analysis::Percent;
 use analysis::compare::Finding;
 use egui::{
     Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
@@ -249,7 +250,7 @@ fn delta_ui(
     let font = small_font();
     let full = times::change(delta.change_ps as f64, delta.percent);
     let full = if tone == Tone::Noise { format!("~ {full}") } else { full };
-    let short = delta.percent.map(|percent| format!("{percent:+.1} %")).unwrap_or_default();
+    let short = delta.percent.map(|percent| format!("{percent:+.1}", percent = Percent(percent))).unwrap_or_default();
     let width = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), color.text).size().x;
     let Some(text) = [full, short].into_iter().find(|text| !text.is_empty() && width(text) <= room) else {
         return;

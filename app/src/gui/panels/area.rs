@@ -1,5 +1,6 @@
 //! What happens in the marked area, in exact numbers.
 
+use analysis::Percent;
 use egui::{RichText, Ui};
 
 use super::copy::csv_ui;
@@ -52,9 +53,10 @@ pub fn area_ui(
             let whole = summary.area.range.dur().ps();
             let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
             let text = format!(
-                "{} slices on {} tracks, busy for {union} ({share:.1} % of the area)",
+                "{} slices on {} tracks, busy for {union} ({share:.1} of the area)",
                 group_digits(summary.slices as u64),
                 group_digits(summary.tracks as u64),
+                share = Percent(share)
             );
             ui.label(text).on_hover_text("Union: time that several slices share counts once");
         }

@@ -1,6 +1,7 @@
 //! What to do next: a card for each hint, the one that saves most first; how far
 //! the capture can be trusted comes before them. A click leads to the evidence.
 
+use analysis::Percent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
@@ -46,7 +47,11 @@ fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut C
         if let (Some(ps), Some(percent), true) =
             (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
         {
-            text = format!("{text} All together at most {} ({percent:.1} %).", time(Picos::from_ps(ps)));
+            text = format!(
+                "{text} All together at most {} ({percent:.1}).",
+                time(Picos::from_ps(ps)),
+                percent = Percent(percent)
+            );
         }
         ui.label(RichText::new(text).small().color(theme.text_weak));
     }
@@ -130,7 +135,9 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
             return;
         }
         let worth = match (hint.saving_ps, hint.saving_percent) {
-            (Some(ps), Some(percent)) => format!("saves at most {} of {of} ({percent:.1} %)", time(Picos::from_ps(ps))),
+            (Some(ps), Some(percent)) => {
+                format!("saves at most {} of {of} ({percent:.1})", time(Picos::from_ps(ps)), percent = Percent(percent))
+            }
             (Some(ps), None) => format!("saves at most {}", time(Picos::from_ps(ps))),
             (None, _) => match hint.once_ps {
                 Some(once) => format!("saves {} once, nothing in a warm step", time(Picos::from_ps(once))),

@@ -1,5 +1,6 @@
 //! The time of every step, as a plot stacked by what it goes to.
 
+use analysis::Percent;
 use analysis::step_parts::{Part, StepParts};
 use analysis::steps::{Step, Steps, StepsReport};
 use egui::{Align2, RichText, Ui};
@@ -178,7 +179,7 @@ fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&Bar>) {
     ui.label(time(Picos::from_ps(step.time_ps)));
     for &(part, ps) in bar.map_or(&[][..], |bar| &bar.parts) {
         let share = ps as f64 * 100.0 / (step.time_ps.max(1) as f64);
-        ui.label(format!("{}: {} ({share:.1} %)", part.title(), time(Picos::from_ps(ps))));
+        ui.label(format!("{}: {} ({share:.1})", part.title(), time(Picos::from_ps(ps)), share = Percent(share)));
     }
     if let Some(slowest) = &step.slowest {
         ui.weak(format!("longest on {slowest}"));

@@ -1,5 +1,6 @@
 //! What is said about the thing below the pointer.
 
+use analysis::Percent;
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::Timestamp;
 
@@ -19,7 +20,10 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
         }
         if hit.count > 1 {
             let count = group_digits(u64::from(hit.count));
-            ui.label(format!("{count} slices here, {:.0} % of the time covered; the longest:", hit.fill * 100.0));
+            ui.label(format!(
+                "{count} slices here, {:.0} of the time covered; the longest:",
+                Percent(f64::from(hit.fill) * 100.0)
+            ));
         }
         let timing = if slice.has_children() {
             format!("{}, self {}", time(slice.measured_dur()), time(slice.self_dur()))

@@ -7,7 +7,7 @@ use analysis::compare::{
     Attribution, Change, Comparison, Estimate, Finding, OpChange, SeriesChange, Side, Summary, Weight, matched_classes,
     signed,
 };
-use analysis::{Tabular as _, Unit};
+use analysis::{Percent, Tabular as _, Unit};
 
 use super::super::comparison::{Compared, capitalised};
 use super::super::junit::escaped;
@@ -175,7 +175,7 @@ fn estimate(estimate: Option<Estimate>, unit: Unit) -> String {
     let Some(estimate) = estimate else { return number::MISSING.to_owned() };
     let spread = estimate.low.zip(estimate.high).filter(|_| estimate.median > 0.0);
     let spread = spread.map_or(String::new(), |(low, high)| {
-        format!(" <span class=\"dim wide\">±{:.2} %</span>", 50.0 * (high - low) / estimate.median)
+        format!(" <span class=\"dim wide\">±{:.2}</span>", Percent(50.0 * (high - low) / estimate.median))
     });
     format!("{}{spread}", number::value(estimate.median, unit))
 }
@@ -298,7 +298,9 @@ fn ops(ops: &[OpChange]) -> String {
         };
         let tells = matches!(op.change.finding, Finding::Changed | Finding::Noise) && op.how.is_some();
         let matched = match (op.how, op.confidence) {
-            (Some(how), Some(sure)) => format!("{} <span class=dim>{:.0} %</span>", escaped(how.title()), 100.0 * sure),
+            (Some(how), Some(sure)) => {
+                format!("{} <span class=dim>{:.0}</span>", escaped(how.title()), Percent(100.0 * sure))
+            }
             _ => number::MISSING.to_owned(),
         };
         let _ = writeln!(

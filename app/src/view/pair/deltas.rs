@@ -7,6 +7,7 @@
 //! B   |    0    |   1    |
 //! ```
 
+use analysis::Percent;
 use analysis::compare::{Comparison, Finding};
 use trace_model::Picos;
 
@@ -60,7 +61,7 @@ pub struct Delta {
 pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> String {
     let change = Picos::from_ps(change_ps.round() as i64);
     let sign = if change > Picos::ZERO { "+" } else { "" };
-    let share = percent.map(|percent| format!(" ({percent:+.1} %)")).unwrap_or_default();
+    let share = percent.map(|percent| format!(" ({percent:+.1})", percent = Percent(percent))).unwrap_or_default();
     format!("{sign}{}{share}", format.text(change))
 }
 

@@ -102,7 +102,7 @@ fn about(core: &CoreOps) -> Vec<String> {
         OpGroup::ALL.iter().zip(&core.group_self_ps).filter(|&(group, &time)| *group != OpGroup::Idle && time > 0);
     let line = |(group, &ps): (&OpGroup, &i64)| {
         let share = ps as f64 * 100.0 / core.total_time_ps.max(1) as f64;
-        format!("{}: {} ({share:.1} %)", group.title(), times::time(Picos::from_ps(ps)))
+        format!("{}: {} ({share:.1})", group.title(), times::time(Picos::from_ps(ps)), share = Percent(share))
     };
     let window = times::time(Picos::from_ps(core.total_time_ps));
     let of = format!("Measured; of {window}, from its first op to the end of its last.");
