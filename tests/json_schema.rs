@@ -86,7 +86,8 @@ impl<'a> Check<'a> {
             if own.is_empty() {
                 found.push(format!("{at}.{name} is not described"));
             }
-            for schema in own {
+            // What is said to be open is not looked into.
+            for schema in own.into_iter().filter(|schema| !schema.is_boolean()) {
                 self.undescribed(schema, field, &format!("{at}.{name}"), found);
             }
         }

@@ -143,6 +143,6 @@ mod tests {
         assert_eq!(words(&[("NPU 0", None)]).as_deref(), Some("1 × NPU of unknown type"));
         assert_eq!(words(&[("device 0", None)]).as_deref(), Some("1 × device of unknown type"));
         let mixed = [("/device:TPU:0", None), ("/device:TPU:1", Some("TPU v4")), ("/device:TPU:2", Some("TPU v4"))];
-        assert_eq!(words(&mixed).as_deref(), Some("2 × TPU v4 + 1 × TPU of unknown type"));
+        assert_eq!(words(&mixed).as_deref(), Some("1 × TPU of unknown type + 2 × TPU v4"));
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use analysis::Percent;
 use analysis::hints::{Confidence, Hint, HintsReport, SavingBy, Severity};
 use trace_model::Picos;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::Layout;
 use super::table::{shortened, wrapped};
@@ -13,6 +14,8 @@ use super::table::{shortened, wrapped};
 const INDENT: &str = "     ";
 /// Of the step: less is not worth a card on the first screen.
 const LEAST_PERCENT: f64 = 0.5;
+/// Above the cards.
+const TITLE: &str = "What to do";
 /// Ops named on a card.
 const OPS_SHOWN: usize = 3;
 
@@ -30,7 +33,11 @@ pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
     let more = hints.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(", {more} more: --only hints") } else { String::new() };
     let note = format!("savings do not add up; why and how: systole explain ID{more}");
-    let mut text = format!("{}  {}\n", layout.style.bold("What to do"), layout.style.dim(&note));
+    let mut text = format!("{}  {}\n", layout.style.bold(TITLE), layout.style.dim(&note));
+    if TITLE.len() + 2 + note.width() > layout.width {
+        text = format!("{}\n", layout.style.bold(TITLE));
+        lines(&mut text, "", &note, layout);
+    }
     let mut before: Vec<&str> = Vec::new();
     for (place, &hint) in shown.iter().enumerate() {
         let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
@@ -59,7 +66,7 @@ fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &Layout) {
 
 /// Every card in full, and why other rules are silent.
 pub fn full(report: &HintsReport, layout: &Layout) -> String {
-    let mut text = format!("{}\n", layout.style.bold("What to do"));
+    let mut text = format!("{}\n", layout.style.bold(TITLE));
     if report.hints.is_empty() {
         let looked = report.quiet.len();
         lines(&mut text, "", &format!("Nothing: {looked} rules looked and none found anything."), layout);

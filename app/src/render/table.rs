@@ -246,7 +246,8 @@ Ops
 
     #[test]
     fn wide_letters_take_two_columns() {
-        assert_eq!(shortened("模型的第一个操作", 9), "模型…操作".chars().take(3).collect::<String>() + "作");
+        // Nine columns: three letters of two, the mark, and one letter more.
+        assert_eq!(shortened("模型的第一个操作", 9), "模型的…作");
         assert_eq!(padded("模型", 6), "模型  ");
         let mut table = sample();
         table.rows[0][0] = Cell::text("注意力.1");

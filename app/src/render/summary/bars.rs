@@ -10,7 +10,7 @@ use analysis::{Percent, Scope, Unit};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::super::table::{padded, shortened};
+use super::super::table::{padded, shortened, wrapped};
 use super::super::{Document, Layout, number};
 use super::INDENT;
 
@@ -46,7 +46,8 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
         return String::new();
     }
     let balance = document.session.report::<Balance>(document.scope).ok();
-    let mut text = format!("{}\n", layout.style.bold(&heading(document)));
+    let heading = wrapped(&heading(document), layout.width).into_iter();
+    let mut text: String = heading.map(|line| format!("{}\n", layout.style.bold(&line))).collect();
     for (name, cores) in rows(&cores) {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);
@@ -197,6 +198,6 @@ mod tests {
     #[test]
     fn the_legend_is_sorted_and_never_rounds_something_to_nothing() {
         let parts = [(OpGroup::MatMul, 1), (OpGroup::AsyncWait, 9_999)];
-        assert_eq!(legend(&parts, &LAYOUT), "  ~ Waiting for async op 100.0 %   █ Matmul / convolution <0.1 %\n");
+        assert_eq!(legend(&parts, &LAYOUT), "  ~ Waiting for async op 99.99 %   █ Matmul / convolution <0.1 %\n");
     }
 }
