@@ -173,7 +173,8 @@ fn drop_copies(opened: &mut Vec<Opened<'_>>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut kept: Vec<Opened<'_>> = Vec::with_capacity(opened.len());
     for open in opened.drain(..) {
-        match kept.iter().find(|other| other.source.has_content_of(&open.source)) {
+        let is_copy = |other: &&Opened<'_>| !open.importer.name_tells() && other.source.has_content_of(&open.source);
+        match kept.iter().find(is_copy) {
             Some(other) => {
                 notes.push(format!("{} is {} under another name", shown(&open.source), shown(&other.source)));
             }

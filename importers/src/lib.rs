@@ -74,6 +74,11 @@ pub trait Importer: Sync {
     /// Whether `head`, the first bytes of the unpacked content (at most 4 KiB;
     /// shorter only where the file is), begin such a file.
     fn detect(&self, head: &[u8]) -> Confidence;
+    /// Whether the name of a file says what its bytes do not, so that two files with the
+    /// same bytes are not the same.
+    fn name_tells(&self) -> bool {
+        false
+    }
     /// Adds the content to `out`. Everything survivable goes to its import log.
     fn import(
         &self,

@@ -41,6 +41,11 @@ impl Importer for Chakra {
         if graph::begins(head) { Confidence::Certain } else { Confidence::No }
     }
 
+    fn name_tells(&self) -> bool {
+        // Which rank it is.
+        true
+    }
+
     fn import(
         &self,
         source: &Source,

@@ -150,3 +150,15 @@ fn nodes_of_other_work_are_never_one_op() {
     let flops = model.all_slices().filter_map(|slice| model.op(slice.op()?).flops);
     assert_eq!(flops.collect::<Vec<_>>(), [1, 2, 3, 4]);
 }
+
+/// Ranks that do the same have the same bytes; which rank it is, the name says.
+#[test]
+fn alike_ranks_are_all_there() {
+    let dir = tempfile::tempdir().unwrap();
+    for rank in 0..3 {
+        std::fs::write(dir.path().join(format!("work.{rank}.et")), file(&[node(1, "first", 4, &[], 3)])).unwrap();
+    }
+    let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    assert_eq!(model.tensor_cores().len(), 3);
+    assert_eq!(model.import_log().count(IssueKind::SameContent), 0);
+}
