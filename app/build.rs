@@ -1,7 +1,5 @@
 //! Tells the program which commit it is built from.
 
-#![expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
-
 use std::path::Path;
 use std::process::Command;
 

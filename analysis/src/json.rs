@@ -39,6 +39,7 @@ pub(crate) fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, 
 
 /// Times in four classes of bandwidth, lowest first.
 #[derive(Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to the names")]
 pub(crate) struct TimeByBandwidth {
     /// Below 4.17 GB/s.
     lowest_ps: i64,

@@ -13,6 +13,7 @@ use crate::category::{CollectiveKind, OpGroup};
 /// One op of one program, on all cores. Work is of all executions together; missing is
 /// "this capture does not say".
 #[derive(Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 #[schemars(rename = "OpRow")]
 struct Written<'a> {
     /// Name of the program, with its id.

@@ -37,9 +37,9 @@ pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
         Format::Text => text(&chips, args.chip.is_some()),
     };
     if args.format == Format::Text {
-        output::print_text(&text)?
+        output::print_text(&text)?;
     } else {
-        output::print(&text)?
+        output::print(&text)?;
     }
     Ok(Outcome::Done)
 }

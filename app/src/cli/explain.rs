@@ -41,9 +41,9 @@ pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {
         },
     };
     if args.format == Format::Text {
-        output::print_text(&text)?
+        output::print_text(&text)?;
     } else {
-        output::print(&text)?
+        output::print(&text)?;
     }
     Ok(Outcome::Done)
 }
@@ -55,7 +55,8 @@ fn list(format: Format) -> String {
             return format!("{:#}\n", json!({"schema": "systole.rules/1", "rules": list}));
         }
         Format::Ndjson => {
-            return rules().iter().map(|rule| format!("{}\n", json!({"id": rule.id, "title": rule.title}))).collect();
+            let lines = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
+            return lines.collect();
         }
         Format::Csv => "id,title\n".to_owned(),
         Format::Md => "| id | what |\n|---|---|\n".to_owned(),

@@ -13,9 +13,9 @@ use super::output;
 pub fn run(args: &FormatsArgs) -> Result<Outcome, Failure> {
     let text = formats_text(args.format);
     if args.format == Format::Text {
-        output::print_text(&text)?
+        output::print_text(&text)?;
     } else {
-        output::print(&text)?
+        output::print(&text)?;
     }
     Ok(Outcome::Done)
 }

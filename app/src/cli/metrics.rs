@@ -23,7 +23,7 @@ pub fn run(args: &MetricsArgs) -> Result<Outcome, Failure> {
     output::print(&match args.format {
         Format::Text => text(),
         Format::Json => json()?,
-        Format::Ndjson => METRICS.iter().map(|one| format!("{}\n", metric(one))).collect(),
+        Format::Ndjson => METRICS.iter().map(|one| metric(one).to_string() + "\n").collect(),
         Format::Csv => comma_separated(),
         Format::Md => markdown(),
     })?;

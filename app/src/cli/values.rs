@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use clap::ValueEnum;
+use clap::ValueEnum as _;
 use importers::Roles;
 use trace_model::{Picos, TimeRange, Timestamp};
 
@@ -31,7 +31,8 @@ impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let known: Vec<_> = FileFormat::value_variants().iter().filter_map(|one| one.to_possible_value()).collect();
+            let known: Vec<_> =
+                FileFormat::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value).collect();
             let known: Vec<_> = known.iter().map(clap::builder::PossibleValue::get_name).collect();
             format!("write FORMAT=PATH with one of the formats {}, not {text:?}", known.join(", "))
         };

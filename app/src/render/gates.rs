@@ -18,12 +18,11 @@ pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &Lay
     // Gates that say the same are one entry.
     for alike in report.gates.chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message)) {
         let [gate, ..] = alike else { continue };
-        let message = match alike {
-            [_] => gate.message.clone(),
-            _ => {
-                let names: Vec<_> = alike.iter().map(Gate::name).collect();
-                format!("{} gates ({}): {}", alike.len(), names.join(", "), gate.message)
-            }
+        let message = if alike.len() == 1 {
+            gate.message.clone()
+        } else {
+            let names: Vec<_> = alike.iter().map(Gate::name).collect();
+            format!("{} gates ({}): {}", alike.len(), names.join(", "), gate.message)
         };
         let word = match (gate.status, gate.level) {
             (Status::Fail, Level::Warn) => "warning",

@@ -41,7 +41,10 @@ fn colors(dark: bool) -> String {
         ("fail", palette.error),
         ("warn", palette.warning),
     ];
-    let mut text: String = named.into_iter().map(|(name, color)| format!("--{name}:{};", hex(color))).collect();
+    let mut text = String::new();
+    for (name, color) in named {
+        let _ = write!(text, "--{name}:{};", hex(color));
+    }
     for (at, part) in Part::ALL.into_iter().enumerate() {
         let _ = write!(text, "--p{at}:{};", hex(palette.group(group_of(part))));
     }

@@ -47,7 +47,7 @@ pub fn breakdown(document: &Document, layout: &Layout) -> String {
     }
     let balance = document.session.report::<Balance>(document.scope).ok();
     let heading = wrapped(&heading(document), layout.width).into_iter();
-    let mut text: String = heading.map(|line| format!("{}\n", layout.style.bold(&line))).collect();
+    let mut text: String = heading.map(|line| layout.style.bold(&line) + "\n").collect();
     for (name, cores) in rows(&cores) {
         let parts = parts(&cores);
         let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);

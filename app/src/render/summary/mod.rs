@@ -71,7 +71,7 @@ fn verdict_lines(report: &VerdictReport, layout: &Layout) -> String {
 
 fn footer(layout: &Layout) -> String {
     let text = "All numbers: --format json. All tables: --only ID --top 0. How far to trust this: systole doctor.";
-    wrapped(text, layout.width).iter().map(|line| format!("{}\n", layout.style.dim(line))).collect()
+    wrapped(text, layout.width).iter().map(|line| layout.style.dim(line) + "\n").collect()
 }
 
 /// A heading and the lines beside and below it, aligned after it.
