@@ -13,7 +13,7 @@ use crate::view::roofline::{Ceiling, Place, Range, Roof, ceilings, place};
 /// Units of the picture, and of its margins.
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 380.0;
-const LEFT: f64 = 78.0;
+const LEFT: f64 = 92.0;
 const RIGHT: f64 = 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 44.0;
@@ -94,12 +94,20 @@ fn y_of(range: Range, decade: f64) -> f64 {
     TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - ((decade - range.y.0) / (range.y.1 - range.y.0)).clamp(0.0, 1.0))
 }
 
+/// `100 TFLOP/s`: powers of ten need no decimals.
+fn power_of_ten(decade: i32, unit: Unit) -> String {
+    let text = number::value(10_f64.powi(decade), unit);
+    let (digits, rest) = text.split_once(' ').map_or((text.as_str(), ""), |(digits, rest)| (digits, rest));
+    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+    format!("{digits} {rest}").trim_end().to_owned()
+}
+
 /// A line and a number at each power of ten, and what they are of.
 fn axes(svg: &mut String, range: Range) {
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     for decade in range.x.0.ceil() as i32..=range.x.1.floor() as i32 {
         let x = x_of(range, f64::from(decade));
-        let text = number::value(10_f64.powi(decade), Unit::None);
+        let text = power_of_ten(decade, Unit::None);
         let _ = write!(
             svg,
             "<line class=axis x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/><text class=dim x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
@@ -108,7 +116,7 @@ fn axes(svg: &mut String, range: Range) {
     }
     for decade in range.y.0.ceil() as i32..=range.y.1.floor() as i32 {
         let y = y_of(range, f64::from(decade));
-        let text = number::value(10_f64.powi(decade), Unit::FlopPerSecond);
+        let text = power_of_ten(decade, Unit::FlopPerSecond);
         let _ = write!(
             svg,
             "<line class=axis x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/><text class=dim x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
@@ -143,4 +151,16 @@ fn roof(svg: &mut String, range: Range, Ceiling { name, from, to, roof }: &Ceili
         "<text class=\"halo dim\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
         escaped(name)
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_ten_have_no_decimals() {
+        assert_eq!(power_of_ten(14, Unit::FlopPerSecond), "100 TFLOP/s");
+        assert_eq!(power_of_ten(-1, Unit::None), "0.1");
+        assert_eq!(power_of_ten(3, Unit::None), "1000");
+    }
 }
