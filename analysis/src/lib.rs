@@ -71,7 +71,7 @@ pub use percent::Percent;
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};
 pub use scope::{Options, Scope};
 pub use stretch::Stretch;
-pub use window::Window;
+pub use window::{Window, measured_range};
 
 /// Answers one question about a trace.
 pub trait Analysis {

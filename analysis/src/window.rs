@@ -4,7 +4,7 @@
 //! (those that begin inside), the device's own clock says how long it *was*. The
 //! two differ by rounding at best and by hundreds of milliseconds at worst.
 
-use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TrackKind};
+use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use crate::shared::Spans;
 use crate::steps::{Steps, on_host};
@@ -132,28 +132,46 @@ impl Context<'_> {
     /// window    |                       |
     /// ```
     pub(crate) fn shifted(&self, core: GroupId, range: TimeRange) -> TimeRange {
-        let ops = self.model.track_of_kind(core, TrackKind::Ops);
-        let lanes = ops.map(|track| self.model.lanes(track)).unwrap_or_default();
-        let (mut members, mut around) = (None, None);
-        for lane in lanes {
-            // The ops of a lane follow each other: the outermost ones of a range say all,
-            // and a range costs a search, however many ops it has and others share.
-            let overlapping = self.model.slices_in(lane, range);
-            let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
-            let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
-            for span in [inside().take(OUTERMOST).find_map(both), inside().rev().take(OUTERMOST).find_map(both)] {
-                members = hull(members, span);
-            }
-            if members.is_none() {
-                around = hull(around, overlapping.clone().next().and_then(both));
-            }
-        }
-        // Without an op of its own the range lies inside of one, or between two.
-        let Some((shown, timed)) = members.or(around) else { return range };
-        let start = timed.start - (shown.start - range.start);
-        let end = if members.is_some() { timed.end + (range.end - shown.end) } else { start + range.dur() };
-        TimeRange::new(start, end)
+        shifted(self.model, core, range)
     }
+}
+
+/// When a slice was, by the clock that timed the ops of its core. Steps and programs are
+/// recorded on the timeline alone; their ops say how long they were by the clock of the
+/// device, which is what reports say of them. Never mix it with times of the timeline.
+pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
+    let track = model.track(slice.track());
+    match slice.device_range() {
+        Some(range) => range,
+        None if matches!(track.kind, TrackKind::Steps | TrackKind::Modules) => {
+            shifted(model, track.group, slice.range())
+        }
+        None => slice.range(),
+    }
+}
+
+fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
+    let ops = model.track_of_kind(core, TrackKind::Ops);
+    let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
+    let (mut members, mut around) = (None, None);
+    for lane in lanes {
+        // The ops of a lane follow each other: the outermost ones of a range say all,
+        // and a range costs a search, however many ops it has and others share.
+        let overlapping = model.slices_in(lane, range);
+        let inside = || overlapping.clone().filter(|op| range.contains(op.start()));
+        let both = |op: SliceRef<'_>| Some((op.range(), op.device_range()?));
+        for span in [inside().take(OUTERMOST).find_map(both), inside().rev().take(OUTERMOST).find_map(both)] {
+            members = hull(members, span);
+        }
+        if members.is_none() {
+            around = hull(around, overlapping.clone().next().and_then(both));
+        }
+    }
+    // Without an op of its own the range lies inside of one, or between two.
+    let Some((shown, timed)) = members.or(around) else { return range };
+    let start = timed.start - (shown.start - range.start);
+    let end = if members.is_some() { timed.end + (range.end - shown.end) } else { start + range.dur() };
+    TimeRange::new(start, end)
 }
 
 /// How many ops from either end of a range are asked for their device clock: where
@@ -178,7 +196,7 @@ fn no_steps(first: u32, last: u32) -> AnalysisError {
 mod tests {
     use super::*;
     use crate::{Options, ReportCache};
-    use trace_model::{SliceSpec, Timestamp, TraceBuilder, TraceModel};
+    use trace_model::{SliceSpec, Timestamp, TraceBuilder};
 
     fn range(start: i64, end: i64) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
@@ -239,6 +257,28 @@ mod tests {
         // Inside of an op: its clock, the length of the timeline.
         let window = window_of(&model, Scope::Range(range(120, 130))).unwrap().unwrap();
         assert_eq!(window.measured, range(520, 530));
+    }
+
+    #[test]
+    fn a_step_that_only_the_timeline_knows_is_as_long_as_its_ops() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
+        let steps = builder.track(core, TrackKind::Steps, 1, "Steps");
+        let label = builder.label("0", None);
+        for (shown, timed) in [(range(100, 150), range(500, 580)), (range(150, 160), range(585, 605))] {
+            builder.add_slice(ops, SliceSpec { device: Some(timed), ..SliceSpec::new(shown, label) });
+        }
+        builder.add_slice(steps, SliceSpec::new(range(90, 160), label));
+        let model = builder.finish();
+        let step = model.slices_on(model.track_of_kind(core, TrackKind::Steps).unwrap()).next().unwrap();
+        assert_eq!(measured_range(step, &model), range(490, 605));
+        let op = model.slices_on(model.track_of_kind(core, TrackKind::Ops).unwrap()).next().unwrap();
+        assert_eq!(measured_range(op, &model), range(500, 580));
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let report = cx.report::<Steps>().unwrap();
+        assert_eq!(measured_range(step, &model).dur().ps(), report.steps[0].time_ps, "reports say the same");
     }
 
     #[test]

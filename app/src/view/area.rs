@@ -301,6 +301,7 @@ mod tests {
         let classes = OpClasses::new(&model);
         let band = |number, title: &str, start, end| Band {
             range: range(start, end),
+            time: Picos::from_ps(end - start),
             number,
             title: title.to_owned(),
             is_outlier: false,

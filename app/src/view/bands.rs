@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use analysis::OpGroup;
 use analysis::step_parts::{DividedStep, Part, StepPartsReport};
 use analysis::steps::StepsReport;
-use trace_model::{TimeRange, Timestamp};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     /// From its first begin to its last end.
     pub range: TimeRange,
+    /// How long it took on the slowest core, by the clock that timed its ops.
+    pub time: Picos,
     /// Its number in the reports.
     pub number: u32,
     /// As recorded.
@@ -39,6 +41,7 @@ pub fn bands(report: &StepsReport) -> Vec<Band> {
         let range = step.range()?;
         Some(Band {
             range,
+            time: Picos::from_ps(step.time_ps),
             number: step.number,
             title: step.label.to_string(),
             is_outlier: step.is_outlier,
@@ -138,12 +141,12 @@ impl Bars {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::Picos;
 
     #[test]
     fn bands_in_sight_are_found() {
         let band = |start: i64, end: i64| Band {
             range: TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start)),
+            time: Picos::from_ps(end - start),
             number: start as u32,
             title: format!("{start}"),
             is_outlier: false,

@@ -1,5 +1,6 @@
 //! How long all slices of a name take, and where one of them lies among them.
 
+use analysis::measured_range;
 use importers::Progress;
 use trace_model::{LabelId, TraceModel};
 
@@ -80,7 +81,7 @@ pub fn durations(model: &TraceModel, label: LabelId, progress: &Progress) -> Res
             progress.check().map_err(|error| error.to_string())?;
         }
         if slice.label_id() == label {
-            times.push(slice.measured_dur().ps());
+            times.push(measured_range(slice, model).dur().ps());
         }
     }
     Ok(Histogram::of(times))

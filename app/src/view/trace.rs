@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use analysis::host_class::{HostClass, classify};
 use analysis::ops::OpsReport;
-use analysis::{OpClasses, OpGroup, Scope};
+use analysis::{OpClasses, OpGroup, Scope, measured_range};
 use importers::Progress;
 use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind};
 
@@ -128,7 +128,7 @@ impl OpenTrace {
     pub fn longest<'a>(&self, labels: impl IntoIterator<Item = &'a LabelId>) -> Option<SliceId> {
         let longest = self.longest.get_or_init(|| longest_of_labels(&self.model));
         let slices = labels.into_iter().filter_map(|label| longest.get(label.index()).copied().flatten());
-        slices.max_by_key(|&slice| (self.model.slice(slice).measured_dur(), Reverse(slice)))
+        slices.max_by_key(|&slice| (measured_range(self.model.slice(slice), &self.model).dur(), Reverse(slice)))
     }
 
     /// Labels of these ops.
@@ -185,7 +185,7 @@ fn kinds(model: &TraceModel, classes: &OpClasses, colors: &[ColorKey]) -> Arc<[(
 fn longest_of_labels(model: &TraceModel) -> Vec<Option<SliceId>> {
     let mut longest = vec![None; model.labels().len()];
     for slice in model.all_slices() {
-        let dur = slice.measured_dur();
+        let dur = measured_range(slice, model).dur();
         if let Some(best) = longest.get_mut(slice.label_id().index())
             && best.is_none_or(|(length, _)| length < dur)
         {

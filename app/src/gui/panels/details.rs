@@ -3,7 +3,7 @@
 
 use analysis::ops::Ops;
 use analysis::overlap::{Overlap, OverlapReport, Transfer};
-use analysis::{Analysis as _, Unit};
+use analysis::{Analysis as _, Unit, measured_range};
 use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 use trace_model::{Arg, Op, OpId, Picos, SliceId, SliceRef, TraceModel};
 
@@ -66,7 +66,7 @@ pub fn details_ui(ui: &mut Ui, sight: Sight<'_>, known: Known<'_>, memory: &mut 
                 ui.vertical(|ui| op_ui(ui, trace, slice, trace.model.op(op)));
                 ui.add_space(24.0);
             }
-            ui.vertical(|ui| histogram_ui(ui, known.durations, slice.measured_dur().ps()));
+            ui.vertical(|ui| histogram_ui(ui, known.durations, measured_range(slice, &trace.model).dur().ps()));
             ui.add_space(24.0);
             if ui.vertical(|ui| flows_ui(ui, trace, slice, out)).inner {
                 ui.add_space(24.0);
@@ -144,10 +144,12 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[Band]
     section(ui, "Timing");
     Grid::new("timing").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
         let start = slice.start() - model.extent().start;
-        time_row(ui, "Duration", slice.measured_dur());
-        time_row(ui, "Self time", slice.self_dur());
+        let dur = measured_range(slice, model).dur();
+        time_row(ui, "Duration", dur);
+        time_row(ui, "Self time", if slice.has_children() { slice.self_dur() } else { dur });
         time_row(ui, "Start", start);
-        if slice.device_range().is_some() && slice.dur() != slice.measured_dur() {
+        // Another text: the clocks disagree by more than rounding.
+        if time(slice.dur()) != time(dur) {
             let about = "Drawn on the timeline shared with the host; timed by the device's own clock.";
             row(ui, "On the timeline", &time(slice.dur()), about);
         }

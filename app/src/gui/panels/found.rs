@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use analysis::measured_range;
 use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp};
 
@@ -176,7 +177,9 @@ fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, wid
         x += width;
         match by {
             OrderBy::Time => write(&painter, cell, &start_text(trace, own.start()), false, &font, theme.text),
-            OrderBy::Duration => write(&painter, cell, &times::time(own.measured_dur()), false, &font, theme.text),
+            OrderBy::Duration => {
+                write(&painter, cell, &times::time(measured_range(own, &trace.model).dur()), false, &font, theme.text)
+            }
             OrderBy::Name => write(&painter, cell, own.name(), true, &font, theme.text_strong),
             OrderBy::Track => {
                 let text = format!("{} {}", short(group), trace.model.str(track.name));

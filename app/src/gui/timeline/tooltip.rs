@@ -1,8 +1,8 @@
 //! What is said about the thing below the pointer.
 
-use analysis::Percent;
+use analysis::{Percent, measured_range};
 use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
-use trace_model::Timestamp;
+use trace_model::{Picos, Timestamp};
 
 use crate::gui::times::time;
 use crate::view::bands::Band;
@@ -25,12 +25,11 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
                 Percent(f64::from(hit.fill) * 100.0)
             ));
         }
-        let timing = if slice.has_children() {
-            format!("{}, self {}", time(slice.measured_dur()), time(slice.self_dur()))
-        } else {
-            time(slice.measured_dur())
-        };
+        let dur = measured_range(slice, &trace.model).dur();
+        let timing =
+            if slice.has_children() { format!("{}, self {}", time(dur), time(slice.self_dur())) } else { time(dur) };
         ui.label(timing);
+        drawn_as_ui(ui, slice.dur(), dur);
         ui.weak(format!("at {}", time(slice.start() - trace.model.extent().start)));
     });
 }
@@ -52,11 +51,21 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
 pub fn step_ui(ui: &Ui, band: &Band) {
     show(ui, "step", |ui| {
         ui.label(RichText::new(format!("Step {}", band.title)).strong());
-        ui.label(time(band.range.dur()));
+        ui.label(time(band.time));
+        if time(band.range.dur()) != time(band.time) {
+            ui.weak(format!("of the core that took longest; all cores, on the timeline: {}", time(band.range.dur())));
+        }
         if band.is_outlier {
             ui.label("unusually long");
         }
     });
+}
+
+/// What the timeline shows, where the clock of the device says otherwise.
+fn drawn_as_ui(ui: &mut Ui, drawn: Picos, measured: Picos) {
+    if time(drawn) != time(measured) {
+        ui.weak(format!("by the device's clock; drawn as {}", time(drawn)));
+    }
 }
 
 fn show(ui: &Ui, what: &str, content: impl FnOnce(&mut Ui)) {

@@ -7,6 +7,7 @@ mod table;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use analysis::measured_range;
 use importers::Progress;
 use trace_model::{LabelId, SliceId, SliceRef, TraceModel};
 
@@ -99,7 +100,9 @@ pub fn search(model: &TraceModel, wanted: &Wanted, progress: &Progress) -> Resul
             let labels: Vec<bool> = model.labels().iter().map(|label| query.has_label(model, *label)).collect();
             let tracks: Vec<bool> = model.track_ids().map(|track| query.has_track(model, track)).collect();
             collect(model, progress, |slice| {
-                labels[slice.label_id().index()] && tracks[slice.track().index()] && query.allows(slice.measured_dur())
+                labels[slice.label_id().index()]
+                    && tracks[slice.track().index()]
+                    && query.allows(measured_range(slice, model).dur())
             })
         }
     }

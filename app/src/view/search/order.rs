@@ -1,5 +1,6 @@
 //! What was found, in another order than that of time.
 
+use analysis::measured_range;
 use importers::Progress;
 use trace_model::TraceModel;
 
@@ -43,7 +44,7 @@ pub fn order(
         let Some(slice) = slice(at) else { return 0 };
         match by {
             OrderBy::Time => i64::from(at),
-            OrderBy::Duration => slice.measured_dur().ps(),
+            OrderBy::Duration => measured_range(slice, model).dur().ps(),
             OrderBy::Name => names.get(slice.label_id().index()).copied().map_or(0, i64::from),
             OrderBy::Track => tracks.get(slice.track().index()).map_or(0, |&rank| rank as i64),
         }

@@ -1,6 +1,6 @@
 //! What was found, as a table to be taken elsewhere.
 
-use analysis::{Cell, Column, Provenance, Table, Unit};
+use analysis::{Cell, Column, Provenance, Table, Unit, measured_range};
 use trace_model::{SliceId, TraceModel};
 
 /// A row for each slice: when, how long, what and where.
@@ -12,7 +12,7 @@ pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table
         let track = model.track(slice.track());
         vec![
             Cell::Int(slice.start().ps()),
-            Cell::time(slice.measured_dur()),
+            Cell::time(measured_range(slice, model).dur()),
             Cell::text(slice.name()),
             Cell::text(model.str(track.name)),
             groups.get(track.group.index()).map_or(Cell::Missing, Cell::text),
