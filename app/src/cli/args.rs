@@ -265,18 +265,8 @@ pub struct OpenArgs {
     /// Run of a log directory; the newest by default
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
-    /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
-    #[arg(long, value_name = "CLOCK")]
-    pub clock: Option<ClockArg>,
-    /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
-    #[arg(long, value_name = "FILE.toml")]
-    pub roles: Option<RolesArg>,
-    /// Where the TPU compiler dumped the code of ops (`--xla_jf_dump_to`); beside a program it is found
-    #[arg(long, value_name = "DIR")]
-    pub llo: Option<PathBuf>,
-    /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
-    #[arg(long, value_name = "CHIP")]
-    pub device_spec: Option<ChipArg>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
     #[cfg(feature = "gui")]
     #[command(flatten)]
     pub screenshot: crate::gui::ScreenshotArgs,

@@ -29,6 +29,15 @@ pub fn open(input: &InputArgs, format: Format, talk: &Talk) -> Result<Session, F
     open_path(&input.path, input.run.clone(), &input.assume, format, talk)
 }
 
+/// What both the command line and the window assume: the arguments, and the file of settings.
+pub fn assumptions(assume: &AssumeArgs, talk: &Talk) -> Result<Options, Failure> {
+    let mut options = Options { hints: config::hints(assume.config.as_deref(), talk)?, ..assume.options() };
+    if options.warmup_steps == 0 {
+        options.warmup_steps = config::warmup_steps(assume.config.as_deref()).unwrap_or(0);
+    }
+    Ok(options)
+}
+
 /// Opens one of several inputs.
 pub fn open_path(
     path: &Path,
@@ -38,10 +47,7 @@ pub fn open_path(
     talk: &Talk,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
-    let mut options = Options { hints: config::hints(assume.config.as_deref(), talk)?, ..assume.options() };
-    if options.warmup_steps == 0 {
-        options.warmup_steps = config::warmup_steps(assume.config.as_deref()).unwrap_or(0);
-    }
+    let options = assumptions(assume, talk)?;
     let import = assume.import(run);
     let (spooled, path) =
         if path.as_os_str() == STANDARD { (Some(Spooled::read()?), Path::new("standard input")) } else { (None, path) };

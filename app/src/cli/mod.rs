@@ -74,7 +74,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Formats(args) => formats::run(&args),
         Command::Chips(args) => chips::run(&args),
         Command::Render(args) => render::run(&args, &talk),
-        Command::Open(args) => open::run(args),
+        Command::Open(args) => open::run(args, &talk),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
@@ -103,6 +103,7 @@ enum Level {
 }
 
 /// What is said on stderr.
+#[derive(Clone)]
 pub(crate) struct Talk {
     level: Level,
     /// Colour on stderr.

@@ -1,7 +1,13 @@
 //! `systole open`: the desktop app.
 
+#[cfg(feature = "gui")]
+use std::sync::Arc;
+
+use super::Talk;
 use super::args::OpenArgs;
 use super::failure::{Failure, Outcome};
+#[cfg(feature = "gui")]
+use super::loading;
 
 /// Whether a window could be shown: this build has one, and the system says where.
 pub fn has_display() -> bool {
@@ -13,25 +19,24 @@ pub fn has_display() -> bool {
 
 /// Runs the command.
 #[cfg(feature = "gui")]
-pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
+pub fn run(args: OpenArgs, talk: &Talk) -> Result<Outcome, Failure> {
     if !has_display() {
         return Err(Failure::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
     }
-    let import = importers::ImportOptions {
-        run: args.run,
-        clock_mhz: args.clock.map(|clock| clock.0),
-        roles: args.roles.map(|roles| roles.0),
-        llo: args.llo,
+    let import = args.assume.import(args.run);
+    let (assume, talk) = (args.assume, talk.clone());
+    // Read again with every trace that is opened, as the command line does.
+    let options = move || {
+        loading::assumptions(&assume, &talk).map_err(|failure| {
+            talk.error(&failure.to_string());
+            failure.to_string()
+        })
     };
-    let mut options = analysis::Options::default();
-    if let Some(chip) = &args.device_spec {
-        chip.assume(&mut options);
-    }
     let launch = crate::gui::Launch {
         path: args.path,
         second: args.second,
         import,
-        options,
+        options: Arc::new(options),
         screenshot: args.screenshot.into(),
     };
     crate::gui::launch(launch).map_err(|error| match error.downcast::<crate::gui::NoWindow>() {
@@ -43,7 +48,31 @@ pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
 
 /// Runs the command.
 #[cfg(not(feature = "gui"))]
-pub fn run(args: OpenArgs) -> Result<Outcome, Failure> {
+pub fn run(args: OpenArgs, _talk: &Talk) -> Result<Outcome, Failure> {
     drop(args);
     Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use crate::cli::args::{Cli, Command};
+
+    #[test]
+    fn a_window_takes_the_assumptions_of_a_report() {
+        let words =
+            ["--topology", "2x2", "--warmup", "3", "--device", "1", "--device-spec", "v6e", "--config", "x.toml"];
+        let of = |command: &str| {
+            let args = ["systole", command, "trace"].into_iter().chain(words);
+            match Cli::try_parse_from(args).unwrap().command {
+                Command::Analyze(args) => args.input.assume,
+                Command::Open(args) => args.assume,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (report, window) = (of("analyze"), of("open"));
+        assert_eq!(format!("{:?}", window.options()), format!("{:?}", report.options()));
+        assert_eq!((window.warmup, window.config), (3, report.config));
+    }
 }

@@ -49,8 +49,11 @@ use crate::view::pair::{Link, Side};
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::trace::{Loader, OpenTrace};
 
+/// Assumptions of the analyses, read anew for every trace; the error is a sentence.
+pub type Assume = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
+
 /// How to start.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub struct Launch {
     /// What to open at once.
     pub path: Option<PathBuf>,
@@ -59,7 +62,7 @@ pub struct Launch {
     /// How to find and read it.
     pub import: ImportOptions,
     /// Assumptions of the analyses.
-    pub options: Options,
+    pub options: Assume,
     /// Take a picture and quit.
     pub screenshot: Option<Screenshot>,
 }
@@ -102,8 +105,11 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
         native,
         Box::new(move |cc| {
             let settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
+            // With a trace, its loader says what is wrong with them.
+            let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
             let mut app = App::new(&cc.egui_ctx, settings, file_loader(launch.import, launch.options))
                 .with_sessions(Sessions::of_user());
+            app.error = problem.map(Failed::open);
             app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
             match (launch.path, launch.second) {
                 (Some(path), Some(second)) => app.push(Command::Dropped(vec![path, second])),
@@ -117,8 +123,8 @@ pub fn launch(launch: Launch) -> anyhow::Result<()> {
 }
 
 /// Opens files of every format that there is an importer for.
-fn file_loader(import: ImportOptions, options: Options) -> Loader {
-    Arc::new(move |path, progress| match Session::open(path, &import, options.clone(), progress) {
+pub fn file_loader(import: ImportOptions, options: Assume) -> Loader {
+    Arc::new(move |path, progress| match Session::open(path, &import, options()?, progress) {
         Ok(session) => Ok(OpenTrace::new(path.to_owned(), session)),
         Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
         Err(error) => Err(format!("{error}: {}", path.display())),
