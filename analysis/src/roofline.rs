@@ -314,6 +314,24 @@ mod tests {
     }
 
     #[test]
+    fn collectives_are_bound_by_links_or_waiting() {
+        let model = sample_traces::text_trace(
+            "@column 1us\n@device flops=197e12 hbm=819e9 TPU v5 lite\nops: AAAAFF\n\
+             A = all-reduce.1 [all-reduce] flops=1000 hbm_read=400000\n\
+             F = fusion.1 [loop fusion] flops=1000 hbm_read=400000",
+        );
+        let (options, reports) = (crate::Options::default(), crate::ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let report = Roofline::run(&cx).unwrap();
+        let bound = |name: &str| {
+            let point = report.ops.iter().find(|point| point.name == name).unwrap();
+            (point.bound_by, point.efficiency_percent.is_some())
+        };
+        assert_eq!(bound("all-reduce.1"), (Some(BoundBy::LinksOrWaiting), false));
+        assert_eq!(bound("fusion.1"), (Some(BoundBy::Hbm), true));
+    }
+
+    #[test]
     fn unknown_traffic_gives_no_verdict() {
         let work = Work { flops: Some(1.0), ..Work::default() };
         let point = Point::new("op", work, 1_000, &Peaks::choose(None, Chip::named("v5e")));

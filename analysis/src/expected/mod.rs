@@ -16,7 +16,8 @@
 //!   low, the time above the roofline too high. Without any term it is unknown;
 //!   so is that of a collective without its time on the links between chips.
 //! - An op can beat its roofline, because costs are the compiler's: it counts whole
-//!   operands of which a part was read, and what stayed in VMEM.
+//!   operands of which a part was read, and what stayed in VMEM. Such a rate is
+//!   impossible, so its work is left out of all sums ([`crate::ops::BeyondPeak`]).
 
 mod ideal;
 mod table;
@@ -25,6 +26,7 @@ mod tests;
 
 use serde::Serialize;
 
+use crate::bound::BoundBy;
 use crate::category::OpGroup;
 use crate::ici::{Network, NetworkFrom};
 use crate::ops::{OpRow, Ops, OpsReport, percent};
@@ -124,8 +126,10 @@ pub struct Totals {
     pub expected_ps: f64,
     /// Time above the roofline of ops that are slower.
     pub above_ps: f64,
-    /// Time below it of ops that are faster.
+    /// Time below it of ops that are faster, as far as rounding can explain it.
     pub below_ps: f64,
+    /// Of the time without a least time: self time of ops above a peak of the device.
+    pub beyond_ps: i64,
     /// Own time of containers, in no other number.
     pub container_ps: i64,
 }
@@ -172,14 +176,16 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
             continue;
         }
         let ideal = rates.ideal(op);
-        add_limits(&mut limits, &ideal);
+        let beyond = beyond_peaks(op, &ops.peaks);
+        add_limits(&mut limits, &ideal, &beyond);
         let row = row(op, &ideal, ops.op_time_ps);
-        totals.add(&row);
+        let is_beyond = matches!(row.bound_by, Some(Limit::Device(limit)) if beyond.contains(&limit));
+        totals.add(&row, is_beyond);
         let at = groups.iter().position(|sums| sums.group == row.group).unwrap_or_else(|| {
             groups.push(GroupSums { group: row.group, totals: Totals::default() });
             groups.len() - 1
         });
-        groups[at].totals.add(&row);
+        groups[at].totals.add(&row, is_beyond);
         tight::push(&mut rows, row);
     }
     rows.sort_by(order);
@@ -252,8 +258,19 @@ fn order(a: &ExpectedRow, b: &ExpectedRow) -> std::cmp::Ordering {
     by_time.then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
 }
 
-fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal) {
-    for &(limit, seconds) in &ideal.terms {
+/// Limits of the device that an op exceeds. Halves of asynchronous ops are not measured
+/// by their own time.
+fn beyond_peaks(op: OpRow<'_>, peaks: &Peaks) -> Vec<BoundBy> {
+    if op.is_async() {
+        return Vec::new();
+    }
+    op.costs().beyond_peaks(op.total_time_ps() as f64 * 1e-12, peaks).collect()
+}
+
+/// Adds what an op asks of each limit that it does not exceed.
+fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal, beyond: &[BoundBy]) {
+    let is_possible = |limit| !matches!(limit, Limit::Device(limit) if beyond.contains(&limit));
+    for &(limit, seconds) in ideal.terms.iter().filter(|(limit, _)| is_possible(*limit)) {
         if let Some(sum) = Limit::ALL.iter().position(|&l| l == limit).and_then(|at| limits.get_mut(at)) {
             *sum += seconds;
         }
@@ -273,13 +290,17 @@ fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
 }
 
 impl Totals {
-    fn add(&mut self, row: &ExpectedRow) {
+    /// Adds an op; the least time of one above a peak counts as unknown.
+    fn add(&mut self, row: &ExpectedRow, is_beyond: bool) {
         self.actual_ps = self.actual_ps.saturating_add(row.actual_ps);
+        if is_beyond {
+            self.beyond_ps = self.beyond_ps.saturating_add(row.actual_ps);
+        }
         if row.is_wait {
             self.wait_ps = self.wait_ps.saturating_add(row.actual_ps);
         }
         match (row.expected_ps, row.above_ps) {
-            (Some(expected), Some(above)) => {
+            (Some(expected), Some(above)) if !is_beyond => {
                 self.known_ps = self.known_ps.saturating_add(row.actual_ps);
                 self.expected_ps += expected;
                 self.above_ps += above.max(0.0);

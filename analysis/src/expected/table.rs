@@ -83,6 +83,14 @@ impl ExpectedReport {
             let unknown = totals.unknown_ps as f64;
             notes.push(format!("unknown: {} ({} of it)", time(unknown), of(unknown, actual)));
         }
+        if totals.beyond_ps > 0 {
+            let beyond = totals.beyond_ps as f64;
+            notes.push(format!(
+                "of that, ops above a peak of the device: {} ({} of all); their work is wrong, so it is left out of sums",
+                time(beyond),
+                of(beyond, actual)
+            ));
+        }
         if totals.below_ps > 0.0 {
             notes.push(format!("ops that beat their roofline do so by {}", time(totals.below_ps)));
         }

@@ -80,7 +80,7 @@ fn ops_are_ranked_by_the_time_above_the_slowest_limit() {
     near(row(&report, "compute").expected_ps, 50_000.0);
     near(row(&report, "compute").efficiency_percent, 50.0);
     let vmem = row(&report, "vmem");
-    assert_eq!(vmem.bound_by, Some(Limit::Device(crate::bound::BoundBy::VmemRead)));
+    assert_eq!(vmem.bound_by, Some(Limit::Device(BoundBy::VmemRead)));
     near(vmem.above_ps, 20_000.0);
     // Sums, and the whole against each limit.
     assert_eq!((report.totals.actual_ps, report.totals.unknown_ps), (660_000, 0));
@@ -129,7 +129,13 @@ fn ops_that_beat_their_roofline_say_why_and_do_not_pay_for_others() {
     near(fast.efficiency_percent, 250.0);
     assert!(fast.note.unwrap().contains("stayed on the chip"));
     near(Some(report.totals.above_ps), 30_000.0);
-    near(Some(report.totals.below_ps), 60_000.0);
+    // What is impossible is in no sum, and that is said.
+    let totals = report.totals;
+    assert_eq!((totals.known_ps, totals.unknown_ps, totals.beyond_ps), (40_000, 40_000, 40_000));
+    near(Some(totals.expected_ps), 10_000.0);
+    near(report.limits.iter().find(|row| row.limit.title() == "HBM").map(|row| row.least_ps), 10_000.0);
+    let notes = report.tables()[0].notes.join("\n");
+    assert!(notes.contains("above a peak of the device: 40.00 ns (50.0 % of all)"), "{notes}");
 }
 
 #[test]

@@ -41,6 +41,9 @@ impl BeyondPeak {
 
 /// Why an op can seem to exceed a limit, as a clause.
 pub(crate) fn cause(row: OpRow<'_>, limit: BoundBy, peaks: &Peaks) -> &'static str {
+    if row.is_computed() {
+        return "its time is computed, not measured";
+    }
     let assumed = limit.peak(peaks).is_some_and(|peak| peak.source != PeakSource::Recorded);
     if limit != BoundBy::Compute && row.costs().hbm_estimate_bytes.is_some() {
         "its bytes are estimated from shapes: it read a part of them, or they stayed on the chip"

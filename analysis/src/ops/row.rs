@@ -103,6 +103,11 @@ impl<'a> OpRow<'a> {
         self.total.subject.op()
     }
 
+    /// Whether its times are those of a simulator or a cost model.
+    pub(super) fn is_computed(self) -> bool {
+        self.model().sources().iter().any(|source| source.simulator.is_some())
+    }
+
     fn model(self) -> &'a TraceModel {
         &self.rows.basis.model
     }

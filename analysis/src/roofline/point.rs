@@ -123,13 +123,25 @@ impl Point {
         StepWork::of_cores(name, cores, off_ps, 1).point()
     }
 
+    /// An op. No limit of the device itself binds a collective.
     pub(super) fn of_op(row: OpRow<'_>, peaks: &Peaks) -> Self {
-        Self {
+        let point = Self::new(row.name(), row.work(), row.total_time_ps(), peaks)
+            .with_bytes(row.costs().bytes.map(|bytes| bytes as f64));
+        let point = Self {
             program: row.program().to_owned(),
             group: row.group(),
             self_of_op_time_percent: row.self_of_op_time_percent(),
-            ..Self::new(row.name(), row.work(), row.total_time_ps(), peaks)
-                .with_bytes(row.costs().bytes.map(|bytes| bytes as f64))
+            ..point
+        };
+        if row.collective().is_none() {
+            return point;
+        }
+        Self {
+            bound_by: Some(BoundBy::LinksOrWaiting),
+            efficiency_percent: None,
+            attainable_flops_per_second: None,
+            flops_per_bottleneck_byte: ratio(point.work.flops, point.work.hbm_bytes),
+            ..point
         }
     }
 }
