@@ -5,16 +5,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use analysis::compare::Summary;
 use analysis::hints::{Hints, HintsReport};
+use analysis::memory::Memory;
 use analysis::time_use::TimeUse;
 use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{Options, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::fleet::FleetSpec;
+use sample_traces::memory::session_with_weights;
 use sample_traces::synthetic::{Run, TrainingSpec};
 use sample_traces::text_trace;
 use sample_traces::write::xspace_bytes;
+use serde_json::Value;
 use systole::session::Session;
 use trace_model::Picos;
 
@@ -35,7 +40,7 @@ fn traces() -> Vec<PathBuf> {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
     let mut folders = vec![samples];
     if let Some(corpus) = corpus() {
-        folders.extend(["tpu", "host", "gpu"].map(|folder| corpus.join(folder)));
+        folders.extend(["tpu", "host", "gpu", "regressions"].map(|folder| corpus.join(folder)));
     }
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let is_trace = |path: &PathBuf| {
@@ -215,6 +220,17 @@ fn planted() -> Vec<Planted> {
             culprit: &["fusion.3"],
         },
         Planted {
+            name: "small batch",
+            session: ops(
+                0,
+                100,
+                "x = fusion.4 [convolution fusion] flops=5_184_000_000 hbm_read=648_288_000 hbm_write=288_000 :: %fusion.4 = bf16[8,18000]{1,0} dot(bf16[8,18000]{1,0} %a, bf16[18000,18000]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            ),
+            verdict: &["multiplies matrices"],
+            hint: "K16",
+            culprit: &["fusion.4 has 8"],
+        },
+        Planted {
             name: "recomputing to save memory",
             session: ops(60, 40, "M = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]"),
             verdict: &["elementwise"],
@@ -246,4 +262,123 @@ fn a_planted_cause_is_found_and_named() {
         wrong.extend(open.into_iter().map(|text| format!("{}: {text}", planted.name)));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A good run, a bad one, and the metrics that may fail for this cause; the first must.
+struct Judged {
+    name: &'static str,
+    good: Session,
+    bad: Session,
+    metrics: &'static [&'static str],
+}
+
+/// Eight steps of 50 µs of a matmul, then `other` columns of 10 µs of another op.
+fn steps_with(other: usize, legend: &str) -> Session {
+    let steps: String = ('0'..='7').map(|number| number.to_string().repeat(6 + other)).collect();
+    let work = format!("MMMMM{}.", "x".repeat(other)).repeat(8);
+    open(text_trace(&format!(
+        "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\nsteps: {steps}\nops: {work}\n\
+         M = fusion.1 [convolution fusion]\n{legend}"
+    )))
+}
+
+fn judged() -> Vec<Judged> {
+    let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
+    let fleet = |spec: FleetSpec| captured(&spec.session());
+    let base = FleetSpec::default;
+    let drawn = |name, legend: &str| Judged {
+        name,
+        good: steps_with(1, legend),
+        bad: steps_with(4, legend),
+        metrics: &["step.time_ms", "loop.step_ms"],
+    };
+    let memory = |gib: i64| {
+        let run = Run::new(TrainingSpec { steps: 8, ..TrainingSpec::default() });
+        captured(&session_with_weights(&run, gib << 30).0)
+    };
+    vec![
+        Judged {
+            name: "recompile",
+            good: fleet(base()),
+            bad: fleet(FleetSpec { compiles: vec![12], ..base() }),
+            metrics: &["compile.loop_count", "loop.step_ms", "loop.slow_pct"],
+        },
+        Judged {
+            name: "straggler",
+            good: fleet(base()),
+            bad: fleet(FleetSpec { straggler: Some((5, ms(3))), ..base() }),
+            metrics: &["step.time_ms", "loop.step_ms", "step.exposed_comm_pct"],
+        },
+        Judged {
+            name: "input stall",
+            good: fleet(base()),
+            bad: fleet(FleetSpec { input: ms(6), ..base() }),
+            metrics: &["loop.step_ms", "step.idle_pct", "step.time_ms"],
+        },
+        Judged {
+            name: "exposed communication",
+            good: fleet(base()),
+            bad: fleet(FleetSpec { reduce: ms(6), ..base() }),
+            metrics: &["step.exposed_comm_pct", "step.time_ms", "loop.step_ms"],
+        },
+        Judged { name: "memory pressure", good: memory(5), bad: memory(10), metrics: &["memory.peak_gib"] },
+        drawn("host offload", "x = copy-done.7 [copy-done] :: %copy-done.7 = f32[8]{0:S(5)} copy-done(%copy-start.7)"),
+        drawn("padding and small batches", "x = fusion.3 [convolution fusion]"),
+        drawn("recomputing to save memory", "x = add.2.remat [loop fusion]"),
+    ]
+}
+
+/// What the gates of `systole init` on the good run say of the bad one; empty where that is right.
+fn wrongly_judged(judged: &Judged) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, session) in [("good.json", &judged.good), ("bad.json", &judged.bad)] {
+        let summary = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
+        fs::write(folder.path().join(name), serde_json::to_vec(&summary).unwrap()).unwrap();
+    }
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        command.current_dir(folder.path()).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+        command.args(args).output().unwrap()
+    };
+    let judge =
+        |run_name: &str| run(&["compare", "good.json", run_name, "--budget", "systole.toml", "--format", "json"]);
+    let written = run(&["init", "good.json", "-o", "systole.toml"]);
+    let good = judge("good.json");
+    let bad = judge("bad.json");
+    let codes = [&written, &good, &bad].map(|output| output.status.code());
+    let mut wrong = Vec::new();
+    if codes != [Some(0), Some(0), Some(10)] {
+        let said = [&written, &good, &bad].map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+        wrong.push(format!("{}: init, the good and the bad run exit with {codes:?}: {}", judged.name, said.concat()));
+        return wrong;
+    }
+    let report: Value = serde_json::from_slice(&bad.stdout).unwrap();
+    let gates = report["gates"]["gates"].as_array().unwrap();
+    let failed: Vec<&str> = gates
+        .iter()
+        .filter(|gate| gate["status"] == "fail" && gate["level"] == "error")
+        .map(|gate| gate["metric"].as_str().unwrap())
+        .collect();
+    let is_found = judged.metrics.first().is_some_and(|metric| failed.contains(metric));
+    if !is_found || failed.iter().any(|metric| !judged.metrics.contains(metric)) {
+        wrong.push(format!("{}: {failed:?} fail, not {:?}", judged.name, judged.metrics));
+    }
+    wrong
+}
+
+#[test]
+fn the_gates_of_a_good_run_stop_a_run_with_a_planted_cause() {
+    let wrong: Vec<String> = judged().iter().flat_map(wrongly_judged).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nearly_full_memory_is_found() {
+    let run = Run::new(TrainingSpec::default());
+    let peak = |gib: i64| {
+        let session = captured(&session_with_weights(&run, gib << 30).0);
+        session.report::<Memory>(Scope::WholeTrace).unwrap().peak_percent().unwrap()
+    };
+    assert!(peak(5) < 70.0, "{}", peak(5));
+    assert!((93.0..100.0).contains(&peak(10)), "{}", peak(10));
 }

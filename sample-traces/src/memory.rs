@@ -115,10 +115,15 @@ impl ExpectedPlan {
 
 /// The capture of `run` with what it does with memory, and the answers.
 pub fn session_with_memory(run: &Run) -> (Session, ExpectedMemory) {
+    session_with_weights(run, WEIGHTS)
+}
+
+/// The same with `weights` bytes in each device before the capture begins; a device has 16 GiB.
+pub fn session_with_weights(run: &Run, weights: i64) -> (Session, ExpectedMemory) {
     let mut session = run.session();
     let mut peak_at_ps = Vec::new();
     if let Some(plane) = session.planes.iter_mut().find(|plane| plane.name == "/host:CPU") {
-        peak_at_ps = (0..run.spec.devices()).map(|device| Device::record(run, device, plane)).collect();
+        peak_at_ps = (0..run.spec.devices()).map(|device| Device::record(run, device, weights, plane)).collect();
         plane.sort();
     }
     if let Some(plane) = session.planes.iter_mut().find(|plane| plane.name == "/host:metadata") {
@@ -133,11 +138,11 @@ pub fn session_with_memory(run: &Run) -> (Session, ExpectedMemory) {
     let states = if steps > 1 { 2 * STATE } else { STATE };
     let expected = ExpectedMemory {
         capacity_bytes: CAPACITY,
-        peak_bytes: WEIGHTS + RESERVED + INPUT.1 + states + steps * LEAK,
+        peak_bytes: weights + RESERVED + INPUT.1 + states + steps * LEAK,
         peak_at_ps,
         peak_step: run.spec.steps.saturating_sub(1),
         reserved_bytes: RESERVED,
-        older_bytes: WEIGHTS,
+        older_bytes: weights,
         allocations: 3 * u64::from(run.spec.steps),
         releases: 2 * u64::from(run.spec.steps) - 1,
         allocated_bytes: steps * (LEAK + INPUT.1 + STATE),
@@ -159,9 +164,9 @@ struct Device<'a> {
 
 impl<'a> Device<'a> {
     /// Records a device; when its memory was fullest.
-    fn record(run: &Run, number: u32, plane: &'a mut Plane) -> i64 {
+    fn record(run: &Run, number: u32, weights: i64, plane: &'a mut Plane) -> i64 {
         let line = plane.line(9_000 + i64::from(number), &format!("tfrt-memory/{number}"));
-        let mut device = Self { plane, line, number: i64::from(number), reserved: 0, heap: WEIGHTS };
+        let mut device = Self { plane, line, number: i64::from(number), reserved: 0, heap: weights };
         let mut fullest = 0;
         for (index, step) in run.steps.iter().enumerate() {
             // Later devices are a little later; the old state and the new swap places.
