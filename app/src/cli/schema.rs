@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use super::failure::{Failure, Outcome};
 use super::output;
@@ -41,10 +42,17 @@ impl SchemaArg {
             Self::Runs => include_str!("../../schemas/runs.schema.json").into(),
             Self::Comparison => comparison::schema()?.into(),
             Self::Report => json::schema()?.into(),
-            Self::History => include_str!("../../schemas/history.schema.json").into(),
+            Self::History => history()?.into(),
             Self::Budget => include_str!("../../schemas/budget.schema.json").into(),
         })
     }
+}
+
+/// A line of the history holds a summary: its schema is the one of summaries.
+fn history() -> serde_json::Result<String> {
+    let mut schema: Value = serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
+    schema["properties"]["summary"] = serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }
 
 /// Runs the command.
