@@ -220,17 +220,6 @@ fn planted() -> Vec<Planted> {
             culprit: &["fusion.3"],
         },
         Planted {
-            name: "small batch",
-            session: ops(
-                0,
-                100,
-                "x = fusion.4 [convolution fusion] flops=5_184_000_000 hbm_read=648_288_000 hbm_write=288_000 :: %fusion.4 = bf16[8,18000]{1,0} dot(bf16[8,18000]{1,0} %a, bf16[18000,18000]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-            ),
-            verdict: &["multiplies matrices"],
-            hint: "K16",
-            culprit: &["fusion.4 has 8"],
-        },
-        Planted {
             name: "recomputing to save memory",
             session: ops(60, 40, "M = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]"),
             verdict: &["elementwise"],
@@ -285,7 +274,7 @@ fn steps_with(other: usize, legend: &str) -> Session {
 fn judged() -> Vec<Judged> {
     let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
     let fleet = |spec: FleetSpec| captured(&spec.session());
-    let base = FleetSpec::default;
+    let base = || FleetSpec { calls: true, ..FleetSpec::default() };
     let drawn = |name, legend: &str| Judged {
         name,
         good: steps_with(1, legend),

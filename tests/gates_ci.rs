@@ -75,7 +75,7 @@ impl Run {
 
 fn run(work_ms: f64) -> Run {
     let work = Picos::from_ps((work_ms * 1e9) as i64);
-    Run(FleetSpec { devices: 2, steps: 12, work, ..FleetSpec::default() })
+    Run(FleetSpec { devices: 2, steps: 12, work, calls: true, ..FleetSpec::default() })
 }
 
 fn stdout(output: &Output) -> &str {

@@ -46,6 +46,8 @@ pub struct FleetSpec {
     pub compiles: Vec<u32>,
     /// For how long.
     pub compile: Picos,
+    /// The host records that it calls the compiled function, as JAX does: what compiles is known.
+    pub calls: bool,
 }
 
 impl Default for FleetSpec {
@@ -63,6 +65,7 @@ impl Default for FleetSpec {
             stall: None,
             compiles: Vec::new(),
             compile: ms(500),
+            calls: false,
         }
     }
 }
@@ -116,7 +119,7 @@ impl FleetSpec {
             begin = end;
         }
         let mut planes: Vec<Plane> = (0..self.devices).map(|device| self.device(device, &steps)).collect();
-        planes.push(host(&steps));
+        planes.push(host(&steps, self.calls));
         Session { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
     }
 
@@ -171,7 +174,7 @@ fn execute(plane: &mut Plane, metadata: usize, from: i64, to: i64, instance: Opt
     plane.lines[2].events.push(event);
 }
 
-fn host(steps: &[Step]) -> Plane {
+fn host(steps: &[Step], calls: bool) -> Plane {
     let mut plane = Plane { id: 700, name: "/host:CPU".to_owned(), ..Plane::default() };
     let python = plane.line(1, "python");
     for step in steps {
@@ -179,6 +182,9 @@ fn host(steps: &[Step]) -> Plane {
         add("IteratorGetNext", step.begin, step.input_end);
         if step.input_end < step.running {
             add("backend_compile", step.input_end, step.running);
+        }
+        if calls {
+            add("PjitFunction(train_step)", step.running, step.running + (step.end - step.running) / 100);
         }
         add("block_until_ready", step.running, step.end);
     }
