@@ -1,7 +1,11 @@
 //! What the first screen says: the verdict and the hints name the same causes and the
 //! same figures, on every sample and on every real capture.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests may fail loudly too, and say what they skip"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +34,7 @@ fn corpus() -> Option<PathBuf> {
         return Some(path);
     }
     assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", path.display());
-    println!("skipped: no corpus at {}", path.display());
+    eprintln!("skipped: no corpus at {}", path.display());
     None
 }
 
@@ -144,10 +148,10 @@ fn ops(main: usize, other: usize, legend: &str) -> Session {
 /// Steps of a host of 10 ms, of which nine wait for the next batch.
 fn waiting_host() -> Session {
     let steps: String = ('A'..='H').map(|letter| letter.to_string().repeat(10)).collect();
-    let legend: String =
-        ('A'..='H').enumerate().map(|(number, letter)| format!("{letter} = train step={number}\n")).collect();
+    let legend = ('A'..='H').enumerate().map(|(number, letter)| format!("{letter} = train step={number}"));
+    let legend = legend.collect::<Vec<_>>().join("\n");
     let input = "nnnnnnnnn.".repeat(8);
-    open(text_trace(&format!("@column 1ms\nhost python: {steps}\n           : {input}\n{legend}n = IteratorGetNext")))
+    open(text_trace(&format!("@column 1ms\nhost python: {steps}\n           : {input}\n{legend}\nn = IteratorGetNext")))
 }
 
 fn planted() -> Vec<Planted> {

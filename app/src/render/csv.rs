@@ -37,7 +37,9 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
         }
     }
     if let Some(badge) = document.session.model().badge() {
-        found.iter_mut().for_each(|one| add_badge(&mut one.table, &badge));
+        for one in &mut found {
+            add_badge(&mut one.table, &badge);
+        }
     }
     found
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 pub use analysis::shortened;
 use analysis::{Cell, Table, Unit, beginning};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{Layout, number};
 
@@ -253,7 +253,7 @@ Ops
         table.rows[0][0] = Cell::text("注意力.1");
         table.rows.truncate(1);
         let text = super::table(&table, &Layout { width: 44, top: 0, entries: 0, style: Style::PLAIN });
-        let ends: Vec<_> = text.lines().skip(1).take(2).map(UnicodeWidthStr::width).collect();
+        let ends: Vec<_> = text.lines().skip(1).take(2).map(unicode_width::UnicodeWidthStr::width).collect();
         assert_eq!(ends[0], ends[1], "{text}");
     }
 

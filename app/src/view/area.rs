@@ -373,7 +373,7 @@ mod tests {
             ("fusion", "ops", 25.0),
         ];
         let expected = expected.map(|(name, kind, share)| [Cell::text(name), Cell::text(kind), Cell::Float(share)]);
-        assert_eq!(shares, expected.iter().map(|row| row.each_ref()).collect::<Vec<_>>());
+        assert_eq!(shares, expected.iter().map(<[Cell; 3]>::each_ref).collect::<Vec<_>>());
         assert_eq!(summary.union_ps, 100);
     }
 

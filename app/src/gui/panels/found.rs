@@ -178,7 +178,7 @@ fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, wid
         match by {
             OrderBy::Time => write(&painter, cell, &start_text(trace, own.start()), false, &font, theme.text),
             OrderBy::Duration => {
-                write(&painter, cell, &times::time(measured_range(own, &trace.model).dur()), false, &font, theme.text)
+                write(&painter, cell, &times::time(measured_range(own, &trace.model).dur()), false, &font, theme.text);
             }
             OrderBy::Name => write(&painter, cell, own.name(), true, &font, theme.text_strong),
             OrderBy::Track => {
