@@ -52,7 +52,7 @@ pub struct Source {
     pub simulator: Option<String>,
     /// What to know of such times.
     pub caveats: Vec<Caveat>,
-    /// What [`Timestamp::ZERO`] is in the file's own terms, ps, before any shift.
+    /// What [`Timestamp::ZERO`](crate::Timestamp::ZERO) is in the file's own terms, ps, before any shift.
     pub origin_ps: i128,
     /// When the session began, nanoseconds of the Unix epoch.
     pub started_unix_ns: Option<i64>,
@@ -73,7 +73,7 @@ impl Source {
     /// another session, or comes from a host whose clock is wrong.
     pub const MOST_APART_NS: i64 = 10 * 60 * 1_000_000_000;
 
-    /// When [`Timestamp::ZERO`] was, nanoseconds of the Unix epoch, before any shift: by the
+    /// When [`Timestamp::ZERO`](crate::Timestamp::ZERO) was, nanoseconds of the Unix epoch, before any shift: by the
     /// file's own times, where they count from 1970, else the begin of the session.
     pub fn zero_unix_ns(&self) -> Option<i64> {
         let by_origin = PLAUSIBLE_UNIX_PS.contains(&self.origin_ps).then(|| i64::try_from(self.origin_ps / 1000).ok());

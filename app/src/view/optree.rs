@@ -58,7 +58,7 @@ pub struct OpNode {
 impl OpNode {
     /// How near it comes to its limits: least time of its work over all of its time, waiting
     /// included. `None` where it only waits, and where too much of the time is of ops whose
-    /// work is not known ([`UNKNOWN`]).
+    /// work is not known (`UNKNOWN`).
     pub fn efficiency_percent(&self) -> Option<f64> {
         let unknown = self.self_time_ps.saturating_sub(self.known_ps).saturating_sub(self.wait_ps);
         let is_known = self.known_ps > 0 && unknown as f64 <= UNKNOWN * self.self_time_ps as f64;
