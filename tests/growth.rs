@@ -1,21 +1,28 @@
 //! Work grows with the trace, not with its square: eight times the steps, layers or
 //! devices make all analyses allocate about eight times as much. Bytes are counted,
 //! not seconds: they are the same on every machine. And of real captures, all analyses
-//! need at most half of what the model takes. One test only, because others beside it
-//! would be counted as well.
+//! need at most half of what the model takes. Documents of many of one thing (`shapes.rs`)
+//! are opened, drawn and analysed as well. One test only, because others beside it would be
+//! counted as well. What allocates nothing is not seen here: `cargo bench -p systole --bench many`
+//! prints the times of the same documents.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 #[path = "heap.rs"]
 mod heap;
+#[path = "shapes.rs"]
+mod shapes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::synthetic::{Run, TrainingSpec};
 use sample_traces::write::xspace_bytes;
+use systole::picture::{self, Look, Panel};
 use systole::session::Session;
+use systole::view::state::ViewState;
+use systole::view::trace::OpenTrace;
 
 #[global_allocator]
 static GLOBAL: heap::Counting = heap::Counting;
@@ -76,6 +83,30 @@ fn check_captures() {
     }
 }
 
+/// Bytes that opening, drawing and analysing a document allocates.
+fn cost_of_document(document: String) -> usize {
+    let heap = heap::begin();
+    let source = Source::from_bytes("host.trace.json", document.into_bytes()).unwrap();
+    let session = Session::from_model(importers::import(&source, &Progress::default()).unwrap(), Options::default());
+    analyze(&session);
+    let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
+    let state = ViewState::new(&trace.model);
+    picture::draw(Panel::Timeline, &trace, &state, None, Look::default()).unwrap();
+    heap.total()
+}
+
+/// Four times as many cost four times as much, and not sixteen times.
+fn check_documents() {
+    const FEW: usize = 2_000;
+    const TIMES: usize = 4;
+    for (what, shape) in shapes::SHAPES {
+        let (few, many) = (cost_of_document(shape(FEW)), cost_of_document(shape(FEW * TIMES)));
+        let times = many as f64 / few as f64;
+        println!("{what}: {few} bytes, then {times:.2} times as many");
+        assert!(times < SLACK * TIMES as f64, "{what}: {few} bytes, then {many} for {TIMES} times as many");
+    }
+}
+
 #[test]
 fn eight_times_the_trace_costs_eight_times_as_much_and_captures_half_of_their_model() {
     let small = || TrainingSpec { data: 2, model: 1, layers: 8, steps: 16, overlap: true, ..TrainingSpec::default() };
@@ -94,5 +125,6 @@ fn eight_times_the_trace_costs_eight_times_as_much_and_captures_half_of_their_mo
         assert!(slices > 0.7 * f64::from(TIMES), "{said}");
         assert!(total < SLACK * slices && peak < SLACK * slices, "{said}");
     }
+    check_documents();
     check_captures();
 }

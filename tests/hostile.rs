@@ -1,5 +1,6 @@
 //! Files that no writer makes, through import and every analysis: the outcome is an error
 //! or a report, never a panic. Arithmetic that overflows panics in the builds that tests use.
+//! No number of a report is one that cannot be (`hostile/honest.rs`).
 //!
 //! The quick form changes small captures ten thousand times. The long one goes on from there:
 //!
@@ -12,12 +13,12 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
+#[path = "hostile/honest.rs"]
+mod honest;
 #[path = "hostile/mutate.rs"]
 mod mutate;
 #[path = "hostile/seeds.rs"]
 mod seeds;
-#[path = "hostile/shapes.rs"]
-mod shapes;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,28 +26,18 @@ use std::io::{BufRead as _, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use analysis::{ANALYSES, Options, Scope};
-use cpu_time::ProcessTime;
 use importers::{ImportError, ImportOptions, Progress, Source};
-use systole::picture::{self, Look, Panel};
 use systole::session::Session;
-use systole::view::state::ViewState;
-use systole::view::trace::OpenTrace;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
+use honest::Schema;
 use mutate::Rng;
 use seeds::{Content, Seed};
-
-/// Tests here take turns: one counts the processor time that the process takes.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Mutants of the quick form.
 const QUICK: u64 = 10_000;
@@ -120,18 +111,16 @@ fn scopes(model: &TraceModel, rng: &mut Rng) -> Vec<Scope> {
 }
 
 /// Everything that is asked of a capture; what cannot be is the error.
-fn ask(model: TraceModel, rng: &mut Rng) -> Result<(), String> {
+fn ask(schema: &Schema, model: TraceModel, rng: &mut Rng) -> Result<(), String> {
     let scopes = scopes(&model, rng);
     let session = Session::from_model(model, Options::default());
     for scope in scopes {
         for entry in ANALYSES {
             match session.report_by_id(entry.id, scope) {
                 Ok(report) => {
-                    let (json, tables) = (report.json(), report.tables());
-                    if json.is_null()
-                        || tables.iter().any(|table| table.rows.iter().any(|row| row.len() != table.columns.len()))
-                    {
-                        return Err(format!("{}: no JSON, or rows that are not as long as their columns", entry.id));
+                    let found = schema.dishonest(entry.id, &*report);
+                    if !found.is_empty() {
+                        return Err(format!("{} in {scope:?}: {}", entry.id, found.join("; ")));
                     }
                 }
                 Err(why) if why.to_string().is_empty() => {
@@ -151,9 +140,9 @@ enum Outcome {
     Failed(String),
 }
 
-fn outcome(seed: &Seed, bytes: &[u8], mut rng: Rng, folder: &Path) -> Outcome {
+fn outcome(schema: &Schema, seed: &Seed, bytes: &[u8], mut rng: Rng, folder: &Path) -> Outcome {
     let asked = catch_unwind(AssertUnwindSafe(|| match import(seed, bytes, folder) {
-        Ok(model) => ask(model, &mut rng).map(|()| Outcome::Reported),
+        Ok(model) => ask(schema, model, &mut rng).map(|()| Outcome::Reported),
         Err(why) if why.to_string().is_empty() => Err("an error without a reason".to_owned()),
         Err(_) => Ok(Outcome::Refused),
     }));
@@ -180,8 +169,7 @@ fn number_of(variable: &str) -> Option<u64> {
 
 #[test]
 fn mutants_are_refused_or_reported() {
-    let _turn = turn();
-    let seeds = seeds::all();
+    let (schema, seeds) = (Schema::new(), seeds::all());
     let (from, to) = match number_of("SYSTOLE_MUTANT") {
         Some(only) => (only, only + 1),
         None => (0, number_of("SYSTOLE_MUTANTS").unwrap_or(QUICK)),
@@ -199,7 +187,7 @@ fn mutants_are_refused_or_reported() {
             }
             let (seed, bytes, rng) = mutant(&seeds, number);
             let count = mine.entry((seed.title, seed.name)).or_default();
-            match outcome(seed, &bytes, rng, folder.path()) {
+            match outcome(&schema, seed, &bytes, rng, folder.path()) {
                 Outcome::Refused => count[0] += 1,
                 Outcome::Reported => count[1] += 1,
                 Outcome::Failed(why) => failures.lock().unwrap().push(keep(number, seed, &bytes, &why)),
@@ -229,7 +217,6 @@ fn mutants_are_refused_or_reported() {
 /// A capture before it is changed must be one.
 #[test]
 fn what_is_changed_can_be_read() {
-    let _turn = turn();
     let folder = tempfile::tempdir().unwrap();
     for seed in seeds::all() {
         let bytes = match &seed.content {
@@ -244,39 +231,6 @@ fn what_is_changed_can_be_read() {
         let model = import(&seed, &bytes, folder.path()).unwrap_or_else(|why| panic!("{}: {why}", seed.title));
         assert!(model.slice_count() > 0, "{} ({})", seed.title, seed.name);
         println!("{} ({}): {} bytes, {} slices", seed.title, seed.name, bytes.len(), model.slice_count());
-    }
-}
-
-/// Processor seconds of opening, drawing and analysing a document.
-fn cost(document: String) -> f64 {
-    let started = ProcessTime::now();
-    let source = Source::from_bytes("host.trace.json", document.into_bytes()).unwrap();
-    let model = importers::import(&source, &Progress::new()).unwrap();
-    let session = Session::from_model(model, Options::default());
-    for entry in ANALYSES {
-        // An analysis that does not apply costs something, too.
-        let _ = session.report_by_id(entry.id, Scope::WholeTrace);
-    }
-    let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
-    let state = ViewState::new(&trace.model);
-    picture::draw(Panel::Timeline, &trace, &state, None, Look::default()).unwrap();
-    started.elapsed().as_secs_f64()
-}
-
-/// Four times as many take four times as long, and not sixteen times.
-#[test]
-fn many_of_one_thing_take_linear_time() {
-    const FEW: usize = 5_000;
-    const TIMES: usize = 4;
-    /// Sorting and caches cost more of more; quadratic would be 16.
-    const ALLOWED: f64 = 9.0;
-    /// Seconds, below which the processor's clock says little.
-    const LITTLE: f64 = 0.1;
-    let _turn = turn();
-    for (what, shape) in shapes::SHAPES {
-        let (few, many) = (cost(shape(FEW)), cost(shape(FEW * TIMES)));
-        println!("{what}: {few:.3} s, then {many:.3} s");
-        assert!(many < ALLOWED * few.max(LITTLE), "{what}: {few:.3} s, then {many:.3} s of {TIMES} times as many");
     }
 }
 

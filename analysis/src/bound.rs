@@ -60,6 +60,11 @@ pub fn is_beyond_peak(percent: f64) -> bool {
     percent > 100.0 + ROUNDING_PERCENT
 }
 
+/// A rate in percent of its peak, if that is possible.
+pub(crate) fn possible(percent: f64) -> Option<f64> {
+    Some(without_rounding(percent)).filter(|&percent| !is_beyond_peak(percent))
+}
+
 /// A rate in percent of its peak: what only rounding lifts above the peak is the peak.
 pub(crate) fn without_rounding(percent: f64) -> f64 {
     if is_beyond_peak(percent) { percent } else { percent.min(100.0) }
@@ -111,6 +116,11 @@ impl BoundBy {
 }
 
 impl Work {
+    /// Whether there is work against a limit that no time at all, `seconds`, can hold.
+    pub(crate) fn takes_no_time(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> bool {
+        seconds <= 0.0 && limit.amount(self) > Some(0.0) && limit.peak(peaks).is_some()
+    }
+
     /// Percent of one limit that is used over `seconds`; `None` where work, time
     /// or limit is unknown.
     pub fn percent_of(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> Option<f64> {

@@ -26,7 +26,7 @@ mod tests;
 
 use serde::Serialize;
 
-use crate::bound::BoundBy;
+use crate::bound::{BoundBy, possible};
 use crate::category::OpGroup;
 use crate::ici::{Network, NetworkFrom};
 use crate::ops::{OpRow, Ops, OpsReport, percent};
@@ -143,7 +143,8 @@ pub struct LimitRow {
     /// Time that all work, asynchronous transfers too, needs at this limit: no
     /// schedule is faster.
     pub least_ps: f64,
-    /// The same of the windows of all devices.
+    /// The same of the windows of all devices; `None` where the work does not fit, as that of transfers that go
+    /// on after a range.
     pub of_window_percent: Option<f64>,
 }
 
@@ -281,7 +282,7 @@ fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal, beyond: &[Bou
 fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
     let row = |(&seconds, limit): (&f64, Limit)| {
         let least_ps = seconds * 1e12;
-        let of_window_percent = (window_ps > 0).then(|| 100.0 * least_ps / window_ps as f64);
+        let of_window_percent = (window_ps > 0).then(|| 100.0 * least_ps / window_ps as f64).and_then(possible);
         (seconds > 0.0).then_some(LimitRow { limit, least_ps, of_window_percent })
     };
     let mut rows: Vec<LimitRow> = limits.iter().zip(Limit::ALL).filter_map(row).collect();

@@ -54,6 +54,7 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
         suppressed: Vec::new(),
     };
     let rows = rows_by_op(facts);
+    let whole = Picos::from_ps(step.ps as i64);
     let percent = |saving: Picos| (step.ps > 0.0).then(|| 100.0 * saving.ps() as f64 / step.ps);
     let (mut priced, mut unwanted) = (Vec::new(), Vec::new());
     for &rule in rules {
@@ -67,7 +68,7 @@ pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsRep
                     report.suppressed.push(Suppressed { id: rule.id, title: rule.title, reason });
                     unwanted.push((rule, finding));
                 }
-                None => priced.push(price(facts, rule, finding)),
+                None => priced.push(price(facts, rule, finding, whole)),
             },
         }
     }
@@ -128,7 +129,8 @@ fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>
     Some(by.reason.clone())
 }
 
-fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
+/// No hint saves more than the whole step.
+fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding, whole: Picos) -> Priced {
     let mut unbounded = Picos::ZERO;
     let (saving, by) = match &finding.saving {
         Saving::Replay { changes, at_most } => match facts.saving(changes) {
@@ -142,6 +144,7 @@ fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding) -> Priced {
         Saving::Once(_) => (None, SavingBy::Formula),
         Saving::Unknown => (None, SavingBy::Unknown),
     };
+    let saving = saving.map(|saving| saving.min(whole));
     let once = if let Saving::Once(once) = finding.saving { Some(once.clamped()) } else { None };
     let by = if saving.or(once).is_none() { SavingBy::Unknown } else { by };
     Priced { rule, finding, saving, once, unbounded, by }
@@ -169,7 +172,7 @@ fn combine(
     let played = || priced.iter().filter(|hint| hint.by == SavingBy::Replay);
     let most: Picos = played().filter_map(|hint| hint.saving).sum();
     let all = facts.saving(&Change::merged(&changes))?;
-    let saving = (all - must_stay(priced, overlaps)).clamped().min(most);
+    let saving = (all - must_stay(priced, overlaps)).clamped().min(most).min(Picos::from_ps(report.step_ps as i64));
     report.combined_saving_ps = Some(saving.ps());
     report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);
     Ok(())

@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace_model::OpId;
 
 use super::from_shapes;
-use crate::bound::BoundBy;
+use crate::bound::{BoundBy, possible};
 use crate::hlo::{InstructionRef, NoProduct, Origin, Product};
 use crate::ops::OpRow;
 use crate::padding::{self, Dimension, Padding};
@@ -159,7 +159,7 @@ impl MatmulRow {
             self_time_ps: row.self_time_ps(),
             self_of_op_time_percent: row.self_of_op_time_percent(),
             flops_per_second: row.rates().model_flops_per_second.or(row.rates().flops_per_second),
-            flops_percent: row.rates().flops_percent,
+            flops_percent: row.rates().flops_percent.and_then(possible),
             source: row.source().map(str::to_owned),
             framework_name: row.framework_name().map(str::to_owned),
         }

@@ -48,7 +48,10 @@ impl OpCosts {
         // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
         let model = Work { flops: self.model_flops_as_bf16(), ..Work::default() };
         let all = [self.work(), model];
-        let exceeds = move |limit, work: &Work| work.percent_of(limit, seconds, peaks).is_some_and(is_beyond_peak);
+        let exceeds = move |limit, work: &Work| {
+            work.percent_of(limit, seconds, peaks).is_some_and(is_beyond_peak)
+                || work.takes_no_time(limit, seconds, peaks)
+        };
         BoundBy::ALL.into_iter().filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
     }
 

@@ -127,7 +127,7 @@ pub struct CoreOps {
     pub scaled_time_ps: Option<f64>,
     /// Total time of these.
     pub scale_recorded_ps: i64,
-    /// Time and work of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
+    /// Self time of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
     pub mxu_time_ps: i64,
     /// Time of those whose operations count in `mxu_flops`, and of those of unknown operations.
     pub mxu_rated_ps: i64,
@@ -324,7 +324,7 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
                 BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
             }
             if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
-                out.mxu_time_ps = out.mxu_time_ps.saturating_add(sums.total.ps());
+                out.mxu_time_ps = out.mxu_time_ps.saturating_add(self_ps);
                 if !beyond.contains(&BoundBy::Compute) {
                     out.mxu_rated_ps = out.mxu_rated_ps.saturating_add(sums.total.ps());
                     add_float(&mut out.mxu_flops, flops);

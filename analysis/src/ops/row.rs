@@ -7,7 +7,7 @@ use super::costs::OpCosts;
 use super::percent;
 use super::rows::{OpRows, Share, Total};
 use super::sums::is_leaf;
-use crate::bound::{BoundBy, Work, ratio};
+use crate::bound::{BoundBy, Work, possible, ratio};
 use crate::category::{CollectiveKind, OpClass, OpGroup};
 
 /// Bytes by memory and direction.
@@ -78,7 +78,7 @@ pub struct OpRates {
     pub flops_per_hbm_byte: Option<f64>,
     /// Achieved of peak operations; from model FLOPs where only those are known.
     pub flops_percent: Option<f64>,
-    /// The same of the shortest execution: the best that was seen.
+    /// The same of the shortest execution: the best that was seen, where that is possible.
     pub best_flops_percent: Option<f64>,
     /// Achieved of peak HBM bandwidth.
     pub hbm_percent: Option<f64>,
@@ -275,7 +275,9 @@ impl<'a> OpRow<'a> {
             flops_per_byte: ratio(float(costs.flops.or(costs.model_flops)), bytes),
             flops_per_hbm_byte: work.hbm_intensity(),
             flops_percent,
-            best_flops_percent: flops_percent.zip(speed_up).map(|(percent, speed_up)| percent * speed_up),
+            best_flops_percent: flops_percent
+                .zip(speed_up)
+                .and_then(|(percent, speed_up)| possible(percent * speed_up)),
             hbm_percent: percent_of(BoundBy::Hbm),
             vmem_read_percent: listed(percent_of(BoundBy::VmemRead)),
             vmem_write_percent: listed(percent_of(BoundBy::VmemWrite)),

@@ -63,6 +63,9 @@ pub struct Point {
     pub bound_by: Option<BoundBy>,
     /// That utilization.
     pub efficiency_percent: Option<f64>,
+    /// The limit that an op would have gone beyond: its costs or its times are wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_peak_of: Option<BoundBy>,
     /// Operations per second at 100 % efficiency.
     pub attainable_flops_per_second: Option<f64>,
     /// Least time that the known limits allow.
@@ -102,6 +105,7 @@ impl Point {
             hbm_percent: work.percent_of(BoundBy::Hbm, seconds, peaks),
             bound_by: bound.map(|(limit, _)| limit),
             efficiency_percent: efficiency,
+            beyond_peak_of: work.beyond_peak(seconds, peaks).map(|(limit, _)| limit),
             attainable_flops_per_second: ratio(flops_per_second, efficiency.map(|percent| percent / 100.0)),
             ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
             ..Self::default()

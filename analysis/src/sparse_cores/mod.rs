@@ -55,7 +55,7 @@ pub struct SparseCore {
     pub core: String,
     /// The device that it belongs to.
     pub device: String,
-    /// Window of the device, or its own where that recorded nothing: the denominator.
+    /// Window of the device, or its own where that is longer: the denominator.
     pub window_ps: i64,
     /// Time with an op; `None` where the capture has none.
     pub busy_ps: Option<i64>,
@@ -160,8 +160,9 @@ fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<
     let name = |group: GroupId| model.device_name(group);
     let own = cx.core_time(core)?;
     let around = device.map(|device| cx.window(device)).transpose()?.flatten();
-    let window = around.or(own.as_ref().map(|time| time.window));
-    let window_ps = window.map_or(0, |window| window.dur().ps());
+    // What the core did beside the window of its device is in no share of that window.
+    let windows = around.into_iter().chain(own.as_ref().map(|time| time.window));
+    let window_ps = windows.map(|window| window.dur().ps()).max().unwrap_or(0);
     let has_ops = model.track_of_kind(core, TrackKind::Ops).is_some_and(|track| !model.lanes(track).is_empty());
     let busy = own.as_ref().filter(|_| has_ops).map(|time| time.busy_time().ps());
     let count = |kind| {

@@ -322,7 +322,8 @@ fn step(
     let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
     let interval = slowest.and_then(|slowest| {
         let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
-        Some((following.measured.start - slowest.measured.start).ps())
+        // By the device's clock a step can begin before the one that the timeline shows before it.
+        Some((following.measured.start - slowest.measured.start).ps()).filter(|&ps| ps >= 0)
     });
     let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();
     let on_host = on_host(cx, &spans);

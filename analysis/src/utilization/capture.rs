@@ -2,7 +2,7 @@
 
 use trace_model::Picos;
 
-use super::Sums;
+use super::{Sums, possible_or_why};
 use crate::bound::BoundBy;
 use crate::ops::{CoreOps, OpsReport};
 use crate::peaks::Peaks;
@@ -41,10 +41,12 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let seconds = session? as f64 * 1e-9;
     let peaks = sums.peaks();
     let capacity = cores.iter().map(|core| Some(seconds * core.peaks.flops?.per_second)).sum::<Option<f64>>();
+    let percent = sums.amount(|core| core.work.flops).zip(capacity).map(|(flops, capacity)| 100.0 * flops / capacity);
+    let (value, impossible) = possible_or_why(percent);
     Some(Metric {
         id: "flops_util_capture_percent",
         title: "FLOPs utilization of the whole session",
-        value: sums.amount(|core| core.work.flops).zip(capacity).map(|(flops, capacity)| 100.0 * flops / capacity),
+        value,
         unit: Unit::Percent,
         of: format!(
             "session ({} × {}) × {}",
@@ -53,6 +55,6 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
             sums.peak_text(BoundBy::Compute)
         ),
         provenance: Peaks::provenance(peaks.flops),
-        note: Some("includes the time before the first and after the last op".to_owned()),
+        note: Some(impossible.unwrap_or_else(|| "includes the time before the first and after the last op".to_owned())),
     })
 }

@@ -15,7 +15,9 @@ pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
     let groups = || cx.model.group_ids().filter(|&group| is_host(cx, group));
     let metric = |(id, title, fact): (&'static str, &'static str, &str)| {
         let values: Vec<f64> = groups().filter_map(|group| cx.model.group_fact(group, fact)?.as_f64()).collect();
-        let value = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let value = mean.filter(|mean| (0.0..=100.0).contains(mean));
+        let wrong = (value != mean).then(|| "recorded, but not between 0 and 100 %: the counter is wrong".to_owned());
         let beware = (cx.scope != Scope::WholeTrace).then(|| "of the whole capture, not of the chosen part".to_owned());
         let zero = (value == Some(0.0)).then(|| "exactly 0: the counter was probably not read".to_owned());
         let missing = value.is_none().then(|| "not recorded in this capture".to_owned());
@@ -26,7 +28,7 @@ pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
             unit: Unit::Percent,
             of: format!("whole capture with idle time, mean of {} host(s)", values.len()),
             provenance: Provenance::Profile,
-            note: missing.or(zero).or(beware),
+            note: wrong.or(missing).or(zero).or(beware),
         }
     };
     known.into_iter().map(metric).collect()
@@ -49,7 +51,7 @@ pub(super) fn counter_metric(cx: &Context<'_>, core: &CoreOps) -> Option<Metric>
     Some(Metric {
         id: "mxu_schedule_percent",
         title: "Matrix unit utilization by kernel schedule",
-        value: series.mean(window.range),
+        value: series.mean(window.range).filter(|mean| (0.0..=100.0).contains(mean)),
         unit: Unit::Percent,
         of: "time of its samples".to_owned(),
         provenance: Provenance::StaticCost,

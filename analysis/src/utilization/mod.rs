@@ -39,7 +39,7 @@ mod tests;
 use serde::Serialize;
 use trace_model::{GroupId, Picos};
 
-use crate::bound::{BoundBy, Work, is_beyond_peak, without_rounding};
+use crate::bound::{BoundBy, Work, possible};
 use crate::ops::{BeyondPeak, CoreOps, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Percent, Provenance, Scope, Table, Tabular, Unit};
@@ -374,21 +374,28 @@ fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
     let capacity = sums.capacity(limit, time);
     let peaks = sums.peaks();
     let peak = limit.peak(&peaks);
-    let value = amount.zip(capacity).map(|(amount, capacity)| without_rounding(100.0 * amount / capacity));
+    let (value, impossible) = possible_or_why(amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity));
     let peak_text = sums.peak_text(limit);
     let note = match value {
         None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
-        Some(value) if is_beyond_peak(value) => Some(format!(
-            "{value:.1} comes out, which is impossible: the costs, or the peak, are not those of this device",
-            value = Percent(value)
-        )),
-        _ => note,
+        _ => impossible.or(note),
     };
-    let value = value.filter(|&value| !is_beyond_peak(value));
     let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
     let provenance = if is_estimated { Provenance::Inferred } else { Peaks::provenance(peak) };
     let of = format!("{} × {peak_text}", sums.over(over, time));
     Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
+}
+
+/// A utilization, or why it cannot be one.
+fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<String>) {
+    let value = percent.and_then(possible);
+    let impossible = percent.filter(|_| value.is_none()).map(|percent| {
+        format!(
+            "{:.1} comes out, which is impossible: the costs, or the peak, are not those of this device",
+            Percent(percent)
+        )
+    });
+    (value, impossible)
 }
 
 impl Tabular for UtilizationReport {

@@ -1,0 +1,188 @@
+//! Numbers that no capture can have, whatever its bytes: time that is negative, shares
+//! outside of 0 to 100 %, and what is not a number.
+//!
+//! What a number is follows from its name: `_ps` and `percent`, as the schemas promise, or
+//! the unit of the row or of the column that it stands in. JSON has no `NaN`: it is
+//! written as `null`, where the schema promises a number. An op that exceeds a peak says
+//! so beside its rates (`beyond_peak_of`, or less than no time above the roofline), and they are in no sum.
+
+use analysis::{Cell, Report, Unit};
+use serde_json::Value;
+
+/// Points in time and differences: they have a sign. All other names that end in `_ps` are lengths.
+const SIGNED_TIMES: &[&str] = &[
+    // Where something lies.
+    "start_ps",
+    // What a slow step has more of than others, by part: the parts add up to the whole.
+    "change_ps",
+    // Of an op that its file says to be faster than the limits of its device.
+    "above_ps",
+];
+
+/// What is not a part of a whole.
+const NO_SHARES: &[&str] = &[
+    // Of the mean, and of the median.
+    "cv_percent",
+    "imbalance_percent",
+    // As `change_ps` and `above_ps`.
+    "change_percent",
+    "above_of_op_time_percent",
+    "table slow_steps: percent",
+    // Gaps between programs, of a program.
+    "gap_of_program_percent",
+    // Rates above a peak are shown of the op that has them: its row in the JSON says so.
+    "table ops: flops_percent",
+    "table ops: hbm_percent",
+    "table op_costs: vmem_read_percent",
+    "table op_costs: vmem_write_percent",
+    "table roofline: flops_percent",
+    "table roofline: hbm_percent",
+    "table expected: efficiency_percent",
+];
+
+/// Sums of shares differ from the whole by rounding.
+const ROUNDING: f64 = 1e-6;
+
+/// Units as reports write them.
+const PICOS: &str = "picoseconds";
+const PERCENT: &str = "percent";
+/// Rates in percent of a peak.
+const RATES: &[&str] = &[
+    "efficiency_percent",
+    "flops_percent",
+    "hbm_percent",
+    "cmem_read_percent",
+    "cmem_write_percent",
+    "vmem_read_percent",
+    "vmem_write_percent",
+];
+/// How names say so.
+const UNITS: [(&str, &str); 2] = [("_ps", PICOS), ("percent", PERCENT)];
+
+/// The schema of all reports.
+pub struct Schema(Value);
+
+impl Schema {
+    pub fn new() -> Self {
+        let text = systole::render::json::schema().expect("the types of reports have schemas");
+        Self(serde_json::from_str(&text).expect("a schema is JSON"))
+    }
+
+    /// The numbers of a report that cannot be, each with the place where it stands.
+    pub fn dishonest(&self, id: &str, report: &dyn Report) -> Vec<String> {
+        let document = self.0.pointer(&format!("/properties/reports/properties/{id}"));
+        let fields = self.leaves(document.into_iter().collect());
+        let fields = fields.into_iter().filter_map(|leaf| leaf["properties"].get("report")).collect();
+        let mut found = Vec::new();
+        self.check(fields, &report.json(), "", &mut found);
+        check_tables(report, &mut found);
+        found
+    }
+
+    /// What schemas say, references and alternatives resolved.
+    fn leaves<'a>(&'a self, schemas: Vec<&'a Value>) -> Vec<&'a Value> {
+        let (mut open, mut found) = (schemas, Vec::new());
+        while let Some(schema) = open.pop() {
+            let target = schema["$ref"].as_str().and_then(|path| self.0.pointer(path.strip_prefix('#')?));
+            let options = ["anyOf", "oneOf", "allOf"].iter().flat_map(|key| schema[*key].as_array()).flatten();
+            let before = open.len();
+            open.extend(target.into_iter().chain(options));
+            if open.len() == before {
+                found.push(schema);
+            }
+        }
+        found
+    }
+
+    fn check(&self, schemas: Vec<&Value>, value: &Value, at: &str, found: &mut Vec<String>) {
+        let leaves = self.leaves(schemas);
+        match value {
+            Value::Null => {
+                let number = leaves.iter().any(|leaf| is_a(leaf, "number"));
+                let may_be_missing = leaves.iter().any(|leaf| is_a(leaf, "null") || leaf.get("type").is_none());
+                if number && !may_be_missing {
+                    found.push(format!("{at} is not finite"));
+                }
+            }
+            Value::Array(items) => {
+                let of_items: Vec<_> = leaves.iter().filter_map(|leaf| leaf.get("items")).collect();
+                items.iter().for_each(|item| self.check(of_items.clone(), item, at, found));
+            }
+            Value::Object(fields) => {
+                let row = (fields.get("id").and_then(Value::as_str), fields.get("unit").and_then(Value::as_str));
+                let is_impossible = fields.get("above_ps").and_then(Value::as_f64).is_some_and(|above| above < 0.0)
+                    || fields.get("beyond_peak_of").is_some_and(|limit| !limit.is_null());
+                for (name, field) in fields.iter().filter(|(name, _)| !is_impossible || !is_rate(name)) {
+                    let named: Vec<_> = leaves.iter().filter_map(|leaf| leaf["properties"].get(name)).collect();
+                    if let ((Some(id), Some(unit)), Some(number)) = (row, field.as_f64()) {
+                        found.extend(wrong(unit, &format!("{at}.{name} of {id}"), number));
+                    }
+                    // Keys of a map have the unit of its name, and so have bounds.
+                    let path = if named.is_empty() || ["low", "high"].contains(&name.as_str()) {
+                        at.to_owned()
+                    } else {
+                        format!("{at}.{name}")
+                    };
+                    let of_map = leaves.iter().filter_map(|leaf| leaf.get("additionalProperties"));
+                    let described = if named.is_empty() { of_map.collect() } else { named };
+                    self.check(described, field, &path, found);
+                }
+            }
+            Value::Number(number) => {
+                let name = at.rsplit('.').next().unwrap_or(at);
+                let unit = UNITS.iter().find(|(ending, _)| name.ends_with(ending));
+                found.extend(unit.and_then(|(_, unit)| wrong(unit, at, number.as_f64()?)));
+            }
+            Value::Bool(_) | Value::String(_) => {}
+        }
+    }
+}
+
+/// What an op that exceeds a peak has too much of.
+fn is_rate(name: &str) -> bool {
+    name == "memories" || RATES.contains(&name)
+}
+
+fn is_a(schema: &Value, kind: &str) -> bool {
+    match &schema["type"] {
+        Value::String(only) => only == kind,
+        Value::Array(kinds) => kinds.iter().any(|one| one == kind),
+        _ => false,
+    }
+}
+
+/// Why a number cannot be.
+fn wrong(unit: &str, at: &str, number: f64) -> Option<String> {
+    let whole = -ROUNDING..=100.0 + ROUNDING;
+    let is_one_of = |names: &[&str]| names.iter().any(|name| at.ends_with(name));
+    match unit {
+        _ if !number.is_finite() => Some(format!("{at} is not finite")),
+        PICOS if number < 0.0 && !is_one_of(SIGNED_TIMES) => Some(format!("{at} is {number} ps")),
+        PERCENT if !whole.contains(&number) && !is_one_of(NO_SHARES) => Some(format!("{at} is {number} %")),
+        _ => None,
+    }
+}
+
+/// The same of what a report shows.
+fn check_tables(report: &dyn Report, found: &mut Vec<String>) {
+    for table in report.tables() {
+        for row in &table.rows {
+            if row.len() != table.columns.len() {
+                found.push(format!("table {}: {} cells in {} columns", table.id, row.len(), table.columns.len()));
+            }
+            for (cell, column) in row.iter().zip(&table.columns) {
+                let number = match cell {
+                    Cell::Int(number) => *number as f64,
+                    Cell::Float(number) => *number,
+                    Cell::Missing | Cell::Text(_) => continue,
+                };
+                let unit = match column.unit {
+                    Unit::Picoseconds => PICOS,
+                    Unit::Percent => PERCENT,
+                    _ => "",
+                };
+                found.extend(wrong(unit, &format!("table {}: {}", table.id, column.id), number));
+            }
+        }
+    }
+}
