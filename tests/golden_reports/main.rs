@@ -1,0 +1,242 @@
+//! Every analysis of one sample for each feature, as text under `tests/golden`. Changes of
+//! numbers show up in review; `UPDATE_GOLDEN=1` writes the files anew.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+mod compact;
+#[path = "../json_schema.rs"]
+mod json_schema;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analysis::{ANALYSES, Options, Scope};
+use importers::{ImportOptions, Progress, Source};
+use sample_traces::memory::session_with_memory;
+use sample_traces::rare::{CounterSamples, Megascale, SparseOffload};
+use sample_traces::synthetic::{Run, TrainingSpec};
+use sample_traces::write::xspace_bytes;
+use serde_json::{Value, json};
+use systole::render::{Document, View};
+use systole::session::Session;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Sample traces, smallest name first. A folder is one run of several hosts.
+fn samples() -> Vec<PathBuf> {
+    let paths = fs::read_dir(root().join("assets/samples")).unwrap().map(|entry| entry.unwrap().path());
+    let is_trace = |path: &PathBuf| {
+        let name = path.to_str().unwrap();
+        path.is_dir() || [".pb", ".pb.gz", ".json", ".json.gz", ".txt"].iter().any(|ending| name.ends_with(ending))
+    };
+    let mut found: Vec<_> = paths.filter(is_trace).collect();
+    found.sort();
+    found
+}
+
+/// A capture whose reports are kept.
+struct Sample {
+    name: String,
+    session: Session,
+}
+
+fn opened(path: &Path, import: &ImportOptions) -> Session {
+    Session::open(path, import, Options::default(), &Progress::new()).unwrap()
+}
+
+/// Files that say the same in another format, or do without what another one does: of
+/// their features each has one of the other samples.
+const NOT_KEPT: &[&str] = &[
+    "jax_cpu_small.trace.json.gz",
+    "synthetic_v5e_8chip_overlap.trace.json.gz",
+    "synthetic_v5e_8chip_serial.xplane.pb",
+    "synthetic_v5p_ring_serial.xplane.pb",
+    "synthetic_v6e_4chip_padded.xplane.pb",
+];
+
+/// One sample for each feature: those that are kept as files, and what no file shows.
+fn kept() -> Vec<Sample> {
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let files = samples().into_iter().filter(|path| !NOT_KEPT.contains(&name(path).as_str()));
+    let files = files.map(|path| Sample { name: name(&path), session: opened(&path, &ImportOptions::default()) });
+    let memory = session_with_memory(&Run::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() })).0;
+    let rare = [
+        ("rare_memory", memory),
+        ("rare_counters", CounterSamples::default().session()),
+        ("rare_sparse_core", SparseOffload::default().session()),
+        ("rare_slices", Megascale::default().session()),
+    ];
+    let rare = rare.map(|(name, session)| {
+        let source = Source::from_bytes(&format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
+        let model = importers::import(&source, &Progress::new()).unwrap();
+        Sample { name: name.to_owned(), session: Session::from_model(model, Options::default()) }
+    });
+    files.chain(rare).chain([with_code()]).collect()
+}
+
+/// A compiled program, and what the compiler dumped of the code of an op.
+fn with_code() -> Sample {
+    const PROGRAM: &str = "HloModule jit_f, is_scheduled=true\n\n\
+        ENTRY %main (p: f32[8,8]) -> f32[8,8] {\n\
+        \x20 %p = f32[8,8]{1,0} parameter(0)\n\
+        \x20 ROOT %fusion.1 = f32[8,8]{1,0} negate(%p), \
+        backend_config={\"window_config\":{\"estimated_cycles\":\"1500\"}}\n}\n";
+    const TABLE: &str = "== CAPACTIY:\nMATMUL, VLOAD, VSTORE:SPILL\n    4     3     1\n== UTILIZATION:\n4 3 1\n0 0 0\n";
+    const TEXT: &str = "Schedule analysis:\n\ttotal scheduled bundles:    2\n\
+        \t2.00 scheduled bundles (100.00%): %fusion.1 = f32[8,8]{1,0} negate(%p)\n";
+    let dir = tempfile::tempdir().unwrap();
+    let (path, dump) = (dir.path().join("jit_f.v5e.txt"), dir.path().join("jf"));
+    fs::create_dir_all(&dump).unwrap();
+    fs::write(&path, PROGRAM).unwrap();
+    fs::write(dump.join("5-fusion.1-64-final_hlo-static-per-bundle-utilization.txt"), TABLE).unwrap();
+    fs::write(dump.join("5-fusion.1-65-schedule-analysis_final_bundles.txt"), TEXT).unwrap();
+    let import = ImportOptions { llo: Some(dump), ..ImportOptions::default() };
+    // The folder is another one in each run.
+    let model = opened(&path, &import).model().clone();
+    Sample { name: "rare_code".to_owned(), session: Session::from_model(model, Options::default()) }
+}
+
+/// All reports of a sample, of the whole trace and of one step; the analyses that apply.
+fn golden_text(session: &Session) -> (String, BTreeSet<&'static str>) {
+    let (mut text, mut applicable) = (String::new(), BTreeSet::new());
+    let mut put = |line: &str| text.extend([line, "\n"]);
+    for (scope, title) in [(Scope::WholeTrace, "whole trace"), (Scope::Steps { first: 1, last: 1 }, "step 1")] {
+        let mut silent: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for entry in ANALYSES {
+            let of_all = || session.report_by_id(entry.id, Scope::WholeTrace).map(|report| report.json()).ok();
+            match session.report_by_id(entry.id, scope).map(|report| report.json()) {
+                Err(why) => silent.entry(why.to_string()).or_default().push(entry.id),
+                Ok(json) if scope != Scope::WholeTrace && of_all().as_ref() == Some(&json) => {
+                    silent.entry("as of the whole trace".to_owned()).or_default().push(entry.id);
+                }
+                Ok(json) => {
+                    applicable.insert(entry.id);
+                    put(&format!("\n== {}, {title}", entry.id));
+                    compact::lines(&json).iter().for_each(|line| put(line));
+                }
+            }
+        }
+        put(&format!("\n== not here, {title}"));
+        silent.iter().for_each(|(why, ids)| put(&format!("{}: {why}", ids.join(", "))));
+    }
+    (text, applicable)
+}
+
+/// How many lines people are asked to review.
+const MAX_LINES: usize = 15_000;
+
+#[test]
+fn every_report_of_every_sample_is_as_reviewed() {
+    let golden = root().join("tests/golden");
+    let update = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let (mut expected_files, mut applicable, mut lines) = (BTreeSet::new(), BTreeSet::new(), 0);
+    let mut differing = Vec::new();
+    for sample in kept() {
+        let (text, apply) = golden_text(&sample.session);
+        let file = golden.join(format!("{}.txt", sample.name));
+        if update {
+            fs::create_dir_all(&golden).unwrap();
+            fs::write(&file, &text).unwrap();
+        } else if fs::read_to_string(&file).ok().as_ref() != Some(&text) {
+            differing.push(format!("{}\n{}", file.display(), first_difference(&file, &text)));
+        }
+        lines += text.lines().count();
+        applicable.extend(apply);
+        expected_files.insert(file);
+    }
+    for file in fs::read_dir(&golden).into_iter().flatten() {
+        let file = file.unwrap().path();
+        if expected_files.contains(&file) {
+        } else if update {
+            fs::remove_file(file).unwrap();
+        } else {
+            differing.push(format!("{} belongs to no sample", file.display()));
+        }
+    }
+    assert!(differing.is_empty(), "UPDATE_GOLDEN=1 accepts:\n{}", differing.join("\n"));
+    assert!(lines < MAX_LINES, "{lines} lines");
+    let never: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| !applicable.contains(id)).collect();
+    assert!(never.is_empty(), "no sample has anything to say to {never:?}");
+}
+
+fn first_difference(file: &Path, now: &str) -> String {
+    let before = fs::read_to_string(file).unwrap_or_default();
+    let pairs = before.lines().chain(std::iter::repeat("(end)")).zip(now.lines().chain(["(end)"])).enumerate();
+    let differs = pairs
+        .filter(|(_, (before, now))| before != now)
+        .map(|(line, (before, now))| format!("  line {}: was {}, is {}", line + 1, before.trim(), now.trim()));
+    differs.take(3).collect::<Vec<_>>().join("\n")
+}
+
+/// The documents of `analyze` and `compare` as the published schemas describe them, of every sample.
+#[test]
+fn every_document_of_every_sample_agrees_with_its_schema() {
+    let schema: Value = serde_json::from_str(&systole::render::json::schema().unwrap()).unwrap();
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    for sample in samples() {
+        let session = Session::open(&sample, &ImportOptions::default(), Options::default(), &Progress::new()).unwrap();
+        for scope in [Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }] {
+            let document = Document::new(&session, scope, &ids, View::Tables);
+            for top in [0, 1] {
+                let written: Value =
+                    serde_json::from_str(&systole::render::json::document(&document, top).unwrap()).unwrap();
+                let errors = json_schema::errors(&schema, &written);
+                assert!(errors.is_empty(), "{}, {scope:?}: {:#?}", sample.display(), &errors[..errors.len().min(20)]);
+                assert_eq!(written["truncated"], written["truncated_lists"] != json!([]), "{}", sample.display());
+                assert!(top == 1 || written["truncated"] == false);
+            }
+        }
+    }
+    // A check that accepts anything would accept this, too.
+    assert!(!json_schema::errors(&schema, &json!({ "schema": "systole.report/2" })).is_empty());
+    let tool = json_schema::errors(&schema, &json!({ "tool": { "name": "systole", "version": "1", "more": 1 } }));
+    assert!(tool.iter().any(|error| error == "$.tool.more is not described"), "{tool:?}");
+}
+
+/// What a number counts is in its name, or beside it in a field `unit`; these have no unit.
+#[test]
+fn every_number_carries_its_unit_in_its_name() {
+    const UNITS: &[&str] = &[
+        "_ps",
+        "_seconds",
+        "bytes",
+        "percent",
+        "per_second",
+        "_per_step",
+        "_per_slice",
+        "_per_iteration",
+        "_ppm",
+        "flops",
+        "flops_as_bf16",
+        "flops_per_byte",
+        "flops_per_hbm_byte",
+        "flops_per_bottleneck_byte",
+        "_count",
+        "_speedup",
+    ];
+    // In the unit of the row around them, which has a field `unit` or a metric with its unit in its name.
+    const OF_ROW: &[&str] =
+        &["(with unit)", "actual", "base", "cand", "change", "high", "limit", "low", "median", "noise"];
+    // Counts, ordinals, probabilities and ratios; `value` of a hardware counter, whose unit nothing records.
+    const WITHOUT: &str = "adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs batch \
+        bundles calls cand_ops cand_runs chip class collectives compilations confidence cores count critical deserialized \
+        devices dim ends executions facts_left_out fills first from grid_steps group hits id in-step instances invalid k last \
+        launches left_out links load_misses long_gaps lookups loopback lost lost_events lost_releases m median_step messages \
+        min_steps misses n number occurrences odd_events ops ordinal others p pairs participants passes peak_step per_chip \
+        products programs ratio recompilations released releases reuse shown slices slow_not_explained space \
+        speedup_over_bf16 spills step steps tile to total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
+        work_z writes xla_calls z";
+    let without: BTreeSet<&str> = WITHOUT.split_whitespace().chain(OF_ROW.iter().copied()).collect();
+    for text in [systole::render::json::schema().unwrap(), systole::render::comparison::schema().unwrap()] {
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        let names = json_schema::number_names(&schema);
+        assert!(names.len() > 100 || text.contains("comparison/"), "the schema is described: {names:?}");
+        let has_unit =
+            |name: &&String| UNITS.iter().any(|unit| name.ends_with(unit)) || without.contains(name.as_str());
+        let bare: Vec<_> = names.iter().filter(|name| !has_unit(name)).collect();
+        assert!(bare.is_empty(), "{bare:?}");
+    }
+}
