@@ -1,6 +1,7 @@
 //! The window, driven as users and screen readers do: by labels, mouse and keys.
 //! No renderer is needed.
 
+mod gui_figures;
 mod gui_found;
 mod gui_keys;
 mod gui_pair;

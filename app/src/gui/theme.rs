@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use egui::{Color32, CornerRadius, FontFamily, FontId, Stroke, Style, TextStyle, Visuals};
+use egui::{Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, Style, TextStyle, Visuals};
 
 use crate::view::palette::{self, Palette, Preset, Rgb};
 
@@ -59,10 +59,21 @@ pub fn small_font() -> FontId {
 
 /// Makes egui's own widgets look the part, in both themes.
 pub fn install(ctx: &egui::Context) {
+    ctx.set_fonts(fonts());
     for dark in [true, false] {
         let theme = if dark { egui::Theme::Dark } else { egui::Theme::Light };
         ctx.style_mut_of(theme, |style| apply(style, theme_of(dark), dark));
     }
+}
+
+/// The fonts of egui. Reports contain arrows and blocks, which only the one of equal widths has; a system without
+/// fonts of its own would draw boxes for them.
+fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    let monospace = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
+    let proportional = fonts.families.entry(FontFamily::Proportional).or_default();
+    proportional.extend(monospace.into_iter().filter(|name| !proportional.contains(name)).collect::<Vec<_>>());
+    fonts
 }
 
 fn apply(style: &mut Style, theme: &Theme, dark: bool) {

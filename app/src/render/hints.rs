@@ -19,18 +19,56 @@ const TITLE: &str = "What to do";
 /// Ops named on a card.
 const OPS_SHOWN: usize = 3;
 
+/// The hints of a first screen, at most so many, and how many more there are. What is to be known of the capture
+/// stands elsewhere on such a screen; what saves next to nothing is there only to answer the verdict.
+pub(crate) fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
+    let hints = report.hints.iter().filter(|hint| hint.severity != Severity::Health);
+    let is_worth_a_card = |hint: &&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
+    let all = hints.clone().count();
+    let shown: Vec<&Hint> = hints.filter(is_worth_a_card).take(most).collect();
+    let more = all - shown.len();
+    (shown, more)
+}
+
+/// What savings are of: a step, or the window where there are no steps.
+fn unit(report: &HintsReport) -> &'static str {
+    if report.of == "whole window" { "the window" } else { "a step" }
+}
+
+/// What the cure of a hint saves, with times written by `time`.
+pub(crate) fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) -> String {
+    if hint.severity == Severity::Health {
+        return "about the capture".to_owned();
+    }
+    let written = |ps: i64| time(Picos::from_ps(ps));
+    match (hint.saving_ps, hint.saving_percent) {
+        (Some(ps), Some(percent)) => {
+            format!("saves at most {} of {} ({:.1})", written(ps), unit(report), Percent(percent))
+        }
+        (Some(ps), None) => format!("saves at most {}", written(ps)),
+        (None, _) => match hint.once_ps {
+            Some(once) => format!("saves {} once, nothing in a warm step", written(once)),
+            None => "saving not known".to_owned(),
+        },
+    }
+}
+
+/// How sure a hint is, where it is not entirely.
+pub(crate) fn doubt(hint: &Hint) -> Option<&'static str> {
+    match hint.confidence {
+        Confidence::Low => Some("low confidence"),
+        Confidence::Medium => Some("medium confidence"),
+        Confidence::High => None,
+    }
+}
+
 /// The first cards in two lines each, and of the very first what was seen and what to do;
 /// nothing where there are none.
 pub fn short(report: &HintsReport, cards: usize, layout: &Layout) -> String {
-    // What is to be known of the capture stands below on the same screen.
-    let hints: Vec<&Hint> = report.hints.iter().filter(|hint| hint.severity != Severity::Health).collect();
-    if hints.is_empty() {
+    let (shown, more) = first(report, cards);
+    if shown.is_empty() {
         return String::new();
     }
-    // What saves next to nothing is there only to answer the verdict.
-    let is_worth_a_card = |hint: &&&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
-    let shown: Vec<&Hint> = hints.iter().filter(is_worth_a_card).take(cards).copied().collect();
-    let more = hints.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(", {more} more: --only hints") } else { String::new() };
     let note = format!("savings do not add up; why and how: systole explain ID{more}");
     let mut text = format!("{}  {}\n", layout.style.bold(TITLE), layout.style.dim(&note));
@@ -102,27 +140,14 @@ pub fn full(report: &HintsReport, layout: &Layout) -> String {
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
 /// `shared`: on the first screen, hints above that are in part about the same time.
 fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &Layout) {
-    let unit = if report.of == "whole window" { "the window" } else { "a step" };
+    let worth = worth(hint, report, |time| time.to_string());
     if hint.severity == Severity::Health {
         title(text, hint, layout);
-        lines(text, "", "about the capture", layout);
+        lines(text, "", &worth, layout);
         return;
     }
-    let worth = match (hint.saving_ps, hint.saving_percent) {
-        (Some(ps), Some(percent)) => {
-            format!("saves at most {} of {unit} ({:.1})", Picos::from_ps(ps), Percent(percent))
-        }
-        (Some(ps), None) => format!("saves at most {}", Picos::from_ps(ps)),
-        (None, _) => match hint.once_ps {
-            Some(once) => format!("saves {} once, nothing in a warm step", Picos::from_ps(once)),
-            None => "saving not known".to_owned(),
-        },
-    };
     let mut facts = vec![worth, hint.severity.title().to_owned()];
-    if hint.confidence != Confidence::High {
-        let sure = if hint.confidence == Confidence::Low { "low" } else { "medium" };
-        facts.push(format!("{sure} confidence"));
-    }
+    facts.extend(doubt(hint).map(str::to_owned));
     if hint.saving_by == SavingBy::Formula && shared.is_none() {
         facts.push("by formula".to_owned());
     }
@@ -150,7 +175,7 @@ fn lines(text: &mut String, label: &str, body: &str, layout: &Layout) {
 }
 
 /// With a capital and a full stop.
-fn sentence(clause: &str) -> String {
+pub(crate) fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
     let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
     format!("{first}{}.", letters.as_str().trim_end_matches('.'))

@@ -66,7 +66,18 @@ pub struct Extra<'a> {
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
         "overview" => {
-            vec!["verdict", "utilization", "targets", "devices", "doctor", "hints", "steps", "step_parts", "ops"]
+            vec![
+                "verdict",
+                "utilization",
+                "targets",
+                "devices",
+                "doctor",
+                "hints",
+                "steps",
+                "step_parts",
+                "overlap",
+                "ops",
+            ]
         }
         tab => reports_of(tab),
     }

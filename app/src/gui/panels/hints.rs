@@ -4,7 +4,7 @@
 use analysis::Percent;
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::hints::{Confidence, Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
+use analysis::hints::{Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
@@ -12,6 +12,7 @@ use super::dock::{Sight, computing_ui};
 use super::number::number;
 use crate::gui::theme::{Theme, readable_on};
 use crate::gui::times::time;
+use crate::render::hints::{doubt, sentence, worth};
 use crate::view::state::{Spotlight, ViewCommand};
 use crate::view::trace::OpenTrace;
 
@@ -96,7 +97,7 @@ fn card_ui(
                 *open = !*open;
             }
             if ui.button("Copy").on_hover_text("This hint as text").clicked() {
-                ui.ctx().copy_text(as_text(hint));
+                ui.ctx().copy_text(as_text(hint, report));
             }
         });
         ops_ui(ui, trace, hint, *open, out);
@@ -129,33 +130,20 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
         ui.label(RichText::new(hint.id).small().color(theme.text_weak));
     });
     ui.horizontal_wrapped(|ui| {
-        let of = if report.of == "whole window" { "the window" } else { "a step" };
+        let worth = worth(hint, report, time);
         if hint.severity == Severity::Health {
-            ui.label(RichText::new("about the capture, not the program").small().color(theme.text_weak));
+            ui.label(RichText::new(worth).small().color(theme.text_weak));
             return;
         }
-        let worth = match (hint.saving_ps, hint.saving_percent) {
-            (Some(ps), Some(percent)) => {
-                format!("saves at most {} of {of} ({percent:.1})", time(Picos::from_ps(ps)), percent = Percent(percent))
-            }
-            (Some(ps), None) => format!("saves at most {}", time(Picos::from_ps(ps))),
-            (None, _) => match hint.once_ps {
-                Some(once) => format!("saves {} once, nothing in a warm step", time(Picos::from_ps(once))),
-                None => "saving not known".to_owned(),
-            },
-        };
         let how = match hint.saving_by {
             SavingBy::Replay => "The recorded run was played again without the cause.",
             SavingBy::Formula => "Computed by a formula from measured times.",
             SavingBy::Unknown => "Nothing that can be said in time.",
         };
         ui.label(RichText::new(worth).strong().color(theme.accent)).on_hover_text(how);
-        let sure = match hint.confidence {
-            Confidence::High => "sure",
-            Confidence::Medium => "fairly sure",
-            Confidence::Low => "a guess",
-        };
-        ui.label(RichText::new(sure).small().color(theme.text_weak));
+        if let Some(doubt) = doubt(hint) {
+            ui.label(RichText::new(doubt).small().color(theme.text_weak));
+        }
         if !hint.overlaps_with.is_empty() {
             let text = format!("shares its time with {}", hint.overlaps_with.join(", "));
             ui.label(RichText::new(text).small().color(theme.text_weak));
@@ -285,10 +273,8 @@ fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
     go.chain(lit.map(|lit| ViewCommand::LightUp(Some(lit)))).collect()
 }
 
-fn as_text(hint: &Hint) -> String {
-    let saving = hint
-        .saving_ps
-        .map_or_else(|| "saving not known".to_owned(), |ps| format!("saves at most {}", time(Picos::from_ps(ps))));
+fn as_text(hint: &Hint, report: &HintsReport) -> String {
+    let saving = worth(hint, report, time);
     let text =
         format!("{} {} ({saving})\nSeen: {}\nDo: {}", hint.id, hint.title, sentence(&hint.statement), hint.action);
     hint.also.iter().fold(text, |text, other| {
@@ -334,11 +320,4 @@ pub fn badge(ui: &mut Ui, text: &str, fill: Color32) {
     Frame::new().fill(fill).corner_radius(3.0).inner_margin(Margin::symmetric(5, 0)).show(ui, |ui| {
         ui.label(RichText::new(text).small().color(color));
     });
-}
-
-/// With a capital and a full stop.
-pub fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }

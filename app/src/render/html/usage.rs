@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use analysis::Unit;
 use analysis::targets::{Light, Targets};
 use analysis::utilization::Utilization;
+use analysis::{Scope, Unit};
 
 use super::super::junit::escaped;
-use super::super::summary::METRICS;
-use super::super::{Document, number};
+use super::super::{Document, figures, number};
 
 /// Both, as far as they are known.
 pub fn usage(document: &Document) -> String {
@@ -49,10 +48,8 @@ fn targets(document: &Document) -> String {
 
 fn utilization(document: &Document) -> String {
     let Ok(report) = document.session.report::<Utilization>(document.scope) else { return String::new() };
-    let known = METRICS.iter().filter_map(|&(id, title)| {
-        let metric = report.metric(id)?;
-        Some((title, metric, metric.value?))
-    });
+    let shown = figures::utilization(&report, document.scope == Scope::WholeTrace);
+    let known = shown.into_iter().filter_map(|(title, metric)| Some((title, metric, metric.value?)));
     let mut rows = String::new();
     for (title, metric, value) in known {
         let share = if metric.unit == Unit::Percent { value.clamp(0.0, 100.0) } else { 0.0 };

@@ -14,26 +14,11 @@ use analysis::{AnalysisError, Metric, Provenance, Scope, Unit};
 use trace_model::{Caveat, Picos, Severity};
 
 use super::super::table::{shortened, wrapped};
-use super::super::{Document, Layout, number};
+use super::super::{Document, Layout, figures, number};
 use super::entry;
-
-/// What the screen shows of utilization, in this order, in words that fit.
-pub const METRICS: &[(&str, &str)] = &[
-    ("mfu_steady_percent", "MFU, steady steps"),
-    ("mfu_window_percent", "MFU, first op to last"),
-    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
-    ("mxu_hw_percent", "MXU by hardware counter"),
-    ("hbm_util_steady_percent", "HBM, steady steps"),
-    ("hbm_util_window_percent", "HBM, first op to last"),
-];
-
-/// Few captures have these: worth a line only where they are.
-const OPTIONAL: &[&str] = &["mfu_steady_percent", "mxu_hw_percent", "hbm_util_steady_percent"];
 
 /// The window of a device, which titles name: beside them there is no room for it.
 const WINDOW: &str = "first op to last";
-/// The same as the end of a title.
-const OF_WINDOW: &str = ", first op to last";
 
 /// Columns of the metrics.
 const TITLE: usize = 25;
@@ -68,17 +53,10 @@ pub fn headlines(document: &Document, layout: &Layout) -> String {
     }
     match session.report::<Utilization>(document.scope) {
         Ok(report) => {
-            // A part of the trace is its own window, which the metrics name.
-            let is_whole = document.scope == Scope::WholeTrace;
-            let own = |title: &'static str| if is_whole { title } else { title.trim_end_matches(OF_WINDOW) };
-            // One screen has no room for both of HBM; the table of utilization has them.
-            let is_known = |id: &str| report.metric(id).is_some_and(|metric| metric.value.is_some());
-            let skipped = is_known("hbm_util_steady_percent").then_some("hbm_util_window_percent");
-            let listed = METRICS.iter().filter(|(id, _)| Some(*id) != skipped);
-            let shown = listed.filter_map(|&(id, title)| Some((own(title), report.metric(id)?)));
+            let shown = figures::utilization(&report, document.scope == Scope::WholeTrace);
             let ops = session.report::<Ops>(document.scope).ok();
             let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
-            text.push_str(&metrics(shown, &peaks(cores), layout));
+            text.push_str(&metrics(shown.into_iter(), &peaks(cores), layout));
         }
         Err(AnalysisError::NotApplicable(why)) => text.push_str(&entry("Devices", &why, style, width)),
         Err(_) => {}
@@ -203,9 +181,6 @@ fn metrics<'a>(
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
     for (title, metric) in metrics {
         let Some(value) = metric.value else {
-            if OPTIONAL.contains(&metric.id) {
-                continue;
-            }
             let why = metric.note.as_deref().unwrap_or("not recorded in this capture");
             match missing.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, titles)) => titles.push(title),

@@ -16,7 +16,6 @@ use analysis::utilization::Utilization;
 use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{ANALYSES, Analysis as _};
 
-pub use lines::METRICS;
 use trace_model::Caveat;
 
 use super::table::wrapped;

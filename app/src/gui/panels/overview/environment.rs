@@ -2,10 +2,10 @@
 
 use analysis::Unit;
 use analysis::doctor::Doctor;
-use analysis::hints::{Hint, Hints, Severity as HintSeverity};
+use analysis::hints::Hints;
 use analysis::ops::Ops;
 use analysis::peaks::PeakSource;
-use egui::{CollapsingHeader, Grid, RichText, Ui};
+use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
 use trace_model::{Picos, Severity};
 
 use super::section_ui;
@@ -14,6 +14,7 @@ use crate::gui::panels::hints::{badge, severity_color};
 use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::times;
+use crate::render::hints::first;
 use crate::view::state::ViewCommand;
 
 /// Hints on the overview.
@@ -45,13 +46,13 @@ pub fn health_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
 /// The first hints in a line each.
 pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = sight.reports.get::<Hints>() else { return };
-    let hints: Vec<&Hint> = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health).collect();
+    let (hints, more) = first(report, HINTS);
     if hints.is_empty() {
         return;
     }
     let theme = Theme::current(ui);
     section_ui(ui, "What to do", "savings are upper bounds and do not add up");
-    for hint in hints.iter().take(HINTS) {
+    for hint in hints {
         ui.horizontal(|ui| {
             badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
             let saves = hint.saving_ps.map_or_else(String::new, |ps| format!("≤ {}", times::time(Picos::from_ps(ps))));
@@ -60,6 +61,9 @@ pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     let title = egui::Label::new(hint.title).truncate().sense(egui::Sense::click());
                     let response = ui.add(title).on_hover_cursor(egui::CursorIcon::PointingHand);
+                    response.widget_info(|| {
+                        WidgetInfo::labeled(Role::Link, true, format!("Hint {}: {}", hint.id, hint.title))
+                    });
                     if response.on_hover_text(&hint.action).clicked() {
                         out.push(ViewCommand::ShowTab("hints".to_owned()));
                     }
@@ -67,7 +71,6 @@ pub fn hints_ui(ui: &mut Ui, sight: Sight<'_>, out: &mut Vec<ViewCommand>) {
             });
         });
     }
-    let more = hints.len().saturating_sub(HINTS);
     if more > 0 && ui.link(format!("{more} more")).clicked() {
         out.push(ViewCommand::ShowTab("hints".to_owned()));
     }

@@ -1,5 +1,7 @@
 //! The verdict, and the utilizations that everybody asks for.
 
+use analysis::overlap::Overlap;
+use analysis::steps::Steps;
 use analysis::targets::{Light, Target, Targets};
 use analysis::utilization::Utilization;
 use analysis::verdict::Verdict;
@@ -13,20 +15,14 @@ use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;
 use crate::gui::times;
+use crate::render::figures::{self, Figure};
 use crate::session::devices_in_words;
 use crate::view::tree::group_digits;
 
-/// Metrics shown as gauges, by id, in this order, with the target that judges them.
-const HEADLINES: [(&str, Option<&str>); 8] = [
-    ("mfu_steady_percent", None),
-    ("mfu_window_percent", None),
-    ("hbm_util_busy_percent", Some("hbm")),
-    ("mxu_util_on_mxu_ops_percent", Some("mxu")),
-    ("wait_percent", None),
-    ("duty_cycle_percent", None),
-    ("window_of_capture_percent", None),
-    ("device_idle_percent", None),
-];
+/// Utilization that only the window has room for.
+const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
+/// Targets that a metric with the same value stands for.
+const JUDGED: [(&str, &str); 1] = [("mxu_util_on_mxu_ops_percent", "mxu")];
 
 /// The sentence to read first, and what it is about.
 pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
@@ -48,23 +44,42 @@ pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
     ui.label(RichText::new(facts.join("  ·  ")).small().weak());
 }
 
-/// Utilization as cards; the denominator is below the pointer.
-pub fn metrics_ui(ui: &mut Ui, sight: Sight<'_>) {
-    section_ui(ui, "Utilization", "of what the hardware could do; the mark is the target");
-    let report = match sight.reports.get::<Utilization>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return drop(ui.weak(reason)),
-    };
-    let targets = sight.reports.get::<Targets>().ok().flatten();
-    let targets = targets.map_or(&[][..], |report| &report.targets);
-    let target = |id: &str| targets.iter().find(|target| target.id == id);
-    let judged: Vec<&str> = HEADLINES.iter().filter_map(|&(_, judge)| judge).collect();
-    let headlines =
-        HEADLINES.iter().filter_map(|&(id, judge)| Some(Card::of_metric(report.metric(id)?, judge.and_then(target))));
-    // What no utilization stands for.
-    let others = targets.iter().filter(|target| !judged.contains(&target.id)).map(Card::of_target);
-    let cards: Vec<Card<'_>> = headlines.chain(others).collect();
+/// The key figures as cards; the denominator is below the pointer.
+pub fn figures_ui(ui: &mut Ui, sight: Sight<'_>) {
+    let step = sight.reports.get::<Steps>().ok().flatten().and_then(figures::step);
+    let exposed = sight.reports.get::<Overlap>().ok().flatten().and_then(figures::exposed);
+    let times = [step, exposed];
+    let times: Vec<Card<'_>> = times.iter().flatten().map(Card::of_figure).collect();
+    match sight.reports.get::<Utilization>() {
+        Ok(Some(report)) => {
+            section_ui(ui, "Key figures", "point at one to see what it is of; a mark is a target");
+            let targets = sight.reports.get::<Targets>().ok().flatten();
+            let targets = targets.map_or(&[][..], |report| &report.targets);
+            let target = |id: &str| targets.iter().find(|target| target.id == id);
+            let judge =
+                |metric: &Metric| JUDGED.iter().find(|(id, _)| *id == metric.id).and_then(|&(_, id)| target(id));
+            let more = MORE.iter().filter_map(|id| report.metric(id)).map(|metric| (metric.title, metric));
+            let metrics = figures::utilization(report, true).into_iter().chain(more);
+            let metrics = metrics.map(|(title, metric)| Card::of_metric(title, metric, judge(metric)));
+            // What no utilization stands for.
+            let is_judged = |target: &&Target| JUDGED.iter().any(|(_, id)| *id == target.id);
+            let others = targets.iter().filter(|target| !is_judged(target)).map(Card::of_target);
+            cards_ui(ui, &times.into_iter().chain(metrics).chain(others).collect::<Vec<_>>());
+        }
+        Ok(None) => {
+            section_ui(ui, "Key figures", "");
+            cards_ui(ui, &times);
+            computing_ui(ui);
+        }
+        Err(reason) => {
+            section_ui(ui, "Key figures", "");
+            cards_ui(ui, &times);
+            ui.weak(reason);
+        }
+    }
+}
+
+fn cards_ui(ui: &mut Ui, cards: &[Card<'_>]) {
     let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
     let gap = 6.0;
     let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
@@ -90,8 +105,13 @@ struct Card<'a> {
 }
 
 impl<'a> Card<'a> {
-    fn of_metric(metric: &'a Metric, target: Option<&'a Target>) -> Self {
-        let Metric { title, value, unit, ref of, provenance, ref note, .. } = *metric;
+    fn of_figure(figure: &'a Figure) -> Self {
+        let Figure { title, value, unit, ref of, provenance } = *figure;
+        Self { title, value: Some(value), unit, of, provenance, note: None, target: None }
+    }
+
+    fn of_metric(title: &'static str, metric: &'a Metric, target: Option<&'a Target>) -> Self {
+        let Metric { value, unit, ref of, provenance, ref note, .. } = *metric;
         Self { title, value, unit, of, provenance, note: note.as_deref(), target }
     }
 
@@ -113,7 +133,7 @@ impl<'a> Card<'a> {
         painter.text(left + vec2(0.0, 15.0), align, &value, egui::FontId::proportional(17.0), color);
         let (font, room) = (crate::gui::theme::small_font(), rect.width() - 20.0);
         elided(&painter, left + vec2(0.0, 34.0), align, self.title, room, &font, theme.text_weak);
-        if let Some(value) = self.value {
+        if let Some(value) = self.value.filter(|_| self.unit == Unit::Percent) {
             gauge(&painter, rect, value, self.target, theme);
         }
         text_menu(&response, || format!("{}: {value}\n{}", self.title, self.about().join("\n")));

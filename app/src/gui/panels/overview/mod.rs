@@ -28,7 +28,7 @@ pub fn overview_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec
     ui.add_space(6.0);
     headline::verdict_ui(ui, sight);
     environment::health_ui(ui, sight, out);
-    headline::metrics_ui(ui, sight);
+    headline::figures_ui(ui, sight);
     environment::hints_ui(ui, sight, out);
     steps::steps_ui(ui, sight, &mut made.steps, out);
     breakdown::breakdown_ui(ui, sight);

@@ -1,0 +1,184 @@
+//! The window, the text and the JSON of `analyze` say the same of every sample.
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use analysis::{Percent, Unit};
+use egui_kittest::kittest::NodeT as _;
+use serde_json::Value;
+use systole::gui::file_loader;
+use systole::render::number;
+use trace_model::Picos;
+
+use super::*;
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");
+
+fn samples() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(SAMPLES).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_none_or(|extension| extension != "md"));
+    paths.sort();
+    assert!(paths.len() > 10);
+    paths
+}
+
+fn analyze(path: &Path, more: &[&str]) -> String {
+    let output = Process::new(env!("CARGO_BIN_EXE_systole"))
+        .args(["analyze", path.to_str().unwrap()])
+        .args(more)
+        .env("COLUMNS", "200")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn shown(path: &Path) -> Harness<'static, App> {
+    let mut window = Harness::builder().with_size(vec2(1800.0, 20_000.0)).build_eframe(|cc| {
+        let loader = file_loader(importers::ImportOptions::default(), Arc::new(|| Ok(Options::default())));
+        App::new(&cc.egui_ctx, Settings::default(), loader)
+    });
+    window.state_mut().push(Command::Open(path.to_owned()));
+    window.step();
+    settle(&mut window);
+    assert!(window.state().trace().is_some(), "{}", path.display());
+    window
+}
+
+/// Labels that begin with one of these, from top to bottom.
+fn labels(window: &Harness<'_, App>, beginnings: &[&str]) -> Vec<String> {
+    let mut found: Vec<(f32, String)> = Vec::new();
+    for beginning in beginnings {
+        for node in window.query_all_by_label_contains(beginning) {
+            let node = (node.rect().top(), node.accesskit_node());
+            // Texts have a value where widgets have a label.
+            let label = node.1.label().or_else(|| node.1.value()).unwrap_or_default();
+            if label.starts_with(beginning) {
+                found.push((node.0, label));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found.into_iter().map(|(_, label)| label).collect()
+}
+
+/// A hint: its id and what it saves.
+type Said = (String, String);
+
+/// What a hint of a report must say that it saves.
+fn of_json(hint: &Value, of: &str) -> Said {
+    let id = hint["id"].as_str().unwrap().to_owned();
+    if hint["severity"] == "health" {
+        return (id, "about the capture".to_owned());
+    }
+    let time = |name: &str| hint[name].as_i64().map(Picos::from_ps);
+    let saving = match (time("saving_ps"), hint["saving_percent"].as_f64(), time("once_ps")) {
+        (Some(ps), Some(percent), _) => format!("saves at most {ps} of {of} ({:.1})", Percent(percent)),
+        (Some(ps), None, _) => format!("saves at most {ps}"),
+        (None, _, Some(once)) => format!("saves {once} once, nothing in a warm step"),
+        (None, ..) => "saving not known".to_owned(),
+    };
+    (id, saving)
+}
+
+/// `K01  …` and the line below it.
+fn of_text(text: &str) -> Vec<Said> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_head = |line: &str| {
+        let mut bytes = line.bytes();
+        matches!(bytes.next(), Some(b'K' | b'Q')) && bytes.take(2).all(|byte| byte.is_ascii_digit())
+    };
+    let heads = lines.windows(2).filter(|pair| is_head(pair[0]));
+    heads.map(|pair| (pair[0][..3].to_owned(), pair[1].trim().split(" · ").next().unwrap().to_owned())).collect()
+}
+
+fn of_window(window: &Harness<'_, App>) -> Vec<Said> {
+    let ids = labels(window, &["Show evidence of "]);
+    let savings = labels(window, &["saves ", "saving not known", "about the capture"]);
+    assert_eq!(ids.len(), savings.len(), "{ids:?} {savings:?}");
+    ids.iter().map(|id| id.replace("Show evidence of ", "")).zip(savings).collect()
+}
+
+#[test]
+fn hints_and_savings_are_the_same_in_text_json_and_window() {
+    let mut hints_seen = 0;
+    for path in samples() {
+        let json: Value = serde_json::from_str(&analyze(&path, &["--only", "hints", "--format", "json"])).unwrap();
+        let report = &json["reports"]["hints"]["report"];
+        let of = if report["of"] == "whole window" { "the window" } else { "a step" };
+        let expected: Vec<Said> =
+            report["hints"].as_array().into_iter().flatten().map(|hint| of_json(hint, of)).collect();
+        assert_eq!(of_text(&analyze(&path, &["--only", "hints"])), expected, "text of {}", path.display());
+        let mut window = shown(&path);
+        want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
+        assert_eq!(of_window(&window), expected, "window of {}", path.display());
+        hints_seen += expected.len();
+
+        // The first screens name the first of those about the program.
+        want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
+        let screen = of_text(&analyze(&path, &[]));
+        let on_overview: Vec<String> =
+            labels(&window, &["Hint K"]).iter().map(|label| label[5..8].to_owned()).collect();
+        let ids: Vec<String> = screen.iter().map(|(id, _)| id.clone()).collect();
+        assert_eq!(on_overview, ids, "first screen of {}", path.display());
+        assert!(screen.iter().all(|said| expected.contains(said)), "{screen:?}");
+    }
+    assert!(hints_seen > 20, "{hints_seen}");
+}
+
+/// Figures of utilization on the first screens.
+const METRICS: [(&str, &str); 6] = [
+    ("mfu_steady_percent", "MFU, steady steps"),
+    ("mfu_window_percent", "MFU, first op to last"),
+    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
+    ("mxu_hw_percent", "MXU by hardware counter"),
+    ("hbm_util_steady_percent", "HBM, steady steps"),
+    ("device_idle_percent", "Idle, first op to last"),
+];
+
+#[test]
+fn headline_figures_are_the_same_in_text_json_and_window() {
+    let mut figures_seen = 0;
+    for path in samples() {
+        let only = ["--only", "steps,utilization,overlap", "--format", "json"];
+        let json: Value = serde_json::from_str(&analyze(&path, &only)).unwrap();
+        let report = |id: &str| json["reports"][id]["report"].clone();
+        let text = analyze(&path, &[]);
+        let window = shown(&path);
+        let label = |title: &str| labels(&window, &[&format!("{title}: ")]);
+
+        let step = report("steps")["time"]["median_ps"].as_f64().map(|ps| number::value(ps, Unit::Picoseconds));
+        let expected: Vec<String> = step.iter().map(|step| format!("Step, median: {step}")).collect();
+        assert_eq!(label("Step, median"), expected, "{}", path.display());
+        if let Some(step) = step {
+            assert!(text.contains(&format!("median {step} (")), "{step}: {text}");
+            figures_seen += 1;
+        }
+
+        let exposed = report("overlap")["summary"]["exposed_mean_ps"].as_i64();
+        let exposed = exposed.map(|ps| number::value(ps as f64, Unit::Picoseconds));
+        let expected: Vec<String> = exposed.iter().map(|time| format!("Exposed communication: {time}")).collect();
+        assert_eq!(label("Exposed communication"), expected, "{}", path.display());
+        if let Some(exposed) = exposed {
+            assert!(text.contains(&format!(", {exposed} exposed")), "{exposed}: {text}");
+            figures_seen += 1;
+        }
+
+        let combined = report("utilization")["combined"].clone();
+        for (id, title) in METRICS {
+            let metric = combined.as_array().into_iter().flatten().find(|metric| metric["id"] == id);
+            let value = metric.and_then(|metric| metric["value"].as_f64());
+            let line = text.lines().find(|line| line.starts_with(title));
+            let Some(value) = value.map(|value| number::value(value, Unit::Percent)) else {
+                assert_eq!(line, None, "{title} of {}", path.display());
+                assert!(label(title).iter().all(|label| label.ends_with(": –")), "{title}");
+                continue;
+            };
+            assert!(line.is_some_and(|line| line[title.len()..].trim_start().starts_with(&value)), "{title}: {text}");
+            assert_eq!(label(title), [format!("{title}: {value}")], "{}", path.display());
+            figures_seen += 1;
+        }
+    }
+    assert!(figures_seen > 50, "{figures_seen}");
+}
