@@ -14,6 +14,7 @@ use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use crate::category::OpGroup;
 use crate::core_time::CoreTime;
+use crate::counted;
 use crate::intervals::IntervalSet;
 use crate::report::{Cell, Column, Metric, Provenance, Table, Tabular, Unit};
 use crate::stats::median;
@@ -140,7 +141,7 @@ impl DevicesReport {
     /// The headline numbers.
     pub fn metrics(&self) -> Vec<Metric> {
         let cores = self.cores.len();
-        let window = format!("window × {cores} cores");
+        let window = format!("window × {}", counted(cores, "core"));
         let metric = |id, title, value, of: &str| Metric {
             id,
             title,

@@ -33,6 +33,7 @@ mod tf;
 use serde::Serialize;
 use trace_model::{Picos, TimeRange};
 
+use crate::counted;
 use crate::host_class::{HostClass, host_threads};
 use crate::intervals::IntervalSet;
 use crate::steps::Steps;
@@ -195,9 +196,8 @@ fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Optio
     if !found {
         return "no compilation in the captured window".to_owned();
     }
-    let plural = if count == 1 { "" } else { "s" };
     let percent = share.unwrap_or_default();
-    format!("{count} compilation{plural} took {wall} of {length} ({percent:.1})", percent = Percent(percent))
+    format!("{} took {wall} of {length} ({percent:.1})", counted(count, "compilation"), percent = Percent(percent))
 }
 
 /// When each device ran programs, by the clock of its host.

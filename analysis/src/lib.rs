@@ -18,6 +18,7 @@ pub mod collectives;
 pub mod compare;
 pub mod compile;
 pub mod core_time;
+mod counted;
 pub mod dcn;
 pub mod dispatch;
 pub mod doctor;
@@ -66,6 +67,7 @@ pub use trace_model::hlo_text;
 
 pub use cache::{AnalysisEntry, Context, Cost, ReportCache, entry};
 pub use category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
+pub use counted::counted;
 pub use name::{Name, beginning, shortened};
 pub use percent::Percent;
 pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular, Unit};

@@ -22,6 +22,7 @@ use trace_model::Caveat;
 use crate::bound::{BoundBy, is_beyond_peak};
 use crate::collectives::{CollectiveRow, Collectives, Remark};
 use crate::compile::{self, Compile};
+use crate::counted;
 use crate::expected::{Expected, Limit};
 use crate::hints::Threshold;
 use crate::host_class::host_threads;
@@ -345,7 +346,12 @@ fn statement(targets: &[Target]) -> String {
         .collect();
     let judged = count(Light::Green) + missed.len();
     let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
-    format!("{} of {judged} targets are met{what}", count(Light::Green))
+    format!(
+        "{} of {} {} met{what}",
+        count(Light::Green),
+        counted(judged, "target"),
+        if judged == 1 { "is" } else { "are" }
+    )
 }
 
 impl Target {

@@ -1,6 +1,7 @@
 //! The rules: each looks for one thing that limits what a capture can tell.
 
 use crate::Percent;
+use crate::counted;
 use std::collections::BTreeSet;
 
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
@@ -128,8 +129,8 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
         severity: Severity::Warning,
         message: "The capture does not record the peaks of its devices.".to_owned(),
         evidence: match unrecorded.iter().find_map(|peaks| peaks.flops.and(peaks.chip.as_ref())) {
-            Some(chip) => format!("{missing} of {} devices; peaks of {chip} are assumed", cores.len()),
-            None => format!("{missing} of {} devices; utilizations are not computed", cores.len()),
+            Some(chip) => format!("{missing} of {}; peaks of {chip} are assumed", counted(cores.len(), "device")),
+            None => format!("{missing} of {}; utilizations are not computed", counted(cores.len(), "device")),
         },
         cure: "Name the chip with --device-spec, or open the .xplane.pb of the same session.",
     })

@@ -2,6 +2,7 @@
 
 use super::DoctorReport;
 use crate::clocks::device_table;
+use crate::counted;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
@@ -149,7 +150,12 @@ impl DoctorReport {
                 .iter()
                 .map(|&(what, bytes, each)| vec![Cell::text(what), Cell::count(bytes as u64), Cell::maybe(each)])
                 .collect(),
-            notes: vec![format!("{} slices on {} tracks of {} devices.", self.slices, self.tracks, self.devices)],
+            notes: vec![format!(
+                "{} on {} of {}.",
+                counted(self.slices, "slice"),
+                counted(self.tracks, "track"),
+                counted(self.devices, "device")
+            )],
         }
     }
 }

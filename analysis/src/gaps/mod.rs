@@ -32,6 +32,7 @@ pub use inside::InsidePrograms;
 use device::Watch;
 use tally::Names;
 
+use crate::counted;
 use crate::host_class::host_threads;
 use crate::intervals::IntervalSet;
 use crate::name::Name;
@@ -332,7 +333,7 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
 
 fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
     let sum = |get: fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
-    let of = format!("window × {} devices, on the clock of the host", devices.len());
+    let of = format!("window × {}, on the clock of the host", counted(devices.len(), "device"));
     let metric = |id, title, part, whole, of: &str| Metric {
         id,
         title,

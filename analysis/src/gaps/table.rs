@@ -3,6 +3,7 @@
 use trace_model::Picos;
 
 use super::{Cause, CauseTime, DeviceGaps, Gap, GapsReport, Place};
+use crate::counted;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 /// Gaps of each device that are printed.
@@ -91,9 +92,10 @@ impl GapsReport {
             notes: vec![
                 format!("{}.", self.statement),
                 format!(
-                    "Before, between and after programs; means over {count} device(s). At each instant the most telling \
+                    "Before, between and after programs; means over {}. At each instant the most telling \
                      event of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none \
-                     once the next program is queued. “Mostly” is the event with most of that time, and how much."
+                     once the next program is queued. “Mostly” is the event with most of that time, and how much.",
+                    counted(count, "device")
                 ),
             ],
         }
@@ -158,9 +160,9 @@ impl GapsReport {
             ],
             rows: rows.collect(),
             notes: vec![format!(
-                "{between} gaps between programs on {} devices. Begin is on the timeline as recorded; gaps without a \
+                "{between} gaps between programs on {}. Begin is on the timeline as recorded; gaps without a \
                  program before or after reach to the end of the window.",
-                self.devices.len()
+                counted(self.devices.len(), "device")
             )],
         }
     }

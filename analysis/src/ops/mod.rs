@@ -35,6 +35,7 @@ use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::{BoundBy, Work};
 use crate::category::OpGroup;
+use crate::counted;
 use crate::json::by_group;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context, parallel};
@@ -407,7 +408,9 @@ fn notes(rows: &OpRows, rule: MemoryRule) -> Vec<String> {
     }
     let silent = rows.iter().filter(|row| row.is_custom_call() && row.costs().flops.is_none()).count();
     if silent > 0 {
-        notes.push(format!("{silent} custom calls declare no operations: their utilization is unknown"));
+        let (verb, whose) = if silent == 1 { ("declares", "its") } else { ("declare", "their") };
+        let calls = counted(silent, "custom call");
+        notes.push(format!("{calls} {verb} no operations: {whose} utilization is unknown"));
     }
     notes
 }

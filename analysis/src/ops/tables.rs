@@ -1,6 +1,7 @@
 //! The op report as tables.
 
 use super::{GroupRow, OpRow, OpsReport};
+use crate::counted;
 use crate::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 impl Tabular for OpsReport {
@@ -61,8 +62,8 @@ impl OpsReport {
             Cell::maybe(super::percent(self.idle_ps, self.total_time_ps)),
         ]);
         let notes = vec![format!(
-            "op time: self time of all ops of {} device(s); window: from the first op of each device to the end of its last",
-            self.cores.len()
+            "op time: self time of all ops of {}; window: from the first op of each device to the end of its last",
+            counted(self.cores.len(), "device")
         )];
         Table { id: "op_groups", title: "Time by kind of op".to_owned(), columns, rows, notes }
     }

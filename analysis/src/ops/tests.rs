@@ -150,7 +150,7 @@ fn custom_calls_add_up_what_each_execution_declares() {
     let row = |name: &str| report.rows.iter().find(|row| row.name() == name).unwrap();
     assert_eq!(row("kernel").costs().flops, Some(350));
     assert_eq!(row("silent").costs().flops, None, "0 is not declared");
-    assert!(report.notes.iter().any(|note| note.starts_with("1 custom calls declare no operations")));
+    assert!(report.notes.iter().any(|note| note.starts_with("1 custom call declares no operations")));
 }
 
 #[test]

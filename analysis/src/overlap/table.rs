@@ -1,6 +1,7 @@
 //! The overlap report as tables.
 
 use super::{CoreOverlap, KindTotal, OverlapReport, Transfer};
+use crate::counted;
 use crate::report::{Cell, Column, Metric, Provenance, Table, Tabular, Unit};
 
 impl OverlapReport {
@@ -28,7 +29,7 @@ impl OverlapReport {
                 "comm_overlap_percent",
                 "Communication hidden by compute",
                 summary.overlap_ratio_percent,
-                format!("time communicating × {} cores", summary.cores),
+                format!("time communicating × {}", counted(summary.cores, "core")),
             ),
         ]
     }

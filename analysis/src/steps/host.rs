@@ -1,5 +1,6 @@
 //! Steps from annotations on the host.
 
+use crate::counted;
 use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
@@ -53,7 +54,7 @@ pub(super) fn find(model: &TraceModel) -> Result<Marked, String> {
         host_marks(&slices, name == "StepMarker")
     };
     let steps = join(by_group.into_iter().map(|(group, (_, track))| (group, marks(track))).collect());
-    let why = format!("the host annotates {} steps as {name}", steps.len());
+    let why = format!("the host annotates {} as {name}", counted(steps.len(), "step"));
     Ok(Marked { marker: name.to_owned(), steps, why })
 }
 

@@ -13,6 +13,7 @@
 //! decides instead (`MAX_SPREAD`). A function that ran only once still makes a
 //! step if it dominates the device: serving captures often hold a single one.
 
+use crate::counted;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -194,7 +195,7 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String>
     if by_group.is_empty() {
         return Err("no device recorded steps".to_owned());
     }
-    let why = format!("{} of {} devices recorded steps", by_group.len(), devices.len());
+    let why = format!("{} of {} recorded steps", by_group.len(), counted(devices.len(), "device"));
     Ok(Marked { marker: "Steps".to_owned(), steps: join(by_group), why })
 }
 

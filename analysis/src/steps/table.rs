@@ -3,6 +3,7 @@
 use trace_model::Picos;
 
 use super::{Rung, Step, StepsReport};
+use crate::counted;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::stats::Stats;
 
@@ -41,14 +42,15 @@ impl StepsReport {
         let mut notes = vec![format!("Steps are {}: {}.", self.rung.title(), self.why.join("; "))];
         if self.left_out > 0 {
             let (left_out, all) = (self.left_out, self.steps.len());
-            notes.push(format!("{left_out} of {all} steps are left out as partial or warm-up."));
+            let are = if left_out == 1 { "is" } else { "are" };
+            notes.push(format!("{left_out} of {} {are} left out as partial or warm-up.", counted(all, "step")));
         }
         let mut statistics = vec![("step time".to_owned(), self.time), ("begin to begin".to_owned(), self.interval)];
         if self.classes.len() > 1 {
             for class in &self.classes {
                 statistics.push((format!("class {}, step time", class.id), class.time));
                 statistics.push((format!("class {}, begin to begin", class.id), class.interval));
-                notes.push(format!("Class {}: {} ({} steps).", class.id, class.title, class.steps));
+                notes.push(format!("Class {}: {} ({}).", class.id, class.title, counted(class.steps, "step")));
             }
         }
         if self.time.is_some_and(|time| time.median_range.is_some()) {

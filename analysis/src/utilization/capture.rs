@@ -4,6 +4,7 @@ use trace_model::Picos;
 
 use super::{Sums, possible_or_why};
 use crate::bound::BoundBy;
+use crate::counted;
 use crate::ops::{CoreOps, OpsReport};
 use crate::peaks::Peaks;
 use crate::{Context, Metric, Provenance, Scope, Unit};
@@ -51,7 +52,7 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         of: format!(
             "session ({} × {}) × {}",
             Picos::from_ps((seconds * 1e12).round() as i64),
-            if cores.len() == 1 { "1 device".to_owned() } else { format!("{} devices", cores.len()) },
+            counted(cores.len(), "device"),
             sums.peak_text(BoundBy::Compute)
         ),
         provenance: Peaks::provenance(peaks.flops),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, GroupKind, Picos, SourceId, TimeRange, TraceModel, TrackKind};
 
+use crate::counted;
 use crate::intervals::IntervalSet;
 use crate::{AnalysisError, Context, Metric, OpClasses, Provenance, Unit};
 
@@ -42,7 +43,7 @@ pub(super) fn xprof_duty_cycle(
         title: "Duty cycle as XProf defines it",
         value: crate::ops::percent(busy.ps(), span.ps()),
         unit: Unit::Percent,
-        of: format!("first op or program to the end of the last, {count} chip(s)"),
+        of: format!("first op or program to the end of the last, {}", counted(count, "chip")),
         provenance: Provenance::Measured,
         note: Some("loops are busy from begin to end, whatever waits inside".to_owned()),
     })
@@ -140,7 +141,7 @@ mod tests {
             (metric.value.unwrap(), metric.of)
         };
         // One chip: 0..10 and 12..15 of 20. Two chips: 8 + 3 and 6 of 20 each.
-        let of = |chips| format!("first op or program to the end of the last, {chips} chip(s)");
+        let of = |chips| format!("first op or program to the end of the last, {}", counted(chips, "chip"));
         assert_eq!(duty([0, 0]), (65.0, of(1)));
         assert_eq!(duty([0, 1]), (42.5, of(2)));
     }

@@ -2,6 +2,7 @@
 
 use trace_model::{GroupId, GroupKind, TrackKind};
 
+use crate::counted;
 use crate::ops::CoreOps;
 use crate::{Context, Metric, Provenance, Scope, Unit};
 
@@ -26,7 +27,10 @@ pub(super) fn host_metrics(cx: &Context<'_>) -> Vec<Metric> {
             title,
             value,
             unit: Unit::Percent,
-            of: format!("whole capture with idle time, mean of {} host(s)", values.len()),
+            of: match values.len() {
+                0 => "whole capture with idle time".to_owned(),
+                hosts => format!("whole capture with idle time, mean of {}", counted(hosts, "host")),
+            },
             provenance: Provenance::Profile,
             note: wrong.or(missing).or(zero).or(beware),
         }

@@ -1,11 +1,9 @@
 //! The figures of every first screen (text, page, window): which ones, in which order, by which names.
 
-use std::borrow::Cow;
-
 use analysis::overlap::OverlapReport;
 use analysis::steps::StepsReport;
 use analysis::utilization::UtilizationReport;
-use analysis::{Metric, Provenance, Unit};
+use analysis::{Metric, Provenance, Unit, counted};
 use trace_model::Picos;
 
 /// Utilization on first screens, in this order, in words that fit a terminal.
@@ -46,7 +44,7 @@ pub struct Figure {
     /// Of the value.
     pub unit: Unit,
     /// Over what it was taken.
-    pub of: Cow<'static, str>,
+    pub of: String,
     /// Where it comes from.
     pub provenance: Provenance,
 }
@@ -54,12 +52,11 @@ pub struct Figure {
 /// The median step; `None` without complete steps.
 pub fn step(report: &StepsReport) -> Option<Figure> {
     let time = report.time.as_ref().filter(|_| report.has_steps())?;
-    let of = if time.count == 1 { "1 step".to_owned() } else { format!("{} steps", time.count) };
     Some(Figure {
         title: "Step, median",
         value: time.median,
         unit: Unit::Picoseconds,
-        of: of.into(),
+        of: counted(time.count, "step"),
         provenance: Provenance::Measured,
     })
 }
@@ -72,7 +69,7 @@ pub fn exposed(report: &OverlapReport) -> Option<Figure> {
         title: "Exposed communication",
         value: exposed as f64,
         unit: Unit::Picoseconds,
-        of: of.into(),
+        of,
         provenance: Provenance::Measured,
     })
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::Percent;
 use analysis::hints::{Confidence, Hint, HintsReport, SavingBy, Severity};
+use analysis::{Percent, counted};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -106,8 +106,8 @@ fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &Layout) {
 pub fn full(report: &HintsReport, layout: &Layout) -> String {
     let mut text = format!("{}\n", layout.style.bold(TITLE));
     if report.hints.is_empty() {
-        let looked = report.quiet.len();
-        lines(&mut text, "", &format!("Nothing: {looked} rules looked and none found anything."), layout);
+        let looked = counted(report.quiet.len(), "rule");
+        lines(&mut text, "", &format!("Nothing: {looked} looked and none found anything."), layout);
     }
     for hint in &report.hints {
         head(&mut text, hint, report, None, layout);
@@ -206,8 +206,11 @@ fn footer(report: &HintsReport, layout: &Layout) -> String {
     }
     if !report.cannot_tell.is_empty() {
         let ids: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
-        let why =
-            format!("{} rules cannot tell from this capture: {}. --format json says why.", ids.len(), ids.join(", "));
+        let why = format!(
+            "{} cannot tell from this capture: {}. --format json says why.",
+            counted(ids.len(), "rule"),
+            ids.join(", ")
+        );
         lines(&mut text, "", &why, layout);
     }
     text

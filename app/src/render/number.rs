@@ -32,6 +32,11 @@ pub fn value(value: f64, unit: Unit) -> String {
     }
 }
 
+/// `1 slice`, `1,234 slices`: for nouns whose plural ends in `s`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", self::count(count as f64), if count == 1 { "" } else { "s" })
+}
+
 /// One cell as its column shows it: with its unit, and with its sign where more is
 /// told from less (ids that begin with `change_`).
 pub fn in_column(one: &Cell, column: &Column) -> String {

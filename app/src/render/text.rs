@@ -46,8 +46,8 @@ fn header(document: &Document, layout: &Layout) -> String {
             let _ = writeln!(text, "{}", layout.style.bold(&line));
         }
     }
-    let slices = number::value(model.slice_count() as f64, analysis::Unit::Count);
-    let mut facts = vec![format!("{} captured", model.extent().dur()), format!("{slices} slices")];
+    let slices = number::counted(model.slice_count() as u64, "slice");
+    let mut facts = vec![format!("{} captured", model.extent().dur()), slices];
     facts.extend(devices_in_words(model));
     facts.push(scope_in_words(document.scope));
     for line in wrapped(&facts.join(" · "), layout.width) {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
 
+use crate::render::number::counted;
 use crate::view::layout::CounterPeaks;
 use crate::view::state::ViewState;
 
@@ -309,8 +310,8 @@ impl TrackTree {
             if min < max { (min.min(0.0), max.max(0.0)) } else { (min, max) }
         });
         let note = match series {
-            Some(series) => plural(series.len(), "sample"),
-            None => plural(slices, "slice"),
+            Some(series) => counted(series.len() as u64, "sample"),
+            None => counted(slices as u64, "slice"),
         };
         let index = self.nodes.len();
         self.of_track[track.index()] = Some(index);
@@ -359,10 +360,6 @@ fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
         let to = (at as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
         items.insert(to, item);
     }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    format!("{} {what}{}", group_digits(count as u64), if count == 1 { "" } else { "s" })
 }
 
 /// `1234567` as `1,234,567`.

@@ -6,6 +6,7 @@ use trace_model::{Caveat, OpId, Picos};
 
 use crate::bound::BoundBy;
 use crate::category::OpGroup;
+use crate::counted;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
 use crate::kernels::{Declared, Kernel, Kernels, KernelsReport};
 use crate::loops::{LoopRow, Loops};
@@ -324,7 +325,12 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
         .iter()
         .filter(silent)
         .map(|kernel| {
-            format!("{} ({:.1}, {} ops)", kernel.kernel, Percent(kernel.of_op_time_percent.unwrap_or(0.0)), kernel.ops)
+            format!(
+                "{} ({:.1}, {})",
+                kernel.kernel,
+                Percent(kernel.of_op_time_percent.unwrap_or(0.0)),
+                counted(kernel.ops, "op")
+            )
         })
         .collect();
     let more = names.len().saturating_sub(SHOWN);

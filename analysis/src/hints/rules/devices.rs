@@ -3,6 +3,7 @@
 use trace_model::{OpId, Picos};
 
 use crate::balance::{Balance, DeviceLoad};
+use crate::counted;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
 use crate::report::{Provenance, Unit};
 use crate::steps::{Step, StepsReport};
@@ -189,8 +190,10 @@ fn straggler(facts: &Facts<'_>) -> Outcome {
     const LEAST_HOSTS: usize = 3;
     let balance = facts.report::<Balance>()?;
     if balance.hosts.len() < LEAST_HOSTS {
-        let why =
-            format!("{} host(s) recorded: who lags behind shows from {LEAST_HOSTS} on", balance.hosts.len().max(1));
+        let why = format!(
+            "{} recorded: who lags behind shows from {LEAST_HOSTS} on",
+            counted(balance.hosts.len().max(1), "host")
+        );
         return Err(AnalysisError::NotApplicable(why));
     }
     let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else { return Ok(None) };
@@ -262,9 +265,9 @@ fn unused(facts: &Facts<'_>) -> Outcome {
     };
     Ok(Some(Finding {
         statement: format!(
-            "{} of {} devices hardly run anything while others work ({})",
+            "{} of {} hardly run anything while others work ({})",
             idle.len(),
-            balance.devices.len(),
+            counted(balance.devices.len(), "device"),
             names.join(", ")
         ),
         evidence: idle.iter().take(4).map(busy).collect(),

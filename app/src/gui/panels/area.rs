@@ -10,10 +10,10 @@ use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::keys::{LEAVE, hint};
 use crate::gui::times::time;
+use crate::render::number::counted;
 use crate::view::area::{Pivot, Summary};
 use crate::view::state::{Spotlight, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
-use crate::view::tree::group_digits;
 
 /// How the area is summed up.
 #[derive(Default)]
@@ -53,9 +53,9 @@ pub fn area_ui(
             let whole = summary.area.range.dur().ps();
             let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
             let text = format!(
-                "{} slices on {} tracks, busy for {union} ({share:.1} of the area)",
-                group_digits(summary.slices as u64),
-                group_digits(summary.tracks as u64),
+                "{} on {}, busy for {union} ({share:.1} of the area)",
+                counted(summary.slices as u64, "slice"),
+                counted(summary.tracks as u64, "track"),
                 share = Percent(share)
             );
             ui.label(text).on_hover_text("Union: time that several slices share counts once");

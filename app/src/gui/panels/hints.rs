@@ -1,7 +1,7 @@
 //! What to do next: a card for each hint, the one that saves most first; how far
 //! the capture can be trusted comes before them. A click leads to the evidence.
 
-use analysis::Percent;
+use analysis::{Percent, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::hints::{Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
@@ -39,8 +39,8 @@ fn report_ui(ui: &mut Ui, trace: &OpenTrace, report: &HintsReport, cards: &mut C
     if report.hints.is_empty() {
         ui.label(RichText::new("No rule found anything to do.").strong());
         ui.weak(format!(
-            "{} rules looked at this capture; {} lack what they need.",
-            report.quiet.len(),
+            "{} looked at this capture and found nothing; {} cannot tell.",
+            counted(report.quiet.len(), "rule"),
             report.cannot_tell.len()
         ));
     } else {
@@ -171,7 +171,9 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
         });
     }
     if hint.ops.len() > shown {
-        ui.label(RichText::new(format!("and {} more ops", hint.ops.len() - shown)).small().color(theme.text_weak));
+        ui.label(
+            RichText::new(format!("and {}", counted(hint.ops.len() - shown, "more op"))).small().color(theme.text_weak),
+        );
     }
 }
 
@@ -239,7 +241,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
         return;
     }
     ui.add_space(10.0);
-    let title = format!("{} rules cannot tell from this capture", report.cannot_tell.len());
+    let title = format!("{} cannot tell from this capture", counted(report.cannot_tell.len(), "rule"));
     egui::CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());

@@ -7,8 +7,8 @@ use super::copy::text_menu;
 use crate::gui::jobs::Memo;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
+use crate::render::number::counted;
 use crate::view::histogram::Histogram;
-use crate::view::tree::group_digits;
 
 /// Size of the drawing.
 const SIZE: egui::Vec2 = vec2(250.0, 74.0);
@@ -19,7 +19,7 @@ pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) 
     let Some(histogram) = histogram.latest().filter(|histogram| histogram.count > 0) else { return };
     ui.label(RichText::new("How long this takes").small().strong().color(theme.text_weak));
     let times = |ps: i64| time(Picos::from_ps(ps));
-    ui.label(format!("{} slices, {} together", group_digits(histogram.count as u64), times(histogram.total)));
+    ui.label(format!("{}, {} together", counted(histogram.count as u64, "slice"), times(histogram.total)));
     if histogram.count < 2 {
         return;
     }
@@ -57,7 +57,12 @@ pub fn histogram_ui(ui: &mut Ui, histogram: &Memo<Histogram>, selected_ps: i64) 
         let bar = (((at.x - bars.left()) / width) as usize).min(histogram.bars.len() - 1);
         let (from, to) = histogram.bounds(bar);
         let count = histogram.bars.get(bar).copied().unwrap_or(0);
-        response.on_hover_text(format!("{count} slices of {} to {}", times(from as i64), times(to as i64)));
+        response.on_hover_text(format!(
+            "{} of {} to {}",
+            counted(count as u64, "slice"),
+            times(from as i64),
+            times(to as i64)
+        ));
     }
 }
 

@@ -8,6 +8,7 @@ use trace_model::SliceId;
 
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
+use crate::render::number::counted;
 use crate::view::search::{FIELDS, Found};
 use crate::view::state::{Panel, ViewCommand, ViewState};
 use crate::view::tabs::FOUND;
@@ -113,8 +114,7 @@ pub fn count_text(found: &Found, selected: Option<SliceId>) -> String {
     let total = group_digits(found.total as u64);
     let text = match found.number(selected) {
         Some(number) => format!("{} / {total}", group_digits(number as u64)),
-        None if found.total == 1 => "1 slice".to_owned(),
-        None => format!("{total} slices"),
+        None => counted(found.total as u64, "slice"),
     };
     if found.slices.len() < found.total {
         format!("{text}, the first {} listed", group_digits(found.slices.len() as u64))

@@ -33,11 +33,7 @@ pub fn page(document: &Document, gated: &Gated) -> String {
     };
     let mut page = style::head();
     let _ = write!(page, "<title>{0} · Systole</title></head>\n<body><main>\n<header><p class=dim>{0}", escaped(&name));
-    let _ = write!(
-        page,
-        " · {} slices · ",
-        number::value(document.session.model().slice_count() as f64, analysis::Unit::Count)
-    );
+    let _ = write!(page, " · {} · ", number::counted(document.session.model().slice_count() as u64, "slice"));
     let _ = writeln!(page, "{}</p>", escaped(&facts(&gated.run)));
     if gated.are_set {
         failures(&mut page, &gated.report);

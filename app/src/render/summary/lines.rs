@@ -10,7 +10,7 @@ use analysis::peaks::Peaks;
 use analysis::steps::{Steps, StepsReport};
 use analysis::targets::{Light, Targets, TargetsReport};
 use analysis::utilization::Utilization;
-use analysis::{AnalysisError, Metric, Provenance, Scope, Unit};
+use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
 use trace_model::{Caveat, Picos, Severity};
 
 use super::super::table::{shortened, wrapped};
@@ -111,8 +111,7 @@ fn communication(report: &OverlapReport) -> Option<String> {
         None => text.push_str(", hidden part unknown"),
     }
     let kinds: Vec<_> = kinds(report);
-    let _ =
-        write!(text, "; {} collectives: {}", number::value(summary.collectives as f64, Unit::Count), kinds.join(", "));
+    let _ = write!(text, "; {}: {}", number::counted(summary.collectives, "collective"), kinds.join(", "));
     Some(text)
 }
 
@@ -138,9 +137,8 @@ fn steps_line(report: &StepsReport) -> String {
     };
     let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
     let mut text = format!(
-        "{} {}, median {} (least {}, most {}",
-        time.count,
-        if time.count == 1 { "step" } else { "steps" },
+        "{}, median {} (least {}, most {}",
+        counted(time.count, "step"),
         length(time.median),
         length(time.min),
         length(time.max)

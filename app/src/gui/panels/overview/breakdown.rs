@@ -3,7 +3,7 @@
 
 use analysis::balance::{Balance, DeviceLoad};
 use analysis::ops::{CoreOps, Ops};
-use analysis::{OpGroup, Percent};
+use analysis::{OpGroup, Percent, counted};
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
@@ -43,7 +43,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: Sight<'_>) {
         bar_ui(ui, core, loads.iter().find(|load| load.core == core.name).and_then(remark));
     }
     if report.cores.len() > MAX_BARS {
-        ui.weak(format!("and {} more devices", report.cores.len() - MAX_BARS));
+        ui.weak(format!("and {}", counted(report.cores.len() - MAX_BARS, "more device")));
     }
     ui.add_space(4.0);
     let idle = (OpGroup::Idle, report.idle_ps);

@@ -16,8 +16,8 @@ use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;
 use crate::gui::times;
 use crate::render::figures::{self, Figure};
+use crate::render::number::counted;
 use crate::session::devices_in_words;
-use crate::view::tree::group_digits;
 
 /// Utilization that only the window has room for.
 const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
@@ -39,7 +39,7 @@ pub fn verdict_ui(ui: &mut Ui, sight: Sight<'_>) {
     }
     let model = &sight.trace.model;
     let mut facts = vec![times::time(model.extent().dur())];
-    facts.push(format!("{} slices", group_digits(model.slice_count() as u64)));
+    facts.push(counted(model.slice_count() as u64, "slice"));
     facts.extend(devices_in_words(model));
     ui.label(RichText::new(facts.join("  ·  ")).small().weak());
 }

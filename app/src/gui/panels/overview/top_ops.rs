@@ -1,7 +1,7 @@
 //! The ops that take most of the devices' time.
 
 use analysis::ops::{OpRow, Ops, OpsReport};
-use analysis::{Analysis as _, Cell, Table, Unit};
+use analysis::{Analysis as _, Cell, Table, Unit, counted};
 use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
 use trace_model::Picos;
 
@@ -163,8 +163,8 @@ fn hover_ui(ui: &mut Ui, row: OpRow<'_>, report: &OpsReport) {
     ui.label(RichText::new(row.name()).strong());
     ui.weak(format!("{} · {}", row.category(), row.program()));
     ui.label(format!(
-        "{} executions, {} each on average",
-        row.occurrences(),
+        "{}, {} each on average",
+        counted(row.occurrences(), "execution"),
         times::time(Picos::from_ps(row.mean_time_ps() as i64))
     ));
     for (title, value, unit) in [
