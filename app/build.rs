@@ -6,11 +6,8 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SYSTOLE_COMMIT");
-    // Whoever packs the source can say it; else git knows it, where there is git. Builds for development do not ask:
-    // each commit would rebuild the program.
-    let told = std::env::var("SYSTOLE_COMMIT").ok();
-    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = told.or_else(|| if is_release { commit_of_git() } else { None });
+    // Whoever packs the source can say it; else git knows it, where there is git.
+    let commit = std::env::var("SYSTOLE_COMMIT").ok().or_else(commit_of_git);
     if let Some(commit) = commit.filter(|commit| is_commit(commit)) {
         println!("cargo::rustc-env=SYSTOLE_VERSION={} ({commit})", env!("CARGO_PKG_VERSION"));
     } else {
@@ -28,11 +25,17 @@ fn commit_of_git() -> Option<String> {
     if prefix != "app/" {
         return None;
     }
-    for path in ["HEAD", "logs/HEAD"] {
-        let path = git(&["rev-parse", "--git-path", path])?;
-        if Path::new(&path).exists() {
-            println!("cargo::rerun-if-changed={path}");
-        }
+    // The log of HEAD changes with each commit and checkout, and with nothing else. Without it: the branch that HEAD
+    // names, in its own file or among the packed ones. A file that is not there would run this again each time.
+    let branch = git(&["symbolic-ref", "--quiet", "HEAD"]).unwrap_or_default();
+    let watched = |names: &[&str]| {
+        let paths = names.iter().filter_map(|name| git(&["rev-parse", "--git-path", name]));
+        let paths: Vec<String> = paths.filter(|path| Path::new(path).is_file()).collect();
+        paths.iter().for_each(|path| println!("cargo::rerun-if-changed={path}"));
+        !paths.is_empty()
+    };
+    if !watched(&["logs/HEAD"]) {
+        watched(&["HEAD", &branch, "packed-refs"]);
     }
     git(&["rev-parse", "--short=12", "HEAD"])
 }

@@ -109,11 +109,44 @@ fn standard_input_is_read_like_a_file() {
         for report in ["steps", "ops", "compile", "verdict"] {
             assert_eq!(piped["reports"][report], from_file["reports"][report]);
         }
-        assert_eq!(piped["input"][0]["name"], "stdin");
+        let (input, file) = (&piped["input"][0], &from_file["input"][0]);
+        assert_eq!((&input["name"], &input["path"]), (&"standard input".into(), &Value::Null));
+        assert_eq!(input["sha256"] == file["sha256"], input["bytes"] == file["bytes"], "{input}");
+        assert!(input["sha256"].is_string());
     }
     assert_eq!(piped(&["analyze", "-"], b"").status.code(), Some(4));
     let twice = piped(&["compare", "-", "-"], &bytes);
     assert_eq!(twice.status.code(), Some(2), "{}", text(&twice.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_stays_of_standard_input() {
+    let dir = tempfile::tempdir().unwrap();
+    let left = || fs::read_dir(dir.path()).unwrap().count();
+    let mut child = program(&["analyze", "-", "-v"])
+        .env("TMPDIR", dir.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // More than a pipe holds: when it is written, reading has begun.
+    stdin.write_all(&vec![b'x'; 1 << 20]).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(left(), 0);
+
+    let output = program(&["analyze", "-", "-v", "--only", "steps"])
+        .env("TMPDIR", dir.path())
+        .stdin(fs::File::open(recompile()).unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stderr).to_owned() + text(&output.stdout);
+    assert!(said.contains("read standard input as xplane"), "{said}");
+    assert!(!said.contains(dir.path().to_str().unwrap()) && left() == 0, "{said}");
 }
 
 fn gzipped(bytes: &[u8]) -> Vec<u8> {
@@ -265,9 +298,20 @@ fn shells_and_manuals_know_the_commands() {
 }
 
 #[test]
-fn the_version_names_the_commit_of_a_release() {
+fn the_version_names_the_commit_where_there_is_one() {
     let version = printed(&["--version"]);
     let rest = version.trim_end().strip_prefix(concat!("systole ", env!("CARGO_PKG_VERSION"))).unwrap();
     let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
-    assert!(rest.is_empty() || commit.is_some_and(|c| c.bytes().all(|b| b.is_ascii_hexdigit())), "{version}");
+    let is_commit = |text: &str| (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(rest.is_empty() || commit.is_some_and(is_commit), "{version}");
+    let git = |args: &[&str]| {
+        let output = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(args).output().ok()?;
+        output.status.success().then(|| text(&output.stdout).trim().to_owned())
+    };
+    // Whoever packs the source says it instead, or that there is none.
+    let is_told = option_env!("SYSTOLE_COMMIT").is_some();
+    if !is_told && git(&["rev-parse", "--show-prefix"]).as_deref() == Some("app/") {
+        let commit = commit.expect("a build in a checkout knows its commit");
+        assert!(git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(), "{version}");
+    }
 }

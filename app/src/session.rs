@@ -1,6 +1,5 @@
 //! One open trace and the reports about it, shared by both front ends.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +15,8 @@ pub struct Session {
     model: TraceModel,
     options: Arc<Options>,
     reports: Arc<ReportCache>,
-    /// What has to stay as long as the trace.
-    _kept: Option<Arc<dyn Any + Send + Sync>>,
+    /// SHA-256 of an input that cannot be read again.
+    sha256: Option<String>,
 }
 
 impl Session {
@@ -34,12 +33,18 @@ impl Session {
 
     /// A session about a model that was made otherwise.
     pub fn from_model(model: TraceModel, options: Options) -> Self {
-        Self { path: None, model, options: Arc::new(options), reports: Arc::default(), _kept: None }
+        Self { path: None, model, options: Arc::new(options), reports: Arc::default(), sha256: None }
     }
 
-    /// The same session, which keeps `guard` (of files that are read later) as long as it is there.
-    pub fn keeping(self, guard: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { _kept: Some(guard), ..self }
+    /// The same session, of an input that cannot be read again and has this SHA-256 (in hexadecimal digits).
+    #[must_use]
+    pub fn with_sha256(self, sha256: String) -> Self {
+        Self { sha256: Some(sha256), ..self }
+    }
+
+    /// SHA-256 of an input that cannot be read again, in hexadecimal digits.
+    pub fn sha256(&self) -> Option<&str> {
+        self.sha256.as_deref()
     }
 
     /// The same trace under other assumptions; no report is taken over.

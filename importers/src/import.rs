@@ -41,10 +41,16 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
 
 /// Imports one source without options.
 pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, ImportError> {
+    import_source(source, &ImportOptions::default(), progress)
+}
+
+/// Imports one source, which need not have a path.
+pub fn import_source(source: &Source, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
-    import_into(&mut builder, importer, source, None, &ImportOptions::default(), progress)?;
+    import_into(&mut builder, importer, source, None, options, progress)?;
+    llo::add(options.llo.as_deref(), &[], progress, &mut builder)?;
     Ok(builder.finish())
 }
 

@@ -33,7 +33,7 @@ mod xplane;
 use trace_model::TraceBuilder;
 
 pub use error::ImportError;
-pub use import::{detect, import, import_path};
+pub use import::{detect, import, import_path, import_source};
 pub use locate::{HostFiles, ImportOptions, Located, locate};
 pub use progress::Progress;
 pub use source::{Content, Fed, SharedBytes, Source};

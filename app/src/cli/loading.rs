@@ -15,7 +15,7 @@ use super::Talk;
 use super::args::{AssumeArgs, Format, InputArgs};
 use super::config;
 use super::failure::Failure;
-use super::stdin::Spooled;
+use super::stdin::{self, Spooled};
 use super::values::STANDARD;
 use crate::session::Session;
 
@@ -50,11 +50,15 @@ pub fn open_path(
     let options = assumptions(assume, talk)?;
     let import = assume.import(run);
     let (spooled, path) =
-        if path.as_os_str() == STANDARD { (Some(Spooled::read()?), Path::new("standard input")) } else { (None, path) };
+        if path.as_os_str() == STANDARD { (Some(Spooled::read()?), Path::new(stdin::NAME)) } else { (None, path) };
     let progress = Arc::new(Progress::new());
     let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
     let notice = if talk.warns() && is_stream(path) { Notice::start(path) } else { None };
-    let opened = Session::open(spooled.as_ref().map_or(path, |spooled| spooled.path()), &import, options, &progress);
+    let opened = match spooled {
+        None => Session::open(path, &import, options, &progress),
+        Some(Spooled { source, sha256 }) => importers::import_source(&source, &import, &progress)
+            .map(|model| Session::from_model(model, options).with_sha256(sha256)),
+    };
     if let Some(notice) = notice {
         notice.stop();
     }
@@ -62,10 +66,6 @@ pub fn open_path(
         bar.stop();
     }
     let session = opened.map_err(|error| Failure::import(error, path))?;
-    let session = match spooled {
-        Some(spooled) => session.keeping(Arc::new(spooled)),
-        None => session,
-    };
     say_what_was_read(&session, talk, started.elapsed());
     say_which_files(&session, talk);
     // The text says it itself.

@@ -1,23 +1,27 @@
-//! A profile on standard input: kept in a file until it is analyzed, because importers look at files twice and read
-//! arguments of slices when asked. Memory is that of a file of the same size.
+//! A profile on standard input: kept in a file without a name until it is analyzed, because importers look at files
+//! twice. Memory is that of a file of the same size, and nothing stays behind, however the program ends.
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tempfile::TempDir;
+use importers::Source;
+use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
+use crate::render::hex;
 
-/// What standard input is called in reports.
-const NAME: &str = "stdin";
+/// What standard input is called in messages and reports.
+pub const NAME: &str = "standard input";
 
-/// Standard input as a file that goes when this goes.
+/// What was read.
 #[derive(Debug)]
 pub struct Spooled {
-    path: PathBuf,
-    _dir: TempDir,
+    /// The profile.
+    pub source: Source,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: String,
 }
 
 impl Spooled {
@@ -31,18 +35,28 @@ impl Spooled {
         if io::stdin().is_terminal() {
             return refused("standard input is a terminal: send a profile through a pipe");
         }
-        Self::copied().map_err(|error| Failure::import(error.into(), Path::new("standard input")))
+        let failed = |error| Failure::import(error, Path::new(NAME));
+        let (file, sha256) = copied().map_err(|error| failed(error.into()))?;
+        Ok(Self { source: Source::from_file(NAME, &file).map_err(failed)?, sha256 })
     }
+}
 
-    fn copied() -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("systole-").tempdir()?;
-        let path = dir.path().join(NAME);
-        io::copy(&mut io::stdin().lock(), &mut File::create_new(&path)?)?;
-        Ok(Self { path, _dir: dir })
+fn copied() -> io::Result<(File, String)> {
+    // Its name is gone before there is anything in it.
+    let mut file = tempfile::tempfile()?;
+    let (mut hash, mut stdin) = (Sha256::new(), io::stdin().lock());
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match stdin.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => {
+                let read = buffer.get(..n).unwrap_or_default();
+                hash.update(read);
+                file.write_all(read)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
+    Ok((file, hex(hash)))
 }

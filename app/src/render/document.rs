@@ -141,7 +141,10 @@ impl InputFile {
                 format: source.format,
                 host: source.host.clone(),
                 bytes: source.packed_bytes,
-                sha256: source.path.as_deref().and_then(|path| fingerprint(path).ok()),
+                sha256: match &source.path {
+                    Some(path) => fingerprint(path).ok(),
+                    None => session.sha256().map(str::to_owned),
+                },
                 cannot_know: source.cannot_know.clone(),
             })
             .collect()
@@ -158,11 +161,16 @@ fn fingerprint(path: &Path) -> io::Result<String> {
             n => hash.update(&buffer[..n]),
         }
     }
+    Ok(hex(hash))
+}
+
+/// A finished hash in hexadecimal digits.
+pub fn hex(hash: Sha256) -> String {
     let mut text = String::new();
     for byte in hash.finalize() {
         let _ = write!(text, "{byte:02x}");
     }
-    Ok(text)
+    text
 }
 
 /// A scope in words.

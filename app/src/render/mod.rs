@@ -24,7 +24,7 @@ pub mod text;
 pub mod verdict_md;
 
 pub use csv::NamedTable;
-pub use document::{Document, Gated, InputFile, Section, View};
+pub use document::{Document, Gated, InputFile, Section, View, hex};
 pub use style::Style;
 
 /// How text is laid out.

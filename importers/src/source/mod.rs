@@ -83,6 +83,13 @@ impl Source {
         Self::new(name, path, Some(version_of(&metadata)), packed)
     }
 
+    /// A file that has no name, or none that others should see: `name` stands for it. It is mapped, however large.
+    pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
+        // Nothing can be mapped of an empty file.
+        let packed = if file.metadata()?.len() == 0 { Packed::Read(Vec::new()) } else { Packed::Mapped(map(file)?) };
+        Self::new(name.into(), None, None, packed)
+    }
+
     /// A source that never was a file.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ImportError> {
         Self::new(name.into(), None, None, Packed::Read(bytes))
