@@ -100,9 +100,9 @@ impl Analysis for Code {
         if !spilling.is_empty() {
             let more = if spilling.len() > SHOWN { " …" } else { "" };
             notes.push(format!(
-                "registers do not suffice in {} of {} ops ({}{more}): spills and fills are stores and loads for nothing else",
+                "registers do not suffice in {} of {} ({}{more}): spills and fills are stores and loads for nothing else",
                 spilling.len(),
-                rows.len(),
+                crate::counted(rows.len(), "op"),
                 spilling[..spilling.len().min(SHOWN)].join(", ")
             ));
         }

@@ -240,3 +240,37 @@ fn every_number_carries_its_unit_in_its_name() {
         assert!(bare.is_empty(), "{bare:?}");
     }
 }
+
+/// Sentences of reports, wherever they are: `1 devices`, `2 host(s)`.
+#[test]
+fn nouns_agree_with_their_numbers() {
+    const NOUNS: [&str; 12] = [
+        "devices",
+        "hosts",
+        "chips",
+        "cores",
+        "steps",
+        "ops",
+        "calls",
+        "programs",
+        "targets",
+        "collectives",
+        "compilations",
+        "slices",
+    ];
+    let is_wrong = |text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        let noun = |word: &str| NOUNS.contains(&word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+        let counted = |pair: &[&str]| pair[0].trim_start_matches(['(', '"']) == "1" && noun(pair[1]);
+        text.contains("(s)") || words.windows(2).any(counted)
+    };
+    assert!(is_wrong("mean of 2 host(s)") && is_wrong("of (1 ops)") && !is_wrong("of 21 ops, 1 op"));
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for file in fs::read_dir(root().join("tests/golden")).unwrap() {
+        let path = file.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        seen += text.lines().count();
+        wrong.extend(text.lines().filter(|line| is_wrong(line)).map(|line| format!("{}: {line}", path.display())));
+    }
+    assert!(seen > 1_000 && wrong.is_empty(), "{seen} lines; {wrong:#?}");
+}

@@ -129,7 +129,7 @@ fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, 
     }
     for (((folder, tables), described), is_meant) in read.iter().zip(described).zip(is_meant) {
         if described > 0 {
-            let what = format!("{}: its {tables} tables say what {described} ops use", folder.display());
+            let what = format!("{}: tables: {tables}, ops described: {described}", folder.display());
             if !is_named {
                 out.log(IssueKind::FoundBeside, || what.clone());
             }

@@ -65,7 +65,7 @@ fn ops_of_the_same_code_share_its_table() {
         assert_eq!(model.import_log().lost(), 0);
         let facts = &model.sources()[0].facts;
         let fact = facts.iter().find(|(name, _)| name == "LLO tables").unwrap();
-        assert!(fact.1.ends_with("jf: its 1 tables say what 2 ops use"), "{}", fact.1);
+        assert!(fact.1.ends_with("jf: tables: 1, ops described: 2"), "{}", fact.1);
     }
     // The map of a program that was compiled later is of other code.
     fs::rename(jf.join("3-TLP-00-deduplication-map.txt"), jf.join("9-TLP-00-deduplication-map.txt")).unwrap();
@@ -183,7 +183,7 @@ fn only_dumps_in_the_folder_of_the_program_are_read_unnamed() {
     dump(&dir.path().join("hlo_v5e/jf_v5e"), 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
     let model = open(&path, None);
     assert_eq!(described(&model).len(), 1);
-    assert!(found(&model)[1].ends_with("hlo_v5e/jf_v5e: its 1 tables say what 1 ops use"), "{:?}", found(&model));
+    assert!(found(&model)[1].ends_with("hlo_v5e/jf_v5e: tables: 1, ops described: 1"), "{:?}", found(&model));
     assert_eq!(model.import_log().lost(), 0);
 }
 
