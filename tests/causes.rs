@@ -7,11 +7,13 @@
     reason = "helpers of tests may fail loudly too, and say what they skip"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use analysis::compare::Summary;
+use analysis::gates::is_listed;
 use analysis::hints::{Hints, HintsReport};
 use analysis::memory::Memory;
 use analysis::time_use::TimeUse;
@@ -279,11 +281,14 @@ fn judged() -> Vec<Judged> {
     let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
     let fleet = |spec: FleetSpec| captured(&spec.session());
     let base = || FleetSpec { calls: true, ..FleetSpec::default() };
-    let drawn = |name, legend: &str| Judged {
-        name,
-        good: steps_with(1, legend),
-        bad: steps_with(4, legend),
-        metrics: &["step.time_ms", "loop.step_ms"],
+    let drawn =
+        |name, legend: &str, metrics| Judged { name, good: steps_with(1, legend), bad: steps_with(4, legend), metrics };
+    // The same work in a product of the same time, with whole tiles and with an eighth of them.
+    let product = |k: u32| {
+        format!(
+            "x = fusion.3 [convolution] flops=2_000_000 hbm_read=1 hbm_write=1 :: %fusion.3 = f32[1024,1024]{{1,0}} \
+             dot(f32[1024,{k}]{{1,0}} %a, f32[{k},1024]{{1,0}} %b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+        )
     };
     let memory = |gib: i64| {
         let run = Run::new(TrainingSpec { steps: 8, ..TrainingSpec::default() });
@@ -315,9 +320,22 @@ fn judged() -> Vec<Judged> {
             metrics: &["step.exposed_comm_pct", "step.time_ms", "loop.step_ms"],
         },
         Judged { name: "memory pressure", good: memory(5), bad: memory(10), metrics: &["memory.peak_gib"] },
-        drawn("host offload", "x = copy-done.7 [copy-done] :: %copy-done.7 = f32[8]{0:S(5)} copy-done(%copy-start.7)"),
-        drawn("padding and small batches", "x = fusion.3 [convolution fusion]"),
-        drawn("recomputing to save memory", "x = add.2.remat [loop fusion]"),
+        drawn(
+            "host offload",
+            "x = copy-done.7 [copy-done] :: %copy-done.7 = f32[8]{0:S(5)} copy-done(%copy-start.7)",
+            &["host_offload_wait_pct", "step.time_ms", "loop.step_ms"],
+        ),
+        Judged {
+            name: "padding",
+            good: steps_with(2, &product(1024)),
+            bad: steps_with(2, &product(16)),
+            metrics: &["padding_waste_pct"],
+        },
+        drawn(
+            "recomputing to save memory",
+            "x = add.2.remat [loop fusion]",
+            &["recompute_pct", "step.time_ms", "loop.step_ms"],
+        ),
     ]
 }
 
@@ -374,4 +392,27 @@ fn nearly_full_memory_is_found() {
     };
     assert!(peak(5) < 70.0, "{}", peak(5));
     assert!((93.0..100.0).contains(&peak(10)), "{}", peak(10));
+}
+
+/// What a summary holds can be asked for, so that no number of it is out of reach of a gate.
+#[test]
+fn every_number_of_a_summary_is_a_metric() {
+    let mut seen = BTreeSet::new();
+    let mut unknown = BTreeSet::new();
+    for path in traces() {
+        let Ok(session) = Session::open(&path, &ImportOptions::default(), Options::default(), &Progress::new()) else {
+            continue;
+        };
+        let Ok(summary) = Summary::of(&session.context(Scope::WholeTrace)) else { continue };
+        let values = summary.values.iter().map(|value| (value.id.clone(), value.unit));
+        let series = summary.series.iter().chain(&summary.loop_series);
+        for (id, unit) in values.chain(series.map(|series| (series.id.clone(), series.unit))) {
+            if !is_listed(&id, unit) {
+                unknown.insert(id.clone());
+            }
+            seen.insert(id);
+        }
+    }
+    assert!(seen.len() > 30, "{seen:?}");
+    assert!(unknown.is_empty(), "not in the list of metrics: {unknown:?}");
 }

@@ -25,7 +25,7 @@ use crate::host_class::HostClass;
 use crate::intervals::IntervalSet;
 use crate::ops::percent;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
-use crate::steps::Steps;
+use crate::steps::{Step, Steps};
 use crate::{Analysis, AnalysisError, Context, OpClasses, OpGroup};
 
 /// The analysis `input`.
@@ -96,6 +96,10 @@ impl Analysis for Input {
         };
         let classes = cx.classes();
         let steps = cx.report::<Steps>().ok();
+        let mut numbered: BTreeMap<u32, Vec<&Step>> = BTreeMap::new();
+        for step in steps.iter().flat_map(|steps| &steps.steps) {
+            numbered.entry(step.number).or_default().push(step);
+        }
         let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
         for device in &gaps.devices {
             let infeed = infeed(cx, classes, device.group)?;
@@ -103,8 +107,7 @@ impl Analysis for Input {
             let length = device.program_ps.saturating_add(device.between_ps());
             devices.push(wait(device.core.as_str(), length, whole, between(device)));
             for step in &device.steps {
-                let all = steps.iter().flat_map(|steps| &steps.steps).filter(|own| own.number == step.step);
-                let span = all.flat_map(|own| &own.spans).find(|span| span.group == device.group);
+                let span = numbered.get(&step.step).into_iter().flatten().find_map(|own| own.span_on(device.group));
                 let inside = span.zip(infeed.as_ref()).map(|(span, infeed)| infeed.measure_in(span.measured).ps());
                 let part = wait(step.step.to_string(), step.length_ps, inside, step.time_ps(Cause::Input));
                 by_step.entry(step.step).or_default().push(part);

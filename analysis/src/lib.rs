@@ -34,6 +34,7 @@ pub mod ici;
 pub mod input;
 pub mod intervals;
 mod json;
+pub mod json_text;
 pub mod kernels;
 pub mod loops;
 pub mod matmuls;

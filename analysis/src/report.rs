@@ -5,6 +5,8 @@ use std::any::Any;
 use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
+use crate::json_text::JsonText;
+
 /// Where a number comes from. Printed wherever the number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -170,6 +172,11 @@ pub trait Report: Send + Sync {
     fn tables(&self) -> Vec<Table>;
     /// All fields as JSON.
     fn json(&self) -> serde_json::Value;
+    /// All fields, at `path` of a document that is being written; long lists are cut as it says.
+    ///
+    /// # Errors
+    /// A value that JSON cannot hold.
+    fn write_json(&self, out: &mut JsonText, path: &[&str]) -> serde_json::Result<()>;
     /// The concrete report.
     fn as_any(&self) -> &dyn Any;
 }
@@ -180,6 +187,9 @@ impl<T: Tabular + Serialize + Send + Sync + 'static> Report for T {
     }
     fn json(&self) -> serde_json::Value {
         serde_json::to_value(self).unwrap_or(serde_json::Value::Null)
+    }
+    fn write_json(&self, out: &mut JsonText, path: &[&str]) -> serde_json::Result<()> {
+        out.value(self, path)
     }
     fn as_any(&self) -> &dyn Any {
         self

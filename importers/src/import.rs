@@ -97,14 +97,20 @@ fn import_located(
     let same = drop_copies(&mut opened);
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
 
-    // A builder cannot forget half a file: begin again without the bad one.
+    // A builder cannot forget half a file: begin again without the bad ones, all of which one pass finds.
     while !opened.is_empty() {
         let mut builder = TraceBuilder::new();
-        let failed = opened.iter().enumerate().find_map(|(index, open)| {
-            let result = import_into(&mut builder, open.importer, &open.source, open.host, options, progress);
-            result.err().map(|error| (index, error))
-        });
-        let Some((index, error)) = failed else {
+        let mut failed = Vec::new();
+        for (index, open) in opened.iter().enumerate() {
+            if let Err(error) = import_into(&mut builder, open.importer, &open.source, open.host, options, progress) {
+                if single || matches!(error, ImportError::Cancelled) {
+                    return Err(error);
+                }
+                failed.push((index, error));
+                builder = TraceBuilder::new();
+            }
+        }
+        if failed.is_empty() {
             let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
             let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
             llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
@@ -113,16 +119,21 @@ fn import_located(
             // Their bytes and the table of slices need not exist at the same time.
             drop(opened);
             return Ok(builder.finish());
-        };
-        if single || matches!(error, ImportError::Cancelled) {
-            return Err(error);
         }
-        let bad = opened.remove(index);
-        skipped.push(format!("{}: {error}", bad.source.name()));
-        if let Ok(open) = open_first(bad.host, bad.others, importers, &mut skipped) {
-            progress.add_total(open.source.packed_len());
-            opened.insert(index, open);
+        let mut failed = failed.into_iter().peekable();
+        let mut rest = Vec::with_capacity(opened.len());
+        for (index, open) in opened.into_iter().enumerate() {
+            let Some((_, error)) = failed.next_if(|(bad, _)| *bad == index) else {
+                rest.push(open);
+                continue;
+            };
+            skipped.push(format!("{}: {error}", open.source.name()));
+            if let Ok(other) = open_first(open.host, open.others, importers, &mut skipped) {
+                progress.add_total(other.source.packed_len());
+                rest.push(other);
+            }
         }
+        opened = rest;
     }
     Err(ImportError::NothingFound { what: format!("no file could be read: {}", skipped.join("; ")) })
 }

@@ -132,6 +132,43 @@ fn a_file_that_fails_half_way_leaves_nothing_behind() {
     }
 }
 
+/// Counts how often a file is read.
+struct Counting(std::sync::atomic::AtomicUsize);
+
+impl Importer for Counting {
+    fn format(&self) -> &'static Format {
+        TOY.format()
+    }
+    fn detect(&self, head: &[u8]) -> Confidence {
+        TOY.detect(head)
+    }
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        TOY.import(source, options, progress, out)
+    }
+}
+
+#[test]
+fn many_bad_files_are_found_in_one_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    for host in 0..60 {
+        let bad = if host % 2 == 0 { "" } else { "!" };
+        fs::write(dir.path().join(format!("{host:02}.xplane.pb")), format!("toy{}{bad}", host + 1)).unwrap();
+    }
+    let located = locate(dir.path(), &ImportOptions::default()).unwrap();
+    let counting = Counting(std::sync::atomic::AtomicUsize::new(0));
+    let model = import_located(&located, &[&counting], &ImportOptions::default(), &Progress::new()).unwrap();
+    assert_eq!((model.sources().len(), model.slice_count()), (30, 30));
+    assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 30);
+    assert_eq!(counting.0.into_inner(), 60 + 30);
+}
+
 #[test]
 fn the_other_format_of_a_host_steps_in_and_is_otherwise_a_duplicate() {
     let mended = dir(&[("a.xplane.pb", "toy5!"), ("a.trace.json", "toy8")]);

@@ -53,13 +53,15 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
         *time = time.saturating_add(core.time_ps);
         *parts = parts.plus(&core.parts);
     }
+    let recorded: BTreeMap<GroupId, &CoreReport> = devices.cores.iter().map(|core| (core.group, core)).collect();
+    let skews: BTreeMap<GroupId, _> =
+        overlap.iter().flat_map(|overlap| &overlap.cores).map(|core| (core.group, core)).collect();
     let device = |group: GroupId| {
         let sum = sums.get(&group);
         let count = sum.map_or(0, |(count, ..)| *count);
         let mean = |total: i64| (count > 0).then(|| total as f64 / count as f64);
         let part = |part: Part| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
-        let recorded = devices.cores.iter().find(|core| core.group == group);
-        let skew = overlap.iter().flat_map(|overlap| &overlap.cores).find(|core| core.group == group);
+        let (recorded, skew) = (recorded.get(&group), skews.get(&group));
         DeviceLoad {
             core: cx.model.device_name(group),
             group: Some(group),

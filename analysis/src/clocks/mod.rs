@@ -28,6 +28,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
@@ -54,6 +56,9 @@ pub struct ClocksReport {
     /// Programs with their host events, in the order of `devices`.
     #[serde(skip)]
     pub launches: Vec<Launches>,
+    /// Where the devices are in their list.
+    #[serde(skip)]
+    places: BTreeMap<GroupId, usize>,
 }
 
 /// How the clocks of a device and its host relate.
@@ -209,7 +214,7 @@ impl<'a> Context<'a> {
 impl ClocksReport {
     /// The shift of one device; `None` where nothing pairs its programs with the host.
     pub fn of(&self, core: GroupId) -> Option<&ClockShift> {
-        self.devices.iter().find(|shift| shift.group == core)
+        self.devices.get(*self.places.get(&core)?)
     }
 
     /// What the host says about the executions of one device.
@@ -229,12 +234,15 @@ impl Analysis for Clocks {
         }
         let launches = pairs::launches(cx.model);
         let devices: Vec<ClockShift> = launches.iter().filter_map(|launches| clock_shift(cx, launches)).collect();
-        let clock = |core| devices.iter().find(|shift| shift.group == core).map(ClockShift::clock).unwrap_or_default();
+        let places: BTreeMap<GroupId, usize> =
+            devices.iter().enumerate().map(|(place, shift)| (shift.group, place)).collect();
+        let shift = |core| devices.get(*places.get(&core)?);
+        let clock = |core| shift(core).map(ClockShift::clock).unwrap_or_default();
         let hosts = hosts::host_offsets(cx, |core, range| cx.with_clock(clock(core), core, range));
         if devices.is_empty() && hosts.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model).to_owned()));
         }
-        Ok(ClocksReport { devices, hosts, launches })
+        Ok(ClocksReport { devices, hosts, launches, places })
     }
 }
 

@@ -140,6 +140,12 @@ impl Summary {
         Some(Cow::Owned(Self { values: Vec::new(), loop_series: Vec::new(), ..self.of_class(at + 1) }))
     }
 
+    /// Names of the programs that steps are of, each the one with most time of its class.
+    pub fn modules(&self) -> impl Iterator<Item = &str> {
+        let classes = self.classes.iter().map(|class| class.programs.first());
+        std::iter::once(self.facts.programs.first()).chain(classes).flatten().map(|program| program.name.as_str())
+    }
+
     /// With these steps for its own.
     pub(super) fn with_steps(self, class: ClassTimes) -> Self {
         let ClassTimes { programs, steps, series, ops, rest, ops_not_listed } = class;

@@ -1,6 +1,6 @@
 //! From a trace to its summary.
 
-use trace_model::{Caveat, GroupKind, TraceModel};
+use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::run_loop;
 use super::summary::{
@@ -13,7 +13,9 @@ use crate::collectives::Collectives;
 use crate::compile::Compile;
 use crate::doctor::Doctor;
 use crate::hlo_text::HloText;
+use crate::matmuls::Matmuls;
 use crate::memory::Memory;
+use crate::ops::{OpRow, Ops, percent};
 use crate::overlap::Overlap;
 use crate::report::{Provenance, Unit};
 use crate::step_parts::Part;
@@ -260,6 +262,23 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
         push("memory.peak_bytes", "Memory peak", Unit::Bytes, lower, bytes, &fullest.memory, profile);
         let percent = fullest.peak_percent;
         push("memory.peak_percent", "Memory peak of capacity", Unit::Percent, lower, percent, &fullest.memory, profile);
+    }
+    if let Ok(ops) = cx.report::<Ops>() {
+        let mut share = |id: &str, title: &str, provenance, wanted: fn(OpRow<'_>) -> bool| {
+            let time: Picos = ops.rows.iter().filter(|row| wanted(*row)).map(OpRow::self_time_ps).sum();
+            let share = percent(time.ps(), ops.op_time_ps);
+            push(id, title, Unit::Percent, lower, share, "time of ops, all devices", provenance);
+        };
+        share("host_offload_wait_percent", "Waiting for copies to and from the host", measured, |row| {
+            row.waits_for_host()
+        });
+        let title = "Computed a second time to save memory";
+        share("recompute_percent", title, Provenance::Inferred, |row| row.is_remat() && row.is_leaf());
+    }
+    if let Ok(matmuls) = cx.report::<Matmuls>() {
+        let waste = matmuls.padding_efficiency_percent.map(|useful| 100.0 - useful);
+        let of = "work on whole tiles, of the matmuls whose sizes are known";
+        push("padding_waste_percent", "Padding of matmuls", Unit::Percent, lower, waste, of, Provenance::Derived);
     }
     out.extend(compilations);
     out

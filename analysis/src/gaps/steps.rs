@@ -71,7 +71,7 @@ fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> V
         if steps.rung == Rung::HostAnnotations {
             return step.range();
         }
-        let span = step.spans.iter().find(|span| span.group == core)?;
+        let span = step.span_on(core)?;
         Some(cx.to_host(core, span.range))
     };
     steps.steps.iter().filter_map(|step| Some((step.number, own(step)?))).collect()

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::{check_metric, check_op, is_time};
+use super::measure::{check_metric, check_module, check_op, is_time};
 use super::preset::preset;
 use crate::compare::resample::Statistic;
 use crate::compare::{Summary, comparable};
@@ -244,14 +244,22 @@ impl GateConfig {
         }
     }
 
-    /// Refuses gates of ops that no run has; an error names the nearest op.
-    pub fn check_ops(&self, baseline: &[Summary], runs: &[Summary]) -> Result<(), GateConfigError> {
+    /// Refuses gates of ops and of programs that no run has; an error names the nearest.
+    ///
+    /// # Errors
+    /// The first such gate, in words.
+    pub fn check_names(&self, baseline: &[Summary], runs: &[Summary]) -> Result<(), GateConfigError> {
         let all: Vec<&Summary> = baseline.iter().chain(runs).collect();
-        let budgets = self.budget.iter().map(|budget| (budget.op.as_deref(), budget.level));
-        let regressions = self.regression.iter().map(|regression| (regression.op.as_deref(), regression.level));
-        for (op, level) in budgets.chain(regressions) {
-            let is_off = level.unwrap_or(self.defaults.level) == Level::Off;
-            if let Some(op) = op.filter(|_| !is_off) {
+        let budgets = self.budget.iter().map(|budget| (&budget.op, &budget.module, budget.level));
+        let regressions = self.regression.iter().map(|gate| (&gate.op, &gate.module, gate.level));
+        for (op, module, level) in budgets.chain(regressions) {
+            if level.unwrap_or(self.defaults.level) == Level::Off {
+                continue;
+            }
+            if let Some(module) = module {
+                check_module(module, &all).map_err(GateConfigError)?;
+            }
+            if let Some(op) = op {
                 check_op(op, &all).map_err(GateConfigError)?;
             }
         }

@@ -3,6 +3,8 @@
 //! Names are those of [`METRICS`](super::metrics::METRICS) with any fitting unit: `step.time_ms` and
 //! `step.time_us` are both `step.time_ps`.
 
+use std::collections::BTreeSet;
+
 use regex_lite::Regex;
 use trace_model::Picos;
 
@@ -28,6 +30,21 @@ pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
 /// Whether the unit of a name is one of time.
 pub(super) fn is_time(name: &str) -> bool {
     metrics::find(name).is_ok_and(|wanted| wanted.is_time())
+}
+
+/// Refuses a program that no step is of. A run whose steps have no programs, and one that does not list all kinds of
+/// steps, may have it.
+pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String> {
+    if runs.iter().any(|run| run.classes_not_listed > 0) {
+        return Ok(());
+    }
+    let there: BTreeSet<&str> = runs.iter().flat_map(|run| run.modules()).collect();
+    if there.is_empty() || there.contains(module) {
+        return Ok(());
+    }
+    let nearest = nearest::of(module, there.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
+    let there = there.into_iter().collect::<Vec<_>>().join(", ");
+    Err(format!("no step is of the program {module:?}{}; there are steps of {there}", nearest.unwrap_or_default()))
 }
 
 /// Refuses a pattern that no op of these runs has; an error names the nearest op.

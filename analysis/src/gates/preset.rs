@@ -16,6 +16,7 @@ use crate::compare::Summary;
 /// | slow steps | share | 2 points |
 /// | exposed communication, of the step | median | 5 points |
 /// | idle time, of the step | median | 5 points |
+/// | waiting for copies to and from the host, recomputing, padding | one number | 5 points of its whole |
 ///
 /// The median of the step time is always looked for: without it, a run that has no
 /// numbers at all would pass.
@@ -30,6 +31,9 @@ pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
 const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
 
+/// Causes of lost time that are one number of a run.
+const CAUSES: [&str; 3] = ["host_offload_wait_pct", "recompute_pct", "padding_waste_pct"];
+
 fn all() -> Vec<Regression> {
     let gate = |metric: &str, aggregate: Aggregate| Regression {
         metric: metric.to_owned(),
@@ -38,7 +42,8 @@ fn all() -> Vec<Regression> {
     };
     let percent = |gate: Regression, limit: f64| Regression { max_increase_pct: Some(limit), ..gate };
     let points = |gate: Regression, limit: f64| Regression { max_increase_abs: Some(limit), ..gate };
-    vec![
+    let causes = CAUSES.map(|metric| points(gate(metric, Aggregate::Max), 5.0));
+    let others = vec![
         percent(gate(STEP_TIME, Aggregate::Median), 5.0),
         percent(gate(STEP_TIME, Aggregate::P90), 10.0),
         percent(gate("loop.step_ms", Aggregate::Mean), 10.0),
@@ -46,7 +51,8 @@ fn all() -> Vec<Regression> {
         points(gate("loop.slow_pct", Aggregate::Mean), 2.0),
         points(gate(EXPOSED, Aggregate::Median), 5.0),
         points(gate("step.idle_pct", Aggregate::Median), 5.0),
-    ]
+    ];
+    others.into_iter().chain(causes).collect()
 }
 
 /// Whether a run has devices that talk to each other: others have no exposed

@@ -1,7 +1,7 @@
 //! Gates about made runs.
 
 use super::*;
-use crate::compare::{Better, OpTimes, RestTimes, Series, StepFacts, Value};
+use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, Series, StepFacts, Value};
 use crate::step_parts::Part;
 
 /// Twenty steps of `ms` that differ by up to 1 %, an all-gather of a tenth, three compilations.
@@ -52,7 +52,7 @@ fn run(ms: f64) -> Summary {
         values: vec![
             value("compile.count", Unit::Count, Some(3.0)),
             value("compile.loop_count", Unit::Count, Some(0.0)),
-            value("mfu_window_percent", Unit::Percent, None),
+            value("mfu_steady_percent", Unit::Percent, None),
         ],
         ..Summary::default()
     }
@@ -232,7 +232,7 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     (least.budget[0].max, least.budget[0].min) = (None, Some(12.0));
     assert_eq!(status(&least, &saved, &[]), [Status::Inconclusive]);
     // The op of that name of another program may be one of the small ones.
-    saved.facts.programs = vec![crate::compare::ProgramFacts::default(); 2];
+    saved.facts.programs = vec![ProgramFacts::default(); 2];
     assert_eq!(status(&of("all-gather.7", 12.0), &saved, &[]), [Status::Inconclusive]);
 }
 
@@ -419,12 +419,59 @@ fn warm_up_that_leaves_no_step_is_inconclusive() {
 
 #[test]
 fn ops_that_no_run_has_are_mistakes() {
-    let check = |op: &str, run: &Summary| of_op(op).check_ops(&[], std::slice::from_ref(run));
+    let check = |op: &str, run: &Summary| of_op(op).check_names(&[], std::slice::from_ref(run));
     assert_eq!(check("all-gather*", &run(100.0)), Ok(()));
     let error = check("all-gahter*", &run(100.0)).unwrap_err().to_string();
     assert!(error.contains("did you mean \"all-gather*\"?"), "{error}");
     // It may be among the ops that are not listed.
     assert_eq!(check("all-gahter*", &run(100.0).shortened(1, 20)), Ok(()));
     // The baseline has it.
-    assert_eq!(of_op("fusion*").check_ops(&[run(100.0)], &[run(100.0)]), Ok(()));
+    assert_eq!(of_op("fusion*").check_names(&[run(100.0)], &[run(100.0)]), Ok(()));
+}
+
+#[test]
+fn programs_that_no_step_is_of_are_mistakes() {
+    let program = |name: &str| ProgramFacts { name: name.to_owned(), id: None, ops: 1, time_ps: 1.0 };
+    let mut with = run(100.0);
+    with.facts.programs = vec![program("jit_train_step")];
+    with.classes = vec![ClassTimes { programs: vec![program("jit_eval")], ..ClassTimes::default() }];
+    let config = |module: &str| {
+        let module = Some(module.to_owned());
+        let regression =
+            Regression { metric: "step.time_ms".to_owned(), module: module.clone(), ..Regression::default() };
+        [
+            GateConfig { budget: vec![Budget { module, ..budget("step.time_ms", 1.0) }], ..GateConfig::default() },
+            GateConfig { regression: vec![regression], ..GateConfig::default() },
+        ]
+    };
+    for gate in config("jit_eval").iter().chain(&config("jit_train_step")) {
+        assert_eq!(gate.check_names(&[], std::slice::from_ref(&with)), Ok(()));
+    }
+    for gate in config("jit_trian_step") {
+        let error = gate.check_names(&[], std::slice::from_ref(&with)).unwrap_err().to_string();
+        assert!(error.contains("did you mean \"jit_train_step\"?") && error.contains("jit_eval"), "{error}");
+        // The baseline has it, or the run does not say of what its steps are.
+        let mut other = with.clone();
+        other.facts.programs[0].name = "jit_trian_step".to_owned();
+        assert_eq!(gate.check_names(&[other], std::slice::from_ref(&with)), Ok(()));
+        assert_eq!(gate.check_names(&[], &[run(100.0)]), Ok(()));
+        let mut unlisted = with.clone();
+        unlisted.classes_not_listed = 1;
+        assert_eq!(gate.check_names(&[], &[unlisted]), Ok(()));
+    }
+}
+
+#[test]
+fn mfu_is_that_of_the_steady_steps() {
+    let mut with = run(100.0);
+    let like = with.values.last().unwrap().clone();
+    with.values = [("mfu_window_percent", 1.0), ("mfu_steady_percent", 40.0)]
+        .map(|(id, percent)| Value { id: id.to_owned(), value: Some(percent), ..like.clone() })
+        .to_vec();
+    let judge = |metric: &str| {
+        let budget = Budget { metric: metric.to_owned(), min: Some(30.0), ..Budget::default() };
+        status(&GateConfig { budget: vec![budget], ..GateConfig::default() }, &with, &[])
+    };
+    let found = ["mfu_pct", "mfu_steady_pct", "mfu_window_pct"].map(judge).concat();
+    assert_eq!(found, [Status::Pass, Status::Pass, Status::Fail]);
 }

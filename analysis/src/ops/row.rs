@@ -165,6 +165,12 @@ impl<'a> OpRow<'a> {
         self.class().is_remat()
     }
 
+    /// Waits for a copy from or to the memory of the host, which shapes mark as memory space 5.
+    pub fn waits_for_host(self) -> bool {
+        let text = self.facts().and_then(|op| op.hlo_text).map(|text| self.model().str(text));
+        self.group() == OpGroup::AsyncWait && text.is_some_and(|text| text.contains("S(5)"))
+    }
+
     /// Executions.
     pub fn occurrences(self) -> u64 {
         self.total.sums.occurrences

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{OpId, Picos, TimeRange, TraceModel};
+use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
 
 use super::schedule::{Core, Flight, Schedule};
 use crate::bound::{BoundBy, Work};
 use crate::category::OpGroup;
 use crate::core_time::Segment;
-use crate::gaps::Gaps;
+use crate::gaps::{DeviceGaps, Gaps};
 use crate::ops::Ops;
 use crate::peaks::Peaks;
 use crate::{AnalysisError, Context, Percent};
@@ -251,10 +251,8 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
 /// where it did not.
 fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
-    let compiling = |core: &Core| {
-        let device = gaps.devices.iter().find(|device| device.group == core.group)?;
-        Some(&device.compiling).filter(|compiling| !compiling.is_empty())
-    };
+    let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
+    let compiling = |core: &Core| Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty());
     let less = |core: &Core| {
         let Some(compiling) = compiling(core) else { return Vec::new() };
         let shown = |piece: &Segment| cx.model.slice(piece.slice).range();

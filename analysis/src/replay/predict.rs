@@ -87,9 +87,10 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
     if !report.has_steps() {
         return Vec::new();
     }
-    let row = |group: GroupId| schedule.cores.iter().position(|core| core.group == group);
+    let rows: BTreeMap<GroupId, usize> =
+        schedule.cores.iter().enumerate().map(|(row, core)| (core.group, row)).collect();
     let counted = report.counted().map(|step| {
-        let spans = step.spans.iter().filter_map(|span| Some((row(span.group)?, span.measured)));
+        let spans = step.spans.iter().filter_map(|span| Some((*rows.get(&span.group)?, span.measured)));
         spans.collect::<StepOnCores>()
     });
     counted.filter(|spans| !spans.is_empty()).collect()

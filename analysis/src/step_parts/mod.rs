@@ -189,7 +189,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
 /// the host, the core runs them at the host's times.
 pub(crate) fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
-        let own = step.spans.iter().find(|span| span.group == core).map(|span| span.measured);
+        let own = step.span_on(core).map(|span| span.measured);
         let by_host = || step.range().filter(|_| steps.rung == Rung::HostAnnotations);
         Some((index, own.or_else(|| by_host().map(|range| whole.shifted(core, range)))?))
     };

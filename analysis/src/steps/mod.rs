@@ -86,7 +86,7 @@ pub struct Step {
     /// Modified z-score of its time in its class; `None` for classes of fewer than
     /// three steps.
     pub z: Option<f64>,
-    /// Its span on each core or host.
+    /// Its span on each core or host, in the order of these.
     pub spans: Box<[StepSpan]>,
 }
 
@@ -105,6 +105,12 @@ impl Step {
     /// From the first begin to the last end; `None` without spans.
     pub fn range(&self) -> Option<TimeRange> {
         self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
+    }
+
+    /// Where it lies on a core or host.
+    pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
+        let at = self.spans.partition_point(|span| span.group < group);
+        self.spans.get(at).filter(|span| span.group == group)
     }
 
     /// Whether the host compiles for more than half of it.
@@ -167,8 +173,8 @@ impl StepsReport {
     /// The same on one core. Where steps come from the host, a device runs them at
     /// the host's times, as well as the alignment of the clocks allows.
     pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
-        let spans = self.selected(first, last).flat_map(|step| &step.spans);
-        let own = spans.filter(|span| span.group == core).map(|span| span.range).reduce(TimeRange::hull);
+        let spans = self.selected(first, last).filter_map(|step| step.span_on(core));
+        let own = spans.map(|span| span.range).reduce(TimeRange::hull);
         let by_host = self.rung == Rung::HostAnnotations || !is_core(model, core);
         own.or_else(|| if by_host { self.range_of(first, last) } else { None })
     }
@@ -318,7 +324,8 @@ fn step(
 ) -> Step {
     let model = cx.model;
     let span = |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: cx.shifted(group, range) };
-    let spans: Box<[StepSpan]> = raw.spans.iter().map(span).collect();
+    let mut spans: Box<[StepSpan]> = raw.spans.iter().map(span).collect();
+    spans.sort_by_key(|span| span.group);
     let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
     let interval = slowest.and_then(|slowest| {
         let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;

@@ -97,7 +97,7 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let base = summaries(&base, &assume, args.steps, format, talk)?;
     let cand = summaries(&cand, &assume, args.steps, format, talk)?;
     if let Some(config) = &config {
-        config.check_ops(&base, &cand).map_err(|error| Failure::Usage(error.to_string()))?;
+        config.check_names(&base, &cand).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));

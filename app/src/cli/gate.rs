@@ -79,7 +79,7 @@ pub fn judge(
     let run = summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
     let baseline = summaries(&paths, assume, None, Format::Json, talk)?;
-    config.check_ops(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
+    config.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
     let (report, comparison) = if args.are_set() {
         gates::against(&run, &baseline, &config)
     } else {
@@ -171,11 +171,6 @@ fn verdict(document: &Document, gated: &Gated) -> String {
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
     OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
-}
-
-/// The summary of a run, for commands that take either.
-pub fn summary_or_saved(path: &Path, assume: &AssumeArgs, talk: &Talk) -> Result<Option<Summary>, Failure> {
-    Ok(summaries(&[(path, false)], assume, None, Format::Json, talk)?.into_iter().next())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `systole init`: a commented systole.toml from a run that is good enough.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
 use analysis::gates::{Aggregate, Defaults, METRICS, Regression, preset};
@@ -9,16 +9,17 @@ use analysis::step_parts::Part;
 use clap::Args;
 
 use super::Talk;
-use super::args::AssumeArgs;
+use super::args::{AssumeArgs, Format};
+use super::compare::summaries;
 use super::failure::{Failure, Outcome};
-use super::gate::summary_or_saved;
 use super::output;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// A run whose numbers are good: a profile, or a saved summary
-    pub path: PathBuf,
+    /// Runs whose numbers are good: profiles, or saved summaries
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
     /// Write it to this file instead of stdout; must not exist yet
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -34,9 +35,9 @@ pub fn run(args: &InitArgs, talk: &Talk) -> Result<Outcome, Failure> {
             return Err(Failure::Usage(format!("{} exists already: name another file", path.display())));
         }
     }
-    let run = summary_or_saved(&args.path, &args.assume, talk)?
-        .ok_or_else(|| Failure::Usage("name a run or a saved summary".to_owned()))?;
-    let text = config_of(&run);
+    let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
+    let runs = summaries(&paths, &args.assume, None, Format::Json, talk)?;
+    let text = config_of(&runs);
     match &args.output {
         Some(path) => output::write_to(path, &text)?,
         None => output::print(&text)?,
@@ -47,7 +48,7 @@ pub fn run(args: &InitArgs, talk: &Talk) -> Result<Outcome, Failure> {
 /// Room that a budget leaves above what was seen.
 const ROOM: f64 = 1.1;
 
-fn config_of(run: &Summary) -> String {
+fn config_of(runs: &[Summary]) -> String {
     let mut text = String::from(
         "# What a run must keep. Judged by: systole analyze RUN --budget systole.toml --baseline base.json\n\
          # `systole metrics` lists what can be asked, `systole config check` checks this file.\n\
@@ -60,22 +61,24 @@ fn config_of(run: &Summary) -> String {
          # warmup_steps = 5     # leave out the first steps\n",
     );
     let mut left_out = Vec::new();
-    text.push_str("\n# Limits: what this run has, and ten percent more.\n");
-    budgets(&mut text, run, &mut left_out);
+    let these = if runs.len() == 1 { "this run has" } else { "the largest of these runs has" };
+    let _ = writeln!(text, "\n# Limits: what {these}, and ten percent more.");
+    budgets(&mut text, runs, &mut left_out);
     text.push_str(
         "\n# Against a baseline: more than this, and more than noise\n\
          # (require_significance = false judges the number alone).\n",
     );
-    for gate in preset(&[run]) {
-        match too_few(run, gate.aggregate) {
+    for gate in preset(&runs.iter().collect::<Vec<_>>()) {
+        match too_few(runs, gate.aggregate) {
             Some(why) => left_out.push(format!("regression of {} {}: {why}", gate.metric, gate.limit())),
             None => regression(&mut text, &gate),
         }
     }
-    op_regression(&mut text, run);
+    op_regression(&mut text, runs);
     left_out.dedup();
     if !left_out.is_empty() {
-        text.push_str("\n# Left out, because this run cannot answer them:\n");
+        let these = if runs.len() == 1 { "this run" } else { "these runs" };
+        let _ = writeln!(text, "\n# Left out, because {these} cannot answer them:");
         for what in left_out {
             let _ = writeln!(text, "# - {what}");
         }
@@ -89,45 +92,53 @@ fn config_of(run: &Summary) -> String {
     text
 }
 
-/// Why the run has too few steps for such a gate; `None` for numbers of the whole run.
-fn too_few(run: &Summary, aggregate: Option<Aggregate>) -> Option<String> {
+/// Why a run has too few steps for such a gate; `None` for numbers of the whole run.
+fn too_few(runs: &[Summary], aggregate: Option<Aggregate>) -> Option<String> {
+    let run = runs.iter().min_by_key(|run| run.steps.counted)?;
     let aggregate = aggregate.unwrap_or_default();
     let needed = aggregate.steps_needed(Defaults::default().min_steps);
     let steps = run.steps.counted;
-    let why = || run.steps.why_none.clone().unwrap_or_else(|| format!("this run has {steps} steady steps"));
+    let why = || {
+        run.steps.why_none.clone().unwrap_or_else(|| {
+            format!("{} has {steps} steady steps", if runs.len() == 1 { "this run" } else { "one of these runs" })
+        })
+    };
     // A count of compilations is one number whatever the steps.
     (aggregate != Aggregate::Max && steps < needed)
         .then(|| format!("the {} needs {needed} steady steps, {}", aggregate.title(), why()))
 }
 
-fn budgets(text: &mut String, run: &Summary, left_out: &mut Vec<String>) {
+/// Of the run with most of it.
+fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
+    let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
     let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: Aggregate| {
-        let Some(series) = run.series(id) else { return };
-        let Some(ps) = aggregate.of(&series.values) else { return };
-        match too_few(run, Some(aggregate)) {
+        let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else { return };
+        match too_few(runs, Some(aggregate)) {
             Some(why) => left_out.push(format!("budget of {metric}: {why}")),
-            None => budget(text, metric, ps / 1e9, aggregate),
+            None => budget(text, runs, metric, ps / 1e9, aggregate),
         }
     };
     of_steps(text, "step.time_ps", "step.time_ms", Aggregate::Median);
     of_steps(text, "step.time_ps", "step.time_ms", Aggregate::P90);
     of_steps(text, LOOP_STEP, "loop.step_ms", Aggregate::Mean);
-    if let Some(peak) = run.value("memory.peak_bytes").and_then(|value| value.value) {
-        budget(text, "memory.peak_gib", peak / 1_073_741_824.0, Aggregate::Median);
+    let value = |id: &str| most(&|run| run.value(id)?.value);
+    if let Some(peak) = value("memory.peak_bytes") {
+        budget(text, runs, "memory.peak_gib", peak / 1_073_741_824.0, Aggregate::Median);
     }
-    if let Some(compilations) = run.value(LOOP_COMPILATIONS).and_then(|value| value.value) {
+    if let Some(compilations) = value(LOOP_COMPILATIONS) {
+        let these = if runs.len() == 1 { "as many as in this run" } else { "as many as in the run with most of them" };
         let _ = write!(
             text,
-            "\n[[budget]]                # compilations after warm-up: as many as in this run\n\
+            "\n[[budget]]                # compilations after warm-up: {these}\n\
              metric = \"compile.loop_count\"\nmax = {compilations:.0}\n"
         );
     }
 }
 
-fn budget(text: &mut String, metric: &str, seen: f64, aggregate: Aggregate) {
+fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregate: Aggregate) {
+    let these = if runs.len() == 1 { "in this run".to_owned() } else { format!("at most in {} runs", runs.len()) };
     let (max, how) = (round_up(seen * ROOM), aggregate_line(aggregate));
-    let _ =
-        write!(text, "\n[[budget]]                # {seen:.4} in this run\nmetric = \"{metric}\"\nmax = {max}\n{how}");
+    let _ = write!(text, "\n[[budget]]                # {seen:.4} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}");
 }
 
 fn aggregate_line(aggregate: Aggregate) -> String {
@@ -149,13 +160,13 @@ fn regression(text: &mut String, gate: &Regression) {
 }
 
 /// Of the ops with most communication that nothing hides.
-fn op_regression(text: &mut String, run: &Summary) {
-    if too_few(run, None).is_some() {
+fn op_regression(text: &mut String, runs: &[Summary]) {
+    if too_few(runs, None).is_some() {
         return;
     }
     // A name that would mean something else in this file, as `re:…`, is none that a compiler gives.
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let exposed = run.ops.iter().filter(|op| op.is_collective && op.part == Part::ExposedComm);
+    let exposed = runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == Part::ExposedComm);
     let names = exposed.map(|op| analysis::compare::stem(&op.name));
     if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
         let _ = write!(
@@ -198,7 +209,7 @@ mod tests {
     fn every_run_gives_a_file_that_can_be_read() {
         for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
             for steps in [0, 1, 6, 10] {
-                let text = config_of(&run(name, steps));
+                let text = config_of(&[run(name, steps)]);
                 let gates = config::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
                 let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
                 let expected: &[&str] = if name == "all-gather.7" && steps >= 6 { &["all-gather*"] } else { &[] };
@@ -207,6 +218,19 @@ mod tests {
                 assert_eq!(p90, steps >= 10, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn limits_are_those_of_the_largest_run() {
+        let mut slow = run("all-gather.7", 12);
+        slow.series[0].values = vec![4e9; 12];
+        let text = config_of(&[run("all-gather.7", 12), slow.clone()]);
+        let gates = config::gates_of(&text).unwrap();
+        assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
+        assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]), text);
+        // Too few steps in one of them are too few.
+        let text = config_of(&[slow, run("all-gather.7", 3)]);
+        assert!(text.contains("one of these runs has 3 steady steps"), "{text}");
     }
 
     #[test]

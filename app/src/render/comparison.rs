@@ -6,11 +6,11 @@ use std::path::Path;
 use analysis::Tabular as _;
 use analysis::compare::{Comparison, Summary, Weight};
 use analysis::gates::GatesReport;
+use analysis::json_text::{Cut, JsonText};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cut::{self, Cut};
-use super::json::{Tool, generator};
+use super::json::{FOLLOWING, Tool, end, generator, parted};
 use super::table::{table, wrapped};
 use super::verdict_md::Parts;
 use super::{Layout, NamedTable, gates, md, verdict_md};
@@ -139,12 +139,11 @@ pub fn json(compared: &Compared<'_>, top: usize) -> serde_json::Result<String> {
     let &Compared { comparison, gates, .. } = compared;
     let truncated_lists = Vec::new();
     let written = Written { schema: SCHEMA, tool: Tool::THIS, comparison, gates, truncated: false, truncated_lists };
-    let mut written = serde_json::to_value(&written)?;
-    let mut cuts = Vec::new();
-    cut::lists(&mut written, top, "", &mut cuts);
-    written["truncated"] = (!cuts.is_empty()).into();
-    written["truncated_lists"] = serde_json::to_value(cuts)?;
-    Ok(serde_json::to_string_pretty(&written)? + "\n")
+    let mut out = JsonText::after(String::new(), top);
+    out.value(&written, &[])?;
+    let (text, cuts) = out.finish();
+    let (before, after) = parted(&text, "truncated", FOLLOWING);
+    end(before.to_owned(), &cuts, after)
 }
 
 /// The JSON Schema of [`json`], from the types that are written.

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
 use analysis::gates::GatesReport;
+use analysis::json_text::{Cut, JsonText};
 use analysis::{ANALYSES, Options, Scope};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
-use schemars::{JsonSchema, Schema, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use trace_model::{ImportLog, MemoryUse};
 
-use super::cut::{self, Cut};
 use super::{Document, InputFile};
 
 /// Fields may be added under the same number, never changed or removed.
@@ -38,14 +38,14 @@ struct Written<'a> {
     /// What reading the files lost or mended.
     import: ImportFacts<'a>,
     /// The reports by the id of their analysis.
-    reports: BTreeMap<&'static str, WrittenSection>,
+    reports: BTreeMap<&'static str, ()>,
     /// What gates say, where there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<&'a GatesReport>,
     /// Beside the baseline, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Comparison>")]
-    comparison: Option<Value>,
+    comparison: Option<()>,
     /// Some lists are shorter than they were: `--top` says how long they may be.
     truncated: bool,
     /// Which, and how long they were.
@@ -90,41 +90,11 @@ struct ImportFacts<'a> {
     issues: &'a ImportLog,
 }
 
-/// One report, or why there is none.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum WrittenSection {
-    Report { title: &'static str, report: Value },
-    NotApplicable { title: &'static str, not_applicable: String },
-}
-
-impl JsonSchema for WrittenSection {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Section".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!(true)
-    }
-}
-
 /// The JSON of a document; lists have at most `top` entries, all where it is 0.
 pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let model = document.session.model();
-    let mut truncated_lists = Vec::new();
-    let mut section = |section: &super::Section| match &section.result {
-        Ok(report) => {
-            let mut report = report.json();
-            cut::lists(&mut report, top, &format!("/reports/{}/report", section.id), &mut truncated_lists);
-            WrittenSection::Report { title: section.title, report }
-        }
-        Err(why) => WrittenSection::NotApplicable { title: section.title, not_applicable: why.to_string() },
-    };
-    let reports = document.sections().iter().map(|one| (one.id, section(one))).collect();
     let gated = document.gated.as_ref().filter(|gated| gated.are_set);
-    let mut comparison = gated.and_then(|gated| gated.comparison.as_ref()).map(serde_json::to_value).transpose()?;
-    if let Some(comparison) = &mut comparison {
-        cut::lists(comparison, top, "/comparison", &mut truncated_lists);
-    }
+    let comparison = gated.and_then(|gated| gated.comparison.as_ref());
     let written = Written {
         schema: SCHEMA,
         tool: Tool::THIS,
@@ -139,13 +109,77 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
             memory: model.memory_use(),
         },
         import: ImportFacts { lost: model.import_log().lost(), issues: model.import_log() },
-        reports,
+        reports: BTreeMap::new(),
         gates: gated.map(|gated| &gated.report),
-        comparison,
-        truncated: !truncated_lists.is_empty(),
-        truncated_lists,
+        comparison: comparison.map(|_| ()),
+        truncated: false,
+        truncated_lists: Vec::new(),
     };
-    Ok(serde_json::to_string_pretty(&written)? + "\n")
+    // What can be large is written straight into its place.
+    let around = serde_json::to_string_pretty(&written)?;
+    let (before, after) = parted(&around, "reports", "{}");
+    let mut out = JsonText::after(before.to_owned(), top);
+    sections(document, &mut out)?;
+    let (before, after) = match comparison {
+        Some(comparison) => {
+            let (before, after) = parted(after, "comparison", "null");
+            out.raw(before);
+            out.value(comparison, &["comparison"])?;
+            parted(after, "truncated", FOLLOWING)
+        }
+        None => parted(after, "truncated", FOLLOWING),
+    };
+    out.raw(before);
+    let (text, mut cuts) = out.finish();
+    // In the order in which reports are shown, the comparison last.
+    let place = |cut: &Cut| {
+        let is_of = |section: &super::Section| cut.path.starts_with(&format!("/reports/{}/", section.id));
+        document.sections().iter().position(is_of).unwrap_or(usize::MAX)
+    };
+    cuts.sort_by_key(place);
+    end(text, &cuts, after)
+}
+
+/// What follows the name of the field that says whether lists were cut, where nothing is known of it yet.
+pub(super) const FOLLOWING: &str = "false,\n  \"truncated_lists\": []";
+
+/// The text before and after the value of a field of the outermost object: names inside are indented further, and a
+/// text holds no line break.
+pub(super) fn parted<'a>(text: &'a str, name: &str, value: &str) -> (&'a str, &'a str) {
+    let before = format!("\n  \"{name}\": ");
+    text.split_once(&format!("{before}{value}"))
+        .map_or((text, ""), |(start, rest)| (text.get(..start.len() + before.len()).unwrap_or(text), rest))
+}
+
+/// Says which lists were cut, and ends a document.
+pub(super) fn end(mut text: String, cuts: &[Cut], after: &str) -> serde_json::Result<String> {
+    text.push_str(if cuts.is_empty() { "false" } else { "true" });
+    text.push_str(",\n  \"truncated_lists\": ");
+    let mut out = JsonText::after(text, 0);
+    out.value(cuts, &["truncated_lists"])?;
+    out.raw(after);
+    out.raw("\n");
+    Ok(out.finish().0)
+}
+
+/// The reports by the id of their analysis, each with its title.
+fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
+    let sections: BTreeMap<_, _> = document.sections().iter().map(|section| (section.id, section)).collect();
+    out.raw("{");
+    for (index, (id, section)) in sections.iter().enumerate() {
+        out.raw(if index > 0 { ",\n    " } else { "\n    " });
+        out.raw(&format!("{}: {{\n      \"title\": {},\n      ", json!(id), json!(section.title)));
+        match &section.result {
+            Ok(report) => {
+                out.raw("\"report\": ");
+                report.write_json(out, &["reports", id, "report"])?;
+            }
+            Err(why) => out.raw(&format!("\"not_applicable\": {}", json!(why.to_string()))),
+        }
+        out.raw("\n    }");
+    }
+    out.raw(if sections.is_empty() { "}" } else { "\n  }" });
+    Ok(())
 }
 
 /// The JSON Schema of [`document`], from the types that are written.

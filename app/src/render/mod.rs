@@ -4,7 +4,6 @@
 
 pub mod comparison;
 pub mod csv;
-mod cut;
 mod document;
 pub(crate) mod figures;
 mod gates;

@@ -155,22 +155,16 @@ fn remat(facts: &Facts<'_>) -> Outcome {
     Ok(Some(finding))
 }
 
-/// It waits for a copy from or to the memory of the host.
-fn is_host_wait(facts: &Facts<'_>, row: OpRow<'_>) -> bool {
-    let text = row.op().and_then(|op| facts.cx.model.op(op).hlo_text).map(|text| facts.cx.model.str(text));
-    row.group() == OpGroup::AsyncWait && text.is_some_and(|text| text.contains("S(5)"))
-}
-
 /// Those of the host have another cure and another limit (K26).
 fn copy_wait(facts: &Facts<'_>) -> Outcome {
-    let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !is_host_wait(facts, row);
+    let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !row.waits_for_host();
     let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
     let saving = Saving::ops("copies", found.vanish());
     Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))
 }
 
 fn host_offload(facts: &Facts<'_>) -> Outcome {
-    let Some(found) = facts.heavy(&OFFLOAD, |row| is_host_wait(facts, row))? else { return Ok(None) };
+    let Some(found) = facts.heavy(&OFFLOAD, |row| row.waits_for_host())? else { return Ok(None) };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, facts.limit(&OFFLOAD), Saving::Unknown);
     let step = facts.step()?;

@@ -1,0 +1,511 @@
+//! JSON written as text straight from what is serialised, with sorted keys and with long lists cut.
+//!
+//! A report with a million rows takes gigabytes as a tree of values. Here a row that is left out costs nothing, and one
+//! that is written costs its text. The text is the one that [`serde_json::Value`] gives when it is printed with
+//! indentation: keys in the order of their bytes, two spaces a level.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer, ser};
+use serde_json::{Error, Result};
+
+/// A list that is shorter than it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Cut {
+    /// Where it is (a JSON Pointer, RFC 6901).
+    pub path: String,
+    /// Entries that are left.
+    pub shown: usize,
+    /// Entries that there were.
+    pub total: usize,
+}
+
+/// One part of a path, in the order in which a document is read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Segment {
+    Index(usize),
+    Key(Cow<'static, str>),
+}
+
+/// A text of JSON that grows.
+#[derive(Debug)]
+pub struct JsonText {
+    text: Vec<u8>,
+    top: usize,
+    depth: usize,
+    path: Vec<Segment>,
+    cuts: Vec<(Vec<Segment>, usize, usize)>,
+    /// What was written last is an object.
+    wrote_object: bool,
+}
+
+impl JsonText {
+    /// A text that goes on from `text`. Of every list of objects the first `top` entries are written, all where that is
+    /// 0. Lists of plain values are part of one entry and are never cut.
+    pub fn after(text: String, top: usize) -> Self {
+        Self { text: text.into_bytes(), top, depth: 0, path: Vec::new(), cuts: Vec::new(), wrote_object: false }
+    }
+
+    /// Writes as it is what is JSON already, or a piece of it.
+    pub fn raw(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    /// Writes a value that lies at `path`, indented by as many levels.
+    ///
+    /// # Errors
+    /// As serde: a value that JSON cannot hold.
+    pub fn value(&mut self, value: &(impl Serialize + ?Sized), path: &[&str]) -> Result<()> {
+        self.path = path.iter().map(|&key| Segment::Key(Cow::Owned(key.to_owned()))).collect();
+        self.depth = path.len();
+        let earlier = self.cuts.len();
+        value.serialize(&mut *self)?;
+        if let Some(cuts) = self.cuts.get_mut(earlier..) {
+            cuts.sort();
+        }
+        Ok(())
+    }
+
+    /// The text, and which lists were cut, in the order of the document.
+    pub fn finish(self) -> (String, Vec<Cut>) {
+        let text = String::from_utf8(self.text).unwrap_or_else(|error| error.to_string());
+        let cut = |(path, shown, total): &(Vec<Segment>, usize, usize)| Cut {
+            path: path.iter().map(Segment::pointer).collect(),
+            shown: *shown,
+            total: *total,
+        };
+        (text, self.cuts.iter().map(cut).collect())
+    }
+
+    fn plain(&mut self, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.wrote_object = false;
+        serde_json::to_writer(&mut self.text, value)
+    }
+
+    fn new_line(&mut self) {
+        self.text.push(b'\n');
+        self.text.extend(std::iter::repeat_n(b' ', 2 * self.depth));
+    }
+
+    /// Ends what `open` began; the comma after its last entry goes.
+    fn close(&mut self, bracket: u8) {
+        self.depth = self.depth.saturating_sub(1);
+        if self.text.last() == Some(&b',') {
+            self.text.pop();
+            self.new_line();
+        }
+        self.text.push(bracket);
+    }
+
+    fn list(&mut self, within: bool) -> List<'_> {
+        self.text.push(b'[');
+        self.depth += 1;
+        List { out: self, entries: 0, written: 0, of_objects: false, within }
+    }
+
+    fn object(&mut self, within: bool) -> Object<'_> {
+        self.text.push(b'{');
+        self.depth += 1;
+        Object { out: self, fields: Vec::new(), key: None, within }
+    }
+
+    /// Begins the object around a variant that has a value.
+    fn variant(&mut self, name: &'static str) -> Result<()> {
+        self.text.push(b'{');
+        self.depth += 1;
+        self.new_line();
+        serde_json::to_writer(&mut self.text, name)?;
+        self.text.extend_from_slice(b": ");
+        self.path.push(Segment::Key(Cow::Borrowed(name)));
+        Ok(())
+    }
+
+    fn end_variant(&mut self) {
+        self.path.pop();
+        self.text.push(b',');
+        self.close(b'}');
+        self.wrote_object = true;
+    }
+
+    /// Puts the pieces of an object into the order of their keys, where they are not; the largest is moved in place.
+    fn sort(&mut self, fields: &[(Cow<'static, str>, usize)]) {
+        if fields.is_sorted_by(|a, b| a.0 <= b.0) {
+            return;
+        }
+        let end = self.text.len();
+        let ends = fields.iter().skip(1).map(|field| field.1).chain([end]);
+        let mut pieces: Vec<(&str, Range<usize>)> =
+            fields.iter().zip(ends).map(|((key, start), end)| (key.as_ref(), *start..end)).collect();
+        pieces.sort_by_key(|piece| piece.0);
+        let Some(largest) = pieces.iter().map(|piece| piece.1.clone()).max_by_key(Range::len) else { return };
+        let Some(first) = fields.first().map(|field| field.1) else { return };
+        let others: Vec<u8> = [first..largest.start, largest.end..end]
+            .into_iter()
+            .flat_map(|range| self.text.get(range).unwrap_or_default())
+            .copied()
+            .collect();
+        let before: usize = pieces.iter().take_while(|piece| piece.1 != largest).map(|piece| piece.1.len()).sum();
+        self.text.copy_within(largest.clone(), first + before);
+        let mut place = first;
+        for (_, piece) in pieces {
+            let length = piece.len();
+            if piece != largest {
+                let from = piece.start - if piece.start < largest.start { first } else { first + largest.len() };
+                if let (Some(to), Some(from)) =
+                    (self.text.get_mut(place..place + length), others.get(from..from + length))
+                {
+                    to.copy_from_slice(from);
+                }
+            }
+            place += length;
+        }
+    }
+}
+
+impl Segment {
+    fn pointer(&self) -> String {
+        match self {
+            Self::Index(index) => format!("/{index}"),
+            Self::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        }
+    }
+}
+
+/// A list that is being written.
+#[derive(Debug)]
+pub struct List<'a> {
+    out: &'a mut JsonText,
+    entries: usize,
+    written: usize,
+    of_objects: bool,
+    /// It is the value of a variant.
+    within: bool,
+}
+
+impl List<'_> {
+    fn entry(&mut self, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.entries += 1;
+        if self.of_objects && self.out.top > 0 && self.written >= self.out.top {
+            return Ok(());
+        }
+        self.out.new_line();
+        self.out.path.push(Segment::Index(self.written));
+        value.serialize(&mut *self.out)?;
+        self.out.path.pop();
+        self.out.text.push(b',');
+        self.of_objects = if self.written == 0 { self.out.wrote_object } else { self.of_objects };
+        self.written += 1;
+        Ok(())
+    }
+
+    fn end(self) {
+        if self.written < self.entries {
+            self.out.cuts.push((self.out.path.clone(), self.written, self.entries));
+        }
+        self.out.close(b']');
+        self.out.wrote_object = false;
+        if self.within {
+            self.out.end_variant();
+        }
+    }
+}
+
+/// An object that is being written.
+#[derive(Debug)]
+pub struct Object<'a> {
+    out: &'a mut JsonText,
+    /// Keys and where their pieces begin.
+    fields: Vec<(Cow<'static, str>, usize)>,
+    key: Option<String>,
+    /// It is the value of a variant.
+    within: bool,
+}
+
+impl Object<'_> {
+    fn field(&mut self, key: Cow<'static, str>, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.fields.push((key.clone(), self.out.text.len()));
+        self.out.new_line();
+        serde_json::to_writer(&mut self.out.text, &key)?;
+        self.out.text.extend_from_slice(b": ");
+        self.out.path.push(Segment::Key(key));
+        value.serialize(&mut *self.out)?;
+        self.out.path.pop();
+        self.out.text.push(b',');
+        Ok(())
+    }
+
+    fn finish(self) {
+        self.out.sort(&self.fields);
+        self.out.close(b'}');
+        self.out.wrote_object = true;
+        if self.within {
+            self.out.end_variant();
+        }
+    }
+}
+
+macro_rules! plain {
+    ($($name:ident: $type:ty),*) => {
+        $(fn $name(self, value: $type) -> Result<()> {
+            self.plain(&value)
+        })*
+    };
+}
+
+impl<'a> Serializer for &'a mut JsonText {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = List<'a>;
+    type SerializeTuple = List<'a>;
+    type SerializeTupleStruct = List<'a>;
+    type SerializeTupleVariant = List<'a>;
+    type SerializeMap = Object<'a>;
+    type SerializeStruct = Object<'a>;
+    type SerializeStructVariant = Object<'a>;
+
+    plain!(serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64);
+    plain!(serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64);
+    plain!(serialize_f64: f64, serialize_char: char, serialize_str: &str, serialize_bytes: &[u8]);
+
+    /// As the number that it is exactly.
+    fn serialize_f32(self, value: f32) -> Result<()> {
+        self.plain(&f64::from(value))
+    }
+
+    fn serialize_none(self) -> Result<()> {
+        self.plain(&())
+    }
+
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<()> {
+        self.plain(&())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
+        self.plain(&())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<()> {
+        self.plain(variant)
+    }
+
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.variant(variant)?;
+        value.serialize(&mut *self)?;
+        self.end_variant();
+        Ok(())
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>> {
+        Ok(self.list(false))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<List<'a>> {
+        Ok(self.list(false))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List<'a>> {
+        Ok(self.list(false))
+    }
+
+    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<List<'a>> {
+        self.variant(variant)?;
+        Ok(self.list(true))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>> {
+        Ok(self.object(false))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Object<'a>> {
+        Ok(self.object(false))
+    }
+
+    fn serialize_struct_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Object<'a>> {
+        self.variant(variant)?;
+        Ok(self.object(true))
+    }
+}
+
+macro_rules! entries {
+    ($($of:ident, $method:ident);*) => {
+        $(impl ser::$of for List<'_> {
+            type Ok = ();
+            type Error = Error;
+            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+                self.entry(value)
+            }
+            fn end(self) -> Result<()> {
+                List::end(self);
+                Ok(())
+            }
+        })*
+    };
+}
+
+entries!(
+    SerializeSeq, serialize_element;
+    SerializeTuple, serialize_element;
+    SerializeTupleStruct, serialize_field;
+    SerializeTupleVariant, serialize_field
+);
+
+macro_rules! fields {
+    ($($of:ident),*) => {
+        $(impl ser::$of for Object<'_> {
+            type Ok = ();
+            type Error = Error;
+            fn serialize_field<T: ?Sized + Serialize>(&mut self, key: &'static str, value: &T) -> Result<()> {
+                self.field(Cow::Borrowed(key), value)
+            }
+            fn end(self) -> Result<()> {
+                self.finish();
+                Ok(())
+            }
+        })*
+    };
+}
+
+fields!(SerializeStruct, SerializeStructVariant);
+
+impl ser::SerializeMap for Object<'_> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<()> {
+        let key = serde_json::to_value(key)?;
+        self.key = Some(key.as_str().map_or_else(|| key.to_string(), str::to_owned));
+        Ok(())
+    }
+
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<()> {
+        let key = self.key.take().unwrap_or_default();
+        self.field(Cow::Owned(key), value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.finish();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn written(value: &impl Serialize, top: usize) -> (String, Vec<Cut>) {
+        let mut out = JsonText::after(String::new(), top);
+        out.value(value, &[]).unwrap();
+        out.finish()
+    }
+
+    #[derive(Serialize)]
+    enum Shape {
+        Point,
+        Circle(f32),
+        Line(u8, u8),
+        Box { width: Option<u64>, height: i8 },
+    }
+
+    #[derive(Serialize)]
+    struct Everything {
+        zeta: Vec<Shape>,
+        none: Option<u8>,
+        alpha: (f64, f64),
+        unit: (),
+        text: &'static str,
+        numbers: BTreeMap<u32, Vec<u8>>,
+        #[serde(flatten)]
+        flat: BTreeMap<&'static str, bool>,
+    }
+
+    #[test]
+    fn the_text_is_that_of_a_printed_value() {
+        let value = Everything {
+            zeta: vec![
+                Shape::Point,
+                Shape::Circle(0.1),
+                Shape::Line(1, 2),
+                Shape::Box { width: Some(u64::MAX), height: -1 },
+            ],
+            none: None,
+            alpha: (f64::NAN, 1e300),
+            unit: (),
+            text: "a \"quoted\" name, \u{1} and 日本",
+            numbers: BTreeMap::from([(9, vec![]), (10, vec![1, 2]), (100, vec![3])]),
+            flat: BTreeMap::from([("b", true), ("zz", false)]),
+        };
+        let expected = serde_json::to_string_pretty(&serde_json::to_value(&value).unwrap()).unwrap();
+        assert_eq!(written(&value, 0).0, expected);
+        let nothing: [Value; 2] = [json!({}), json!([])];
+        assert_eq!(written(&nothing, 0).0, serde_json::to_string_pretty(&nothing).unwrap());
+    }
+
+    #[test]
+    fn keys_are_sorted_however_large_their_values_are() {
+        #[derive(Serialize)]
+        struct Out {
+            d: Vec<u32>,
+            b: u8,
+            c: String,
+            a: Vec<u32>,
+        }
+        for (d, c, a) in [(0, 50, 1), (40, 0, 2), (3, 3, 60), (0, 0, 0)] {
+            let value = Out { d: (0..d).collect(), b: 1, c: "x".repeat(c), a: (0..a).collect() };
+            let expected = serde_json::to_string_pretty(&serde_json::to_value(&value).unwrap()).unwrap();
+            assert_eq!(written(&value, 0).0, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_said() {
+        let value = json!({"rows": [{"a/b": [{}, {}, {}]}, {}, {}], "lens": [1, 2, 3]});
+        let mut out = JsonText::after(String::new(), 2);
+        out.value(&value, &["r"]).unwrap();
+        let (text, cuts) = out.finish();
+        let read: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, json!({"rows": [{"a/b": [{}, {}]}, {}], "lens": [1, 2, 3]}));
+        let found: Vec<_> = cuts.iter().map(|cut| (cut.path.as_str(), cut.shown, cut.total)).collect();
+        assert_eq!(found, [("/r/rows", 2, 3), ("/r/rows/0/a~1b", 2, 3)]);
+    }
+
+    #[test]
+    fn zero_is_all() {
+        let (text, cuts) = written(&json!([{}, {}]), 0);
+        assert_eq!((text.as_str(), cuts.len()), ("[\n  {},\n  {}\n]", 0));
+    }
+
+    #[test]
+    fn an_entry_that_is_left_out_is_not_serialised() {
+        struct Row(std::rc::Rc<std::cell::Cell<usize>>);
+        impl Serialize for Row {
+            fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
+                self.0.set(self.0.get() + 1);
+                out.collect_map([("a", 1)])
+            }
+        }
+        let asked = std::rc::Rc::default();
+        let rows: Vec<Row> = (0..100).map(|_| Row(std::rc::Rc::clone(&asked))).collect();
+        let (_, cuts) = written(&rows, 3);
+        assert_eq!((asked.get(), cuts[0].shown, cuts[0].total), (3, 3, 100));
+    }
+}
