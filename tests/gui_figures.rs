@@ -182,3 +182,29 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
     }
     assert!(figures_seen > 50, "{figures_seen}");
 }
+
+/// Reports and `--range` count from the origin of the trace, which may lie before the first event.
+#[test]
+fn the_window_counts_time_from_the_origin_of_reports() {
+    let loader: Loader = Arc::new(|path, _progress| {
+        let mut builder = trace_model::TraceBuilder::new();
+        let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");
+        for (at, name) in [(482_900_000, "first"), (600_000_000, "second")] {
+            let label = builder.label(name, None);
+            let range = trace_model::TimeRange::at(trace_model::Timestamp::from_ps(at), Picos::from_ps(7_000_000));
+            builder.add_slice(track, trace_model::SliceSpec::new(range, label));
+        }
+        Ok(OpenTrace::new(path.to_owned(), Session::from_model(builder.finish(), Options::default())))
+    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1800.0, 1_200.0))
+        .build_eframe(|cc| App::new(&cc.egui_ctx, Settings::default(), loader));
+    open(&mut window, "late");
+    want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
+    let model = window.state().trace().unwrap().model.clone();
+    let second = model.all_slices().find(|slice| slice.name() == "second").unwrap().id();
+    want(&mut window, ViewCommand::Select(second));
+    assert!(window.query_all_by_label("600.0 µs").count() >= 1, "when it begins");
+    assert_eq!(window.query_all_by_label("117.1 µs").count(), 0);
+}

@@ -8,7 +8,7 @@ use image::ImageEncoder as _;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 
 use egui::{ColorImage, Context, ViewportCommand};
-use trace_model::{Picos, TimeRange};
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::Command;
 use super::keys;
@@ -29,7 +29,7 @@ pub struct Screenshot {
     pub path: PathBuf,
     /// Size of the window.
     pub size: (f32, f32),
-    /// Part of the trace to show, from its beginning.
+    /// Part of the trace to show, from the origin of its times.
     pub range: Option<(Picos, Picos)>,
     /// Name of a slice to select; the longest of that name.
     pub select: Option<String>,
@@ -184,12 +184,12 @@ impl Photographer {
             commands.push(ViewCommand::Search(text.clone()).into());
         }
         if let Some((start, end)) = self.shot.mark {
-            let from = model.extent().start;
+            let from = Timestamp::ZERO;
             let range = TimeRange::new(from + start, from + end);
             commands.push(ViewCommand::Mark(range, std::collections::BTreeSet::new()).into());
         }
         if let Some((start, end)) = self.shot.range {
-            let from = model.extent().start;
+            let from = Timestamp::ZERO;
             commands.push(ViewCommand::Show(TimeRange::new(from + start, from + end)).into());
         }
         let wanted = self.shot.actions.iter().filter_map(|id| keys::action_of(id)?.run);

@@ -140,7 +140,7 @@ impl Frame<'_> {
 
     fn ruler(&self, drawing: &mut Drawing) {
         let time = &self.state.place.time;
-        let origin = self.trace.model.extent().start;
+        let origin = Timestamp::ZERO;
         let step = tick_step(time, self.width, self.times.tick_distance());
         let base = ruler_base(time, origin, step);
         let bottom = TITLE + RULER;

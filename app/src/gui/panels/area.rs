@@ -38,7 +38,7 @@ pub fn area_ui(
     ui.horizontal(|ui| {
         ui.label(RichText::new(format!("Marked: {}", time(mark.dur()))).heading().strong())
             .on_hover_text(format!("{} ps", mark.dur().ps()));
-        ui.weak(format!("from {}", time(mark.start - trace.model.extent().start)));
+        ui.weak(format!("from {}", time(mark.start.since_origin())));
         buttons_ui(ui, summary, out);
     });
     ui.horizontal(|ui| {

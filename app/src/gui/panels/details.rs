@@ -143,7 +143,7 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[Band]
     let model = &trace.model;
     section(ui, "Timing");
     Grid::new("timing").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
-        let start = slice.start() - model.extent().start;
+        let start = slice.start().since_origin();
         let dur = measured_range(slice, model).dur();
         time_row(ui, "Duration", dur);
         time_row(ui, "Self time", if slice.has_children() { slice.self_dur() } else { dur });

@@ -205,7 +205,7 @@ fn short(group: &str) -> &str {
 /// When a slice begins, to a millionth of the trace and better: four digits would be alike in row after row.
 fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     let extent = trace.model.extent();
-    let at = at - extent.start;
+    let at = at.since_origin();
     if times::format() != TimeFormat::Digits {
         return times::time(at);
     }

@@ -34,7 +34,7 @@ pub fn notes_ui(ctx: &Context, trace: &OpenTrace, state: &ViewState, out: &mut V
 
 fn note_ui(ui: &mut egui::Ui, trace: &OpenTrace, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
     ui.horizontal(|ui| {
-        let at = note.range.start - trace.model.extent().start;
+        let at = note.range.start.since_origin();
         if ui.link(time(at)).on_hover_text(format!("Show it: {}", time(note.range.dur()))).clicked() {
             out.push(ViewCommand::ShowAround(note.range));
         }

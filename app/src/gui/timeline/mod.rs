@@ -243,7 +243,7 @@ impl Timeline {
         let (canvas, ruler) = (areas.canvas, areas.ruler);
         let width = canvas.width();
         let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
-        let origin = trace.model.extent().start;
+        let origin = Timestamp::ZERO;
         let step = tick_step(&time, width, times::format().tick_distance());
         let base = ruler_base(&time, origin, step);
         let scale = paint::Scale { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };

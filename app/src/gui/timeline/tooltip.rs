@@ -30,7 +30,7 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {
             if slice.has_children() { format!("{}, self {}", time(dur), time(slice.self_dur())) } else { time(dur) };
         ui.label(timing);
         drawn_as_ui(ui, slice.dur(), dur);
-        ui.weak(format!("at {}", time(slice.start() - trace.model.extent().start)));
+        ui.weak(format!("at {}", time(slice.start().since_origin())));
     });
 }
 
@@ -43,7 +43,7 @@ pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &Row, at: Timestamp) {
     show(ui, "counter", |ui| {
         ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
         ui.label(format!("{value} {unit}"));
-        ui.weak(format!("at {}", time(at - trace.model.extent().start)));
+        ui.weak(format!("at {}", time(at.since_origin())));
     });
 }
 
