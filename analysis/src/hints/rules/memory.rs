@@ -164,7 +164,8 @@ fn copy_wait(facts: &Facts<'_>) -> Outcome {
 }
 
 fn host_offload(facts: &Facts<'_>) -> Outcome {
-    let Some(found) = facts.heavy(&OFFLOAD, |row| row.waits_for_host())? else { return Ok(None) };
+    let wanted = |row: OpRow<'_>| row.waits_for_host();
+    let Some(found) = facts.heavy(&OFFLOAD, wanted)? else { return Ok(None) };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, facts.limit(&OFFLOAD), Saving::Unknown);
     let step = facts.step()?;
