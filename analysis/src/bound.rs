@@ -126,7 +126,8 @@ impl Work {
     pub fn percent_of(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> Option<f64> {
         let amount = limit.amount(self)?;
         let peak = limit.peak(peaks)?.per_second;
-        (seconds > 0.0 && peak > 0.0).then(|| without_rounding(100.0 * amount / seconds / peak))
+        // Beyond all numbers is beyond the peak as well.
+        (seconds > 0.0 && peak > 0.0).then(|| without_rounding((100.0 * amount / seconds / peak).min(f64::MAX)))
     }
 
     /// The limit that binds and its utilization in percent. `None` where nothing
@@ -159,7 +160,7 @@ impl Work {
     pub fn ideal_seconds(&self, peaks: &Peaks) -> Option<f64> {
         let times = BoundBy::ALL.into_iter().filter_map(|limit| {
             let (amount, peak) = (limit.amount(self)?, limit.peak(peaks)?.per_second);
-            (peak > 0.0).then(|| amount / peak)
+            (peak > 0.0).then(|| amount / peak).filter(|seconds| (seconds * 1e12).is_finite())
         });
         times.fold(None, |most: Option<f64>, time| Some(most.map_or(time, |most| most.max(time))))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use super::{DcnCollective, DcnDevice, DcnTimes};
 use crate::bound::ratio;
@@ -188,7 +188,9 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         if ops.is_empty() {
             continue;
         }
-        let window_ps = window.dur().ps();
+        // Ops that begin in a range count as a whole, so the window ends with the last of them.
+        let ends = ops.iter().map(|(slice, _)| slice.measured_range().end);
+        let window_ps = (ends.fold(window.measured.end, Timestamp::max) - window.measured.start).ps();
         let mut own: BTreeMap<usize, Sums> = BTreeMap::new();
         let busy: IntervalSet = ops.iter().map(|(slice, _)| slice.measured_range()).collect();
         out.unmatched += walk(&ops, &busy, &mut own);

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
 
+use crate::bound::possible;
 use crate::chips::Chip;
 use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context};
@@ -118,10 +119,10 @@ impl CounterUnit {
 }
 
 impl CounterMetric {
-    /// Achieved of the peak.
+    /// Achieved of the peak, where that is possible.
     pub fn percent(&self) -> Option<f64> {
         let peak = self.peak.filter(|&peak| peak > 0.0)?;
-        Some(100.0 * self.achieved / peak)
+        possible(100.0 * self.achieved / peak)
     }
 }
 

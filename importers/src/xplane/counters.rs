@@ -49,6 +49,10 @@ pub(super) fn add(
             builder.log(IssueKind::UnknownMetadata, || format!("a counter sample of series {}", sample.metadata));
             continue;
         };
+        if !value.is_finite() {
+            builder.log(IssueKind::MalformedEvent, || format!("a counter sample is {value}"));
+            continue;
+        }
         let at = Timestamp::from_ps(line.base_ps(epoch_ns).saturating_add(sample.offset_ps));
         let mut dur = Picos::from_ps(sample.dur_ps).clamped();
         if let Some(end) = ends.after(at)

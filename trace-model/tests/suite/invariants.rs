@@ -1,13 +1,13 @@
 //! What holds of every model, whatever went into the builder.
 
-mod common;
-
 use common::{add_all, any_spans, at, nested_spans, number, one_track, range, union};
 use proptest::prelude::*;
 use trace_model::{
     IssueKind, LodIndex, Picos, SliceAttr, SliceBatch, SliceKey, SliceRef, SliceSpec, TimeRange, TraceBuilder,
     TraceModel, TrackId, TrackKind,
 };
+
+use crate::common;
 
 fn spans_of(model: &TraceModel, track: TrackId) -> Vec<(usize, i64, i64)> {
     let mut spans: Vec<_> =

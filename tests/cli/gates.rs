@@ -2,8 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
-mod json_schema;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,6 +11,8 @@ use sample_traces::write::{trace_json, xspace_bytes};
 use serde_json::Value;
 use tempfile::TempDir;
 use trace_model::Picos;
+
+use crate::json_schema;
 
 /// Not what the machine that runs the tests says.
 const CI_VARIABLES: [&str; 4] = ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "NO_COLOR"];

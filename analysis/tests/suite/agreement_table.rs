@@ -6,8 +6,6 @@
 //! `UPDATE_GOLDEN=1` writes it.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
 
-mod xprof;
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -21,6 +19,8 @@ use importers::{ImportOptions, Progress};
 use serde_json::Value;
 use trace_model::TraceModel;
 use xprof::{GIB, Rows, corpus, rows_of};
+
+use crate::xprof;
 
 /// Counts as equal.
 const CLOSE: f64 = 1e-3;
@@ -320,7 +320,7 @@ fn agreement_with_xprof_is_written_down() {
         "# Our numbers beside XProf's\n\n\
          Captures that both read, by file name; XProf 2.24.2. `=` means equal to 0.1 %, or to the digits that XProf\n\
          prints: {} of {} numbers. Every other line says why; `DIFFERENCES.md` has more on each reason. Op by op and\n\
-         point by point, `tests/xprof_agreement.rs` compares the same captures.\n\n\
+         point by point, `tests/suite/xprof_agreement.rs` compares the same captures.\n\n\
          Written by `tests/agreement_table.rs`, which fails when this file is stale or a difference has no reason;\n\
          `UPDATE_GOLDEN=1` writes it again.\n",
         sums.0,

@@ -9,8 +9,6 @@
     reason = "a test says what is wrong by failing"
 )]
 
-mod xprof;
-
 use analysis::bound::{BoundBy, Work};
 use analysis::ops::{OpRow, Ops, OpsReport};
 use analysis::roofline::{Roofline, StepWork};
@@ -20,6 +18,8 @@ use importers::{ImportOptions, Progress};
 use serde_json::Value;
 use trace_model::TraceModel;
 use xprof::{GIB, corpus, near, open, report, rows_of, xprof};
+
+use crate::xprof;
 
 fn ops_report(model: &TraceModel) -> std::sync::Arc<OpsReport> {
     report::<Ops>(model, &Options::default())

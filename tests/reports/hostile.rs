@@ -5,7 +5,7 @@
 //! The quick form changes small captures ten thousand times. The long one goes on from there:
 //!
 //! ```sh
-//! SYSTOLE_MUTANTS=1000000 cargo test -p systole --no-default-features --test hostile mutants
+//! SYSTOLE_MUTANTS=1000000 cargo test -p systole --no-default-features --test reports mutants
 //! ```
 //!
 //! Changes follow from the number of the mutant. What fails is written to a file, and can be
@@ -13,11 +13,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
-#[path = "hostile/honest.rs"]
 mod honest;
-#[path = "hostile/mutate.rs"]
 mod mutate;
-#[path = "hostile/seeds.rs"]
 mod seeds;
 
 use std::collections::BTreeMap;
@@ -35,9 +32,9 @@ use importers::{ImportError, ImportOptions, Progress, Source};
 use systole::session::Session;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
-use honest::Schema;
-use mutate::Rng;
-use seeds::{Content, Seed};
+use self::honest::Schema;
+use self::mutate::Rng;
+use self::seeds::{Content, Seed};
 
 /// Mutants of the quick form.
 const QUICK: u64 = 10_000;

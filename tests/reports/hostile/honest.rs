@@ -13,6 +13,15 @@ use serde_json::Value;
 const SIGNED_TIMES: &[&str] = &[
     // Where something lies.
     "start_ps",
+    "end_ps",
+    "functions.first_ps",
+    "functions.last_ps",
+    "functions: first_ps",
+    "functions: last_ps",
+    // By how much the clock of a device is ahead of the host's.
+    "at_least_ps",
+    "at_most_ps",
+    "shift_ps",
     // What a slow step has more of than others, by part: the parts add up to the whole.
     "change_ps",
     // Of an op that its file says to be faster than the limits of its device.

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use common::corpus;
 use importers::{Progress, Source};
 use trace_model::{Op, StringId, TraceModel, TrackKind};
+
+use crate::common;
 
 fn open(file: &str) -> Option<TraceModel> {
     let source = Source::open(&corpus()?.join(file)).unwrap();

@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,6 +10,8 @@ use common::corpus;
 use importers::{Progress, Source};
 use serde_json::Value;
 use trace_model::{IssueKind, TraceModel, TrackKind};
+
+use crate::common;
 
 fn open(path: &Path) -> TraceModel {
     importers::import(&Source::open(path).unwrap(), &Progress::new()).unwrap()

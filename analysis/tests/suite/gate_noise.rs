@@ -3,15 +3,13 @@
 //! the steps of real captures.
 //!
 //! ```text
-//! cargo test --release -p analysis --test gate_noise -- --ignored --nocapture
+//! cargo test --release -p analysis --test suite gate_noise -- --ignored --nocapture
 //! ```
 //!
 //! prints the tables of docs/compare.md. Seeds are fixed: the same numbers every time.
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
-#[path = "gate_noise/made.rs"]
 mod made;
-#[path = "gate_noise/real.rs"]
 mod real;
 
 use analysis::compare::{Comparison, Summary, compare};

@@ -6,13 +6,13 @@
 
 #![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use common::corpus;
 use importers::{ImportError, Progress, Source};
 use trace_model::{ArgValue, GroupKind, IssueKind, SliceAttr, SliceRef, TraceModel, TrackKind};
+
+use crate::common;
 
 const NULL: &str = "[NULL]";
 

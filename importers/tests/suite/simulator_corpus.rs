@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::path::Path;
 
 use common::corpus;
 use importers::{ImportOptions, Progress};
 use trace_model::{IssueKind, Op, Picos, TraceModel, TrackKind};
+
+use crate::common;
 
 fn open(path: &Path, clock_mhz: Option<f64>) -> TraceModel {
     let options = ImportOptions { clock_mhz, ..ImportOptions::default() };

@@ -1,13 +1,13 @@
 //! Queries of a model answer as a scan of everything would.
 
-mod common;
-
 use common::{add_all, any_spans, at, number, one_track, range};
 use proptest::prelude::*;
 use trace_model::{
     FlowEnd, GroupKind, IssueKind, LaneMipmap, LodIndex, Picos, SliceRef, SliceSpec, Source, TraceBuilder, TraceModel,
     TrackKind,
 };
+
+use crate::common;
 
 fn model_of(spans: &[(i64, i64)]) -> TraceModel {
     let (mut builder, track) = one_track(TrackKind::Ops);

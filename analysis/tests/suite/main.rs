@@ -1,0 +1,20 @@
+//! Analyses of real and of made traces against what is known of them.
+//!
+//! One program, so that it links once: `cargo test -p analysis --test suite NAME`.
+
+mod agreement_table;
+mod compare_corpus;
+mod gaps_corpus;
+mod gate_noise;
+mod hlo;
+mod ici;
+mod memory_corpus;
+mod memory_synthetic;
+mod predicted;
+mod rare_captures;
+mod replay;
+mod scopes;
+mod step_corpus;
+mod time_corpus;
+mod xprof;
+mod xprof_agreement;

@@ -1,0 +1,11 @@
+//! Importers of real captures, and of other projects' test files.
+//!
+//! One program, so that it links once: `cargo test -p importers --test suite NAME`.
+
+mod both_formats;
+mod common;
+mod json_corpus;
+mod perfetto_suite;
+mod simulator_corpus;
+mod xla_corpus;
+mod xplane_corpus;

@@ -1,0 +1,11 @@
+//! Made traces: their files, and what analyses say of them.
+//!
+//! One program, so that it links once: `cargo test -p sample-traces --test suite NAME`.
+
+mod arithmetic;
+mod closed_form;
+mod files;
+mod fleet;
+mod gaps;
+mod host_clocks;
+mod real_capture;

@@ -1,0 +1,15 @@
+//! The built program, as users and CI run it.
+//!
+//! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
+
+mod causes;
+mod ci_workflow;
+mod commands;
+mod gates;
+mod gates_ci;
+mod hints;
+#[path = "../json_schema.rs"]
+mod json_schema;
+mod outputs;
+mod runs;
+mod simulated;
