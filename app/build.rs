@@ -31,7 +31,9 @@ fn commit_of_git() -> Option<String> {
     let watched = |names: &[&str]| {
         let paths = names.iter().filter_map(|name| git(&["rev-parse", "--git-path", name]));
         let paths: Vec<String> = paths.filter(|path| Path::new(path).is_file()).collect();
-        paths.iter().for_each(|path| println!("cargo::rerun-if-changed={path}"));
+        for path in &paths {
+            println!("cargo::rerun-if-changed={path}");
+        }
         !paths.is_empty()
     };
     if !watched(&["logs/HEAD"]) {

@@ -77,6 +77,13 @@ impl Ideal {
         Self { note: Some(why), ..Self::default() }
     }
 
+    /// Adds what one limit asks for; a time beyond all numbers is none.
+    fn add(&mut self, limit: Limit, seconds: f64) {
+        if (seconds * 1e12).is_finite() {
+            self.terms.push((limit, seconds));
+        }
+    }
+
     /// The slowest term decides; the earlier of equal ones. A collective whose time
     /// on the links is unknown has none: it is hardly ever bound by anything else.
     pub fn longest(&self) -> Option<(Limit, f64)> {
@@ -155,7 +162,7 @@ impl<'a> Rates<'a> {
             let Some(amount) = limit.amount(&work) else { continue };
             known = true;
             match limit.peak(self.peaks).filter(|peak| peak.per_second > 0.0) {
-                Some(peak) => ideal.terms.push((Limit::Device(limit), amount / peak.per_second)),
+                Some(peak) => ideal.add(Limit::Device(limit), amount / peak.per_second),
                 None => unrated |= amount > 0.0,
             }
         }
@@ -213,12 +220,12 @@ impl<'a> Rates<'a> {
         let mut ideal = Ideal::default();
         let hbm = ends.iter().filter(|&&space| space == HBM).count() as f64;
         if let Some(peak) = self.peaks.hbm.filter(|peak| hbm > 0.0 && peak.per_second > 0.0) {
-            ideal.terms.push((Limit::Device(BoundBy::Hbm), hbm * bytes / peak.per_second));
+            ideal.add(Limit::Device(BoundBy::Hbm), hbm * bytes / peak.per_second);
         }
         if ends.contains(&HOST) {
             let limit = if destination == HOST { Limit::HostWrite } else { Limit::HostRead };
             match self.chip.and_then(|chip| Some(chip.per_device(chip.pcie_bandwidth?))) {
-                Some(rate) => ideal.terms.push((limit, bytes / rate)),
+                Some(rate) => ideal.add(limit, bytes / rate),
                 None => ideal.without.push("host link"),
             }
         }
@@ -228,7 +235,7 @@ impl<'a> Rates<'a> {
     /// Adds the time on the links between chips.
     fn add_links(&self, row: OpRow<'_>, hlo: &HloText<'_>, ideal: &mut Ideal) {
         match self.link_seconds(row, hlo) {
-            Ok(seconds) => ideal.terms.push((Limit::Ici, seconds * row.occurrences() as f64)),
+            Ok(seconds) => ideal.add(Limit::Ici, seconds * row.occurrences() as f64),
             Err(why) => {
                 ideal.without.push(ICI);
                 ideal.note = Some(why);

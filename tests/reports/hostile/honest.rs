@@ -46,6 +46,8 @@ const NO_SHARES: &[&str] = &[
     "table op_costs: vmem_write_percent",
     "table roofline: flops_percent",
     "table roofline: hbm_percent",
+    "table roofline_steps: flops_percent",
+    "table roofline_steps: hbm_percent",
     "table expected: efficiency_percent",
 ];
 
