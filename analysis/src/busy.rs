@@ -12,13 +12,12 @@
 use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::category::OpGroup;
-use crate::core_time::CoreTime;
-use crate::counted;
+use crate::facts::category::OpGroup;
+use crate::facts::core_time::CoreTime;
 use crate::intervals::IntervalSet;
 use crate::report::{Cell, Column, Metric, Provenance, Table, Tabular, Unit};
 use crate::stats::median;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, TraceFacts as _, counted};
 
 /// The device-time analysis.
 pub struct Devices;

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use schemars::{Schema, SchemaGenerator};
 use trace_model::{GroupId, GroupKind, TraceModel};
 
+use crate::fact::{Fact, FactCache};
+use crate::ici::Network;
+use crate::peaks::Peaks;
 use crate::report::Report;
-use crate::shared::Shared;
 use crate::{Analysis, AnalysisError, Options, Scope};
 
 /// Slices from which on it pays to start a thread.
@@ -31,7 +33,7 @@ type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
     costs: Mutex<Vec<Cost>>,
-    pub(crate) shared: Shared,
+    facts: FactCache,
 }
 
 /// What a report cost to compute.
@@ -97,9 +99,13 @@ impl<'a> Context<'a> {
         self.reports.get::<A>(self)
     }
 
+    /// A fact of the whole trace.
+    pub fn fact<F: Fact>(&self) -> &'a F {
+        self.reports.facts.get(self)
+    }
+
     /// The reports of `entries`, in their order, several at a time.
     pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
-        let _keeper = self.reports.shared.keep_core_times();
         let next = AtomicUsize::new(0);
         let work = || {
             // From both ends: what comes first in a report sums others up, and would make
@@ -132,6 +138,22 @@ impl<'a> Context<'a> {
     /// The same context with another scope.
     pub fn scoped(&self, scope: Scope) -> Context<'a> {
         Context { scope, ..*self }
+    }
+
+    /// The peaks to use for a core.
+    pub fn peaks(&self, core: GroupId) -> Peaks {
+        let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());
+        if self.model.simulator().is_some() {
+            peaks.are_configured();
+        }
+        peaks
+    }
+
+    /// The links between the devices.
+    pub fn network(&self) -> Option<Network> {
+        let cores = self.tensor_cores();
+        let devices = cores.iter().filter_map(|&core| self.model.group(core).device.as_ref());
+        Network::of(devices, self.options.chip(), self.options.topology.clone())
     }
 
     /// The `TensorCore` devices that the options ask for.

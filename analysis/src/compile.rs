@@ -19,7 +19,6 @@
 mod annotations;
 mod cache;
 mod drafts;
-mod events;
 mod functions;
 mod lazy;
 mod ledger;
@@ -33,11 +32,10 @@ mod tf;
 use serde::Serialize;
 use trace_model::{Picos, TimeRange};
 
-use crate::counted;
-use crate::host_class::{HostClass, host_threads};
+use crate::facts::host_class::{HostClass, host_threads};
 use crate::intervals::IntervalSet;
 use crate::steps::Steps;
-use crate::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope, counted};
 
 pub use cache::CacheFacts;
 pub use functions::CompiledFunction;
@@ -48,7 +46,8 @@ pub use programs::ProgramCount;
 pub use shapes::{Change, ChangeSource, DimChange};
 pub use tf::{CallKind, TfFunction};
 
-use events::HostEvents;
+use crate::TraceFacts as _;
+use crate::facts::compile_events::CompileEvents;
 use ledger::Surroundings;
 use place::StepFinder;
 
@@ -65,7 +64,7 @@ impl Analysis for Compile {
         if host_threads(cx.model).next().is_none() {
             return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
         }
-        let events = HostEvents::collect(cx, window);
+        let events = CompileEvents::collect(cx, window);
         let report = report(cx, &events, window);
         if !report.is_recorded && report.functions.is_empty() && report.tf_functions.is_empty() {
             return Err(AnalysisError::NotApplicable(NOT_RECORDED.to_owned()));
@@ -77,12 +76,6 @@ impl Analysis for Compile {
 /// Why it is not known whether anything was compiled.
 pub(crate) const NOT_RECORDED: &str =
     "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
-
-/// When anything was traced, lowered, compiled or loaded, for the step analysis:
-/// this report asks for steps, so steps cannot ask for this report.
-pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
-    cx.host_window().map(|window| HostEvents::collect(cx, window).all()).unwrap_or_default()
-}
 
 /// Compilation in a window.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -136,7 +129,7 @@ pub struct CompileReport {
     pub intervals: IntervalSet,
 }
 
-fn report(cx: &Context<'_>, events: &HostEvents<'_>, window: TimeRange) -> CompileReport {
+fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> CompileReport {
     let ([compile, lower, trace, load], all) = ledger::exclusive(|class| events.when(class).collect());
     let wall = all.measure();
     let found = events.phases.iter().any(|event| event.class == HostClass::Compile);

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Latency is from the begin of the enqueue to the begin of the program on the
-//! clock of the host ([`crate::clocks`]). The shift between the clocks is the least
+//! clock of the host ([`crate::facts::clock_alignment`]). The shift between the clocks is the least
 //! possible one, so latencies are lower bounds: each may be longer by
 //! [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the host is
 //! ahead is the number of programs that it had enqueued and the device not ended
@@ -17,11 +17,13 @@
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
-use crate::clocks::{ClockShift, Clocks, Launches, Sync};
+use crate::clocks::Clocks;
+use crate::facts::clock_alignment::{ClockShift, Launches, Sync};
+use crate::facts::window::shifted;
 use crate::gaps::{Cause, Gaps, GapsReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::stats::quantile;
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::{Analysis, AnalysisError, Context, Scope, TraceFacts as _};
 
 /// The analysis `dispatch`.
 pub struct Dispatch;
@@ -118,12 +120,12 @@ struct Run {
 
 /// All executions that have a launch, in the order of these.
 fn runs(cx: &Context<'_>, core: GroupId, launches: &Launches, scope: TimeRange) -> Vec<Run> {
-    let run = |pair: &crate::clocks::Pair| {
+    let run = |pair: &crate::facts::clock_alignment::Pair| {
         let program = cx.model.slice(pair.program);
         Run {
             enqueued: cx.model.slice(pair.host).start(),
             ran: cx.to_host(core, program.range()),
-            length_ps: cx.shifted(core, program.range()).dur().ps(),
+            length_ps: shifted(cx.model, core, program.range()).dur().ps(),
             in_scope: scope.contains(program.start()),
         }
     };

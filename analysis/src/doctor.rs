@@ -13,7 +13,8 @@ pub use facts::Fact;
 use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Severity, Source};
 
-use crate::clocks::{ClockShift, Clocks};
+use crate::clocks::Clocks;
+use crate::facts::clock_alignment::ClockShift;
 use crate::{Analysis, AnalysisError, Context};
 
 /// The health analysis.

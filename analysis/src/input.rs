@@ -20,13 +20,14 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
 
 use crate::chips::Chip;
+use crate::facts::host_class::HostClass;
+use crate::facts::steps::Step;
 use crate::gaps::{Cause, DeviceGaps, Gaps};
-use crate::host_class::HostClass;
 use crate::intervals::IntervalSet;
 use crate::ops::percent;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
-use crate::steps::{Step, Steps};
-use crate::{Analysis, AnalysisError, Context, OpClasses, OpGroup};
+use crate::steps::Steps;
+use crate::{Analysis, AnalysisError, Context, OpClasses, OpGroup, TraceFacts as _};
 
 /// The analysis `input`.
 pub struct Input;
@@ -138,7 +139,7 @@ fn mean(all: &[InputWait]) -> Option<InputWait> {
 /// When a core ran infeed ops, by the clock that timed them; `None` without ops.
 fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>, AnalysisError> {
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
-    let is_infeed = |segment: &&crate::core_time::Segment| {
+    let is_infeed = |segment: &&crate::facts::core_time::Segment| {
         segment.class.group == OpGroup::HostIo
             && cx.model.slice(segment.slice).op().is_some_and(|op| classes.category(op).starts_with("infeed"))
     };

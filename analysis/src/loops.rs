@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
 
+use crate::bounds::{Bounds, bounds};
 use crate::hlo::{HloModule, InstructionRef};
-use crate::json::{Bounds, bounds};
 use crate::ops::{OpRow, Ops};
-use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, Unit};
+use crate::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular, TraceFacts as _, Unit};
 
 /// The analysis `loops`.
 pub struct Loops;

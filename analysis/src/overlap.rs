@@ -34,8 +34,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use trace_model::{GroupId, Picos};
 
-use crate::category::CollectiveKind;
-use crate::message::Message;
+use crate::facts::category::CollectiveKind;
+use crate::facts::collective_traffic::Message;
 use crate::{Analysis, AnalysisError, Context};
 
 /// The overlap analysis.
@@ -282,6 +282,7 @@ impl Summary {
     }
 }
 
+use crate::TraceFacts as _;
 use cores::Meanwhile;
 pub(crate) use cores::Traffic;
 pub use cores::{Partition, partition};

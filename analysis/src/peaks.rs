@@ -7,10 +7,9 @@
 //! the capture is shown as assumed.
 
 use serde::Serialize;
-use trace_model::{DeviceInfo, GroupId};
+use trace_model::DeviceInfo;
 
 use crate::chips::Chip;
-use crate::{Context, Provenance};
 
 /// Where a peak comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -75,15 +74,6 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// The peaks to use for a core.
-    pub fn of(cx: &Context<'_>, core: GroupId) -> Self {
-        let mut peaks = Self::choose(cx.model.group(core).device.as_ref(), cx.options.chip());
-        if cx.model.simulator().is_some() {
-            peaks.are_configured();
-        }
-        peaks
-    }
-
     /// The choice, from what the capture records and the chip that the user names.
     pub fn choose(device: Option<&DeviceInfo>, named: Option<&Chip>) -> Self {
         let unknown = DeviceInfo::default();
@@ -118,7 +108,7 @@ impl Peaks {
     }
 
     /// What stands beside simulated times is the simulator's own idea of its device.
-    fn are_configured(&mut self) {
+    pub(crate) fn are_configured(&mut self) {
         let all = [
             &mut self.flops,
             &mut self.hbm,
@@ -159,14 +149,6 @@ impl Peaks {
         };
         format!("{:.1} {unit} ({from})", peak.per_second / scale)
     }
-
-    /// Provenance of a utilization that uses `peak`: one from a table of chips is assumed.
-    pub fn provenance(peak: Option<Peak>) -> Provenance {
-        match peak.map(|peak| peak.source) {
-            Some(PeakSource::Assumed | PeakSource::Published) => Provenance::AssumedPeak,
-            _ => Provenance::Derived,
-        }
-    }
 }
 
 /// What to say where peaks are missing.
@@ -199,7 +181,6 @@ mod tests {
         let peaks = Peaks::choose(None, Chip::named("v5e"));
         assert_eq!(peaks.flops, Some(Peak { per_second: 197e12, source: PeakSource::Assumed }));
         assert_eq!(peaks.flops_text(), "197.0 TFLOP/s (v5e as named by you, assumed)");
-        assert_eq!(Peaks::provenance(peaks.hbm), Provenance::AssumedPeak);
         // A device of v7x is one of the two cores of a chip.
         let half = Peaks::choose(None, Chip::named("v7x")).hbm.unwrap().per_second;
         assert!((half - 3690e9).abs() < 1.0);
@@ -210,7 +191,6 @@ mod tests {
         let device = DeviceInfo { type_name: Some("TPU v6 Lite".to_owned()), ..DeviceInfo::default() };
         let peaks = Peaks::choose(Some(&device), None);
         assert_eq!(peaks.flops_text(), "918.0 TFLOP/s (published v6e peak, assumed)");
-        assert_eq!(Peaks::provenance(peaks.flops), Provenance::AssumedPeak);
         let flops = peaks.flops;
         assert_eq!(flops, Some(Peak { per_second: 918e12, source: PeakSource::Published }));
     }

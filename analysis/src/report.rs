@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 
 use crate::json_text::JsonText;
+use crate::peaks::{Peak, PeakSource};
+pub use crate::unit::Unit;
 
 /// Where a number comes from. Printed wherever the number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -27,6 +29,14 @@ pub enum Provenance {
 }
 
 impl Provenance {
+    /// Of a utilization that uses `peak`: one from a table of chips is assumed.
+    pub fn of_peak(peak: Option<Peak>) -> Self {
+        match peak.map(|peak| peak.source) {
+            Some(PeakSource::Assumed | PeakSource::Published) => Self::AssumedPeak,
+            _ => Self::Derived,
+        }
+    }
+
     /// For people, in a word or two.
     pub fn title(self) -> &'static str {
         match self {
@@ -38,30 +48,6 @@ impl Provenance {
             Self::Inferred => "inferred",
         }
     }
-}
-
-/// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Text, or a number without unit.
-    None,
-    /// How many.
-    Count,
-    /// Picoseconds.
-    Picoseconds,
-    /// Bytes.
-    Bytes,
-    /// 0 to 100.
-    Percent,
-    /// Operations.
-    Flop,
-    /// Operations per second.
-    FlopPerSecond,
-    /// Bytes per second.
-    BytesPerSecond,
-    /// Operations per byte.
-    FlopPerByte,
 }
 
 /// A number with everything that is needed to believe it.

@@ -6,7 +6,7 @@
 //! time. Points of ops divide by their total time; the program's by the windows of
 //! all devices, idle time included, and its work is that of leaf ops. The same
 //! without infeed and outfeed takes their time off, as `XProf` does. The average
-//! step is that of the steady steps in a row ([`crate::steps::StepsReport::steady`]),
+//! step is that of the steady steps in a row ([`crate::facts::steps::StepsReport::steady`]),
 //! from the begin of the first to the end of the last.
 //!
 //! Halves of asynchronous ops have no point: their time is not that of the work.
@@ -23,7 +23,7 @@ use trace_model::Picos;
 
 use crate::bound::BoundBy;
 use crate::chips::Chip;
-use crate::ici::{Network, NetworkFrom};
+use crate::ici::NetworkFrom;
 use crate::ops::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::steps::Steps;
@@ -124,7 +124,7 @@ impl Analysis for Roofline {
         }
         let (average_step, steps) = steps(cx)?;
         let mut report = RooflineReport { average_step, steps, ..roofline(&ops) };
-        let network = Network::of(cx);
+        let network = cx.network();
         report.ici = network.as_ref().and_then(|network| IciRoof::of(&network.chip));
         report.notes.push(match (&network, report.ici) {
             (Some(network), Some(ici)) => ici.note(&network.chip.id, network.from),
@@ -210,7 +210,7 @@ fn has_work(row: OpRow<'_>) -> bool {
 
 impl Tabular for RooflineReport {
     fn tables(&self) -> Vec<Table> {
-        let derived = Peaks::provenance(self.peaks.flops);
+        let derived = Provenance::of_peak(self.peaks.flops);
         let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
         let columns = vec![
             column("name", "Point", Unit::None, Provenance::Profile),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::json::{Bounds, bounds};
+use crate::bounds::{Bounds, bounds};
 
 /// Location and spread of some numbers. In reports they are times, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -22,15 +22,13 @@ use trace_model::Caveat;
 use crate::bound::{BoundBy, is_beyond_peak};
 use crate::collectives::{CollectiveRow, Collectives, Remark};
 use crate::compile::{self, Compile};
-use crate::counted;
 use crate::expected::{Expected, Limit};
-use crate::hints::Threshold;
-use crate::host_class::host_threads;
+use crate::facts::host_class::host_threads;
 use crate::input::Input;
 use crate::kernels::{Declared, Kernels};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::utilization::Utilization;
-use crate::{Analysis, AnalysisError, Context, Percent};
+use crate::{Analysis, AnalysisError, Context, Percent, Threshold, counted};
 
 /// The analysis `targets`.
 pub struct Targets;
@@ -165,7 +163,7 @@ type Found = Result<(f64, String, Provenance), String>;
 
 impl Goal {
     fn target(&self, cx: &Context<'_>, found: Found) -> Target {
-        let (green, red) = (self.green.of(cx), self.red.of(cx));
+        let (green, red) = (self.green.of(cx.options), self.red.of(cx.options));
         let mut target = Target {
             id: self.id,
             short: self.short,

@@ -16,15 +16,16 @@ use serde::Serialize;
 use trace_model::{Caveat, Picos, TimeRange};
 
 use crate::balance::{Balance, BalanceReport};
-use crate::category::OpGroup;
 use crate::compile::{Compile, CompileReport};
+use crate::facts::category::OpGroup;
+use crate::facts::steps::StepsReport;
+use crate::facts::time_use::TimeUse;
 use crate::gaps::Gaps;
 use crate::input::{Input, InputReport};
 use crate::ops::{Ops, OpsReport, percent};
 use crate::overlap::{Overlap, OverlapReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
-use crate::steps::{Steps, StepsReport};
-use crate::time_use::TimeUse;
+use crate::steps::Steps;
 use crate::utilization::{Utilization, UtilizationReport};
 use crate::{Analysis, AnalysisError, Context, Percent, Scope};
 

@@ -6,8 +6,7 @@ use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
 use crate::locate::{ImportOptions, Located, locate};
 use crate::looks_like::{self, looks_like};
-use crate::{Confidence, IMPORTERS, ImportError, Importer, Progress, Source};
-use crate::{llo, xla};
+use crate::{Confidence, IMPORTERS, ImportError, Importer, Progress, Source, llo, xla};
 
 /// Imports what `path` names: a file, a run directory, a log directory, or a
 /// pattern (see [`locate`]). Hosts of one run share one model. A file of several

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use analysis::compare::Summary;
+use analysis::facts::time_use::TimeUse;
 use analysis::gates::is_listed;
 use analysis::hints::{Hints, HintsReport};
 use analysis::memory::Memory;
-use analysis::time_use::TimeUse;
 use analysis::verdict::{Verdict, VerdictReport};
 use analysis::{Options, Scope};
 use importers::{ImportOptions, Progress, Source};

@@ -7,7 +7,7 @@ use trace_model::{GroupId, GroupKind, TraceModel};
 use super::{DeviceLoad, HostLoad};
 use crate::Context;
 use crate::busy::{CoreReport, DevicesReport};
-use crate::category::OpClass;
+use crate::facts::category::OpClass;
 use crate::overlap::Overlap;
 use crate::step_parts::{CoreParts, Part, Parts, StepParts};
 

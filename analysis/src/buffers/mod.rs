@@ -20,11 +20,11 @@ pub use heap::CurvePoint;
 pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
 
 use crate::chips::Chip;
+use crate::facts::hlo_for_now;
 use crate::hlo::HloError;
 use crate::memory::{Memory, bytes_text};
-use crate::peaks::Peaks;
 use crate::report::{Metric, Provenance, Unit};
-use crate::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::{Analysis, AnalysisError, Context, Percent, Scope, TraceFacts as _};
 
 /// The analysis `buffers`.
 pub struct Buffers;
@@ -85,7 +85,7 @@ impl Analysis for Buffers {
 
 /// Plans of one program. Analyses of ops ask for it again where it `ran`.
 fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, HloError> {
-    let module = if ran { cx.hlo(id) } else { cx.hlo_for_now(id) }?;
+    let module = if ran { cx.hlo(id) } else { hlo_for_now(cx, id) }?;
     let assignment = module.buffer_assignment(&cx.model.program_title(id))?;
     Ok(assignment.map(|assignment| plan::plans(&module, &assignment)).unwrap_or_default())
 }
@@ -220,7 +220,7 @@ fn capacity(cx: &Context<'_>) -> Option<Capacity> {
 
 /// The chip of the first device, and its name.
 fn chip<'a>(cx: &Context<'a>) -> Option<(&'a Chip, String)> {
-    let id = Peaks::of(cx, *cx.tensor_cores().first()?).chip?;
+    let id = cx.peaks(*cx.tensor_cores().first()?).chip?;
     let named = cx.options.chip().filter(|chip| chip.id == id);
     Some((named.or_else(|| Chip::named(&id))?, id))
 }

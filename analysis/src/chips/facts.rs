@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use toml::{Table, Value};
 
-use crate::Unit;
+use crate::unit::Unit;
 
 /// Something that can be said of a chip.
 #[derive(Clone, Copy, Debug)]

@@ -1,227 +1,19 @@
-//! How far a device's clock is from its host's, and what to do about it.
-//!
-//! A program cannot begin before the host has enqueued it, nor can the host learn
-//! of its end before it has ended. Every pair of events bounds the shift `δ` that
-//! device times need:
-//!
-//! ```text
-//! host    [enqueue]......................[completion]
-//! device     ..δ..>[program]
-//!         enqueue.begin ≤ program.begin + δ     program.end + δ ≤ completion.begin
-//! ```
-//!
-//! Device times come in two bases: the timeline, on which the profiler has already
-//! tried to put them, and the clock that timed the ops. Mostly both differ by a
-//! constant, and the shift is that of the timeline. Where no shift puts the timeline
-//! in order, the clock of the ops may still: on a real v6e capture the profiler's
-//! mapping is off by up to 198 ms, while one shift of the ops' own clock satisfies
-//! every launch and completion of 98 s within 0.1 ms. Then that is the base.
-//!
-//! The model stays as it was recorded. The shift is applied wherever device and
-//! host are brought together ([`Context::programs_on_host`], [`Context::to_host`]),
-//! and never to a length of time.
+//! How far the clocks of devices are from those of their hosts.
 
-mod bounds;
-mod hosts;
-mod pairs;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use trace_model::TraceModel;
 
-use serde::Serialize;
-use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
-
-pub use bounds::{Bound, Interval, Line};
-pub use hosts::HostOffset;
-pub(crate) use pairs::programs;
-pub use pairs::{Launches, Pair, PairedBy};
 pub(crate) use table::device_table;
 
-use crate::host_class::host_threads;
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::facts::clock_alignment::ClocksReport;
+use crate::facts::host_class::host_threads;
+use crate::{Analysis, AnalysisError, Context};
 
 /// The analysis `clocks`.
 pub struct Clocks;
-
-/// The clocks of all devices against those of their hosts.
-#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct ClocksReport {
-    /// Devices whose programs can be paired with host events, whichever were asked for.
-    pub devices: Vec<ClockShift>,
-    /// Every host but the first against the first, by collectives of both. A check: it
-    /// is not applied.
-    pub hosts: Vec<HostOffset>,
-    /// Programs with their host events, in the order of `devices`.
-    #[serde(skip)]
-    pub launches: Vec<Launches>,
-    /// Where the devices are in their list.
-    #[serde(skip)]
-    places: BTreeMap<GroupId, usize>,
-}
-
-/// How the clocks of a device and its host relate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sync {
-    /// Times can be compared as they were recorded.
-    Aligned,
-    /// A constant shift puts everything in order.
-    Shifted,
-    /// Only a shift that grows with time does.
-    Drifting,
-    /// Nothing does: some programs seem to end after the host knew of it.
-    Poor,
-}
-
-impl Sync {
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Aligned => "aligned",
-            Self::Shifted => "constant shift",
-            Self::Drifting => "drifting",
-            Self::Poor => "poor sync",
-        }
-    }
-}
-
-/// Times of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Base {
-    /// As the profiler put them on the timeline.
-    #[default]
-    Timeline,
-    /// By the clock that timed the ops.
-    DeviceClock,
-}
-
-impl Base {
-    /// For people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Timeline => "timeline",
-            Self::DeviceClock => "device clock",
-        }
-    }
-}
-
-/// The shift that one device needs.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct ClockShift {
-    /// Name of the device.
-    pub core: String,
-    /// Which device.
-    #[serde(skip)]
-    pub group: GroupId,
-    /// Executions that were paired with their launch.
-    pub pairs: usize,
-    /// Executions whose end the host noticed.
-    pub ends: usize,
-    /// How executions were paired.
-    pub paired_by: PairedBy,
-    /// Which times of the device the shift is for.
-    pub base: Base,
-    /// The host events that bound the shift (`DoEnqueueProgram`, `CompleteCallbacks`).
-    pub evidence: Vec<String>,
-    /// The shifts that all pairs allow.
-    #[serde(flatten)]
-    pub bounds: Interval,
-    /// The correction: none if that is possible, else the least one. At the middle
-    /// of the pairs where clocks drift.
-    pub shift_ps: i64,
-    /// What the bounds say.
-    pub sync: Sync,
-    /// The shifts that the first third of the pairs allows; `None` with fewer than six.
-    pub first_third: Option<Interval>,
-    /// The same of the last third.
-    pub last_third: Option<Interval>,
-    /// The shift as a function of time, where no constant fits but a line does.
-    pub drift: Option<Line>,
-}
-
-impl ClockShift {
-    /// The correction, ready to be applied.
-    pub fn clock(&self) -> DeviceClock {
-        let constant = Line { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
-        let line = self.drift.unwrap_or(constant);
-        DeviceClock {
-            base: self.base,
-            shift: Picos::from_ps(line.shift_ps),
-            at: Timestamp::from_ps(line.at_ps),
-            drift_ppm: line.drift_ppm,
-        }
-    }
-}
-
-/// Brings times of one device to the clock of its host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DeviceClock {
-    /// The times that it takes.
-    pub base: Base,
-    shift: Picos,
-    at: Timestamp,
-    drift_ppm: f64,
-}
-
-impl DeviceClock {
-    /// A time in its base on the host's clock.
-    fn to_host(self, at: Timestamp) -> Timestamp {
-        let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
-        at + self.shift + drift
-    }
-}
-
-impl<'a> Context<'a> {
-    /// The clock of `core` against its host's; no correction where none is known.
-    /// The same in every scope.
-    pub fn device_clock(&self, core: GroupId) -> DeviceClock {
-        let clocks = self.scoped(Scope::WholeTrace).report::<Clocks>().ok();
-        let own = clocks.and_then(|clocks| clocks.of(core).map(ClockShift::clock));
-        own.unwrap_or_default()
-    }
-
-    /// A span of `core` on the timeline, by the clock of its host: what to compare
-    /// with host events. Its length is only as good as that of the span.
-    pub fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange {
-        self.with_clock(self.device_clock(core), core, range)
-    }
-
-    fn with_clock(&self, clock: DeviceClock, core: GroupId, range: TimeRange) -> TimeRange {
-        let range = if clock.base == Base::DeviceClock { self.shifted(core, range) } else { range };
-        TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
-    }
-
-    /// Every program execution of `core` in time order, with its span by the clock
-    /// of the host. To compare a device with its host, use these.
-    pub fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
-        let clock = self.device_clock(core);
-        let on_host = |program: SliceRef<'a>| (program, self.with_clock(clock, core, program.range()));
-        programs(self.model, core).into_iter().map(on_host).collect()
-    }
-
-    /// What to add to times of `core` on the timeline before comparing them with
-    /// times of its host: δ, zero where nothing is known. Where no constant will do,
-    /// that of the middle of the capture: prefer [`Self::to_host`].
-    pub fn device_shift(&self, core: GroupId) -> Picos {
-        let clock = self.device_clock(core);
-        if clock.base == Base::Timeline { clock.shift } else { Picos::ZERO }
-    }
-}
-
-impl ClocksReport {
-    /// The shift of one device; `None` where nothing pairs its programs with the host.
-    pub fn of(&self, core: GroupId) -> Option<&ClockShift> {
-        self.devices.get(*self.places.get(&core)?)
-    }
-
-    /// What the host says about the executions of one device.
-    pub fn launches_of(&self, core: GroupId) -> Option<&Launches> {
-        self.launches.iter().find(|launches| launches.core == core)
-    }
-}
 
 impl Analysis for Clocks {
     type Report = ClocksReport;
@@ -229,20 +21,11 @@ impl Analysis for Clocks {
     const TITLE: &'static str = "Clocks";
 
     fn run(cx: &Context<'_>) -> Result<ClocksReport, AnalysisError> {
-        if cx.scope != Scope::WholeTrace {
-            return Ok(cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone());
-        }
-        let launches = pairs::launches(cx.model);
-        let devices: Vec<ClockShift> = launches.iter().filter_map(|launches| clock_shift(cx, launches)).collect();
-        let places: BTreeMap<GroupId, usize> =
-            devices.iter().enumerate().map(|(place, shift)| (shift.group, place)).collect();
-        let shift = |core| devices.get(*places.get(&core)?);
-        let clock = |core| shift(core).map(ClockShift::clock).unwrap_or_default();
-        let hosts = hosts::host_offsets(cx, |core, range| cx.with_clock(clock(core), core, range));
-        if devices.is_empty() && hosts.is_empty() {
+        let report: &ClocksReport = cx.fact();
+        if report.devices.is_empty() && report.hosts.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model).to_owned()));
         }
-        Ok(ClocksReport { devices, hosts, launches, places })
+        Ok(report.clone())
     }
 }
 
@@ -255,66 +38,4 @@ fn missing(model: &TraceModel) -> &'static str {
         "no host event says which program it launched (DoEnqueueProgram with a run id, an arrow to the program, or \
          one ExecuteLaunch a program): trace the host with host_tracer_level 2 or more to compare the clocks"
     }
-}
-
-/// Fewer pairs than these make no thirds.
-const LEAST_FOR_THIRDS: usize = 6;
-
-/// The shift of one device: for the timeline if that can be put in order, else for
-/// the clock of its ops if that can.
-fn clock_shift(cx: &Context<'_>, launches: &Launches) -> Option<ClockShift> {
-    let model = cx.model;
-    let on_timeline = fit(model, launches, Base::Timeline, |program| model.slice(program).range())?;
-    if on_timeline.sync < Sync::Drifting {
-        return Some(on_timeline);
-    }
-    let by_ops =
-        fit(model, launches, Base::DeviceClock, |program| cx.shifted(launches.core, model.slice(program).range()));
-    by_ops.filter(|by_ops| by_ops.sync < on_timeline.sync).or(Some(on_timeline))
-}
-
-fn fit(model: &TraceModel, launches: &Launches, base: Base, span: impl Fn(SliceId) -> TimeRange) -> Option<ClockShift> {
-    let bound =
-        |at: Timestamp, host: SliceId| Bound { at_ps: at.ps(), shift_ps: (model.slice(host).start() - at).ps() };
-    let lower: Vec<Bound> = launches.begins.iter().map(|pair| bound(span(pair.program).start, pair.host)).collect();
-    let upper: Vec<Bound> = launches.ends.iter().map(|pair| bound(span(pair.program).end, pair.host)).collect();
-    let bounds = Interval::of(&lower, &upper)?;
-    let drift = if bounds.is_empty() { bounds::line(&lower, &upper) } else { None };
-    let shift_ps = drift.map_or_else(|| bounds.choice_ps(), |line| line.shift_ps);
-    let ((first, last), (first_ends, last_ends)) = (bounds::thirds(&lower), bounds::thirds(&upper));
-    let third = |lower: &[Bound], upper: &[Bound]| {
-        (launches.begins.len() >= LEAST_FOR_THIRDS).then(|| Interval::of(lower, upper)).flatten()
-    };
-    Some(ClockShift {
-        core: model.device_name(launches.core),
-        group: launches.core,
-        pairs: lower.len(),
-        ends: upper.len(),
-        paired_by: launches.paired_by,
-        base,
-        evidence: evidence(model, launches),
-        bounds,
-        shift_ps,
-        sync: match (bounds.is_empty(), drift.is_some()) {
-            (true, true) => Sync::Drifting,
-            (true, false) => Sync::Poor,
-            (false, _) if shift_ps == 0 => Sync::Aligned,
-            (false, _) => Sync::Shifted,
-        },
-        first_third: third(first, first_ends),
-        last_third: third(last, last_ends),
-        drift,
-    })
-}
-
-/// Names of the host events, launches before ends.
-fn evidence(model: &TraceModel, launches: &Launches) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for side in [&launches.begins, &launches.ends] {
-        let mut own: Vec<&str> = side.iter().map(|pair| model.slice(pair.host).name()).collect();
-        own.sort_unstable();
-        own.dedup();
-        names.extend(own.into_iter().map(str::to_owned));
-    }
-    names
 }

@@ -1,6 +1,6 @@
 //! The clocks as tables.
 
-use super::{Base, ClockShift, ClocksReport, HostOffset, Interval, Sync};
+use crate::facts::clock_alignment::{Base, ClockShift, ClocksReport, HostOffset, Interval, Sync};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {

@@ -1,7 +1,8 @@
 use trace_model::*;
 
 use super::*;
-use crate::{Options, ReportCache};
+use crate::facts::clock_alignment::*;
+use crate::{Options, ReportCache, Scope, TraceFacts as _};
 
 const US: i64 = 1_000_000;
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::chips::Chip;
-use crate::ici::{Layout, LinkRate, Network, NetworkFrom, Topology};
-use crate::message::Message;
+use crate::facts::collective_traffic::Message;
+use crate::ici::{Layout, LinkRate, NetworkFrom, Topology};
 use crate::{Context, Provenance};
 
 /// The links, and where the knowledge comes from.
@@ -30,7 +30,7 @@ pub struct Links {
 
 impl Links {
     pub(super) fn of(cx: &Context<'_>) -> Self {
-        let network = Network::of(cx);
+        let network = cx.network();
         let (from, topology) = network.as_ref().map(|network| (network.from, network.topology.clone())).unzip();
         let spec = network.map(|network| network.chip);
         Self {

@@ -4,7 +4,7 @@
 //! Times are those of the overlap analysis; this one adds the network:
 //!
 //! - *message* `S` and participants `n` from shapes and replica groups, *sent* what
-//!   each device must send ([`crate::message`]);
+//!   each device must send ([`crate::facts::collective_traffic`]);
 //! - `algorithm bandwidth = S ÷ mean time`, `bus bandwidth = sent ÷ mean time`, as
 //!   nccl-tests define them;
 //! - *transfer*: the mean over executions of the shortest time on any core, for

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Links;
+use crate::facts::collective_traffic::Message;
 use crate::ici::{Expected, Layout, expected_time, link_seconds};
-use crate::message::Message;
 use crate::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.

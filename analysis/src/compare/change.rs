@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
 use super::resample::{self, Runs};
-use crate::json::{Bounds, bounds};
+use crate::bounds::{Bounds, bounds};
 use crate::stats::{Stats, median};
 
 /// When a difference counts.

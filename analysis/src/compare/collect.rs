@@ -8,10 +8,11 @@ use super::summary::{
     thinned,
 };
 use super::times::{self, OpSum, StepTimes};
-use crate::category::OpClasses;
 use crate::collectives::Collectives;
 use crate::compile::Compile;
 use crate::doctor::Doctor;
+use crate::facts::category::OpClasses;
+use crate::facts::steps::{Step, StepsReport};
 use crate::hlo_text::HloText;
 use crate::matmuls::Matmuls;
 use crate::memory::Memory;
@@ -19,9 +20,9 @@ use crate::ops::{OpRow, Ops, percent};
 use crate::overlap::Overlap;
 use crate::report::{Provenance, Unit};
 use crate::step_parts::Part;
-use crate::steps::{Step, Steps, StepsReport};
+use crate::steps::Steps;
 use crate::utilization::Utilization;
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// Steps whose numbers are kept.
 const MOST_STEPS: usize = 2048;

@@ -40,7 +40,7 @@ mod table;
 mod tests;
 mod times;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use change::{Change, ENOUGH_RUNS, Estimate, Finding, TestOptions};
 pub use classes::{Matched, matched_classes};
@@ -56,7 +56,6 @@ pub use summary::{
 };
 pub use table::{sentence, signed};
 
-use crate::json::{StepPair, step_pairs};
 use crate::report::{Provenance, Unit};
 use pool::Pool;
 
@@ -357,4 +356,18 @@ fn notes(out: &Comparison, base: &Pool<'_>, cand: &Pool<'_>) -> Vec<String> {
         notes.push(format!("{unlisted} small ops are known as a sum only, because a saved summary lists the largest"));
     }
     notes
+}
+
+/// One step of each side of a comparison.
+#[derive(Serialize, schemars::JsonSchema)]
+struct StepPair {
+    /// Number of the step of the first side.
+    base: u32,
+    /// Number of the step of the second side.
+    cand: u32,
+}
+
+/// Pairs of steps as [`StepPair`].
+fn step_pairs<S: Serializer>(pairs: &[(u32, u32)], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(pairs.iter().map(|&(base, cand)| StepPair { base, cand }))
 }

@@ -7,11 +7,10 @@
 use super::Comparison;
 use super::resample::{self, Statistic};
 use super::summary::{Better, Series, Summary, Value, thinned};
-use crate::Context;
-use crate::Percent;
 use crate::compile::{Compile, Place};
+use crate::facts::steps::{Step, StepsReport};
 use crate::report::{Provenance, Unit};
-use crate::steps::{Step, StepsReport};
+use crate::{Context, Percent};
 
 /// Time of each step of the loop, up to the begin of the next.
 pub const LOOP_STEP: &str = "loop.step_ps";

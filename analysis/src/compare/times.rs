@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, LabelId, TimeRange, TraceModel, TrackKind};
 
-use crate::core_time::{Segment, innermost};
+use crate::facts::core_time::{Segment, innermost};
+use crate::facts::steps::{Step, StepsReport};
 use crate::intervals::IntervalSet;
 use crate::overlap::Traffic;
 use crate::step_parts::{Part, Parts, spans_on};
-use crate::steps::{Step, StepsReport};
-use crate::{AnalysisError, Context, Scope};
+use crate::{AnalysisError, Context, Scope, TraceFacts as _};
 
 /// What runs at some instant.
 struct Piece {

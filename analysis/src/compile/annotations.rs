@@ -8,8 +8,8 @@ use super::drafts::Draft;
 use super::place::{Place, StepFinder};
 use super::shapes::Change;
 use crate::Context;
+use crate::facts::host_class::{HostClass, classify};
 use crate::hlo_text::Shape;
-use crate::host_class::{HostClass, classify};
 
 /// How many events are asked for arguments: in a packed export each takes milliseconds.
 const MAX_ASKED: usize = 16;

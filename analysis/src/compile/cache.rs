@@ -8,47 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::host_class::stripped;
-
-/// Events that tell of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum CacheRole {
-    /// The persistent cache is asked.
-    Lookup,
-    /// It had the program.
-    Hit,
-    /// It did not.
-    Miss,
-    /// A program is put into it.
-    Write,
-    /// A serialized program becomes an executable.
-    Deserialize,
-    /// The device's cache of loaded programs did not have it.
-    LoadMiss,
-}
-
-impl CacheRole {
-    pub(super) fn of(name: &str) -> Option<Self> {
-        if let Some(python) = name.strip_prefix('$') {
-            // `compilation_cache.py:209 get_executable_and_time`
-            let (place, function) = python.split_once(' ')?;
-            let file = place.split(':').next()?;
-            return Some(match (file, function) {
-                ("compilation_cache.py", "get_executable_and_time") => Self::Lookup,
-                ("compilation_cache.py", "put_executable_and_time") => Self::Write,
-                ("compiler.py", "log_persistent_cache_hit") => Self::Hit,
-                ("compiler.py", "log_persistent_cache_miss") => Self::Miss,
-                _ => return None,
-            });
-        }
-        match stripped(name) {
-            "LoadProgramCacheMiss" => Some(Self::LoadMiss),
-            name if name.ends_with("Client::DeserializeExecutable") => Some(Self::Deserialize),
-            name if name.ends_with("Client::LoadSerializedExecutable") => Some(Self::Deserialize),
-            _ => None,
-        }
-    }
-}
+use crate::facts::compile_events::CacheRole;
 
 /// What the trace says about caches; `None` is "nothing".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use trace_model::{ArgValue, Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
-use super::events::PhaseEvent;
-use crate::host_class::{HostClass, pjit_function, stripped};
+use crate::facts::compile_events::PhaseEvent;
+use crate::facts::host_class::{HostClass, pjit_function, stripped};
 use crate::intervals::IntervalSet;
 
 /// Name of what cannot be attributed.

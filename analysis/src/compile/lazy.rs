@@ -15,45 +15,9 @@ use serde::Serialize;
 use trace_model::{Picos, SliceRef};
 
 use super::drafts::graph_hash;
-use super::events::ancestors;
-use crate::host_class::stripped;
+use crate::facts::compile_events::LazyRole;
+use crate::facts::compile_events::ancestors;
 use crate::report::{Cell, Column, Provenance, Table, Unit};
-
-/// Events of lazy tensors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LazyRole {
-    /// End of a step (`mark_step`).
-    Step,
-    /// Pending tensors become a graph that runs.
-    Sync,
-    /// A graph is compiled.
-    Compile,
-    /// A graph is put in line to run.
-    Schedule,
-    /// A graph that another compiler found runs (`torch.compile`).
-    Dynamo,
-    /// A graph is given to the runtime.
-    Execute,
-    /// Values are copied to the host.
-    Fetch,
-}
-
-impl LazyRole {
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Some(match stripped(name) {
-            "StepMarker" => Self::Step,
-            "SyncTensorsGraph" | "SyncLiveTensorsGraph" | "SyncTensorsGraphInternal" => Self::Sync,
-            "XLAGraphExecutor::Compile" => Self::Compile,
-            "ScheduleSyncTensorsGraph" => Self::Schedule,
-            "ExecuteComputationWithBarrier" => Self::Dynamo,
-            name => match name.split_once("ComputationClient::")?.1 {
-                "ExecuteComputation" | "ExecuteReplicated" => Self::Execute,
-                "TransferFromDevice" | "TransferFromServer" => Self::Fetch,
-                _ => return None,
-            },
-        })
-    }
-}
 
 /// A limit above which `PyTorch`/XLA's own analysis speaks up.
 const PER_STEP: f64 = 0.5;

@@ -7,13 +7,13 @@ use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Times
 
 use super::annotations;
 use super::drafts::Draft;
-use super::events::PhaseEvent;
 use super::likeness::{ProgramOps, SAME_FUNCTION};
 use super::place::{Place, StepFinder};
 use super::programs::{ProgramRuns, Programs, before_and_after};
 use super::shapes::{self, Change, ChangeSource};
 use crate::Context;
-use crate::host_class::{HostClass, pjit_function};
+use crate::facts::compile_events::PhaseEvent;
+use crate::facts::host_class::{HostClass, pjit_function};
 use crate::intervals::IntervalSet;
 
 /// Why a compilation counts as one of a function that was compiled before.

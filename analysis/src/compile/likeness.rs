@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use trace_model::{OpId, ProgramId};
 
-use crate::Context;
 use crate::hlo::HloModule;
+use crate::{Context, TraceFacts as _};
 
 /// Programs with this share of their ops in common are the same function.
 pub(super) const SAME_FUNCTION: f64 = 0.8;

@@ -6,8 +6,8 @@ use serde::Serialize;
 use trace_model::{TimeRange, Timestamp};
 
 use crate::Context;
+use crate::facts::steps::{Step, StepsReport, on_host};
 use crate::stats::median;
-use crate::steps::{Step, StepsReport, on_host};
 
 /// Where in the run something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

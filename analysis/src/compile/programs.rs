@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use trace_model::{ArgValue, ProgramId, SliceAttr, SliceRef, Timestamp, TrackId};
 
-use crate::Context;
-use crate::host_class::host_threads;
-use crate::steps::function_of;
+use crate::facts::host_class::host_threads;
+use crate::facts::steps::function_of;
+use crate::{Context, TraceFacts as _};
 
 /// A program that ran.
 #[derive(Clone, Debug)]

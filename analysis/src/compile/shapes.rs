@@ -9,9 +9,9 @@ use serde::Serialize;
 use trace_model::{OpId, ProgramId};
 
 use super::likeness::ProgramOps;
-use crate::Context;
 use crate::hlo::{HloModule, Instruction};
 use crate::hlo_text::{HloText, Shape};
+use crate::{Context, TraceFacts as _};
 
 /// Where a change was seen, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

@@ -6,7 +6,7 @@ use trace_model::Picos;
 
 use super::ledger::{Compilation, PhaseTime};
 use super::{Change, CompileReport, CompiledFunction};
-use crate::host_class::HostClass;
+use crate::facts::host_class::HostClass;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 
 impl Tabular for CompileReport {

@@ -11,8 +11,8 @@ use serde::Serialize;
 use trace_model::{ArgValue, LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
 use super::annotations::reading_order;
-use super::events::ancestors;
-use crate::host_class::{host_threads, stripped};
+use crate::facts::compile_events::ancestors;
+use crate::facts::host_class::{host_threads, stripped};
 use crate::report::{Cell, Column, Provenance, Table, Unit};
 
 /// XProf calls functions out that spend this share of their time in expensive calls.

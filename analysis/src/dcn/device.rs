@@ -6,11 +6,11 @@ use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, Timestamp, Trac
 
 use super::{DcnCollective, DcnDevice, DcnTimes};
 use crate::bound::ratio;
-use crate::category::OpClasses;
+use crate::facts::category::OpClasses;
 use crate::hlo_text::HloText;
 use crate::intervals::IntervalSet;
 use crate::ops::percent;
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// Which of the four ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

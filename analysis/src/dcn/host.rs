@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trace_model::{ArgValue, GroupId, GroupKind, Picos, SliceRef, TimeRange, Timestamp, TraceModel};
 
 use super::{DcnAction, DcnHost, DcnMessages};
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 const PREFIX: &str = "MegaScale:";
 /// A message from another device has arrived.

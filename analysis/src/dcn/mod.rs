@@ -29,10 +29,9 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::json::{TimeByBandwidth, by_bandwidth};
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, TraceFacts as _};
 
 /// The analysis `dcn`.
 pub struct Dcn;
@@ -200,4 +199,24 @@ impl Analysis for Dcn {
             actions: host.actions,
         })
     }
+}
+
+/// Times in four classes of bandwidth, lowest first.
+#[derive(Serialize, schemars::JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to the names")]
+struct TimeByBandwidth {
+    /// Below 4.17 GB/s.
+    lowest_ps: i64,
+    /// From 4.17 to 8.34 GB/s.
+    low_ps: i64,
+    /// From 8.34 to 12.5 GB/s.
+    high_ps: i64,
+    /// From 12.5 GB/s.
+    highest_ps: i64,
+}
+
+/// Four times as [`TimeByBandwidth`].
+fn by_bandwidth<S: Serializer>(times: &[i64; 4], out: S) -> Result<S::Ok, S::Error> {
+    let [lowest_ps, low_ps, high_ps, highest_ps] = *times;
+    TimeByBandwidth { lowest_ps, low_ps, high_ps, highest_ps }.serialize(out)
 }

@@ -1,19 +1,19 @@
 //! The rules: each looks for one thing that limits what a capture can tell.
 
-use crate::Percent;
-use crate::counted;
+use crate::{Percent, counted};
 use std::collections::BTreeSet;
 
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
 use super::{Finding, clock_shifts};
-use crate::Context;
-use crate::clocks::Sync;
+use crate::facts::clock_alignment::Sync;
+use crate::facts::steps::Rung;
 use crate::hlo_text::HloText;
 use crate::kernels::{Declared, Kernels};
 use crate::ops::{Ops, cause};
 use crate::peaks::{PeakSource, Peaks};
-use crate::steps::{Rung, Steps};
+use crate::steps::Steps;
+use crate::{Context, TraceFacts as _};
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
@@ -115,7 +115,7 @@ fn no_device(cx: &Context<'_>) -> Option<Finding> {
 
 fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
     let cores = cx.tensor_cores();
-    let peaks = cores.iter().map(|&core| Peaks::of(cx, core));
+    let peaks = cores.iter().map(|&core| cx.peaks(core));
     let unrecorded: Vec<Peaks> = peaks
         .filter(|peaks| {
             let source = peaks.flops.map(|peak| peak.source);

@@ -1,7 +1,7 @@
 //! Each rule with and without its reason.
 
 use super::*;
-use crate::clocks::{PairedBy, Sync};
+use crate::facts::clock_alignment::{PairedBy, Sync};
 use crate::{Options, ReportCache, Scope};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{IssueKind, SliceAttr, TraceModel};

@@ -7,11 +7,11 @@ use serde::Serialize;
 use trace_model::TraceModel;
 
 use crate::bound::BoundBy;
-use crate::category::{CollectiveKind, OpGroup};
 use crate::chips::Chip;
+use crate::facts::category::{CollectiveKind, OpGroup};
+use crate::facts::collective_traffic::Message;
 use crate::hlo_text::{HloText, Shape};
 use crate::ici::{LinkRate, Topology, expected_time};
-use crate::message::Message;
 use crate::ops::{OpRow, OpRows};
 use crate::peaks::Peaks;
 

@@ -27,8 +27,8 @@ mod tests;
 use serde::Serialize;
 
 use crate::bound::{BoundBy, possible};
-use crate::category::OpGroup;
-use crate::ici::{Network, NetworkFrom};
+use crate::facts::category::OpGroup;
+use crate::ici::NetworkFrom;
 use crate::ops::{OpRow, Ops, OpsReport, percent};
 use crate::peaks::{NO_PEAK, Peaks};
 use crate::{Analysis, AnalysisError, Context, tight};
@@ -163,7 +163,7 @@ impl Analysis for Expected {
 }
 
 fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
-    let network = Network::of(cx);
+    let network = cx.network();
     let (chip, topology) = network.as_ref().map(|network| (&network.chip, network.topology.as_ref())).unzip();
     let devices = ops.cores.len() as u64;
     let rates = Rates::new(cx.model, &ops.peaks, chip, topology.flatten(), devices, &ops.rows);

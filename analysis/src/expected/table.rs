@@ -3,7 +3,6 @@
 use trace_model::Picos;
 
 use super::{ExpectedReport, ExpectedRow, GroupSums, LimitRow};
-use crate::peaks::Peaks;
 use crate::{Cell, Column, Percent, Provenance, Table, Tabular, Unit};
 
 fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
@@ -24,7 +23,7 @@ impl ExpectedReport {
         } else if self.links_of.is_some() && !self.links_recorded {
             Provenance::AssumedPeak
         } else {
-            Peaks::provenance(self.peaks.flops)
+            Provenance::of_peak(self.peaks.flops)
         }
     }
 

@@ -28,18 +28,12 @@ use trace_model::{LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, 
 
 use super::cause::{Cause, Rank};
 use super::merge::{Doing, Doings, Part};
-use crate::Context;
-use crate::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
+use crate::fact::Fact;
+use crate::facts::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
+use crate::{Context, TraceFacts as _};
 
 /// Loads and look-ups shorter than this happen at every launch.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
-
-impl<'a> Context<'a> {
-    /// What the events of hosts say, whatever the scope.
-    pub(super) fn host_events(&self) -> &'a HostEvents {
-        self.reports.shared.host_events.get_or_init(|| HostEvents::new(self))
-    }
-}
 
 /// What the events of hosts say.
 #[derive(Debug)]
@@ -120,8 +114,8 @@ impl Kind {
 /// Facts of slices that say which step it is.
 const STEP_MARKS: [SliceAttr; 2] = [SliceAttr::StepNum, SliceAttr::StepRoot];
 
-impl HostEvents {
-    fn new(cx: &Context<'_>) -> Self {
+impl Fact for HostEvents {
+    fn find(cx: &Context<'_>) -> Self {
         let (model, classes) = (cx.model, cx.host_classes());
         let kind = |label: LabelId| {
             let name = || model.str(model.label(label).name);
@@ -144,7 +138,9 @@ impl HostEvents {
         }
         events
     }
+}
 
+impl HostEvents {
     fn kind(&self, label: LabelId) -> Kind {
         self.kinds.get(label.index()).copied().unwrap_or(Kind::UNKNOWN)
     }
@@ -275,7 +271,7 @@ mod tests {
             let model = builder.finish();
             let (options, reports) = (Options::default(), ReportCache::default());
             let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-            let (events, host, from) = (cx.host_events(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
+            let (events, host, from) = (cx.fact::<HostEvents>(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
             let after = |doings: Vec<Doing>| {
                 let clip = |doing: Doing| {
                     let range = TimeRange::new(doing.range.start.max(from), doing.range.end);
@@ -293,7 +289,7 @@ mod tests {
         let model = text_trace("modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp");
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        let threads = cx.host_events().threads.values().flatten();
+        let threads = cx.fact::<HostEvents>().threads.values().flatten();
         let drivers: Vec<&str> =
             threads.filter(|thread| thread.is_driver).map(|thread| model.str(model.track(thread.track).name)).collect();
         assert_eq!(drivers, ["main"]);

@@ -13,10 +13,11 @@ use super::merge::Doing;
 use super::steps::StepSums;
 use super::tally::{Names, Tally};
 use super::{DeviceGaps, Gap, Place};
-use crate::clocks::{Clocks, ClocksReport};
+use crate::clocks::Clocks;
+use crate::facts::clock_alignment::ClocksReport;
+use crate::facts::steps::StepsReport;
 use crate::intervals::IntervalSet;
-use crate::steps::StepsReport;
-use crate::{AnalysisError, Context, Scope};
+use crate::{AnalysisError, Context, Scope, TraceFacts as _};
 
 /// Gaps of a device that are listed one by one, the longest first.
 const LISTED: usize = 100;

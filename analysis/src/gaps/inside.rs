@@ -4,9 +4,10 @@
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 
-use crate::clocks::programs;
-use crate::core_time::Segment;
-use crate::{AnalysisError, Context};
+use crate::facts::clock_alignment::programs;
+use crate::facts::core_time::Segment;
+use crate::facts::window::shifted;
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// Gaps between ops shorter than this are how a core issues ops.
 pub const LONG_PS: i64 = 1_000_000;
@@ -51,7 +52,7 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
     };
     let inside = |program: &trace_model::SliceRef<'_>| time.window.contains(*program);
     for program in programs(cx.model, core).into_iter().filter(inside) {
-        let Some(span) = cx.shifted(core, program.range()).intersect(time.window.measured) else { continue };
+        let Some(span) = shifted(cx.model, core, program.range()).intersect(time.window.measured) else { continue };
         out.program_ps = out.program_ps.saturating_add(span.dur().ps());
         let ops = ops_in(&time.segments, span);
         let ran = ops.first().zip(ops.last()).map(|(first, last)| TimeRange::new(first.range.start, last.range.end));

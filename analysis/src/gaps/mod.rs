@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Idle spans between programs are brought to the clock of the host
-//! ([`crate::clocks`]) and cut by what it does there ([`Cause`]): the parts add up
+//! ([`crate::facts::clock_alignment`]) and cut by what it does there ([`Cause`]): the parts add up
 //! to the idle time exactly. Idle time *within* programs is measured by the clock of
 //! the ops and stands apart: the host is not asked then.
 
@@ -32,14 +32,14 @@ pub use inside::InsidePrograms;
 use device::Watch;
 use tally::Names;
 
-use crate::counted;
-use crate::host_class::host_threads;
+use crate::facts::host_class::host_threads;
+use crate::facts::steps::StepsReport;
 use crate::intervals::IntervalSet;
 use crate::name::Name;
 use crate::ops::percent;
 use crate::report::{Metric, Provenance, Unit};
-use crate::steps::{Steps, StepsReport};
-use crate::{Analysis, AnalysisError, Context, Percent};
+use crate::steps::Steps;
+use crate::{Analysis, AnalysisError, Context, Percent, counted};
 
 /// The analysis `gaps`.
 pub struct Gaps;
@@ -287,7 +287,7 @@ fn devices_of(
     let mut names = Names::new(cx.model);
     // None where no device has a gap.
     if let Some(from) = watches.iter().filter_map(Watch::next_gap).min() {
-        for doing in cx.host_events().doings(cx.model, host, from) {
+        for doing in cx.fact::<HostEvents>().doings(cx.model, host, from) {
             for watch in &mut watches {
                 watch.see(&doing, &mut names);
             }

@@ -5,8 +5,8 @@ use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
 use super::StepGaps;
 use super::cause::Cause;
 use super::tally::{Names, Tally};
-use crate::Context;
-use crate::steps::{Rung, Step, StepsReport};
+use crate::facts::steps::{Rung, Step, StepsReport};
+use crate::{Context, TraceFacts as _};
 
 /// Adds up what comes in time order. Steps may overlap.
 pub(super) struct StepSums {

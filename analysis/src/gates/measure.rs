@@ -11,7 +11,7 @@ use trace_model::Picos;
 use super::metrics::{self, Per};
 use super::{Aggregate, nearest};
 use crate::compare::{OpTimes, Summary, stem};
-use crate::hints::glob;
+use crate::glob;
 use crate::step_parts::Part;
 
 /// Refuses a name that is wrong whatever the run.

@@ -21,7 +21,6 @@ use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
 
 use crate::bound::possible;
 use crate::chips::Chip;
-use crate::peaks::Peaks;
 use crate::{Analysis, AnalysisError, Context};
 use known::Counter;
 pub use known::Generation;
@@ -175,7 +174,7 @@ fn is_wanted(cx: &Context<'_>, group: GroupId) -> bool {
 }
 
 fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounters {
-    let peaks = Peaks::of(cx, group);
+    let peaks = cx.peaks(group);
     let generation = match peaks.chip.as_deref() {
         Some("v6e") => Some(Generation::V6e),
         Some("v7x") => Some(Generation::V7x),

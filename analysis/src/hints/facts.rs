@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, OpId, Picos, TimeRange};
 
-use super::{Evidence, Finding, Saving, Threshold};
-use crate::category::OpClasses;
-use crate::framework::Framework;
+use super::{Evidence, Finding, Saving};
+use crate::facts::category::OpClasses;
+use crate::facts::framework::Framework;
+use crate::facts::steps::StepsReport;
 use crate::ops::{OpRow, Ops, OpsReport};
 use crate::replay::{Change, Replay};
-use crate::steps::{Steps, StepsReport};
-use crate::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::steps::Steps;
+use crate::{Analysis, AnalysisError, Context, Percent, Scope, Threshold, TraceFacts as _};
 
 /// A context, and what all rules need from it, computed once.
 pub struct Facts<'a> {
@@ -54,7 +55,7 @@ impl<'a> Facts<'a> {
 
     /// The value of a threshold: the user's, or its own.
     pub fn limit(&self, threshold: &Threshold) -> f64 {
-        threshold.of(self.cx)
+        threshold.of(self.cx.options)
     }
 
     /// What the run with changes saves: see [`crate::replay::Prediction::saving`].

@@ -27,7 +27,6 @@
 
 mod engine;
 mod facts;
-mod options;
 mod page;
 mod report;
 mod rule;
@@ -36,10 +35,9 @@ mod rules;
 use crate::{Analysis, AnalysisError, Context};
 
 pub use facts::{Facts, Selection, StepTime};
-pub use options::{HintOptions, Suppression, glob};
 pub use page::{Page, SECTIONS};
 pub use report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed, Unanswered};
-pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Spot, Threshold};
+pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Spot};
 pub use rules::rules;
 
 /// The analysis `hints`.

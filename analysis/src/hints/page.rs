@@ -14,7 +14,7 @@
 //! ## Source
 //! ```
 
-use crate::framework::Framework;
+use crate::facts::framework::Framework;
 
 /// A page, cut into its sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

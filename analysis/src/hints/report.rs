@@ -5,8 +5,8 @@ use trace_model::{OpId, Picos};
 
 use super::{Confidence, Evidence, Spot};
 use crate::Percent;
+use crate::facts::time_use::TimeUse;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
-use crate::time_use::TimeUse;
 
 /// How much a hint matters, by what it could save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]

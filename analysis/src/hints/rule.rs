@@ -6,10 +6,10 @@ use serde::Serialize;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::Facts;
+use crate::facts::time_use::TimeUse;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
-use crate::time_use::TimeUse;
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Threshold};
 
 /// How sure a rule is of what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
@@ -31,26 +31,6 @@ impl Confidence {
             Self::Medium => 0.7,
             Self::High => 1.0,
         }
-    }
-}
-
-/// A number above or below which a rule speaks. Users override it by its id.
-#[derive(Debug, PartialEq)]
-pub struct Threshold {
-    /// `K01.exposed_percent`: the rule and what is compared.
-    pub id: &'static str,
-    /// Where nothing else is said.
-    pub value: f64,
-    /// Of the value.
-    pub unit: Unit,
-    /// Why this value.
-    pub why: &'static str,
-}
-
-impl Threshold {
-    /// The user's value, or its own.
-    pub fn of(&self, cx: &Context<'_>) -> f64 {
-        cx.options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
     }
 }
 

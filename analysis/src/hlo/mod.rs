@@ -5,8 +5,8 @@
 //! an [`HloModule`] with [`Instruction`]s. A line of text makes a module of one
 //! instruction, its operands, and computations without content.
 //!
-//! Ask [`Context::hlo`](crate::Context::hlo) for the program and
-//! [`Context::instruction`](crate::Context::instruction) for what is known of an op
+//! Ask [`TraceFacts::hlo`](crate::TraceFacts::hlo) for the program and
+//! [`TraceFacts::instruction`](crate::TraceFacts::instruction) for what is known of an op
 //! from either source:
 //!
 //! ```
@@ -37,7 +37,7 @@ mod text;
 mod window;
 mod wire;
 
-pub use access::{HloCache, InstructionRef};
+pub use access::InstructionRef;
 pub use buffers::{Allocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer, Slot};
 pub use facts::{
     Attributes, Collective, Convolution, DotDimensions, FusionKind, GroupMode, Precision, PrecisionConfig,

@@ -179,6 +179,11 @@ impl HloModule {
         self.index.named(&self.instructions, name)
     }
 
+    /// The last instruction; `None` of an empty program.
+    pub(crate) fn last(&self) -> Option<InstructionId> {
+        u32::try_from(self.instructions.len()).ok()?.checked_sub(1).map(InstructionId)
+    }
+
     /// One instruction.
     pub fn instruction(&self, id: InstructionId) -> Option<&Instruction> {
         self.instructions.get(id.index())

@@ -19,8 +19,7 @@
 
 use serde::Serialize;
 
-use super::Layout;
-use crate::category::CollectiveKind;
+use super::{CollectiveKind, Layout};
 use crate::chips::Chip;
 
 /// Time of one hop where none is published: about a microsecond, says the scaling book.

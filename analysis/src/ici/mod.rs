@@ -6,15 +6,17 @@
 //! carries, and from them a time ([`expected_time`]). What a capture does not tell
 //! is not guessed: every arrangement of the participants that the generation
 //! allows is a [`Layout`], and the answer is the range over all of them. What moves is
-//! in [`crate::message`], whose [`Message::layouts`](crate::message::Message::layouts)
+//! in [`crate::facts::collective_traffic`], whose [`Message::layouts`](crate::facts::collective_traffic::Message::layouts)
 //! finds them.
 
 mod expected;
+mod kind;
 mod layout;
 mod network;
 mod topology;
 
 pub use expected::{Expected, HOP_SECONDS, LinkRate, expected_time, link_seconds};
+pub use kind::CollectiveKind;
 pub use layout::{Layout, layouts, placed};
 pub use network::{Network, NetworkFrom};
 pub use topology::{Axis, Topology, TopologyError};

@@ -1,10 +1,9 @@
 //! Which links the devices of a capture have. Everything that compares with their speed
 //! asks here.
 
-use trace_model::DeviceLinks;
+use trace_model::{DeviceInfo, DeviceLinks};
 
 use super::Topology;
-use crate::Context;
 use crate::chips::{Chip, Links};
 
 /// Why to believe it.
@@ -30,25 +29,27 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of a capture: as recorded, else of the chip that the user names, else
-    /// as published, in the order of all peaks; `None` where nobody says.
-    pub fn of(cx: &Context<'_>) -> Option<Self> {
-        let devices = || cx.tensor_cores().into_iter().filter_map(|core| cx.model.group(core).device.as_ref());
-        let given = cx.options.topology.clone();
-        let recorded = devices().find_map(|device| Some((device.type_name.clone(), device.links.as_ref()?)));
+    /// The network of `devices`: as recorded, else of the chip that the user names, else
+    /// as published, in the order of all peaks; `None` where nobody says. `topology` is what the user says.
+    pub fn of<'a>(
+        mut devices: impl Iterator<Item = &'a DeviceInfo> + Clone,
+        named: Option<&Chip>,
+        topology: Option<Topology>,
+    ) -> Option<Self> {
+        let recorded = devices.clone().find_map(|device| Some((device.type_name.clone(), device.links.as_ref()?)));
         if let Some((name, links)) = recorded {
             let grid = grid(links);
             return Some(Self {
                 chip: chip(name.unwrap_or_else(|| "this device".to_owned()), links),
                 from: NetworkFrom::Recorded,
-                topology: given.or(grid),
+                topology: topology.or(grid),
             });
         }
-        if let Some(chip) = cx.options.chip() {
-            return Some(Self { chip: chip.clone(), from: NetworkFrom::Named, topology: given });
+        if let Some(chip) = named {
+            return Some(Self { chip: chip.clone(), from: NetworkFrom::Named, topology });
         }
-        let chip = devices().find_map(|device| Chip::named(device.type_name.as_deref()?))?;
-        Some(Self { chip: chip.clone(), from: NetworkFrom::Published, topology: given })
+        let chip = devices.find_map(|device| Chip::named(device.type_name.as_deref()?))?;
+        Some(Self { chip: chip.clone(), from: NetworkFrom::Published, topology })
     }
 }
 
@@ -100,17 +101,10 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
 
 #[cfg(test)]
 mod tests {
-    use trace_model::{DeviceInfo, GroupKind, TraceBuilder};
-
     use super::*;
-    use crate::{Options, ReportCache, Scope};
 
-    fn network(device: DeviceInfo, options: &Options) -> Option<Network> {
-        let mut builder = TraceBuilder::new();
-        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "NPU 0");
-        builder.set_device(core, device);
-        let (model, reports) = (builder.finish(), ReportCache::default());
-        Network::of(&Context { model: &model, scope: Scope::WholeTrace, options, reports: &reports })
+    fn network(device: &DeviceInfo, named: Option<&str>) -> Option<Network> {
+        Network::of(std::iter::once(device), named.and_then(Chip::named), None)
     }
 
     #[test]
@@ -118,18 +112,16 @@ mod tests {
         let links = DeviceLinks { rings: vec![4, 2], bytes_per_second: 50e9, hop_seconds: 5e-7 };
         let plain = DeviceInfo { type_name: Some("TPU v5p".to_owned()), ..DeviceInfo::default() };
         let linked = DeviceInfo { links: Some(links), ..plain.clone() };
-        let options = Options::default();
-        let recorded = network(linked.clone(), &options).unwrap();
+        let recorded = network(&linked, None).unwrap();
         let links = recorded.chip.links.unwrap();
         assert_eq!((recorded.from, links.per_chip, links.peak_bytes), (NetworkFrom::Recorded, 3, 50e9));
         let axes = recorded.topology.unwrap().axes(&recorded.chip);
         assert_eq!(axes.iter().map(|axis| (axis.len, axis.wraps)).collect::<Vec<_>>(), [(4, true), (2, false)]);
-        let published = network(plain.clone(), &options).unwrap();
+        let published = network(&plain, None).unwrap();
         assert_eq!((published.from, published.chip.id.as_str()), (NetworkFrom::Published, "v5p"));
-        let named = Options { device_spec: Some("v6e".to_owned()), ..Options::default() };
-        assert_eq!(network(linked, &named).unwrap().from, NetworkFrom::Recorded);
-        let named = network(plain, &named).unwrap();
+        assert_eq!(network(&linked, Some("v6e")).unwrap().from, NetworkFrom::Recorded);
+        let named = network(&plain, Some("v6e")).unwrap();
         assert_eq!((named.from, named.chip.id.as_str(), named.topology), (NetworkFrom::Named, "v6e", None));
-        assert_eq!(network(DeviceInfo::default(), &options), None);
+        assert_eq!(network(&DeviceInfo::default(), None), None);
     }
 }

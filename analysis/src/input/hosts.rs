@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use trace_model::{GroupId, SliceRef, TimeRange, TrackId};
 
 use super::{InputWait, wait};
-use crate::host_class::{HostClass, host_threads, is_input_loader};
+use crate::facts::host_class::{HostClass, host_threads, is_input_loader};
+use crate::facts::steps::{Rung, Step, StepsReport};
 use crate::intervals::IntervalSet;
-use crate::steps::{Rung, Step, Steps, StepsReport};
-use crate::{AnalysisError, Context};
+use crate::steps::Steps;
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// Waiting of every host that has steps, and of each step.
 pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits, AnalysisError> {

@@ -9,9 +9,8 @@
 
 use serde::Serialize;
 
-use crate::Context;
-use crate::matmuls;
 use crate::ops::OpRow;
+use crate::{Context, TraceFacts as _, matmuls};
 
 /// What a kernel says of its own costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::category::OpClass;
-use crate::core_time::{Segment, innermost};
+use crate::facts::category::OpClass;
+use crate::facts::core_time::{Segment, innermost};
 use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// Everything recorded inside of the executions of one op, on all cores.
 #[derive(Clone, Debug, Default)]

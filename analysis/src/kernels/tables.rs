@@ -51,7 +51,7 @@ impl KernelsReport {
             measured("mean_time_ps", "Mean", Unit::Picoseconds),
             measured("dma_wait_percent", "DMA wait", Unit::Percent),
             declared("declared", "Costs", Unit::None),
-            column("flops_percent", "of FLOP/s", Unit::Percent, crate::peaks::Peaks::provenance(self.peaks.flops)),
+            column("flops_percent", "of FLOP/s", Unit::Percent, Provenance::of_peak(self.peaks.flops)),
             column("needed_flops_percent", "by shapes", Unit::Percent, Provenance::Inferred),
             column("target", "Calls", Unit::None, Provenance::Profile),
             measured("ops", "Ops", Unit::Count),

@@ -24,12 +24,12 @@ use serde::Serialize;
 
 use trace_model::Picos;
 
-use crate::category::OpGroup;
 use crate::chips::Chip;
+use crate::facts::category::OpGroup;
 use crate::hlo::{InstructionRef, Product};
 use crate::ops::Ops;
 use crate::peaks::Peaks;
-use crate::{Analysis, AnalysisError, Context, tight};
+use crate::{Analysis, AnalysisError, Context, TraceFacts, tight};
 pub use by_size::SizeRow;
 pub use row::{MatmulRow, Sizes, SizesFrom};
 
@@ -70,7 +70,7 @@ impl Analysis for Matmuls {
         for row in ops.rows.iter().filter(|row| row.is_leaf() && !row.is_async() && row.collective().is_none()) {
             let is_matmul = row.group() == OpGroup::MatMul;
             // Text shows nothing of what is in other fusions.
-            let find = if is_matmul { Context::instruction } else { Context::instruction_of_program };
+            let find = if is_matmul { TraceFacts::instruction } else { TraceFacts::instruction_of_program };
             let Some(instruction) = row.op().and_then(|op| find(cx, op)) else { continue };
             if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul) {
                 tight::push(&mut rows, row);

@@ -26,7 +26,7 @@ impl MatmulsReport {
     fn provenances(&self) -> (Provenance, Provenance) {
         let inferred = self.rows.iter().any(|row| row.sizes_from == Some(SizesFrom::Shapes));
         let sizes = if inferred { Provenance::Inferred } else { Provenance::StaticCost };
-        (sizes, crate::peaks::Peaks::provenance(self.peaks.flops))
+        (sizes, Provenance::of_peak(self.peaks.flops))
     }
 
     fn size_table(&self) -> Table {

@@ -27,9 +27,10 @@ use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
 pub use live::LiveBuffer;
 
 use self::events::{MemoryEvent, MemoryKey, Recorded};
+use crate::facts::steps::Step;
 use crate::report::{Metric, Provenance, Unit};
-use crate::steps::{Step, Steps};
-use crate::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::steps::Steps;
+use crate::{Analysis, AnalysisError, Context, Percent, Scope, TraceFacts as _};
 
 /// The analysis `memory`.
 pub struct Memory;

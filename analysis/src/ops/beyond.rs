@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{CoreOps, OpRow};
 use crate::bound::BoundBy;
-use crate::category::OpGroup;
+use crate::facts::category::OpGroup;
 use crate::peaks::{PeakSource, Peaks};
 
 /// Ops of one core that exceed a limit.

@@ -9,9 +9,10 @@ use super::precision::Narrow;
 use super::sums::{OpSums, Subject, plus};
 use super::{MemoryBytes, estimate, precision};
 use crate::bound::{BoundBy, Work, is_beyond_peak};
-use crate::category::{OpClass, OpClasses, OpGroup};
+use crate::fact::Fact;
+use crate::facts::category::{OpClass, OpClasses, OpGroup};
 use crate::peaks::Peaks;
-use crate::{Context, parallel};
+use crate::{Context, TraceFacts as _, parallel};
 
 /// Costs of all executions of an op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
@@ -146,10 +147,9 @@ pub(crate) struct Basis {
     titles: Vec<String>,
 }
 
-impl<'a> Context<'a> {
-    /// What is known of ops.
-    pub(super) fn basis(&self) -> &'a Arc<Basis> {
-        self.reports.shared.op_basis.get_or_init(|| Arc::new(Basis::new(self)))
+impl Fact for Arc<Basis> {
+    fn find(cx: &Context<'_>) -> Self {
+        Self::new(Basis::new(cx))
     }
 }
 

@@ -10,7 +10,7 @@
 
 use trace_model::{Op, TraceModel};
 
-use crate::category::{AsyncRole, OpClass};
+use crate::facts::category::{AsyncRole, OpClass};
 use crate::hlo_text::{HloText, Shape, array_texts};
 
 /// The mark of HBM in shapes.
@@ -72,7 +72,7 @@ mod tests {
     fn estimate(text: &str, bytes: Option<u64>) -> Option<u64> {
         let mut builder = TraceBuilder::new();
         let op = Op { hlo_text: Some(builder.intern(text)), bytes_accessed: bytes, ..Op::default() };
-        let class = crate::category::classify_texts(None, text, "").0;
+        let class = crate::facts::category::classify_texts(None, text, "").0;
         hbm_bytes(&builder.finish(), &op, class)
     }
 

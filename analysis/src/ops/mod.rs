@@ -34,11 +34,9 @@ use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos};
 
 use crate::bound::{BoundBy, Work};
-use crate::category::OpGroup;
-use crate::counted;
-use crate::json::by_group;
+use crate::facts::category::{OpGroup, by_group};
 use crate::peaks::Peaks;
-use crate::{Analysis, AnalysisError, Context, parallel};
+use crate::{Analysis, AnalysisError, Context, TraceFacts as _, counted, parallel};
 pub use beyond::BeyondPeak;
 pub(crate) use beyond::cause;
 pub(crate) use costs::Basis;
@@ -195,7 +193,7 @@ impl Analysis for Ops {
     const TITLE: &'static str = "Op statistics";
 
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
-        let basis = cx.basis();
+        let basis: &Arc<Basis> = cx.fact();
         let (mut cores, mut merged) = (Vec::new(), Merged::new(cx.model));
         for_each_core(cx, true, |sums| {
             cores.push(core_report(cx, basis, &sums));
@@ -233,7 +231,7 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
 /// What the cores do in the scope of `cx`, for those who need nothing else of a report:
 /// without duty (`busy_ps`, `on_duty_ps`).
 pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
-    let (basis, mut cores) = (cx.basis(), Vec::new());
+    let (basis, mut cores) = (cx.fact::<Arc<Basis>>(), Vec::new());
     for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;
     Ok(cores)
 }
@@ -297,7 +295,7 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
         unknown_traffic_ps: 0,
         group_self_ps: vec![0; OpGroup::ALL.len()],
         wait_ps: 0,
-        peaks: Peaks::of(cx, core.core),
+        peaks: cx.peaks(core.core),
     };
     for (subject, sums) in core.subjects() {
         let op = subject.op();

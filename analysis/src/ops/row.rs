@@ -8,7 +8,7 @@ use super::percent;
 use super::rows::{OpRows, Share, Total};
 use super::sums::is_leaf;
 use crate::bound::{BoundBy, Work, possible, ratio};
-use crate::category::{CollectiveKind, OpClass, OpGroup};
+use crate::facts::category::{CollectiveKind, OpClass, OpGroup};
 
 /// Bytes by memory and direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]

@@ -8,9 +8,10 @@ use trace_model::{
     GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
 };
 
-use crate::category::{OpClass, OpClasses};
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::window::extent_of;
 use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context, Scope, Window, tight};
+use crate::{AnalysisError, Context, Scope, TraceFacts as _, Window, tight};
 
 /// What slices are grouped by: the op, or the label of slices without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +104,7 @@ pub(super) struct Duty {
 /// ```
 pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window>, AnalysisError> {
     if cx.scope == Scope::WholeTrace {
-        return Ok(cx.extent_of(core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)));
+        return Ok(extent_of(cx, core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)));
     }
     let Some(window) = cx.window(core)? else { return Ok(None) };
     let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();

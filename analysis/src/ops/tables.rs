@@ -1,8 +1,7 @@
 //! The op report as tables.
 
 use super::{GroupRow, OpRow, OpsReport};
-use crate::counted;
-use crate::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::{Cell, Column, Provenance, Table, Tabular, Unit, counted};
 
 impl Tabular for OpsReport {
     fn tables(&self) -> Vec<Table> {
@@ -70,7 +69,7 @@ impl OpsReport {
 
     /// Times, rates and verdict of each op; idle time in its place among them.
     fn time_table(&self) -> Table {
-        let rate_provenance = crate::peaks::Peaks::provenance(self.peaks.flops);
+        let rate_provenance = Provenance::of_peak(self.peaks.flops);
         let (hbm_rate, bound_provenance) = if self.hbm_is_estimated {
             (Provenance::Inferred, Provenance::Inferred)
         } else {

@@ -8,7 +8,7 @@ use super::costs::OpCosts;
 use super::row::{CoreOpTime, OpRates};
 use super::rows::OpRows;
 use crate::bound::BoundBy;
-use crate::category::{CollectiveKind, OpGroup};
+use crate::facts::category::{CollectiveKind, OpGroup};
 
 /// One op of one program, on all cores. Work is of all executions together; missing is
 /// "this capture does not say".

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use trace_model::{GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, StringId, TimeRange, TraceModel, TrackKind};
 
 use super::CoreOverlap;
-use crate::category::{OpClass, OpClasses, classify_texts};
-use crate::core_time::CoreTime;
+use crate::facts::category::{OpClass, OpClasses, classify_texts};
+use crate::facts::core_time::CoreTime;
 use crate::intervals::{IntervalSet, MeasureIndex};
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// A span in flight.
 #[derive(Clone, Copy, Debug)]

@@ -9,10 +9,9 @@ use super::cores::{InFlight, Meanwhile, Traffic, name_of};
 use super::hiders::{Compute, Hiders};
 use super::skew::{Execution, Matched, matched};
 use super::{HiddenBy, KindTotal, Skew, Transfer};
-use crate::Context;
-use crate::category::{OpClass, OpClasses};
-use crate::message::Message;
-use crate::tight;
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::collective_traffic::Message;
+use crate::{Context, tight};
 
 /// Program and index of the name of the op that issues a transfer.
 type Key = (Option<ProgramId>, usize);
@@ -183,7 +182,7 @@ fn add_spans(
     meanwhile: &Meanwhile,
 ) -> BTreeMap<Key, Key> {
     let mut dones = BTreeMap::new();
-    let label_of = |segment: &crate::core_time::Segment| model.slice(segment.slice).label_id();
+    let label_of = |segment: &crate::facts::core_time::Segment| model.slice(segment.slice).label_id();
     let mut compute = Compute::of(core, &label_of);
     for span in &core.in_flight {
         let key = key_of(model, span.label);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::busy::Devices;
-use crate::category::OpGroup;
+use crate::facts::category::OpGroup;
 use crate::intervals::IntervalSet;
 use crate::{Options, ReportCache, Scope, Tabular as _};
 use proptest::prelude::*;

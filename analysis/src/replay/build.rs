@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
 use super::schedule::{Core, Flight, Joint, Member, Schedule, Took};
-use crate::category::{CollectiveKind, OpClass};
-use crate::core_time::CoreTime;
+use crate::facts::category::{CollectiveKind, OpClass};
+use crate::facts::collective_traffic::Message;
+use crate::facts::core_time::CoreTime;
 use crate::hlo_text::{HloText, Shape};
-use crate::message::Message;
 use crate::overlap::skew::{self, Execution};
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {

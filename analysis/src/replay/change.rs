@@ -6,12 +6,12 @@ use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
 
 use super::schedule::{Core, Flight, Schedule};
 use crate::bound::{BoundBy, Work};
-use crate::category::OpGroup;
-use crate::core_time::Segment;
+use crate::facts::category::OpGroup;
+use crate::facts::core_time::Segment;
 use crate::gaps::{DeviceGaps, Gaps};
 use crate::ops::Ops;
 use crate::peaks::Peaks;
-use crate::{AnalysisError, Context, Percent};
+use crate::{AnalysisError, Context, Percent, TraceFacts as _};
 
 /// One change of the recorded run.
 #[derive(Clone, Debug, PartialEq)]

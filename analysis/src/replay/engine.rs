@@ -15,8 +15,8 @@ use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::change::Changed;
 use super::schedule::{Belief, Core, DONE_TAKES, Flight, Member, Schedule};
-use crate::category::OpGroup;
-use crate::core_time::Segment;
+use crate::facts::category::OpGroup;
+use crate::facts::core_time::Segment;
 
 /// Time of each group of ops.
 pub(super) type Groups = [Picos; OpGroup::ALL.len()];

@@ -10,7 +10,7 @@ use super::engine::{Game, Groups, Played, play};
 use super::schedule::{Belief, Core, Schedule};
 use super::{Change, Replay};
 use crate::Context;
-use crate::category::OpGroup;
+use crate::facts::category::OpGroup;
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::stats::median;
 use crate::steps::Steps;

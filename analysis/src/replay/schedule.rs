@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
-use crate::core_time::{CoreTime, Segment};
+use crate::facts::core_time::{CoreTime, Segment};
 
 /// A done op of something that is already finished takes a cycle or two: the
 /// shortest ones in captures of real chips. Longer ones waited.

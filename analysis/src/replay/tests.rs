@@ -1,5 +1,5 @@
 use super::*;
-use crate::category::OpGroup;
+use crate::facts::category::OpGroup;
 use crate::ops::Ops;
 use crate::{Options, ReportCache, Scope};
 use sample_traces::text_trace;

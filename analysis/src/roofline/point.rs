@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use trace_model::Picos;
 
 use crate::bound::{BoundBy, Work, ratio};
-use crate::category::OpGroup;
+use crate::facts::category::OpGroup;
 use crate::ops::{CoreWork, OpRow};
 use crate::peaks::Peaks;
 

@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, TraceModel, TrackKind};
 
-use crate::category::OpClasses;
+use crate::facts::category::OpClasses;
 use crate::ops::percent;
-use crate::{Analysis, AnalysisError, Context};
+use crate::{Analysis, AnalysisError, Context, TraceFacts as _};
 
 /// The analysis `sparse_cores`.
 pub struct SparseCores;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace_model::{GroupId, GroupKind, LabelId, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::Offload;
-use crate::category::{OpClass, OpClasses};
-use crate::core_time::{Segment, innermost};
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::core_time::{Segment, innermost};
 use crate::intervals::IntervalSet;
 use crate::ops::percent;
-use crate::{AnalysisError, Context};
+use crate::{AnalysisError, Context, TraceFacts as _};
 
 /// Sums over the executions of one start op.
 #[derive(Default)]

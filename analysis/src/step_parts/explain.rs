@@ -9,8 +9,8 @@ use super::MOST_EXPLAINED;
 use super::host::{HostPhase, HostPhases};
 use super::parts::{Part, Parts};
 use crate::Context;
-use crate::core_time::CoreTime;
-use crate::steps::{Step, StepsReport};
+use crate::facts::core_time::CoreTime;
+use crate::facts::steps::{Step, StepsReport};
 
 /// A slow step beside the median step of its class.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -8,10 +8,10 @@
 use serde::Serialize;
 use trace_model::{TimeRange, TrackId, TrackKind};
 
-use crate::Context;
-use crate::host_class::{HostClass, HostClasses};
+use crate::facts::host_class::{HostClass, HostClasses};
+use crate::facts::steps::{Step, on_host};
 use crate::intervals::IntervalSet;
-use crate::steps::{Step, on_host};
+use crate::{Context, TraceFacts as _};
 
 /// What a host does, most telling first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

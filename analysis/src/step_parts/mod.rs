@@ -24,12 +24,14 @@ pub(crate) use table::sentence;
 
 use explain::OpTimes;
 
+use crate::facts::shared_slice::Stretch;
+use crate::facts::steps::{Rung, Step, StepClass, StepsReport};
+use crate::facts::window::shifted;
 use crate::name::Name;
 use crate::overlap::Traffic;
 use crate::stats::median;
-use crate::steps::{Rung, Step, StepClass, Steps, StepsReport};
-use crate::stretch::Stretch;
-use crate::{Analysis, AnalysisError, Context, Scope};
+use crate::steps::Steps;
+use crate::{Analysis, AnalysisError, Context, Scope, TraceFacts as _};
 
 /// The analysis of steps by parts.
 pub struct StepParts;
@@ -191,7 +193,7 @@ pub(crate) fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) 
     let on_core = |(index, step): (usize, &Step)| {
         let own = step.span_on(core).map(|span| span.measured);
         let by_host = || step.range().filter(|_| steps.rung == Rung::HostAnnotations);
-        Some((index, own.or_else(|| by_host().map(|range| whole.shifted(core, range)))?))
+        Some((index, own.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?))
     };
     steps.steps.iter().enumerate().filter_map(on_core).collect()
 }

@@ -16,8 +16,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use crate::category::{OpClass, OpGroup};
-use crate::core_time::Segment;
+use crate::facts::category::{OpClass, OpGroup};
+use crate::facts::core_time::Segment;
 use crate::intervals::IntervalSet;
 
 /// What the time of a step goes to.

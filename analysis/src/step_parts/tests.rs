@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::steps::Steps;
-use crate::{Options, ReportCache, Tabular as _};
+use crate::{Options, ReportCache, Tabular as _, TraceFacts as _};
 use proptest::prelude::*;
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TraceModel, TrackKind};

@@ -2,8 +2,8 @@
 
 use trace_model::Picos;
 
-use super::{Rung, Step, StepsReport};
 use crate::counted;
+use crate::facts::steps::{Rung, Step, StepsReport};
 use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
 use crate::stats::Stats;
 

@@ -1,9 +1,10 @@
 //! The ladder on drawn traces, one rung a test.
 
 use super::*;
+use crate::facts::steps::*;
 use crate::{Options, ReportCache, Tabular};
 use sample_traces::{text_builder, text_trace};
-use trace_model::{SliceAttr, SliceSpec, Timestamp, TraceModel, TrackKind};
+use trace_model::{Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 
 fn report(model: &TraceModel, options: &Options, scope: Scope) -> StepsReport {
     let reports = ReportCache::default();

@@ -4,10 +4,8 @@ use trace_model::Picos;
 
 use super::{Sums, possible_or_why};
 use crate::bound::BoundBy;
-use crate::counted;
 use crate::ops::{CoreOps, OpsReport};
-use crate::peaks::Peaks;
-use crate::{Context, Metric, Provenance, Scope, Unit};
+use crate::{Context, Metric, Provenance, Scope, Unit, counted};
 
 /// How much of the timeline the windows of the devices cover: what is outside of them is
 /// in no other metric here, and a busy window may be a small part of a capture.
@@ -55,7 +53,7 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
             counted(cores.len(), "device"),
             sums.peak_text(BoundBy::Compute)
         ),
-        provenance: Peaks::provenance(peaks.flops),
+        provenance: Provenance::of_peak(peaks.flops),
         note: Some(impossible.unwrap_or_else(|| "includes the time before the first and after the last op".to_owned())),
     })
 }

@@ -9,9 +9,8 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, GroupKind, Picos, SourceId, TimeRange, TraceModel, TrackKind};
 
-use crate::counted;
 use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context, Metric, OpClasses, Provenance, Unit};
+use crate::{AnalysisError, Context, Metric, OpClasses, Provenance, TraceFacts as _, Unit, counted};
 
 /// Busy time and denominator of one chip.
 #[derive(Default)]

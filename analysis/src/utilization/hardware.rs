@@ -2,9 +2,8 @@
 
 use trace_model::{GroupId, GroupKind, TrackKind};
 
-use crate::counted;
 use crate::ops::CoreOps;
-use crate::{Context, Metric, Provenance, Scope, Unit};
+use crate::{Context, Metric, Provenance, Scope, TraceFacts as _, Unit, counted};
 
 /// Host-wide counters: the mean over the hosts that recorded them. They cover the
 /// whole capture, idle time included, whatever the scope.

@@ -42,7 +42,10 @@ use trace_model::{GroupId, Picos};
 use crate::bound::{BoundBy, Work, possible};
 use crate::ops::{BeyondPeak, CoreOps, Ops, OpsReport};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{Analysis, AnalysisError, Cell, Column, Context, Metric, Percent, Provenance, Scope, Table, Tabular, Unit};
+use crate::{
+    Analysis, AnalysisError, Cell, Column, Context, Metric, Percent, Provenance, Scope, Table, Tabular,
+    TraceFacts as _, Unit,
+};
 
 /// The analysis `utilization`.
 pub struct Utilization;
@@ -381,7 +384,7 @@ fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
         _ => impossible.or(note),
     };
     let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
-    let provenance = if is_estimated { Provenance::Inferred } else { Peaks::provenance(peak) };
+    let provenance = if is_estimated { Provenance::Inferred } else { Provenance::of_peak(peak) };
     let of = format!("{} × {peak_text}", sums.over(over, time));
     Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
 }

@@ -3,8 +3,9 @@
 
 use super::{Share, Sums, utilization, window};
 use crate::bound::BoundBy;
+use crate::facts::steps::Step;
 use crate::ops::{self, CoreOps};
-use crate::steps::{Step, Steps};
+use crate::steps::Steps;
 use crate::{Context, Metric, Scope};
 
 /// Of the whole trace only: a part of it is chosen by whoever asks. Nothing where no

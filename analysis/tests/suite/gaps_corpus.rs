@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
-use analysis::clocks::{Base, Clocks, Sync};
+use analysis::clocks::Clocks;
 use analysis::compile::Compile;
 use analysis::dispatch::Dispatch;
+use analysis::facts::clock_alignment::{Base, Sync};
 use analysis::gaps::{Cause, DeviceGaps, Gaps, GapsReport, Place};
 use analysis::input::Input;
 use analysis::{Context, Options, ReportCache, Scope};

@@ -8,7 +8,7 @@ use analysis::hlo::{HeapEventKind, HloError, HloModule, Instruction, Origin};
 use analysis::loops::Loops;
 use analysis::matmuls::{Matmuls, Sizes, SizesFrom};
 use analysis::padding::Dimension;
-use analysis::{Context, Options, ReportCache, Scope};
+use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use proptest::prelude::*;
 use sample_traces::synthetic::{DecodeSpec, Run, TrainingSpec};

@@ -10,7 +10,7 @@ use analysis::compile::Compile;
 use analysis::gaps::Gaps;
 use analysis::hints::Hints;
 use analysis::steps::Steps;
-use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, ReportCache, Scope};
+use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;
 use trace_model::{Picos, TimeRange, TraceModel};

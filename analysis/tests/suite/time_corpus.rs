@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::busy::Devices;
-use analysis::clocks::Sync;
 use analysis::collectives::Collectives;
 use analysis::compile::{Change, ChangeSource, Compile, Place};
 use analysis::doctor::Doctor;
+use analysis::facts::clock_alignment::Sync;
+use analysis::facts::steps::Rung;
 use analysis::matmuls::{MatmulRow, Matmuls};
 use analysis::ops::{OpRow, Ops};
 use analysis::overlap::Overlap;
-use analysis::steps::{Rung, Steps};
+use analysis::steps::Steps;
 use analysis::{Analysis, AnalysisError, Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;
@@ -97,7 +98,7 @@ fn without_a_steps_line_the_same_steps_come_from_the_programs() {
     let (Some(with), Some(without)) = (open(V6E_STEPS), open(V6E)) else { return };
     let (with, without) = (with.report::<Steps>(), without.report::<Steps>());
     assert_eq!((without.rung, without.marker.as_str(), without.steps.len()), (Rung::Modules, "jit_f", 100));
-    let median = |steps: &analysis::steps::StepsReport| steps.time.unwrap().median;
+    let median = |steps: &analysis::facts::steps::StepsReport| steps.time.unwrap().median;
     assert!(near(median(&without), median(&with), 5e6));
 }
 

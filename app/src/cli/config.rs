@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression, nearest};
-use analysis::hints::{HintOptions, Suppression, rule, rules};
-use analysis::targets;
+use analysis::hints::{rule, rules};
+use analysis::{HintOptions, Suppression, targets};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use analysis::hints::glob;
 use analysis::ops::{OpRows, Ops};
 use analysis::replay::{Change, Replay};
-use analysis::{AnalysisError, Report};
+use analysis::{AnalysisError, Report, glob};
 use clap::Args;
 use regex_lite::Regex;
 

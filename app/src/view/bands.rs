@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::OpGroup;
+use analysis::facts::steps::StepsReport;
 use analysis::step_parts::{DividedStep, Part, StepPartsReport};
-use analysis::steps::StepsReport;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// One step.

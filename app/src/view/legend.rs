@@ -1,7 +1,6 @@
 //! What colours of slices mean, for the window and for pictures.
 
-use analysis::OpGroup;
-use analysis::Percent;
+use analysis::{OpGroup, Percent};
 
 use super::palette::ColorKey;
 use super::state::ColorBy;

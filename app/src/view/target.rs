@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::steps::StepsReport;
+use analysis::facts::steps::StepsReport;
 use analysis::{Cell, Table};
 use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackId};
 

@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use analysis::host_class::{HostClass, classify};
+use analysis::facts::host_class::{HostClass, classify};
 use analysis::ops::OpsReport;
-use analysis::{OpClasses, OpGroup, Scope, measured_range};
+use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
 use importers::Progress;
 use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind};
 

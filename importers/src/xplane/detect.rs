@@ -1,7 +1,6 @@
 //! Whether bytes begin an `XSpace`.
 
-use crate::Confidence;
-use crate::names;
+use crate::{Confidence, names};
 use trace_model::wire::{Cursor, Value};
 
 /// U+FFFD, which text filters put in place of every byte they do not understand.

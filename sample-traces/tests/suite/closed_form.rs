@@ -8,11 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use analysis::clocks::{Clocks, Sync};
+use analysis::clocks::Clocks;
 use analysis::compile::{Change, ChangeSource, Compile, DimChange, Evidence, Place};
+use analysis::facts::clock_alignment::Sync;
+use analysis::facts::steps::Rung;
 use analysis::ops::{Ops, OpsReport};
 use analysis::overlap::{Overlap, OverlapReport};
-use analysis::steps::{Rung, Steps};
+use analysis::steps::Steps;
 use analysis::utilization::Utilization;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use analysis::compile::Compile;
-use analysis::steps::{Rung, Steps};
+use analysis::facts::steps::Rung;
+use analysis::steps::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use trace_model::{TraceModel, TrackKind};

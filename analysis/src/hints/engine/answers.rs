@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use trace_model::{OpId, Picos, TimeRange};
 
 use super::{Priced, Rows};
+use crate::facts::time_use::TimeUse;
 use crate::hints::report::Unanswered;
 use crate::hints::rule::{Finding, Rule, Spot};
 use crate::intervals::IntervalSet;
-use crate::time_use::TimeUse;
 use crate::verdict;
 
 /// Ops of a group that a hint is about answer for the group from this share of its time.

@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{OpId, Picos};
 
-use crate::AnalysisError;
-use crate::Percent;
-use crate::category::CollectiveKind;
 use crate::collectives::{CollectiveRow, Collectives};
 use crate::dcn::Dcn;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::facts::category::CollectiveKind;
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
 use crate::hlo_text::HloText;
 use crate::ops::OpRow;
 use crate::overlap::{CoreOverlap, Overlap};
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::{AnalysisError, Percent, Threshold};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

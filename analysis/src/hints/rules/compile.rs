@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use trace_model::{Picos, TimeRange};
 
 use crate::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
+use crate::facts::steps::Step;
+use crate::facts::time_use::TimeUse;
 use crate::gaps::Gaps;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
-use crate::steps::{Step, Steps};
-use crate::time_use::TimeUse;
-use crate::{AnalysisError, Percent, Scope, stats};
+use crate::steps::Steps;
+use crate::{AnalysisError, Percent, Scope, Threshold, TraceFacts as _, stats};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -187,7 +188,7 @@ fn saving(facts: &Facts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving
 /// From the begin of the first counted step to the end of the last, on the host.
 fn counted_range(facts: &Facts<'_>) -> Option<(i64, i64)> {
     let steps = facts.steps()?;
-    let on_host = |step: &Step| crate::steps::on_host(facts.cx, &step.spans);
+    let on_host = |step: &Step| crate::facts::steps::on_host(facts.cx, &step.spans);
     let all = steps.counted().filter_map(on_host).reduce(TimeRange::hull)?;
     Some((all.start.ps(), all.end.ps()))
 }

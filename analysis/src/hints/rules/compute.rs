@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use trace_model::{Caveat, OpId, Picos};
 
 use crate::bound::BoundBy;
-use crate::category::OpGroup;
-use crate::counted;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::facts::category::OpGroup;
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
 use crate::kernels::{Declared, Kernel, Kernels, KernelsReport};
 use crate::loops::{LoopRow, Loops};
 use crate::ops::OpRow;
 use crate::report::Unit;
-use crate::{AnalysisError, Percent, hints};
+use crate::{AnalysisError, Percent, Threshold, counted, hints};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

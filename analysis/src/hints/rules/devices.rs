@@ -3,12 +3,11 @@
 use trace_model::{OpId, Picos};
 
 use crate::balance::{Balance, DeviceLoad};
-use crate::counted;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
+use crate::facts::steps::{Step, StepsReport};
+use crate::facts::time_use::TimeUse;
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
 use crate::report::{Provenance, Unit};
-use crate::steps::{Step, StepsReport};
-use crate::time_use::TimeUse;
-use crate::{AnalysisError, Percent, stats};
+use crate::{AnalysisError, Percent, Threshold, counted, stats};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

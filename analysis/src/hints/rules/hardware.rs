@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos};
 
-use crate::AnalysisError;
 use crate::hardware_counters::HardwareCounters;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
 use crate::kernels::{Kernel, Kernels, KernelsReport, TRACING};
 use crate::ops::OpRow;
 use crate::report::{Provenance, Unit};
 use crate::sparse_cores::SparseCores;
+use crate::{AnalysisError, Threshold};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

@@ -2,15 +2,15 @@
 
 use trace_model::Picos;
 
-use crate::Percent;
 use crate::dcn::Dcn;
+use crate::facts::time_use::TimeUse;
 use crate::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
 use crate::input::{Input, InputWait};
 use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
-use crate::time_use::TimeUse;
+use crate::{Percent, Threshold};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

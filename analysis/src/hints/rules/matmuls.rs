@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use trace_model::OpId;
 
 use crate::bound::BoundBy;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Threshold};
+use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
 use crate::matmuls::{MatmulRow, Matmuls};
 use crate::peaks::NO_PEAK;
 use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, Percent, stats};
+use crate::{AnalysisError, Percent, Threshold, stats};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

@@ -3,14 +3,14 @@
 use crate::Percent;
 use trace_model::Picos;
 
-use crate::AnalysisError;
-use crate::category::OpGroup;
 use crate::expected::{Expected, Limit, LimitRow};
-use crate::hints::{Confidence, Evidence, Facts, Outcome, Rule, Saving, Threshold};
+use crate::facts::category::OpGroup;
+use crate::hints::{Confidence, Evidence, Facts, Outcome, Rule, Saving};
 use crate::memory::Memory;
 use crate::ops::OpRow;
 use crate::replay::Change;
 use crate::report::{Provenance, Unit};
+use crate::{AnalysisError, Threshold};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

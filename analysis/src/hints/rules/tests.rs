@@ -9,9 +9,9 @@ mod sent;
 mod sizes;
 
 use super::rules;
-use crate::framework::Framework;
-use crate::hints::{Hint, HintOptions, Hints, HintsReport, Page, SECTIONS, Severity, Suppression};
-use crate::{Context, Options, ReportCache, Scope};
+use crate::facts::framework::Framework;
+use crate::hints::{Hint, Hints, HintsReport, Page, SECTIONS, Severity};
+use crate::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 

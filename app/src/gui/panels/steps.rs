@@ -1,8 +1,9 @@
 //! The time of every step, as a plot stacked by what it goes to.
 
 use analysis::Percent;
+use analysis::facts::steps::{Step, StepsReport};
 use analysis::step_parts::{Part, StepParts};
-use analysis::steps::{Step, Steps, StepsReport};
+use analysis::steps::Steps;
 use egui::{Align2, RichText, Ui};
 use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
 use trace_model::Picos;

@@ -12,6 +12,7 @@ use trace_model::{LaneMipmap, Picos, TimeRange, TrackKind};
 use super::super::Document;
 use super::super::junit::escaped;
 use super::style::color;
+use analysis::TraceFacts as _;
 
 /// Units of a picture from left to right.
 const WIDTH: f64 = 800.0;

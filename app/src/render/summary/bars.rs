@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::balance::{Balance, BalanceReport};
-use analysis::category::OpGroup;
+use analysis::facts::category::OpGroup;
 use analysis::ops::{CoreOps, Ops};
 use analysis::utilization::Utilization;
 use analysis::{Percent, Scope, Unit};

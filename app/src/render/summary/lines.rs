@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use analysis::compile::{Compile, CompileReport};
 use analysis::doctor::Doctor;
+use analysis::facts::steps::StepsReport;
 use analysis::ops::{CoreOps, Ops};
 use analysis::overlap::{Overlap, OverlapReport};
 use analysis::peaks::Peaks;
-use analysis::steps::{Steps, StepsReport};
+use analysis::steps::Steps;
 use analysis::targets::{Light, Targets, TargetsReport};
 use analysis::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
@@ -152,7 +153,7 @@ fn steps_line(report: &StepsReport) -> String {
     }
     let slow = report.outliers();
     if !slow.is_empty() {
-        let name = |step: &&analysis::steps::Step| {
+        let name = |step: &&analysis::facts::steps::Step| {
             let compiles = if step.mostly_compiles() { " compiling" } else { "" };
             format!("{} ({}{compiles})", step.number, Picos::from_ps(step.time_ps))
         };

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::steps::{Step, StepsReport};
+use analysis::facts::steps::{Step, StepsReport};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use super::Side;

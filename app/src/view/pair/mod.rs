@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
+use analysis::facts::steps::StepsReport;
 use analysis::step_parts::StepParts;
-use analysis::steps::{Steps, StepsReport};
+use analysis::steps::Steps;
 use analysis::{Cell, Scope, Table, Tabular as _};
 
 pub use align::{AlignedStep, Alignment};

@@ -7,18 +7,17 @@ use std::collections::BTreeMap;
 
 use trace_model::{LabelId, SliceRef, TimeRange};
 
-use super::cache::CacheRole;
-use super::lazy::LazyRole;
-use crate::Context;
-use crate::host_class::{HostClass, host_threads, pjit_function};
+use crate::facts::host_class::stripped;
+use crate::facts::host_class::{HostClass, host_threads, pjit_function};
 use crate::intervals::IntervalSet;
+use crate::{Context, TraceFacts as _};
 
 /// A load shorter than this is the check that precedes every execution.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 /// An outermost event of one phase.
 #[derive(Clone, Copy)]
-pub(super) struct PhaseEvent<'a> {
+pub(crate) struct PhaseEvent<'a> {
     pub slice: SliceRef<'a>,
     pub class: HostClass,
     /// Inside of the window.
@@ -50,7 +49,7 @@ impl Role {
 }
 
 /// Everything about compiling on host threads, each list in no particular order.
-pub(super) struct HostEvents<'a> {
+pub(crate) struct CompileEvents<'a> {
     /// Outermost events of each phase in the window; a compile inside of another
     /// phase is an event of its own.
     pub phases: Vec<PhaseEvent<'a>>,
@@ -63,7 +62,7 @@ pub(super) struct HostEvents<'a> {
     pub lazy: Vec<(LazyRole, SliceRef<'a>)>,
 }
 
-impl<'a> HostEvents<'a> {
+impl<'a> CompileEvents<'a> {
     /// Collects from all host threads.
     pub fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
         let (model, classes) = (cx.model, cx.host_classes());
@@ -127,7 +126,7 @@ impl<'a> HostEvents<'a> {
 }
 
 /// What is around a slice, from the inside.
-pub(super) fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
+pub(crate) fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
     std::iter::successors(slice.parent(), |around| around.parent())
 }
 
@@ -153,4 +152,85 @@ fn innermost(slice: SliceRef<'_>) -> Option<SliceRef<'_>> {
 /// `PjitFunction(f)` is recorded twice, one inside of the other.
 fn whole_call(call: SliceRef<'_>) -> SliceRef<'_> {
     call.parent().filter(|around| around.label_id() == call.label_id()).unwrap_or(call)
+}
+
+/// Events that tell of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CacheRole {
+    /// The persistent cache is asked.
+    Lookup,
+    /// It had the program.
+    Hit,
+    /// It did not.
+    Miss,
+    /// A program is put into it.
+    Write,
+    /// A serialized program becomes an executable.
+    Deserialize,
+    /// The device's cache of loaded programs did not have it.
+    LoadMiss,
+}
+
+impl CacheRole {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        if let Some(python) = name.strip_prefix('$') {
+            // `compilation_cache.py:209 get_executable_and_time`
+            let (place, function) = python.split_once(' ')?;
+            let file = place.split(':').next()?;
+            return Some(match (file, function) {
+                ("compilation_cache.py", "get_executable_and_time") => Self::Lookup,
+                ("compilation_cache.py", "put_executable_and_time") => Self::Write,
+                ("compiler.py", "log_persistent_cache_hit") => Self::Hit,
+                ("compiler.py", "log_persistent_cache_miss") => Self::Miss,
+                _ => return None,
+            });
+        }
+        match stripped(name) {
+            "LoadProgramCacheMiss" => Some(Self::LoadMiss),
+            name if name.ends_with("Client::DeserializeExecutable") => Some(Self::Deserialize),
+            name if name.ends_with("Client::LoadSerializedExecutable") => Some(Self::Deserialize),
+            _ => None,
+        }
+    }
+}
+
+/// Events of lazy tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LazyRole {
+    /// End of a step (`mark_step`).
+    Step,
+    /// Pending tensors become a graph that runs.
+    Sync,
+    /// A graph is compiled.
+    Compile,
+    /// A graph is put in line to run.
+    Schedule,
+    /// A graph that another compiler found runs (`torch.compile`).
+    Dynamo,
+    /// A graph is given to the runtime.
+    Execute,
+    /// Values are copied to the host.
+    Fetch,
+}
+
+impl LazyRole {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Some(match stripped(name) {
+            "StepMarker" => Self::Step,
+            "SyncTensorsGraph" | "SyncLiveTensorsGraph" | "SyncTensorsGraphInternal" => Self::Sync,
+            "XLAGraphExecutor::Compile" => Self::Compile,
+            "ScheduleSyncTensorsGraph" => Self::Schedule,
+            "ExecuteComputationWithBarrier" => Self::Dynamo,
+            name => match name.split_once("ComputationClient::")?.1 {
+                "ExecuteComputation" | "ExecuteReplicated" => Self::Execute,
+                "TransferFromDevice" | "TransferFromServer" => Self::Fetch,
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// When anything was traced, lowered, compiled or loaded on any thread of a host.
+pub(crate) fn compiling(cx: &Context<'_>) -> IntervalSet {
+    cx.host_window().map(|window| CompileEvents::collect(cx, window).all()).unwrap_or_default()
 }

@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use trace_model::OpId;
 
-use crate::Context;
-use crate::category::{CollectiveKind, resized};
 use crate::chips::Chip;
+use crate::facts::category::{CollectiveKind, resized};
 use crate::hlo::{Collective, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use crate::hlo_text::Shape;
 use crate::ici::{Layout, Topology, layouts, placed};
+use crate::{Context, TraceFacts as _};
 
 /// What one execution of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]

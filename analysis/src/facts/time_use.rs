@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::category::OpGroup;
+use crate::facts::category::OpGroup;
 
 /// What time is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]

@@ -20,14 +20,16 @@ mod fusion;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use trace_model::{Op, OpId, ProgramId, TraceModel};
 
+use super::programs::hlo_for_now;
+use crate::fact::Fact;
 use crate::hlo::HloModule;
 use crate::hlo_text::HloText;
-use crate::parallel;
+use crate::{Context, parallel};
 
-pub use collective::CollectiveKind;
+pub use crate::ici::CollectiveKind;
 pub(crate) use collective::resized;
 
 /// Groups of categories, coarse enough for a legend.
@@ -381,3 +383,14 @@ fn group_of(base: &str) -> OpGroup {
 
 #[cfg(test)]
 mod tests;
+
+impl Fact for Arc<OpClasses> {
+    fn find(cx: &Context<'_>) -> Self {
+        Self::new(OpClasses::with_programs(cx.model, |program| hlo_for_now(cx, program).ok()))
+    }
+}
+
+/// Numbers in the order of [`OpGroup::ALL`], as a map of groups.
+pub(crate) fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_map(OpGroup::ALL.iter().zip(numbers))
+}

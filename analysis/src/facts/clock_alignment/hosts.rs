@@ -12,7 +12,7 @@ use serde::Serialize;
 use trace_model::{GroupId, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use crate::stats::quantile;
-use crate::{AsyncRole, Context, OpClass, OpClasses};
+use crate::{AsyncRole, Context, OpClass, OpClasses, TraceFacts as _};
 
 /// A host's clock against that of the first host.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

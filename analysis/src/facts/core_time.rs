@@ -18,9 +18,10 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
 
-use crate::category::OpClass;
+use crate::fact::{Fact, Memo};
+use crate::facts::category::OpClass;
 use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context, Window};
+use crate::{AnalysisError, Context, Scope, TraceFacts as _, Window};
 
 /// A span in which one op is the innermost one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,16 +45,27 @@ pub struct CoreTime {
     pub segments: Vec<Segment>,
 }
 
-impl Context<'_> {
-    /// The time of `core` in the scope of this context, found out once for all who
-    /// ask; `None` where it recorded nothing there.
-    pub fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
-        self.reports.shared.core_time(core, self.scope, |whole| {
-            let Some(window) = self.window(core)? else { return Ok(None) };
-            let whole = whole.filter(|whole| whole.window.measured.encloses(window.measured));
-            Ok(Some(whole.map_or_else(|| CoreTime::of(self, core, window), |whole| whole.within(window))))
-        })
+/// Times of cores in the whole trace; those of parts are cut out of them.
+#[derive(Default)]
+struct CoreTimes(Memo<GroupId, Arc<CoreTime>>);
+
+impl Fact for CoreTimes {
+    fn find(_cx: &Context<'_>) -> Self {
+        Self::default()
     }
+}
+
+pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+    let Some(window) = cx.window(core)? else { return Ok(None) };
+    let Some(extent) = cx.scoped(Scope::WholeTrace).window(core)? else { return Ok(None) };
+    let whole = cx.fact::<CoreTimes>().0.get(core, || Arc::new(CoreTime::of(cx, core, extent)));
+    Ok(Some(if window == extent {
+        whole
+    } else if extent.measured.encloses(window.measured) {
+        Arc::new(whole.within(window))
+    } else {
+        Arc::new(CoreTime::of(cx, core, window))
+    }))
 }
 
 impl CoreTime {
@@ -153,7 +165,7 @@ pub(crate) fn innermost(mut spans: Vec<Segment>) -> Vec<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, ReportCache, Scope};
+    use crate::{Options, ReportCache};
     use proptest::prelude::*;
     use sample_traces::text_trace;
 

@@ -149,7 +149,7 @@ mod tests {
     use trace_model::{Blob, Op, TraceBuilder};
 
     use super::*;
-    use crate::category::OpClasses;
+    use crate::facts::category::OpClasses;
 
     /// Gathers, scatters, a kernel with its input fused, and two halves of an all-reduce.
     const PROGRAM: &str = r#"HloModule jit_f, is_scheduled=true

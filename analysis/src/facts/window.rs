@@ -6,8 +6,10 @@
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::shared::Spans;
-use crate::steps::{Steps, on_host};
+use crate::fact::{Fact, Memo};
+use crate::facts::TraceFacts as _;
+use crate::facts::spans::{Spans, spans};
+use crate::facts::steps::on_host;
 use crate::{AnalysisError, Context, Scope};
 
 /// A span of one core, or of everything.
@@ -39,101 +41,79 @@ impl Window {
 /// Tracks whose slices say from when to when a core was recorded.
 const CORE_TRACKS: [TrackKind; 3] = [TrackKind::Steps, TrackKind::Modules, TrackKind::Ops];
 
-impl Context<'_> {
-    /// The scope of this context on `core`; `None` where the core recorded nothing in it.
-    ///
-    /// - whole trace: from the core's first step, program or op to the end of its last;
-    /// - range: as given, cut to the former;
-    /// - steps: from the begin of the first to the end of the last, as the core ran them.
-    pub fn window(&self, core: GroupId) -> Result<Option<Window>, AnalysisError> {
-        let Some(whole) = self.core_extent(core) else { return Ok(None) };
-        let range = match self.scope {
-            Scope::WholeTrace => return Ok(Some(whole)),
-            Scope::Range(range) => range,
-            Scope::Steps { first, last } => {
-                let steps = self.scoped(Scope::WholeTrace).report::<Steps>()?;
-                if steps.range_of(first, last).is_none() {
-                    return Err(no_steps(first, last));
-                }
-                let Some(range) = steps.range_on(self.model, core, first, last) else { return Ok(None) };
-                range
-            }
-        };
-        Ok(range.intersect(whole.range).map(|range| self.on_device_clock(core, range, whole)))
-    }
+/// What each core recorded; each window of a step asks for it.
+#[derive(Default)]
+struct Extents(Memo<GroupId, Option<Window>>);
 
-    /// The scope of this context by the clock of the hosts.
-    ///
-    /// - whole trace: from the first event of anything to the end of the last;
-    /// - range: as given, cut to the former;
-    /// - steps: from the begin of the first to the end of the last on any device or host.
-    pub fn host_window(&self) -> Result<TimeRange, AnalysisError> {
-        let extent = self.model.extent();
-        match self.scope {
-            Scope::WholeTrace => Ok(extent),
-            Scope::Range(range) => Ok(range.intersect(extent).unwrap_or_default()),
-            Scope::Steps { first, last } => {
-                let steps = self.scoped(Scope::WholeTrace).report::<Steps>()?;
-                let spans = steps.selected(first, last).filter_map(|step| on_host(self, &step.spans));
-                spans.reduce(TimeRange::hull).ok_or_else(|| no_steps(first, last))
+impl Fact for Extents {
+    fn find(_cx: &Context<'_>) -> Self {
+        Self::default()
+    }
+}
+
+pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+    let Some(whole) = core_extent(cx, core) else { return Ok(None) };
+    let range = match cx.scope {
+        Scope::WholeTrace => return Ok(Some(whole)),
+        Scope::Range(range) => range,
+        Scope::Steps { first, last } => {
+            let steps = cx.steps();
+            if steps.range_of(first, last).is_none() {
+                return Err(no_steps(first, last));
             }
+            let Some(range) = steps.range_on(cx.model, core, first, last) else { return Ok(None) };
+            range
+        }
+    };
+    Ok(range.intersect(whole.range).map(|range| on_device_clock(cx, core, range, whole)))
+}
+
+pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
+    let extent = cx.model.extent();
+    match cx.scope {
+        Scope::WholeTrace => Ok(extent),
+        Scope::Range(range) => Ok(range.intersect(extent).unwrap_or_default()),
+        Scope::Steps { first, last } => {
+            let spans = cx.steps().selected(first, last).filter_map(|step| on_host(cx, &step.spans));
+            spans.reduce(TimeRange::hull).ok_or_else(|| no_steps(first, last))
         }
     }
+}
 
-    /// The scope of this context on `core`, by the clock of its host; `None` where the
-    /// core recorded nothing in it. Unlike [`Self::window`] it holds what the core did not
-    /// record: time before its first program, and after its last.
-    pub(crate) fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
-        match self.scope {
-            Scope::WholeTrace => {
-                let ran = self.programs_on_host(core).into_iter().map(|(_, range)| range).reduce(TimeRange::hull);
-                Ok(ran.map(|ran| ran.hull(self.model.extent())))
-            }
-            Scope::Range(_) => Ok(Some(self.to_host(core, self.host_window()?))),
-            Scope::Steps { .. } => Ok(self.window(core)?.map(|window| self.to_host(core, window.range))),
+pub(crate) fn window_on_host(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
+    match cx.scope {
+        Scope::WholeTrace => {
+            let ran = cx.programs_on_host(core).into_iter().map(|(_, range)| range).reduce(TimeRange::hull);
+            Ok(ran.map(|ran| ran.hull(cx.model.extent())))
         }
+        Scope::Range(_) => Ok(Some(cx.to_host(core, cx.host_window()?))),
+        Scope::Steps { .. } => Ok(cx.window(core)?.map(|window| cx.to_host(core, window.range))),
     }
+}
 
-    fn core_extent(&self, core: GroupId) -> Option<Window> {
-        let is_core =
-            matches!(self.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
-        self.reports.shared.extent(core, || self.extent_of(core, |kind| !is_core || CORE_TRACKS.contains(&kind)))
-    }
+fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<Window> {
+    let is_core = matches!(cx.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
+    let find = || extent_of(cx, core, |kind| !is_core || CORE_TRACKS.contains(&kind));
+    cx.fact::<Extents>().0.get(core, find)
+}
 
-    /// From the first slice to the end of the last on the tracks of `core` that
-    /// `counts`; `None` where these have no slice.
-    pub(crate) fn extent_of(&self, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<Window> {
-        let counted = self.model.tracks_of(core).into_iter().filter(|&track| counts(self.model.track(track).kind));
-        let spans = counted.map(|track| self.spans(track)).reduce(Spans::hull)?;
-        let range = spans.range?;
-        // Steps and programs have only the timeline, ops mostly both clocks.
-        let measured = match (spans.timed, spans.untimed) {
-            (Some(timed), Some(untimed)) => timed.hull(self.shifted(core, untimed)),
-            (Some(only), None) | (None, Some(only)) => only,
-            (None, None) => range,
-        };
-        Some(Window { range, measured })
-    }
+/// From the first slice to the end of the last on the tracks of `core` that
+/// `counts`; `None` where these have no slice.
+pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<Window> {
+    let counted = cx.model.tracks_of(core).into_iter().filter(|&track| counts(cx.model.track(track).kind));
+    let spans = counted.map(|track| spans(cx, track)).reduce(Spans::hull)?;
+    let range = spans.range?;
+    // Steps and programs have only the timeline, ops mostly both clocks.
+    let measured = match (spans.timed, spans.untimed) {
+        (Some(timed), Some(untimed)) => timed.hull(shifted(cx.model, core, untimed)),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => range,
+    };
+    Some(Window { range, measured })
+}
 
-    fn on_device_clock(&self, core: GroupId, range: TimeRange, whole: Window) -> Window {
-        if range == whole.range { whole } else { Window { range, measured: self.shifted(core, range) } }
-    }
-
-    /// `range` by the clock of the ops: what its ops take by their own clock, and
-    /// what the timeline shows before the first and after the last of them.
-    ///
-    /// The mapping between the clocks can jump in the middle: on a real v6e capture
-    /// steps of 784 ms by the device's clock take 676 to 982 ms on the timeline. A
-    /// window that kept the length of the timeline would hold more work than time.
-    ///
-    /// ```text
-    /// timeline  |  [op][op]   [op]  |
-    /// device       [op][op]        [op]
-    /// window    |                       |
-    /// ```
-    pub(crate) fn shifted(&self, core: GroupId, range: TimeRange) -> TimeRange {
-        shifted(self.model, core, range)
-    }
+fn on_device_clock(cx: &Context<'_>, core: GroupId, range: TimeRange, whole: Window) -> Window {
+    if range == whole.range { whole } else { Window { range, measured: shifted(cx.model, core, range) } }
 }
 
 /// When a slice was, by the clock that timed the ops of its core. Steps and programs are
@@ -150,7 +130,19 @@ pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
     }
 }
 
-fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
+/// `range` by the clock of the ops: what its ops take by their own clock, and
+/// what the timeline shows before the first and after the last of them.
+///
+/// The mapping between the clocks can jump in the middle: on a real v6e capture
+/// steps of 784 ms by the device's clock take 676 to 982 ms on the timeline. A
+/// window that kept the length of the timeline would hold more work than time.
+///
+/// ```text
+/// timeline  |  [op][op]   [op]  |
+/// device       [op][op]        [op]
+/// window    |                       |
+/// ```
+pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
     let ops = model.track_of_kind(core, TrackKind::Ops);
     let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
     let (mut members, mut around) = (None, None);
@@ -277,7 +269,7 @@ mod tests {
         assert_eq!(measured_range(op, &model), range(500, 580));
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        let report = cx.report::<Steps>().unwrap();
+        let report = cx.steps();
         assert_eq!(measured_range(step, &model).dur().ps(), report.steps[0].time_ps, "reports say the same");
     }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind};
 
-use crate::host_class::host_threads;
+use crate::facts::host_class::host_threads;
 /// How executions were found in the host's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]

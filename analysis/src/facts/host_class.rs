@@ -7,6 +7,9 @@
 use serde::Serialize;
 use trace_model::{LabelId, TraceModel, TrackId, TrackKind};
 
+use crate::Context;
+use crate::fact::Fact;
+
 /// Kinds of host work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -269,6 +272,12 @@ pub fn pjit_function(name: &str) -> Option<&str> {
 #[derive(Debug)]
 pub struct HostClasses {
     classes: Vec<Option<HostClass>>,
+}
+
+impl Fact for HostClasses {
+    fn find(cx: &Context<'_>) -> Self {
+        Self::new(cx.model)
+    }
 }
 
 impl HostClasses {

@@ -1,0 +1,167 @@
+//! What several reports need to know of a trace, found out once, whoever asks first.
+//!
+//! A fact knows the trace and the options, never a report. [`TraceFacts`] lists them.
+
+pub mod category;
+pub mod clock_alignment;
+pub mod collective_traffic;
+pub(crate) mod compile_events;
+pub mod core_time;
+pub mod framework;
+pub mod host_class;
+mod programs;
+pub mod shared_slice;
+mod spans;
+pub mod steps;
+pub mod time_use;
+pub mod window;
+
+use std::sync::Arc;
+
+use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange};
+
+pub(crate) use programs::hlo_for_now;
+
+use self::category::OpClasses;
+use self::clock_alignment::DeviceClock;
+use self::core_time::CoreTime;
+use self::host_class::HostClasses;
+use self::steps::StepsReport;
+use self::window::Window;
+use crate::hlo::{HloError, HloModule, InstructionRef};
+use crate::{AnalysisError, Context};
+
+/// The facts of the trace of a [`Context`].
+pub trait TraceFacts<'a> {
+    /// What kind of work each op of the trace is.
+    fn classes(&self) -> &'a Arc<OpClasses>;
+
+    /// What kind of work each event of a host is.
+    fn host_classes(&self) -> &'a HostClasses;
+
+    /// The steps of the whole trace.
+    fn steps(&self) -> &'a StepsReport;
+
+    /// The HLO of a program, parsed when first asked for; or why there is none.
+    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
+
+    /// What the compiler wrote about an op: the instruction of the whole program where
+    /// the capture holds it, else what the op's line of text tells; `None` where there
+    /// is neither.
+    fn instruction(&self, op: OpId) -> Option<InstructionRef>;
+
+    /// The same of the whole program only.
+    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef>;
+
+    /// The scope of this context on `core`; `None` where the core recorded nothing in it.
+    ///
+    /// - whole trace: from the core's first step, program or op to the end of its last;
+    /// - range: as given, cut to the former;
+    /// - steps: from the begin of the first to the end of the last, as the core ran them.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn window(&self, core: GroupId) -> Result<Option<Window>, AnalysisError>;
+
+    /// The scope of this context by the clock of the hosts.
+    ///
+    /// - whole trace: from the first event of anything to the end of the last;
+    /// - range: as given, cut to the former;
+    /// - steps: from the begin of the first to the end of the last on any device or host.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn host_window(&self) -> Result<TimeRange, AnalysisError>;
+
+    /// The scope of this context on `core`, by the clock of its host; `None` where the
+    /// core recorded nothing in it. Unlike [`Self::window`] it holds what the core did not
+    /// record: time before its first program, and after its last.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError>;
+
+    /// The time of `core` in the scope of this context; `None` where it recorded nothing there.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError>;
+
+    /// The clock of `core` against its host's; no correction where none is known.
+    fn device_clock(&self, core: GroupId) -> DeviceClock;
+
+    /// A span of `core` on the timeline, by the clock of its host: what to compare
+    /// with host events. Its length is only as good as that of the span.
+    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange;
+
+    /// Every program execution of `core` in time order, with its span by the clock
+    /// of the host. To compare a device with its host, use these.
+    fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)>;
+
+    /// What to add to times of `core` on the timeline before comparing them with
+    /// times of its host: δ, zero where nothing is known. Where no constant will do,
+    /// that of the middle of the capture: prefer [`Self::to_host`].
+    fn device_shift(&self, core: GroupId) -> Picos;
+}
+
+impl<'a> TraceFacts<'a> for Context<'a> {
+    fn classes(&self) -> &'a Arc<OpClasses> {
+        self.fact()
+    }
+
+    fn host_classes(&self) -> &'a HostClasses {
+        self.fact()
+    }
+
+    fn steps(&self) -> &'a StepsReport {
+        self.fact()
+    }
+
+    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
+        programs::hlo(self, program)
+    }
+
+    fn instruction(&self, op: OpId) -> Option<InstructionRef> {
+        programs::instruction(self, op)
+    }
+
+    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef> {
+        programs::instruction_of_program(self, op)
+    }
+
+    fn window(&self, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+        window::window(self, core)
+    }
+
+    fn host_window(&self) -> Result<TimeRange, AnalysisError> {
+        window::host_window(self)
+    }
+
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
+        window::window_on_host(self, core)
+    }
+
+    fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+        core_time::core_time(self, core)
+    }
+
+    fn device_clock(&self, core: GroupId) -> DeviceClock {
+        clock_alignment::device_clock(self, core)
+    }
+
+    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange {
+        clock_alignment::to_host(self, core, range)
+    }
+
+    fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
+        clock_alignment::programs_on_host(self, core)
+    }
+
+    fn device_shift(&self, core: GroupId) -> Picos {
+        clock_alignment::device_shift(self, core)
+    }
+}

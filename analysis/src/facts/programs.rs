@@ -1,0 +1,45 @@
+//! Programs of the compiler and their instructions, as the capture holds them.
+
+use std::sync::Arc;
+
+use trace_model::{OpId, ProgramId};
+
+use crate::Context;
+use crate::fact::{Fact, Memo};
+use crate::hlo::{HloError, HloModule, InstructionRef};
+
+/// Programs parsed so far: each once, whoever asks.
+#[derive(Default)]
+struct Programs(Memo<ProgramId, Result<Arc<HloModule>, HloError>>);
+
+impl Fact for Programs {
+    fn find(_cx: &Context<'_>) -> Self {
+        Self::default()
+    }
+}
+
+pub(super) fn hlo(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
+    cx.fact::<Programs>().0.get(program, || HloModule::of_program(cx.model, program).map(Arc::new))
+}
+
+/// The HLO of a program for one look: where nobody has asked for it yet, it is not kept.
+pub(crate) fn hlo_for_now(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
+    let known = cx.fact::<Programs>().0.known(&program);
+    known.unwrap_or_else(|| HloModule::of_program(cx.model, program).map(Arc::new))
+}
+
+pub(super) fn instruction(cx: &Context<'_>, op: OpId) -> Option<InstructionRef> {
+    let in_text = || {
+        let module = HloModule::from_text(cx.model.str(cx.model.op(op).hlo_text?))?;
+        let last = module.last()?;
+        InstructionRef::new(Arc::new(module), last)
+    };
+    instruction_of_program(cx, op).or_else(in_text)
+}
+
+pub(super) fn instruction_of_program(cx: &Context<'_>, op: OpId) -> Option<InstructionRef> {
+    let op = cx.model.op(op);
+    let module = hlo(cx, op.program?).ok()?;
+    let id = module.find(cx.model.str(op.name))?;
+    InstructionRef::new(module, id)
+}

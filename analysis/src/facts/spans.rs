@@ -1,0 +1,59 @@
+//! From when to when a track has slices.
+
+use trace_model::{TimeRange, TrackId};
+
+use crate::Context;
+use crate::fact::{Fact, Memo};
+
+/// From the first slice of a track to the end of the last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spans {
+    /// On the timeline.
+    pub range: Option<TimeRange>,
+    /// Those that the device's clock timed, by that clock.
+    pub timed: Option<TimeRange>,
+    /// The others, on the timeline.
+    pub untimed: Option<TimeRange>,
+}
+
+/// [`Spans`] of tracks.
+struct TrackSpans(Memo<TrackId, Spans>);
+
+impl Fact for TrackSpans {
+    fn find(_cx: &Context<'_>) -> Self {
+        Self(Memo::default())
+    }
+}
+
+pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> Spans {
+    cx.fact::<TrackSpans>().0.get(track, || {
+        let mut spans = Spans::default();
+        for slice in cx.model.slices_on(track) {
+            let shown = slice.range();
+            spans.range = hull(spans.range, Some(shown));
+            match slice.device_range() {
+                Some(device) => spans.timed = hull(spans.timed, Some(device)),
+                None => spans.untimed = hull(spans.untimed, Some(shown)),
+            }
+        }
+        spans
+    })
+}
+
+impl Spans {
+    /// Both tracks.
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            range: hull(self.range, other.range),
+            timed: hull(self.timed, other.timed),
+            untimed: hull(self.untimed, other.untimed),
+        }
+    }
+}
+
+fn hull(a: Option<TimeRange>, b: Option<TimeRange>) -> Option<TimeRange> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.hull(b)),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,346 @@
+//! Steps: where they are, how long they take, which ones stand out.
+//!
+//! The `ladder` finds them; this report says which rung held and why. All times
+//! are on the timeline, because annotations, steps and compilation have no other
+//! clock. Step time is the span of the slowest core (`XProf`'s definition), the
+//! interval is from its begin to the begin of the next step.
+//!
+//! Statistics are over complete steps after warm-up, of each class of steps that do
+//! the same work and of all; what they leave out is said step by step with the reason.
+
+mod classes;
+mod host;
+mod ladder;
+mod programs;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{GroupId, GroupKind, Picos, TimeRange, TraceModel};
+
+pub use ladder::Rung;
+pub(crate) use programs::function_of;
+
+use super::compile_events::compiling;
+
+use crate::fact::Fact;
+use crate::facts::shared_slice::Stretch;
+use crate::facts::window::shifted;
+use crate::intervals::IntervalSet;
+use crate::name::Name;
+use crate::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
+use crate::{Context, TraceFacts as _};
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Step {
+    /// Its number, by which `--steps` selects it.
+    pub number: u32,
+    /// As recorded.
+    pub label: Box<str>,
+    /// Begin on the first core, on the timeline.
+    pub start_ps: i64,
+    /// Longest span over the cores, by the clock that timed their ops.
+    pub time_ps: i64,
+    /// From begin to the begin of the next step, on the slowest core, by the same clock; `None` for the last.
+    pub interval_ps: Option<i64>,
+    /// The core (or host) with the longest span, where several took part.
+    pub slowest: Option<Name>,
+    /// Compilation on the host meanwhile.
+    pub compile_ps: i64,
+    /// It is not complete in the capture: left out of the statistics.
+    pub is_partial: bool,
+    /// It is one of the first steps: one that the options leave out, or one that is
+    /// slow because it compiles. Left out of the statistics.
+    pub is_warmup: bool,
+    /// Why the statistics leave it out.
+    pub left_out: Option<Box<str>>,
+    /// Which of the report's classes it is of.
+    pub class: usize,
+    /// It took unusually long: modified z above 3.5 and more than 1.3 × the median
+    /// of its class.
+    pub is_outlier: bool,
+    /// Modified z-score of its time in its class; `None` for classes of fewer than
+    /// three steps.
+    pub z: Option<f64>,
+    /// Its span on each core or host, in the order of these.
+    pub spans: Box<[StepSpan]>,
+}
+
+/// A step on one core or host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepSpan {
+    /// Which core or host.
+    pub group: GroupId,
+    /// From when to when, on the timeline.
+    pub range: TimeRange,
+    /// The same by the clock that timed its ops; what step times are taken from.
+    pub measured: TimeRange,
+}
+
+impl Step {
+    /// From the first begin to the last end; `None` without spans.
+    pub fn range(&self) -> Option<TimeRange> {
+        self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
+    }
+
+    /// Where it lies on a core or host.
+    pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
+        let at = self.spans.partition_point(|span| span.group < group);
+        self.spans.get(at).filter(|span| span.group == group)
+    }
+
+    /// Whether the host compiles for more than half of it.
+    pub fn mostly_compiles(&self) -> bool {
+        self.compile_ps > self.time_ps / 2
+    }
+}
+
+/// What the step analysis found.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct StepsReport {
+    /// Which evidence the steps come from.
+    pub rung: Rung,
+    /// What marks a step: a program, an annotation, the line.
+    pub marker: String,
+    /// Why this rung: the rungs above it and what they lacked, then itself.
+    pub why: Vec<String>,
+    /// All steps in time order.
+    #[schemars(with = "Vec<Step>")]
+    pub steps: Stretch<Step>,
+    /// Of `time_ps` over complete steps after warm-up.
+    pub time: Option<Stats>,
+    /// Of `interval_ps` over the same steps.
+    pub interval: Option<Stats>,
+    /// How many steps the statistics leave out as partial or warm-up.
+    pub left_out: usize,
+    /// Kinds of steps, by what they run and how long they take; the one of most
+    /// steps first.
+    pub classes: Vec<StepClass>,
+}
+
+/// Steps that do the same work.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepClass {
+    /// `A`, `B` …
+    pub id: String,
+    /// The functions that its steps run, or what marks them.
+    pub title: String,
+    /// Its steps, those left out included.
+    pub steps: usize,
+    /// Of `time_ps` over its complete steps after warm-up.
+    pub time: Option<Stats>,
+    /// Of `interval_ps` over the same steps.
+    pub interval: Option<Stats>,
+}
+
+/// How much longer than the median a step must take to be called slow.
+const OUTLIER_RATIO: f64 = 1.3;
+impl StepsReport {
+    /// Whether steps were found, rather than the whole capture taken for one.
+    pub fn has_steps(&self) -> bool {
+        self.rung != Rung::WholeCapture
+    }
+
+    /// Steps `first` to `last` as a range of the timeline.
+    pub fn range_of(&self, first: u32, last: u32) -> Option<TimeRange> {
+        self.selected(first, last).filter_map(Step::range).reduce(TimeRange::hull)
+    }
+
+    /// The same on one core. Where steps come from the host, a device runs them at
+    /// the host's times, as well as the alignment of the clocks allows.
+    pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
+        let spans = self.selected(first, last).filter_map(|step| step.span_on(core));
+        let own = spans.map(|span| span.range).reduce(TimeRange::hull);
+        let by_host = self.rung == Rung::HostAnnotations || !is_core(model, core);
+        own.or_else(|| if by_host { self.range_of(first, last) } else { None })
+    }
+
+    pub(crate) fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(move |step| (first..=last).contains(&step.number))
+    }
+
+    /// Steps that the statistics count.
+    pub fn counted(&self) -> impl Iterator<Item = &Step> {
+        let all_left_out = self.steps.iter().all(|step| step.is_partial || step.is_warmup);
+        self.steps.iter().filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
+    }
+
+    /// Whether warm-up, with partial steps, leaves none: [`StepsReport::counted`] is all
+    /// of them then, for want of others.
+    pub fn is_all_warmup(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
+    }
+
+    /// The longest row of steady steps, the first of equally long ones: complete, after
+    /// warm-up, none of them unusually slow. What is measured over them says what the
+    /// program does, rather than what a capture happens to contain beside it. `None`
+    /// where no steps were found.
+    pub fn steady(&self) -> Option<&[Step]> {
+        let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
+        let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
+        let runs = self.steps.chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
+        let runs = runs.filter(|run| self.has_steps() && run.first().is_some_and(is_steady));
+        runs.reduce(|best, run| if run.len() > best.len() { run } else { best })
+    }
+
+    /// Steps that took unusually long, slowest first.
+    pub fn outliers(&self) -> Vec<&Step> {
+        let mut slow: Vec<&Step> = self.steps.iter().filter(|step| step.is_outlier).collect();
+        slow.sort_by_key(|step| (std::cmp::Reverse(step.time_ps), step.number));
+        slow
+    }
+
+    /// The class of a step.
+    pub fn class_of(&self, step: &Step) -> Option<&StepClass> {
+        self.classes.get(step.class)
+    }
+
+    /// The step of the middle time of a class (of the two, the shorter), which the
+    /// others are compared with: unlike a mean or a median it is made of parts.
+    pub fn median_step(&self, class: usize) -> Option<&Step> {
+        let mut members: Vec<&Step> = self.counted().filter(|step| step.class == class).collect();
+        members.sort_by_key(|step| (step.time_ps, step.number));
+        members.get(members.len().checked_sub(1)? / 2).copied()
+    }
+
+    /// Takes the statistics again, of the steps that are left.
+    pub(crate) fn summarise(&mut self) {
+        let stats = |class: Option<usize>| {
+            let counted = || self.counted().filter(|step| class.is_none_or(|class| step.class == class));
+            let times: Vec<f64> = counted().map(|step| step.time_ps as f64).collect();
+            let intervals: Vec<f64> = counted().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect();
+            (Stats::of(&times), Stats::of(&intervals))
+        };
+        let all = stats(None);
+        let of_classes: Vec<_> = (0..self.classes.len()).map(|class| stats(Some(class))).collect();
+        let steps = |class: usize| self.steps.iter().filter(|step| step.class == class).count();
+        let sizes: Vec<usize> = (0..self.classes.len()).map(steps).collect();
+        self.left_out = self.steps.len() - self.counted().count();
+        (self.time, self.interval) = all;
+        for ((class, (time, interval)), steps) in self.classes.iter_mut().zip(of_classes).zip(sizes) {
+            (class.time, class.interval, class.steps) = (time, interval, steps);
+        }
+    }
+}
+
+/// Marks slow steps: against all of their class, warm-up included, so that it is seen.
+fn mark_outliers(steps: &mut [Step], classes: usize) {
+    for class in 0..classes {
+        let members = || steps.iter().filter(|step| step.class == class);
+        let times: Vec<f64> = members().map(|step| step.time_ps as f64).collect();
+        let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { continue };
+        let scores = modified_z(&times, SPREAD_FLOOR * stats.median);
+        let members = steps.iter_mut().filter(|step| step.class == class);
+        for ((step, z), time) in members.zip(scores).zip(times) {
+            step.z = Some(z);
+            step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
+        }
+    }
+}
+
+/// Says of every step why the statistics leave it out, if they do. The first
+/// steps of a capture often compile: such steps say nothing about the others.
+fn leave_out(steps: &mut [Step], warmup_steps: u32) {
+    let mut asked_for = warmup_steps;
+    let mut compiles_still = true;
+    for step in steps.iter_mut().filter(|step| !step.is_partial) {
+        let compiles = step.is_outlier && step.mostly_compiles();
+        if asked_for > 0 {
+            asked_for -= 1;
+            step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for").into());
+        } else if compiles && compiles_still {
+            let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
+            step.left_out = Some(format!("warm-up: compiles for {part} of {whole}").into());
+        }
+        step.is_warmup = step.left_out.is_some();
+        compiles_still &= step.is_warmup;
+    }
+}
+
+fn is_core(model: &TraceModel, group: GroupId) -> bool {
+    matches!(model.group(group).kind, GroupKind::TensorCore { .. } | GroupKind::Gpu { .. })
+}
+
+impl Fact for StepsReport {
+    fn find(cx: &Context<'_>) -> Self {
+        found(cx)
+    }
+}
+
+fn found(cx: &Context<'_>) -> StepsReport {
+    let model = cx.model;
+    let found = ladder::find(model, &ladder::devices(model, cx.tensor_cores()));
+    let compiling = compiling(cx);
+    let mut names = BTreeMap::new();
+    let raw = &found.steps;
+    let numbered = raw.windows(2).all(|pair| pair[0].number < pair[1].number) && raw.iter().all(|s| s.number.is_some());
+    let steps = raw.iter().enumerate().map(|(k, raw_step)| {
+        let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
+        step(cx, raw_step, raw.get(k + 1), number, &compiling, &mut names)
+    });
+    let mut steps: Vec<Step> = steps.collect();
+    let classes = classes::classify(model, &found.marker, &mut steps);
+    mark_outliers(&mut steps, classes.len());
+    leave_out(&mut steps, cx.options.warmup_steps);
+    let mut report = StepsReport {
+        rung: found.rung,
+        marker: found.marker,
+        why: found.why,
+        steps: steps.into(),
+        time: None,
+        interval: None,
+        left_out: 0,
+        classes,
+    };
+    report.summarise();
+    report
+}
+
+fn step(
+    cx: &Context<'_>,
+    raw: &ladder::RawStep,
+    next: Option<&ladder::RawStep>,
+    number: u32,
+    compiling: &IntervalSet,
+    names: &mut BTreeMap<GroupId, Name>,
+) -> Step {
+    let model = cx.model;
+    let span =
+        |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: shifted(cx.model, group, range) };
+    let mut spans: Box<[StepSpan]> = raw.spans.iter().map(span).collect();
+    spans.sort_by_key(|span| span.group);
+    let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
+    let interval = slowest.and_then(|slowest| {
+        let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
+        // By the device's clock a step can begin before the one that the timeline shows before it.
+        Some((following.measured.start - slowest.measured.start).ps()).filter(|&ps| ps >= 0)
+    });
+    let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();
+    let on_host = on_host(cx, &spans);
+    Step {
+        number,
+        label: raw.label.as_str().into(),
+        start_ps: hull.start.ps(),
+        time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
+        interval_ps: interval,
+        slowest: slowest.filter(|_| spans.len() > 1).map(|span| {
+            let name = names.entry(span.group).or_insert_with(|| model.device_name(span.group).into());
+            name.clone()
+        }),
+        compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
+        is_partial: raw.partial.is_some(),
+        is_warmup: false,
+        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}").into()),
+        class: 0,
+        is_outlier: false,
+        z: None,
+        spans,
+    }
+}
+
+/// When a step is, by the clock of the host: what to compare with its events.
+pub(crate) fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
+    spans.iter().map(|span| cx.to_host(span.group, span.range)).reduce(TimeRange::hull)
+}
