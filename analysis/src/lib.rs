@@ -55,7 +55,6 @@ pub mod stats;
 pub mod step_parts;
 pub mod steps;
 pub mod targets;
-mod tight;
 mod unit;
 pub mod utilization;
 pub mod verdict;

@@ -31,7 +31,7 @@ use crate::facts::category::OpGroup;
 use crate::ici::NetworkFrom;
 use crate::ops::{OpRow, Ops, OpsReport, percent};
 use crate::peaks::{NO_PEAK, Peaks};
-use crate::{Analysis, AnalysisError, Context, tight};
+use crate::{Analysis, AnalysisError, Context};
 pub use ideal::Limit;
 use ideal::{Ideal, Rates};
 
@@ -187,7 +187,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
             groups.len() - 1
         });
         groups[at].totals.add(&row, is_beyond);
-        tight::push(&mut rows, row);
+        rows.push(row);
     }
     rows.sort_by(order);
     groups.sort_by(|a, b| b.totals.above_ps.total_cmp(&a.totals.above_ps).then_with(|| a.group.cmp(&b.group)));

@@ -29,7 +29,7 @@ use crate::facts::category::OpGroup;
 use crate::hlo::{InstructionRef, Product};
 use crate::ops::Ops;
 use crate::peaks::Peaks;
-use crate::{Analysis, AnalysisError, Context, TraceFacts, tight};
+use crate::{Analysis, AnalysisError, Context, TraceFacts};
 pub use by_size::SizeRow;
 pub use row::{MatmulRow, Sizes, SizesFrom};
 
@@ -73,7 +73,7 @@ impl Analysis for Matmuls {
             let find = if is_matmul { TraceFacts::instruction } else { TraceFacts::instruction_of_program };
             let Some(instruction) = row.op().and_then(|op| find(cx, op)) else { continue };
             if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul) {
-                tight::push(&mut rows, row);
+                rows.push(row);
             }
         }
         if rows.is_empty() {

@@ -9,7 +9,6 @@ use super::costs::Basis;
 use super::row::OpRow;
 use super::sums::{CoreSums, OpSums, Subject, Sums};
 use crate::peaks::Peaks;
-use crate::tight;
 
 /// What all cores did of one op.
 #[derive(Clone)]
@@ -68,13 +67,13 @@ impl Merged {
             let (row, merged) = self.sums.at(subject);
             merged.merge(&sums);
             let Some((_, last)) = self.cores.get_mut(row) else {
-                tight::push(&mut self.cores, (group, NOBODY));
+                self.cores.push((group, NOBODY));
                 continue;
             };
             let before = std::mem::replace(last, self.shares.len() as u32);
             let share =
                 Share { core: group, before, occurrences: sums.occurrences, total: sums.total, own: sums.self_time };
-            tight::push(&mut self.shares, share);
+            self.shares.push(share);
         }
     }
 

@@ -11,7 +11,7 @@ use trace_model::{
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::window::extent_of;
 use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context, Scope, TraceFacts as _, Window, tight};
+use crate::{AnalysisError, Context, Scope, TraceFacts as _, Window};
 
 /// What slices are grouped by: the op, or the label of slices without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,7 +184,7 @@ impl Sums {
         }];
         if *place == NOWHERE {
             *place = self.found.len() as u32;
-            tight::push(&mut self.found, (subject, OpSums::default()));
+            self.found.push((subject, OpSums::default()));
         }
         let row = *place as usize;
         (row, &mut self.found[row].1)

@@ -9,9 +9,9 @@ use super::cores::{InFlight, Meanwhile, Traffic, name_of};
 use super::hiders::{Compute, Hiders};
 use super::skew::{Execution, Matched, matched};
 use super::{HiddenBy, KindTotal, Skew, Transfer};
+use crate::Context;
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::collective_traffic::Message;
-use crate::{Context, tight};
 
 /// Program and index of the name of the op that issues a transfer.
 type Key = (Option<ProgramId>, usize);
@@ -121,7 +121,7 @@ impl Rows {
         let known = self.rows.len();
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
-            tight::push(&mut self.rows, new());
+            self.rows.push(new());
         }
         (&mut self.rows[place], place < known)
     }
