@@ -10,8 +10,8 @@
 //! from each other by `between`, which a single run cannot know.
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
-use analysis::compare::resample::random;
 use analysis::compare::{Change, TestOptions};
+use analysis::math::resample::random;
 
 const JITTER: f64 = 0.005;
 const SLOW_ONE_IN: u64 = 50;

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
-use super::resample::{self, Runs};
-use crate::bounds::{Bounds, bounds};
-use crate::stats::{Stats, median};
+use crate::math::bounds::{Bounds, bounds};
+use crate::math::rank_test::{inflation, least_p, rank_test_inflated, shift_range};
+use crate::math::resample::{self, Runs};
+use crate::math::stats::{Stats, median};
 
 /// When a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -8,21 +8,23 @@ use super::summary::{
     thinned,
 };
 use super::times::{self, OpSum, StepTimes};
-use crate::collectives::Collectives;
-use crate::compile::Compile;
-use crate::doctor::Doctor;
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Context};
+use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::facts::steps::{Step, StepsReport};
 use crate::hlo_text::HloText;
-use crate::matmuls::Matmuls;
-use crate::memory::Memory;
-use crate::ops::{OpRow, Ops, percent};
-use crate::overlap::Overlap;
-use crate::report::{Provenance, Unit};
-use crate::step_parts::Part;
-use crate::steps::Steps;
-use crate::utilization::Utilization;
-use crate::{AnalysisError, Context, TraceFacts as _};
+use crate::math::unit::Unit;
+use crate::reports::communication::collectives::Collectives;
+use crate::reports::communication::overlap::Overlap;
+use crate::reports::host::compile::Compile;
+use crate::reports::memory::hbm::Memory;
+use crate::reports::ops::matmuls::Matmuls;
+use crate::reports::ops::op_stats::{OpRow, Ops, percent};
+use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_times::Steps;
+use crate::reports::summary::doctor::Doctor;
+use crate::reports::summary::utilization::Utilization;
 
 /// Steps whose numbers are kept.
 const MOST_STEPS: usize = 2048;
@@ -156,7 +158,7 @@ fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<
 }
 
 /// Mean over the steps of the middle half.
-fn mean_of(divided: &StepTimes<'_>, of: impl Fn(&(i64, crate::step_parts::Parts)) -> f64) -> f64 {
+fn mean_of(divided: &StepTimes<'_>, of: impl Fn(&(i64, crate::reports::steps::step_parts::Parts)) -> f64) -> f64 {
     let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step));
     values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
 }
@@ -196,7 +198,7 @@ fn series(chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> Vec<Series> {
         ("step.exposed_comm_percent", "Exposed comm of the step", Part::ExposedComm),
         ("step.idle_percent", "Idle of the step", Part::Idle),
     ] {
-        let share = |(time, parts): &(i64, crate::step_parts::Parts)| {
+        let share = |(time, parts): &(i64, crate::reports::steps::step_parts::Parts)| {
             if *time > 0 { 100.0 * parts.get(part) as f64 / *time as f64 } else { 0.0 }
         };
         push(id, title, Unit::Percent, Better::Lower, steps.iter().map(share).collect());

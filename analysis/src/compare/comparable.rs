@@ -1,6 +1,6 @@
 //! Whether two runs can be compared at all: asked before any percentage is shown.
 
-use crate::Percent;
+use crate::engine::Percent;
 use serde::Serialize;
 
 use super::summary::{ProgramFacts, Summary};

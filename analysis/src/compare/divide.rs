@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::change::{Change, Finding, TestOptions};
 use super::matching::{How, match_ops, stem};
 use super::pool::{Pool, PooledOp, effect_ps};
-use super::rank_test::{StepDown, holm};
 use super::summary::OpTimes;
-use crate::step_parts::Part;
+use crate::math::rank_test::{StepDown, holm};
+use crate::reports::steps::step_parts::Part;
 
 /// The change of the mean step of the middle half, divided: rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -29,8 +29,6 @@ mod divide;
 mod matching;
 mod pool;
 mod predicted;
-pub mod rank_test;
-pub mod resample;
 mod run_loop;
 mod several;
 mod summary;
@@ -56,7 +54,8 @@ pub use summary::{
 };
 pub use table::{sentence, signed};
 
-use crate::report::{Provenance, Unit};
+use crate::engine::Provenance;
+use crate::math::unit::Unit;
 use pool::Pool;
 
 /// What to compare how.

@@ -85,7 +85,7 @@ impl<'a> Pool<'a> {
     }
 
     /// Time of a part that no listed op has.
-    pub fn rest_ps(&self, part: crate::step_parts::Part) -> f64 {
+    pub fn rest_ps(&self, part: crate::reports::steps::step_parts::Part) -> f64 {
         let of_run = |run: &Summary| -> f64 {
             run.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps).sum()
         };
@@ -95,7 +95,7 @@ impl<'a> Pool<'a> {
     /// Median step time, for sizes of effects.
     pub fn step_ps(&self) -> f64 {
         let all: Vec<f64> = self.series("step.time_ps", usize::MAX).concat();
-        crate::stats::median(&all).unwrap_or(0.0)
+        crate::math::stats::median(&all).unwrap_or(0.0)
     }
 }
 

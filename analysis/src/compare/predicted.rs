@@ -5,7 +5,7 @@
 //! above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured. Errors
 //! of ops cancel in the error of the step; the sum of their sizes is given, too.
 
-use crate::Percent;
+use crate::engine::Percent;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -16,9 +16,10 @@ use super::divide::{FamilyChange, OpChange};
 use super::summary::Summary;
 use super::table::signed;
 use super::{Change, Comparison, How};
-use crate::chips::Chip;
-use crate::report::{Cell, Column, Provenance, Table, Unit};
-use crate::step_parts::Part;
+use crate::engine::{Cell, Column, Provenance, Table};
+use crate::hardware::chips::Chip;
+use crate::math::unit::Unit;
+use crate::reports::steps::step_parts::Part;
 
 /// Up to this ratio, and down to its inverse, an op is as predicted.
 const CLOSE: f64 = 1.1;

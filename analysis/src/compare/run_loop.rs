@@ -5,12 +5,13 @@
 //! takes longer all the same: that is what these numbers show.
 
 use super::Comparison;
-use super::resample::{self, Statistic};
 use super::summary::{Better, Series, Summary, Value, thinned};
-use crate::compile::{Compile, Place};
+use crate::engine::Provenance;
+use crate::engine::{Context, Percent};
 use crate::facts::steps::{Step, StepsReport};
-use crate::report::{Provenance, Unit};
-use crate::{Context, Percent};
+use crate::math::resample::{self, Statistic};
+use crate::math::unit::Unit;
+use crate::reports::host::compile::{Compile, Place};
 
 /// Time of each step of the loop, up to the begin of the next.
 pub const LOOP_STEP: &str = "loop.step_ps";

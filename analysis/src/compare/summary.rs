@@ -10,8 +10,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Provenance, Unit};
-use crate::step_parts::Part;
+use crate::engine::Provenance;
+use crate::math::unit::Unit;
+use crate::reports::steps::step_parts::Part;
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";

@@ -1,13 +1,14 @@
 //! A comparison in a sentence and as tables.
 
-use crate::Percent;
+use crate::engine::Percent;
 use trace_model::Picos;
 
 use super::change::{Change, Finding};
 use super::divide::{Attribution, OpChange};
 use super::summary::Better;
 use super::{Comparison, SeriesChange, Side, ValueChange, Weight};
-use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::math::unit::Unit;
 
 /// Clauses of the sentence that says where the change is.
 const CLAUSES: usize = 4;
@@ -84,7 +85,7 @@ pub fn sentence(attribution: &Attribution) -> Option<String> {
             (0, 0) => "",
             (0, _) => " (new)",
             (_, 0) => " (gone)",
-            _ if family.part == crate::step_parts::Part::ExposedComm => " exposed",
+            _ if family.part == crate::reports::steps::step_parts::Part::ExposedComm => " exposed",
             _ => "",
         };
         let count = family.base_ops.max(family.cand_ops);

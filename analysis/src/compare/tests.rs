@@ -1,8 +1,8 @@
 //! Comparisons of drawn traces, whose answers can be counted, and of made summaries.
 
 use super::*;
-use crate::step_parts::Part;
-use crate::{Context, Options, ReportCache, Scope, Tabular as _};
+use crate::engine::{Context, Options, ReportCache, Scope, Tabular as _};
+use crate::reports::steps::step_parts::Part;
 use sample_traces::text_trace;
 
 fn summary(picture: &str) -> Summary {

@@ -14,12 +14,13 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, LabelId, TimeRange, TraceModel, TrackKind};
 
+use crate::engine::{AnalysisError, Context, Scope};
+use crate::facts::TraceFacts as _;
 use crate::facts::core_time::{Segment, innermost};
 use crate::facts::steps::{Step, StepsReport};
-use crate::intervals::IntervalSet;
-use crate::overlap::Traffic;
-use crate::step_parts::{Part, Parts, spans_on};
-use crate::{AnalysisError, Context, Scope, TraceFacts as _};
+use crate::math::intervals::IntervalSet;
+use crate::reports::communication::overlap::Traffic;
+use crate::reports::steps::step_parts::{Part, Parts, spans_on};
 
 /// What runs at some instant.
 struct Piece {

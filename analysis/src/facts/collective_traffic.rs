@@ -5,19 +5,20 @@
 //! follows from shapes and group size. Sizes follow the convention of NCCL's
 //! tests: algorithm bandwidth = size / time, bus bandwidth = that × a factor that
 //! makes it comparable with the speed of a link. How long links need for it is in
-//! [`crate::ici`].
+//! [`crate::hardware::ici`].
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 use trace_model::OpId;
 
-use crate::chips::Chip;
+use crate::engine::Context;
+use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, resized};
+use crate::hardware::chips::Chip;
+use crate::hardware::ici::{Layout, Topology, layouts, placed};
 use crate::hlo::{Collective, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use crate::hlo_text::Shape;
-use crate::ici::{Layout, Topology, layouts, placed};
-use crate::{Context, TraceFacts as _};
 
 /// What one execution of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]

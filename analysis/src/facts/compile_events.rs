@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use trace_model::{LabelId, SliceRef, TimeRange};
 
+use crate::engine::Context;
+use crate::facts::TraceFacts as _;
 use crate::facts::host_class::stripped;
 use crate::facts::host_class::{HostClass, host_threads, pjit_function};
-use crate::intervals::IntervalSet;
-use crate::{Context, TraceFacts as _};
+use crate::math::intervals::IntervalSet;
 
 /// A load shorter than this is the check that precedes every execution.
 const SHORTEST_LOAD_PS: i64 = 1_000_000_000;

@@ -18,10 +18,11 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, Picos, SliceId, TimeRange, Timestamp, TrackKind};
 
-use crate::fact::{Fact, Memo};
+use crate::engine::{AnalysisError, Context, Scope};
+use crate::engine::{Fact, Memo};
 use crate::facts::category::OpClass;
-use crate::intervals::IntervalSet;
-use crate::{AnalysisError, Context, Scope, TraceFacts as _, Window};
+use crate::facts::{TraceFacts as _, window::Window};
+use crate::math::intervals::IntervalSet;
 
 /// A span in which one op is the innermost one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,7 +166,7 @@ pub(crate) fn innermost(mut spans: Vec<Segment>) -> Vec<Segment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, ReportCache};
+    use crate::engine::{Options, ReportCache};
     use proptest::prelude::*;
     use sample_traces::text_trace;
 

@@ -7,8 +7,8 @@
 use serde::Serialize;
 use trace_model::{LabelId, TraceModel, TrackId, TrackKind};
 
-use crate::Context;
-use crate::fact::Fact;
+use crate::engine::Context;
+use crate::engine::Fact;
 
 /// Kinds of host work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]

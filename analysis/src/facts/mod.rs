@@ -28,8 +28,8 @@ use self::core_time::CoreTime;
 use self::host_class::HostClasses;
 use self::steps::StepsReport;
 use self::window::Window;
+use crate::engine::{AnalysisError, Context};
 use crate::hlo::{HloError, HloModule, InstructionRef};
-use crate::{AnalysisError, Context};
 
 /// The facts of the trace of a [`Context`].
 pub trait TraceFacts<'a> {

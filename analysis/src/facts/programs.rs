@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use trace_model::{OpId, ProgramId};
 
-use crate::Context;
-use crate::fact::{Fact, Memo};
+use crate::engine::Context;
+use crate::engine::{Fact, Memo};
 use crate::hlo::{HloError, HloModule, InstructionRef};
 
 /// Programs parsed so far: each once, whoever asks.

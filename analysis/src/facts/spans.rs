@@ -2,8 +2,8 @@
 
 use trace_model::{TimeRange, TrackId};
 
-use crate::Context;
-use crate::fact::{Fact, Memo};
+use crate::engine::Context;
+use crate::engine::{Fact, Memo};
 
 /// From the first slice of a track to the end of the last.
 #[derive(Clone, Copy, Debug, Default)]

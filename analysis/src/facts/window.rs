@@ -6,11 +6,11 @@
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
-use crate::fact::{Fact, Memo};
+use crate::engine::{AnalysisError, Context, Scope};
+use crate::engine::{Fact, Memo};
 use crate::facts::TraceFacts as _;
 use crate::facts::spans::{Spans, spans};
 use crate::facts::steps::on_host;
-use crate::{AnalysisError, Context, Scope};
 
 /// A span of one core, or of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn no_steps(first: u32, last: u32) -> AnalysisError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, ReportCache};
+    use crate::engine::{Options, ReportCache};
     use trace_model::{SliceSpec, Timestamp, TraceBuilder};
 
     fn range(start: i64, end: i64) -> TimeRange {

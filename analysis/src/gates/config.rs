@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{check_metric, check_module, check_op, is_time};
 use super::preset::preset;
-use crate::compare::resample::Statistic;
 use crate::compare::{Summary, comparable};
+use crate::math::resample::Statistic;
 
 /// What failing means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

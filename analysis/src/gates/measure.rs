@@ -11,8 +11,8 @@ use trace_model::Picos;
 use super::metrics::{self, Per};
 use super::{Aggregate, nearest};
 use crate::compare::{OpTimes, Summary, stem};
-use crate::glob;
-use crate::step_parts::Part;
+use crate::engine::glob;
+use crate::reports::steps::step_parts::Part;
 
 /// Refuses a name that is wrong whatever the run.
 pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::nearest;
-use crate::report::Unit;
+use crate::math::unit::Unit;
 
 /// Over what a metric is one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -13,7 +13,7 @@ mod proof;
 #[cfg(test)]
 mod tests;
 
-use crate::Percent;
+use crate::engine::Percent;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -27,7 +27,8 @@ pub use preset::preset;
 use proof::{Proof, proof};
 
 use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
-use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::math::unit::Unit;
 
 /// What a gate says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

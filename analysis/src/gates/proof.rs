@@ -12,8 +12,8 @@
 
 use super::Aggregate;
 use super::measure::Measured;
-use crate::compare::resample::{self, Runs, Statistic};
 use crate::compare::{Change, ENOUGH_RUNS, Finding, TestOptions};
+use crate::math::resample::{self, Runs, Statistic};
 
 /// Differences of equal runs that are drawn: so many exceed what is called noise.
 const DRAWN_ALPHA: f64 = 0.01;

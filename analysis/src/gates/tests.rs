@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, Series, StepFacts, Value};
-use crate::step_parts::Part;
+use crate::reports::steps::step_parts::Part;
 
 /// Twenty steps of `ms` that differ by up to 1 %, an all-gather of a tenth, three compilations.
 fn run(ms: f64) -> Summary {

@@ -11,10 +11,10 @@ use trace_model::{Caveat, OpId, Picos};
 use super::report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed};
 use super::rule::{Finding, Rule, Saving};
 use super::{Facts, Page};
-use crate::AnalysisError;
-use crate::ops::OpRow;
-use crate::replay::Change;
-use crate::verdict::Verdict;
+use crate::engine::AnalysisError;
+use crate::reports::ops::op_stats::OpRow;
+use crate::reports::summary::verdict::Verdict;
+use crate::what_if::Change;
 
 /// Savings below this share of a step are not worth a hint.
 const WORTHWHILE_PERCENT: f64 = 0.5;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use trace_model::{GroupId, OpId, Picos, TimeRange};
 
 use super::{Evidence, Finding, Saving};
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope, Threshold};
+use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::facts::framework::Framework;
 use crate::facts::steps::StepsReport;
-use crate::ops::{OpRow, Ops, OpsReport};
-use crate::replay::{Change, Replay};
-use crate::steps::Steps;
-use crate::{Analysis, AnalysisError, Context, Percent, Scope, Threshold, TraceFacts as _};
+use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
+use crate::reports::steps::step_times::Steps;
+use crate::what_if::{Change, Replay};
 
 /// A context, and what all rules need from it, computed once.
 pub struct Facts<'a> {
@@ -58,7 +59,7 @@ impl<'a> Facts<'a> {
         threshold.of(self.cx.options)
     }
 
-    /// What the run with changes saves: see [`crate::replay::Prediction::saving`].
+    /// What the run with changes saves: see [`crate::what_if::Prediction::saving`].
     pub fn saving(&self, changes: &[Change]) -> Result<Picos, AnalysisError> {
         // A rule may ask what is asked again when its finding gets a price.
         let known = self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|&(_, saving)| saving);

@@ -2,15 +2,15 @@
 //!
 //! A [`Rule`] looks for one thing and answers with a [`Finding`], with nothing, or
 //! with the reason why it cannot tell. What a cure could save is found by playing
-//! the recorded run again without the cause ([`crate::replay`]), so that a
+//! the recorded run again without the cause ([`crate::what_if`]), so that a
 //! transfer that something else would bring to light is not sold as a gain, and
 //! all hints together are played at once rather than added up.
 //!
 //! Hints are ordered by saving × confidence, behind those about what
-//! [`crate::verdict`] begins with; savings below half a percent of a step are not
+//! [`crate::reports::summary::verdict`] begins with; savings below half a percent of a step are not
 //! mentioned, unless the verdict names what they are about. Whatever the verdict names
 //! has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save
-//! the very same time are one hint with several remedies. Before all of them comes what [`crate::doctor`] says of
+//! the very same time are one hint with several remedies. Before all of them comes what [`crate::reports::summary::doctor`] says of
 //! the capture itself, as far as it changes what numbers mean.
 //!
 //! Savings are per step and what follows it, a mean over the counted steps: what a
@@ -32,7 +32,7 @@ mod report;
 mod rule;
 mod rules;
 
-use crate::{Analysis, AnalysisError, Context};
+use crate::engine::{Analysis, AnalysisError, Context};
 
 pub use facts::{Facts, Selection, StepTime};
 pub use page::{Page, SECTIONS};

@@ -4,9 +4,10 @@ use serde::Serialize;
 use trace_model::{OpId, Picos};
 
 use super::{Confidence, Evidence, Spot};
-use crate::Percent;
+use crate::engine::Percent;
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::facts::time_use::TimeUse;
-use crate::report::{Cell, Column, Provenance, Table, Tabular, Unit};
+use crate::math::unit::Unit;
 
 /// How much a hint matters, by what it could save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]

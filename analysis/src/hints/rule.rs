@@ -6,10 +6,11 @@ use serde::Serialize;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::Facts;
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Threshold};
 use crate::facts::time_use::TimeUse;
-use crate::replay::Change;
-use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, Threshold};
+use crate::math::unit::Unit;
+use crate::what_if::Change;
 
 /// How sure a rule is of what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]

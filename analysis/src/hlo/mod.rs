@@ -5,8 +5,8 @@
 //! an [`HloModule`] with [`Instruction`]s. A line of text makes a module of one
 //! instruction, its operands, and computations without content.
 //!
-//! Ask [`TraceFacts::hlo`](crate::TraceFacts::hlo) for the program and
-//! [`TraceFacts::instruction`](crate::TraceFacts::instruction) for what is known of an op
+//! Ask [`TraceFacts::hlo`](crate::facts::TraceFacts::hlo) for the program and
+//! [`TraceFacts::instruction`](crate::facts::TraceFacts::instruction) for what is known of an op
 //! from either source:
 //!
 //! ```

@@ -9,11 +9,11 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use analysis::bound::BoundBy;
-use analysis::ops::Ops;
-use analysis::roofline::{Point, Roofline};
-use analysis::steps::Steps;
-use analysis::utilization::Utilization;
+use analysis::hardware::limits::BoundBy;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::ops::roofline::{Point, Roofline};
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::utilization::Utilization;
 use analysis::{Analysis, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

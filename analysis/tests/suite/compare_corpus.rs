@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use analysis::compare::{CompareOptions, Comparison, Finding, How, Summary, Weight, compare};
-use analysis::step_parts::{Part, StepParts};
+use analysis::reports::steps::step_parts::{Part, StepParts};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 
@@ -33,12 +33,12 @@ fn summary(name: &str) -> Option<Summary> {
 }
 
 /// Ops, the rest and idle time of a summary are those of the step analysis.
-fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::step_parts::StepPartsReport) {
+fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::reports::steps::step_parts::StepPartsReport) {
     // Captures of hosts alone have steps, but no parts of them.
     let Some(class) = parts.classes.first() else { return };
     for part in &class.parts {
         let id = format!("step.{}", part.part.id());
-        let median = summary.series(&id).map_or(Some(0.0), |series| analysis::stats::median(&series.values));
+        let median = summary.series(&id).map_or(Some(0.0), |series| analysis::math::stats::median(&series.values));
         assert_eq!(median, Some(part.median_ps), "{name} {id}");
     }
 }

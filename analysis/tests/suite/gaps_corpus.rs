@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use analysis::clocks::Clocks;
-use analysis::compile::Compile;
-use analysis::dispatch::Dispatch;
 use analysis::facts::clock_alignment::{Base, Sync};
-use analysis::gaps::{Cause, DeviceGaps, Gaps, GapsReport, Place};
-use analysis::input::Input;
+use analysis::reports::host::clocks::Clocks;
+use analysis::reports::host::compile::Compile;
+use analysis::reports::host::dispatch::Dispatch;
+use analysis::reports::host::gaps::{Cause, DeviceGaps, Gaps, GapsReport, Place};
+use analysis::reports::host::input::Input;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use trace_model::TraceModel;
@@ -96,7 +96,7 @@ fn the_v6e_loop_is_queued_ahead() {
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         for device in &report.devices {
-            let loops = |gap: &&analysis::gaps::Gap| {
+            let loops = |gap: &&analysis::reports::host::gaps::Gap| {
                 [&gap.after, &gap.before]
                     .iter()
                     .all(|name| name.as_deref().is_some_and(|name| name.starts_with("jit_f(")))

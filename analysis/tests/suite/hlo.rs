@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::hardware::padding::Dimension;
 use analysis::hlo::{HeapEventKind, HloError, HloModule, Instruction, Origin};
-use analysis::loops::Loops;
-use analysis::matmuls::{Matmuls, Sizes, SizesFrom};
-use analysis::padding::Dimension;
+use analysis::reports::ops::loops::Loops;
+use analysis::reports::ops::matmuls::{Matmuls, Sizes, SizesFrom};
 use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use proptest::prelude::*;

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use analysis::busy::Devices;
-use analysis::collectives::{CollectiveRow, Collectives, CollectivesReport};
-use analysis::overlap::Overlap;
+use analysis::reports::communication::collectives::{CollectiveRow, Collectives, CollectivesReport};
+use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::steps::devices::Devices;
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::ring::{CHUNK_BYTES, REDUCE_BYTES, RingSpec};
@@ -79,7 +79,7 @@ fn a_matmul_gathered_around_a_ring_hides_what_the_closed_form_says() {
             assert!(permute.remarks.is_empty(), "{:?}", permute.remarks);
         } else {
             assert!(hiders.is_empty());
-            assert_eq!(permute.remarks, [analysis::collectives::Remark::NothingBetween]);
+            assert_eq!(permute.remarks, [analysis::reports::communication::collectives::Remark::NothingBetween]);
         }
         assert_eq!(permute.message.bytes, Some(CHUNK_BYTES as u64));
     }

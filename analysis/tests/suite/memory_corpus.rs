@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use analysis::buffers::{Buffers, HBM, Purpose};
-use analysis::memory::{Memory, MemoryReport};
+use analysis::reports::memory::buffers::{Buffers, HBM, Purpose};
+use analysis::reports::memory::hbm::{Memory, MemoryReport};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

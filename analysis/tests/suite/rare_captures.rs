@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use analysis::dcn::Dcn;
-use analysis::hardware_counters::{Generation, HardwareCounters};
 use analysis::hints::{Hint, Hints};
-use analysis::kernels::{Declared, Kernels};
-use analysis::sparse_cores::SparseCores;
+use analysis::reports::communication::dcn::Dcn;
+use analysis::reports::communication::sparse_cores::SparseCores;
+use analysis::reports::ops::kernels::{Declared, Kernels};
+use analysis::reports::summary::hardware_counters::{Generation, HardwareCounters};
 use analysis::{Analysis, AnalysisError, Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
 use sample_traces::rare::{CounterName, CounterSamples, Megascale, PallasKernel, SparseOffload};
@@ -108,7 +108,7 @@ fn hardware_counters_by_number_and_sample() {
     let report = capture.report::<HardwareCounters>();
     let device = &report.devices[0];
     assert_eq!((report.devices.len(), device.generation), (1, Some(Generation::V6e)));
-    let percents = |metrics: &[analysis::hardware_counters::CounterMetric]| {
+    let percents = |metrics: &[analysis::reports::summary::hardware_counters::CounterMetric]| {
         metrics.iter().map(|metric| (metric.id, (metric.percent().unwrap() * 1e6).round() / 1e6)).collect::<Vec<_>>()
     };
     let names: Vec<_> = device.samples.iter().map(|sample| sample.name.as_str()).collect();

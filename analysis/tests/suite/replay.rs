@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use analysis::ops::Ops;
-use analysis::replay::{Change, Prediction, Replay};
-use analysis::steps::Steps;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::step_times::Steps;
+use analysis::what_if::{Change, Prediction, Replay};
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::synthetic::{Run, TrainingSpec};
@@ -96,7 +96,7 @@ fn idle_time_of_a_stall_is_taken_out() {
     let stall = trace_model::Picos::from_ps(3_000_000_000);
     let stalled = Capture::synthetic(TrainingSpec { stall: Some((2, stall)), ..TrainingSpec::default() });
     let prediction = stalled.predict(&[Change::Idle(0.0)]);
-    let idle = |part: &&analysis::replay::Part| part.group == OpGroup::Idle;
+    let idle = |part: &&analysis::what_if::Part| part.group == OpGroup::Idle;
     let idle = prediction.parts.iter().find(idle).unwrap();
     assert_eq!(idle.predicted_ps, 0);
     assert!(idle.recorded_ps > stall.ps());

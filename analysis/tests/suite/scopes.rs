@@ -5,11 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::busy::Devices;
-use analysis::compile::Compile;
-use analysis::gaps::Gaps;
 use analysis::hints::Hints;
-use analysis::steps::Steps;
+use analysis::reports::host::compile::Compile;
+use analysis::reports::host::gaps::Gaps;
+use analysis::reports::steps::devices::Devices;
+use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, Analysis, AnalysisError, Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

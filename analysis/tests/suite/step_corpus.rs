@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use analysis::step_parts::{HostPhase, Part, StepParts};
-use analysis::steps::Steps;
+use analysis::reports::steps::step_parts::{HostPhase, Part, StepParts};
+use analysis::reports::steps::step_times::Steps;
 use analysis::{Analysis, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

@@ -5,16 +5,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use analysis::busy::Devices;
-use analysis::collectives::Collectives;
-use analysis::compile::{Change, ChangeSource, Compile, Place};
-use analysis::doctor::Doctor;
 use analysis::facts::clock_alignment::Sync;
 use analysis::facts::steps::Rung;
-use analysis::matmuls::{MatmulRow, Matmuls};
-use analysis::ops::{OpRow, Ops};
-use analysis::overlap::Overlap;
-use analysis::steps::Steps;
+use analysis::reports::communication::collectives::Collectives;
+use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::host::compile::{Change, ChangeSource, Compile, Place};
+use analysis::reports::ops::matmuls::{MatmulRow, Matmuls};
+use analysis::reports::ops::op_stats::{OpRow, Ops};
+use analysis::reports::steps::devices::Devices;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::Doctor;
 use analysis::{Analysis, AnalysisError, Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

@@ -9,10 +9,10 @@
     reason = "a test says what is wrong by failing"
 )]
 
-use analysis::bound::{BoundBy, Work};
-use analysis::ops::{OpRow, Ops, OpsReport};
-use analysis::roofline::{Roofline, StepWork};
-use analysis::utilization::Utilization;
+use analysis::hardware::limits::{BoundBy, Work};
+use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
+use analysis::reports::ops::roofline::{Roofline, StepWork};
+use analysis::reports::summary::utilization::Utilization;
 use analysis::{CollectiveKind, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::hints::{Hints, Severity};
-use analysis::steps::Steps;
+use analysis::reports::steps::step_times::Steps;
 use analysis::{ANALYSES, Scope};
 use trace_model::GroupKind;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use analysis::hardware::ici::Topology;
 use analysis::hints::Severity;
-use analysis::ici::Topology;
 use analysis::{Options, Scope};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use importers::ImportOptions;

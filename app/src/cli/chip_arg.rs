@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use analysis::Options;
-use analysis::chips::{Chip, known};
+use analysis::hardware::chips::{Chip, known};
 
 /// A chip's facts are a few kilobytes; anything longer is another file.
 const MAX_FILE: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::chips::{Chip, Fact, chips, sources};
+use analysis::hardware::chips::{Chip, Fact, chips, sources};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use serde_json::json;
 

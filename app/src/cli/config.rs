@@ -19,7 +19,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression, nearest};
 use analysis::hints::{rule, rules};
-use analysis::{HintOptions, Suppression, targets};
+use analysis::reports::summary::targets;
+use analysis::{HintOptions, Suppression};
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};

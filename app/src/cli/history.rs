@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::compare::{Input, LOOP_COMPILATIONS, Summary};
 use analysis::gates::{GatesReport, Level, Status};
-use analysis::stats::median;
+use analysis::math::stats::median;
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use clap::Args;
 use serde::{Deserialize, Serialize};

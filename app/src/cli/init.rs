@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
 use analysis::gates::{Aggregate, Defaults, METRICS, Regression, preset};
-use analysis::step_parts::Part;
+use analysis::reports::steps::step_parts::Part;
 use clap::Args;
 
 use super::Talk;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use analysis::Scope;
-use analysis::steps::Steps;
+use analysis::reports::steps::step_times::Steps;
 use clap::{Args, ValueEnum};
 use trace_model::TimeRange;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use analysis::ops::{OpRows, Ops};
-use analysis::replay::{Change, Replay};
+use analysis::reports::ops::op_stats::{OpRows, Ops};
+use analysis::what_if::{Change, Replay};
 use analysis::{AnalysisError, Report, glob};
 use clap::Args;
 use regex_lite::Regex;
@@ -127,7 +127,7 @@ fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> R
         None => chosen(&ops.rows, factor, |name| glob(pattern, name)),
     };
     if factors.is_empty() {
-        let some: Vec<&str> = ops.rows.iter().take(3).map(analysis::ops::OpRow::name).collect();
+        let some: Vec<&str> = ops.rows.iter().take(3).map(analysis::reports::ops::op_stats::OpRow::name).collect();
         return Err(wrong(format!("no op has such a name; the first are {}", some.join(", "))));
     }
     Ok(Change::Ops { what: pattern.to_owned(), factors })

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::Analysis as _;
-use analysis::doctor::Doctor;
-use analysis::ops::Ops;
-use analysis::steps::Steps;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::Doctor;
 use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};

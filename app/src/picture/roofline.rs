@@ -1,7 +1,7 @@
 //! The roofline: operations per second against operations per byte, both by their
 //! logarithm.
 
-use analysis::roofline::{Point, Roofline};
+use analysis::reports::ops::roofline::{Point, Roofline};
 use analysis::{OpGroup, Scope, Unit};
 
 use super::Look;

@@ -1,8 +1,8 @@
 //! Step times as bars, stacked by what they go to.
 
 use analysis::Scope;
-use analysis::step_parts::{Part, StepParts};
-use analysis::steps::Steps;
+use analysis::reports::steps::step_parts::{Part, StepParts};
+use analysis::reports::steps::step_times::Steps;
 use trace_model::Picos;
 
 use super::Look;

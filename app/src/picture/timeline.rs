@@ -53,7 +53,7 @@ pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>
     let scroll = state.place.scroll.min(rows.max_scroll(room));
     let height = (rows.height() + rows.pinned_height() - scroll).min(room);
     let scope = analysis::Scope::WholeTrace;
-    let ops = || trace.session.report::<analysis::ops::Ops>(scope).ok();
+    let ops = || trace.session.report::<analysis::reports::ops::op_stats::Ops>(scope).ok();
     let efficiency = if state.color_by == ColorBy::Efficiency { ops() } else { None };
     let efficiency = efficiency.map(|ops| trace.by_efficiency(&ops));
     let keys = match (state.color_by, &efficiency) {
@@ -124,7 +124,9 @@ impl Frame<'_> {
             return;
         }
         let scope = analysis::Scope::WholeTrace;
-        let Ok(report) = self.trace.session.report::<analysis::steps::Steps>(scope) else { return };
+        let Ok(report) = self.trace.session.report::<analysis::reports::steps::step_times::Steps>(scope) else {
+            return;
+        };
         for band in in_sight(&bands(&report), self.state.place.time.range()) {
             let (from, to) = (self.x_of(band.range.start), self.x_of(band.range.end));
             if to - from < 6.0 {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use analysis::Tabular as _;
 use analysis::compare::{Comparison, Summary, Weight};
+use analysis::engine::json_text::{Cut, JsonText};
 use analysis::gates::GatesReport;
-use analysis::json_text::{Cut, JsonText};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! The figures of every first screen (text, page, window): which ones, in which order, by which names.
 
 use analysis::facts::steps::StepsReport;
-use analysis::overlap::OverlapReport;
-use analysis::utilization::UtilizationReport;
+use analysis::reports::communication::overlap::OverlapReport;
+use analysis::reports::summary::utilization::UtilizationReport;
 use analysis::{Metric, Provenance, Unit, counted};
 use trace_model::Picos;
 

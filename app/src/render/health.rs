@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use analysis::Unit;
-use analysis::doctor::{Doctor, DoctorReport, Fact, Finding};
+use analysis::reports::summary::doctor::{Doctor, DoctorReport, Fact, Finding};
 use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 

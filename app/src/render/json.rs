@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
+use analysis::engine::json_text::{Cut, JsonText};
 use analysis::gates::GatesReport;
-use analysis::json_text::{Cut, JsonText};
 use analysis::{ANALYSES, Options, Scope};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, json_schema};

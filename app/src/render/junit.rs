@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use analysis::compare::{Comparison, Summary};
 use analysis::gates::{Gate, GatesReport, Level, Status};
-use analysis::stats::median;
+use analysis::math::stats::median;
 
 /// The XML.
 pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparison>) -> String {

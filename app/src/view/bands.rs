@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::OpGroup;
 use analysis::facts::steps::StepsReport;
-use analysis::step_parts::{DividedStep, Part, StepPartsReport};
+use analysis::reports::steps::step_parts::{DividedStep, Part, StepPartsReport};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// One step.

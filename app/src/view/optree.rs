@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::ops::{OpRow, OpRows};
+use analysis::reports::ops::op_stats::{OpRow, OpRows};
 use analysis::{Cell, Column, OpGroup, Provenance, Table, Unit};
 use trace_model::{OpId, Picos};
 
@@ -226,7 +226,7 @@ fn path(row: OpRow<'_>, by: Branch) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::session::Session;
-    use analysis::ops::Ops;
+    use analysis::reports::ops::op_stats::Ops;
     use analysis::{Options, Scope};
     use sample_traces::text_trace;
 

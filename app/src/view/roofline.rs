@@ -2,8 +2,8 @@
 //! of HBM traffic, both by their logarithm.
 
 use analysis::Unit;
-use analysis::bound::BoundBy;
-use analysis::roofline::{IciRoof, Point, RooflineReport};
+use analysis::hardware::limits::BoundBy;
+use analysis::reports::ops::roofline::{IciRoof, Point, RooflineReport};
 
 use crate::render::number::value;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use analysis::facts::host_class::{HostClass, classify};
-use analysis::ops::OpsReport;
+use analysis::reports::ops::op_stats::OpsReport;
 use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
 use importers::Progress;
 use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind};

@@ -8,14 +8,14 @@
 
 use std::collections::BTreeMap;
 
-use analysis::clocks::Clocks;
-use analysis::compile::{Change, ChangeSource, Compile, DimChange, Evidence, Place};
 use analysis::facts::clock_alignment::Sync;
 use analysis::facts::steps::Rung;
-use analysis::ops::{Ops, OpsReport};
-use analysis::overlap::{Overlap, OverlapReport};
-use analysis::steps::Steps;
-use analysis::utilization::Utilization;
+use analysis::reports::communication::overlap::{Overlap, OverlapReport};
+use analysis::reports::host::clocks::Clocks;
+use analysis::reports::host::compile::{Change, ChangeSource, Compile, DimChange, Evidence, Place};
+use analysis::reports::ops::op_stats::{Ops, OpsReport};
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::utilization::Utilization;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
 use sample_traces::sample_specs;

@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use analysis::balance::{Balance, Pattern};
-use analysis::step_parts::{HostPhase, Part, StepParts};
-use analysis::steps::Steps;
+use analysis::reports::steps::balance::{Balance, Pattern};
+use analysis::reports::steps::step_parts::{HostPhase, Part, StepParts};
+use analysis::reports::steps::step_times::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
 use sample_traces::fleet::FleetSpec;

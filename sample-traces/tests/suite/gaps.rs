@@ -3,8 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use analysis::dispatch::Dispatch;
-use analysis::gaps::{Cause, Gaps, GapsReport, Place};
+use analysis::reports::host::dispatch::Dispatch;
+use analysis::reports::host::gaps::{Cause, Gaps, GapsReport, Place};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
 use sample_traces::sample_specs;

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use analysis::clocks::Clocks;
 use analysis::facts::clock_alignment::HostOffset;
+use analysis::reports::host::clocks::Clocks;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use sample_traces::synthetic::{HostClock, Run, TrainingSpec};

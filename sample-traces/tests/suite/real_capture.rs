@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use analysis::compile::Compile;
 use analysis::facts::steps::Rung;
-use analysis::steps::Steps;
+use analysis::reports::host::compile::Compile;
+use analysis::reports::steps::step_times::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 use trace_model::{TraceModel, TrackKind};

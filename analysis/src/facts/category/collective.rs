@@ -1,8 +1,8 @@
 //! Which ops are communication between devices.
 
 use super::AsyncRole;
+use crate::hardware::ici::CollectiveKind;
 use crate::hlo_text::{HloText, Shape};
-use crate::ici::CollectiveKind;
 
 /// What is known of an op's communication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,12 +24,13 @@ use serde::{Serialize, Serializer};
 use trace_model::{Op, OpId, ProgramId, TraceModel};
 
 use super::programs::hlo_for_now;
-use crate::fact::Fact;
+use crate::engine::Context;
+use crate::engine::Fact;
 use crate::hlo::HloModule;
 use crate::hlo_text::HloText;
-use crate::{Context, parallel};
+use crate::math::parallel;
 
-pub use crate::ici::CollectiveKind;
+pub use crate::hardware::ici::CollectiveKind;
 pub(crate) use collective::resized;
 
 /// Groups of categories, coarse enough for a legend.

@@ -11,8 +11,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, SourceId, TimeRange, Timestamp, TraceModel, TrackKind};
 
-use crate::stats::quantile;
-use crate::{AsyncRole, Context, OpClass, OpClasses, TraceFacts as _};
+use crate::engine::Context;
+use crate::facts::{
+    TraceFacts as _,
+    category::{AsyncRole, OpClass, OpClasses},
+};
+use crate::math::stats::quantile;
 
 /// A host's clock against that of the first host.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

@@ -36,8 +36,8 @@ pub use hosts::HostOffset;
 pub(crate) use pairs::programs;
 pub use pairs::{Launches, Pair, PairedBy};
 
-use crate::Context;
-use crate::fact::Fact;
+use crate::engine::Context;
+use crate::engine::Fact;
 use crate::facts::window::shifted;
 
 /// The clocks of all devices against those of their hosts.

@@ -1,6 +1,6 @@
 //! Steps from annotations on the host.
 
-use crate::counted;
+use crate::engine::counted;
 use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};

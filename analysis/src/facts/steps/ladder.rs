@@ -13,7 +13,7 @@
 //! decides instead (`MAX_SPREAD`). A function that ran only once still makes a
 //! step if it dominates the device: serving captures often hold a single one.
 
-use crate::counted;
+use crate::engine::counted;
 use std::collections::BTreeMap;
 
 use serde::Serialize;

@@ -23,13 +23,14 @@ pub(crate) use programs::function_of;
 
 use super::compile_events::compiling;
 
-use crate::fact::Fact;
+use crate::engine::Context;
+use crate::engine::Fact;
+use crate::engine::Name;
+use crate::facts::TraceFacts as _;
 use crate::facts::shared_slice::Stretch;
 use crate::facts::window::shifted;
-use crate::intervals::IntervalSet;
-use crate::name::Name;
-use crate::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
-use crate::{Context, TraceFacts as _};
+use crate::math::intervals::IntervalSet;
+use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]

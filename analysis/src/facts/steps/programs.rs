@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::ladder::{Mark, Marked, join, top_slices, tracks_of_kind};
-use crate::Percent;
-use crate::stats::quantile;
+use crate::engine::Percent;
+use crate::math::stats::quantile;
 
 /// The middle half of the durations of a step function may spread over this share
 /// of their median.

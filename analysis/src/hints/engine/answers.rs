@@ -9,8 +9,8 @@ use super::{Priced, Rows};
 use crate::facts::time_use::TimeUse;
 use crate::hints::report::Unanswered;
 use crate::hints::rule::{Finding, Rule, Spot};
-use crate::intervals::IntervalSet;
-use crate::verdict;
+use crate::math::intervals::IntervalSet;
+use crate::reports::summary::verdict;
 
 /// Ops of a group that a hint is about answer for the group from this share of its time.
 const MOST: f64 = 0.5;

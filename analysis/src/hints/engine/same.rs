@@ -8,7 +8,7 @@ use super::Priced;
 use crate::hints::Facts;
 use crate::hints::report::SavingBy;
 use crate::hints::rule::{Finding, Saving};
-use crate::replay::Change;
+use crate::what_if::Change;
 
 /// Savings that differ by less than this part of the larger are one.
 const EQUAL: f64 = 0.005;

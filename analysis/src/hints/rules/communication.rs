@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{OpId, Picos};
 
-use crate::collectives::{CollectiveRow, Collectives};
-use crate::dcn::Dcn;
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Percent, Threshold};
 use crate::facts::category::CollectiveKind;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
 use crate::hlo_text::HloText;
-use crate::ops::OpRow;
-use crate::overlap::{CoreOverlap, Overlap};
-use crate::replay::Change;
-use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, Percent, Threshold};
+use crate::math::unit::Unit;
+use crate::reports::communication::collectives::{CollectiveRow, Collectives};
+use crate::reports::communication::dcn::Dcn;
+use crate::reports::communication::overlap::{CoreOverlap, Overlap};
+use crate::reports::ops::op_stats::OpRow;
+use crate::what_if::Change;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 
 use trace_model::{Picos, TimeRange};
 
-use crate::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Percent, Scope, Threshold};
+use crate::facts::TraceFacts as _;
 use crate::facts::steps::Step;
 use crate::facts::time_use::TimeUse;
-use crate::gaps::Gaps;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
-use crate::replay::Change;
-use crate::report::{Provenance, Unit};
-use crate::steps::Steps;
-use crate::{AnalysisError, Percent, Scope, Threshold, TraceFacts as _, stats};
+use crate::math::stats;
+use crate::math::unit::Unit;
+use crate::reports::host::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
+use crate::reports::host::gaps::Gaps;
+use crate::reports::steps::step_times::Steps;
+use crate::what_if::Change;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -290,7 +293,7 @@ fn again(facts: &Facts<'_>) -> Outcome {
     let others = list.len() - own.len();
     let time = list.iter().map(|own| own.wall_ps).sum::<Picos>().ps();
     let mut seen = BTreeSet::new();
-    let changes = own.iter().filter_map(|own| own.changes.first()).map(crate::compile::Change::sentence);
+    let changes = own.iter().filter_map(|own| own.changes.first()).map(crate::reports::host::compile::Change::sentence);
     let changes: Vec<String> = changes.filter(|text| seen.insert(text.clone())).collect();
     let changed = if changes.is_empty() {
         "; what changed is not recorded".to_owned()

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use trace_model::{Caveat, OpId, Picos};
 
-use crate::bound::BoundBy;
+use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::category::OpGroup;
+use crate::hardware::limits::BoundBy;
+use crate::hints;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
-use crate::kernels::{Declared, Kernel, Kernels, KernelsReport};
-use crate::loops::{LoopRow, Loops};
-use crate::ops::OpRow;
-use crate::report::Unit;
-use crate::{AnalysisError, Percent, Threshold, counted, hints};
+use crate::math::unit::Unit;
+use crate::reports::ops::kernels::{Declared, Kernel, Kernels, KernelsReport};
+use crate::reports::ops::loops::{LoopRow, Loops};
+use crate::reports::ops::op_stats::OpRow;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

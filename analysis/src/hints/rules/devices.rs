@@ -2,12 +2,14 @@
 
 use trace_model::{OpId, Picos};
 
-use crate::balance::{Balance, DeviceLoad};
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::steps::{Step, StepsReport};
 use crate::facts::time_use::TimeUse;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
-use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, Percent, Threshold, counted, stats};
+use crate::math::stats;
+use crate::math::unit::Unit;
+use crate::reports::steps::balance::{Balance, DeviceLoad};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

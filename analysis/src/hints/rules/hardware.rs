@@ -1,17 +1,18 @@
 //! Rules about what the hardware, kernels and `SparseCores` recorded of themselves.
 
-use crate::Percent;
+use crate::engine::Percent;
 use std::collections::BTreeSet;
 
 use trace_model::{OpId, Picos};
 
-use crate::hardware_counters::HardwareCounters;
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Threshold};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
-use crate::kernels::{Kernel, Kernels, KernelsReport, TRACING};
-use crate::ops::OpRow;
-use crate::report::{Provenance, Unit};
-use crate::sparse_cores::SparseCores;
-use crate::{AnalysisError, Threshold};
+use crate::math::unit::Unit;
+use crate::reports::communication::sparse_cores::SparseCores;
+use crate::reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
+use crate::reports::ops::op_stats::OpRow;
+use crate::reports::summary::hardware_counters::HardwareCounters;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

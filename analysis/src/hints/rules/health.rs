@@ -1,12 +1,12 @@
-//! What [`crate::doctor`] found out about the capture, as hints.
+//! What [`crate::reports::summary::doctor`] found out about the capture, as hints.
 //!
 //! Only what changes the meaning of numbers, or can be done better next time, is a
 //! hint; what was mended without loss stays with the doctor. Each of its findings
 //! has a page here all the same.
 
-use crate::Scope;
-use crate::doctor::Doctor;
+use crate::engine::Scope;
 use crate::hints::{Confidence, Facts, Finding, Outcome, Rule};
+use crate::reports::summary::doctor::Doctor;
 
 macro_rules! health {
     ($id:literal, $title:literal) => {

@@ -2,15 +2,16 @@
 
 use trace_model::Picos;
 
-use crate::dcn::Dcn;
+use crate::engine::Provenance;
+use crate::engine::{Percent, Threshold};
 use crate::facts::time_use::TimeUse;
-use crate::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
-use crate::input::{Input, InputWait};
-use crate::ops::OpRow;
-use crate::replay::Change;
-use crate::report::{Provenance, Unit};
-use crate::{Percent, Threshold};
+use crate::math::unit::Unit;
+use crate::reports::communication::dcn::Dcn;
+use crate::reports::host::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
+use crate::reports::host::input::{Input, InputWait};
+use crate::reports::ops::op_stats::OpRow;
+use crate::what_if::Change;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

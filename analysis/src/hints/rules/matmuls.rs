@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use trace_model::OpId;
 
-use crate::bound::BoundBy;
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Percent, Threshold};
+use crate::hardware::limits::BoundBy;
+use crate::hardware::peaks::NO_PEAK;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
-use crate::matmuls::{MatmulRow, Matmuls};
-use crate::peaks::NO_PEAK;
-use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, Percent, Threshold, stats};
+use crate::math::stats;
+use crate::math::unit::Unit;
+use crate::reports::ops::matmuls::{MatmulRow, Matmuls};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

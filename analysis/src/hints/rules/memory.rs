@@ -1,16 +1,17 @@
 //! Rules about data that is moved rather than computed.
 
-use crate::Percent;
+use crate::engine::Percent;
 use trace_model::Picos;
 
-use crate::expected::{Expected, Limit, LimitRow};
+use crate::engine::Provenance;
+use crate::engine::{AnalysisError, Threshold};
 use crate::facts::category::OpGroup;
 use crate::hints::{Confidence, Evidence, Facts, Outcome, Rule, Saving};
-use crate::memory::Memory;
-use crate::ops::OpRow;
-use crate::replay::Change;
-use crate::report::{Provenance, Unit};
-use crate::{AnalysisError, Threshold};
+use crate::math::unit::Unit;
+use crate::reports::memory::hbm::Memory;
+use crate::reports::ops::expected::{Expected, Limit, LimitRow};
+use crate::reports::ops::op_stats::OpRow;
+use crate::what_if::Change;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

@@ -9,9 +9,9 @@ mod sent;
 mod sizes;
 
 use super::rules;
+use crate::engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
 use crate::facts::framework::Framework;
 use crate::hints::{Hint, Hints, HintsReport, Page, SECTIONS, Severity};
-use crate::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 
@@ -284,7 +284,7 @@ fn every_rule_has_an_id_a_page_and_reasons() {
         }
         for threshold in rule.thresholds {
             assert!(threshold.id.starts_with(rule.id) && !threshold.why.is_empty(), "{}", threshold.id);
-            let percent = threshold.unit == crate::Unit::Percent;
+            let percent = threshold.unit == crate::math::unit::Unit::Percent;
             assert!(!percent || threshold.id.ends_with("_percent"), "{}", threshold.id);
         }
     }

@@ -2,9 +2,9 @@
 //! slow steps, and regressions of known size.
 
 use analysis::Unit;
-use analysis::compare::resample::random;
 use analysis::compare::{Better, LOOP_COMPILATIONS, LOOP_STEP, SCHEMA, SLOW_SHARE, Series, StepFacts, Summary, Value};
-use analysis::stats::median;
+use analysis::math::resample::random;
+use analysis::math::stats::median;
 
 /// How noisy runs are.
 #[derive(Clone, Copy, Debug)]

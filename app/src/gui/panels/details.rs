@@ -1,8 +1,8 @@
 //! The selected slice: what it is, when, how long, what it costs by the
 //! compiler's account, and what the file says about it.
 
-use analysis::ops::Ops;
-use analysis::overlap::{Overlap, OverlapReport, Transfer};
+use analysis::reports::communication::overlap::{Overlap, OverlapReport, Transfer};
+use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Unit, measured_range};
 use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 use trace_model::{Arg, Op, OpId, Picos, SliceId, SliceRef, TraceModel};

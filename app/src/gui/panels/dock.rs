@@ -6,7 +6,7 @@ use egui::{
 };
 
 use analysis::Analysis as _;
-use analysis::ops::Ops;
+use analysis::reports::ops::op_stats::Ops;
 
 use super::tables::{Browser, tables_ui};
 use super::{hints, optree, overview, roofline, steps};

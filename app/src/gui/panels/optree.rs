@@ -1,6 +1,6 @@
 //! Ops as a tree, beside their table.
 
-use analysis::ops::{Ops, OpsReport};
+use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use trace_model::{OpId, Picos};
 

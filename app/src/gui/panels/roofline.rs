@@ -1,8 +1,8 @@
 //! The roofline as a plot: operations per second against operations per byte of HBM
 //! traffic, both by their logarithm; ceilings of each memory; a point an op.
 
-use analysis::bound::BoundBy;
-use analysis::roofline::{Point, Roofline, RooflineReport};
+use analysis::hardware::limits::BoundBy;
+use analysis::reports::ops::roofline::{Point, Roofline, RooflineReport};
 use analysis::{OpGroup, Unit};
 use egui::{Align2, Color32, RichText, Ui, Vec2b};
 use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};

@@ -2,8 +2,8 @@
 
 use analysis::Percent;
 use analysis::facts::steps::{Step, StepsReport};
-use analysis::step_parts::{Part, StepParts};
-use analysis::steps::Steps;
+use analysis::reports::steps::step_parts::{Part, StepParts};
+use analysis::reports::steps::step_times::Steps;
 use egui::{Align2, RichText, Ui};
 use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
 use trace_model::Picos;

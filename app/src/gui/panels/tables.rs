@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::steps::Steps;
+use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
 use egui::{RichText, Ui};
 

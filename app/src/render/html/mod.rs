@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use analysis::compare::{Summary, stem};
 use analysis::gates::{GatesReport, Level, Status};
 use analysis::hints::Hints;
-use analysis::verdict::Verdict;
+use analysis::reports::summary::verdict::Verdict;
 use analysis::{Percent, Table};
 use trace_model::{Caveat, Picos};
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use analysis::Percent;
 use analysis::compare::{Summary, thinned};
-use analysis::stats::median;
-use analysis::step_parts::Part;
-use analysis::steps::Steps;
+use analysis::math::stats::median;
+use analysis::reports::steps::step_parts::Part;
+use analysis::reports::steps::step_times::Steps;
 use trace_model::{LaneMipmap, Picos, TimeRange, TrackKind};
 
 use super::super::Document;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::roofline::{Point, Roofline};
+use analysis::reports::ops::roofline::{Point, Roofline};
 use analysis::{OpGroup, Unit};
 
 use super::super::junit::escaped;

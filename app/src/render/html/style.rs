@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::OpGroup;
-use analysis::step_parts::Part;
+use analysis::reports::steps::step_parts::Part;
 
 use crate::view::bands::group_of;
 use crate::view::palette::{Palette, Preset, Rgb};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use analysis::targets::{Light, Targets};
-use analysis::utilization::Utilization;
+use analysis::reports::summary::targets::{Light, Targets};
+use analysis::reports::summary::utilization::Utilization;
 use analysis::{Scope, Unit};
 
 use super::super::junit::escaped;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use analysis::balance::{Balance, BalanceReport};
 use analysis::facts::category::OpGroup;
-use analysis::ops::{CoreOps, Ops};
-use analysis::utilization::Utilization;
+use analysis::reports::ops::op_stats::{CoreOps, Ops};
+use analysis::reports::steps::balance::{Balance, BalanceReport};
+use analysis::reports::summary::utilization::Utilization;
 use analysis::{Percent, Scope, Unit};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use analysis::compile::{Compile, CompileReport};
-use analysis::doctor::Doctor;
 use analysis::facts::steps::StepsReport;
-use analysis::ops::{CoreOps, Ops};
-use analysis::overlap::{Overlap, OverlapReport};
-use analysis::peaks::Peaks;
-use analysis::steps::Steps;
-use analysis::targets::{Light, Targets, TargetsReport};
-use analysis::utilization::Utilization;
+use analysis::hardware::peaks::Peaks;
+use analysis::reports::communication::overlap::{Overlap, OverlapReport};
+use analysis::reports::host::compile::{Compile, CompileReport};
+use analysis::reports::ops::op_stats::{CoreOps, Ops};
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::Doctor;
+use analysis::reports::summary::targets::{Light, Targets, TargetsReport};
+use analysis::reports::summary::utilization::Utilization;
 use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
 use trace_model::{Caveat, Picos, Severity};
 

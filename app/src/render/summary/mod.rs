@@ -7,13 +7,13 @@ mod ops;
 
 use std::fmt::Write as _;
 
-use analysis::compile::Compile;
 use analysis::hints::Hints;
-use analysis::ops::Ops;
-use analysis::overlap::Overlap;
-use analysis::steps::Steps;
-use analysis::utilization::Utilization;
-use analysis::verdict::{Verdict, VerdictReport};
+use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::host::compile::Compile;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{ANALYSES, Analysis as _};
 
 use trace_model::Caveat;

@@ -1,8 +1,8 @@
 //! The ops that take most time, alike ones together.
 
-use analysis::bound::BoundBy;
-use analysis::ops::{OpRow, OpRows, Ops, OpsReport};
-use analysis::peaks::Peaks;
+use analysis::hardware::limits::BoundBy;
+use analysis::hardware::peaks::Peaks;
+use analysis::reports::ops::op_stats::{OpRow, OpRows, Ops, OpsReport};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use trace_model::Picos;
 

@@ -16,8 +16,8 @@ use trace_model::{Picos, TimeRange};
 
 use analysis::compare::{CompareOptions, Comparison, Summary, compare};
 use analysis::facts::steps::StepsReport;
-use analysis::step_parts::StepParts;
-use analysis::steps::Steps;
+use analysis::reports::steps::step_parts::StepParts;
+use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Scope, Table, Tabular as _};
 
 pub use align::{AlignedStep, Alignment};

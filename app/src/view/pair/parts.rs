@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::step_parts::{DividedStep, Part, StepPartsReport};
+use analysis::reports::steps::step_parts::{DividedStep, Part, StepPartsReport};
 
 use super::Alignment;
 

@@ -1,8 +1,8 @@
 //! What devices and hosts do to each other.
 
 use super::{about_program, report, report_of, run};
-use crate::HintOptions;
-use crate::balance::tests::parallel;
+use crate::engine::HintOptions;
+use crate::reports::steps::balance::tests::parallel;
 
 #[test]
 fn waiting_for_the_slowest_is_measured_at_collectives() {

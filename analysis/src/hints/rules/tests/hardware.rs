@@ -1,7 +1,7 @@
 //! What kernels, `SparseCores` and the hardware record of themselves.
 
 use super::{cannot_tell, ids, report, report_of, run, saving};
-use crate::HintOptions;
+use crate::engine::HintOptions;
 use sample_traces::text_builder;
 use trace_model::{SliceAttr, SliceKey, Timestamp, TrackKind};
 

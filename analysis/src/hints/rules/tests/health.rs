@@ -1,9 +1,9 @@
 //! What the doctor says of a capture, as hints.
 
 use super::{report, run};
-use crate::doctor::Doctor;
+use crate::engine::{Context, Options, ReportCache, Scope};
 use crate::hints::{Hints, Severity, rules};
-use crate::{Context, Options, ReportCache, Scope};
+use crate::reports::summary::doctor::Doctor;
 use sample_traces::text_trace;
 
 /// Nine steps, of which the first takes so many columns.
@@ -48,7 +48,7 @@ fn a_host_without_devices_has_hints_about_itself() {
 
 #[test]
 fn every_finding_of_the_doctor_has_a_page() {
-    let source = include_str!("../../../doctor/rules.rs");
+    let source = include_str!("../../../reports/summary/doctor/rules.rs");
     let ids = source.match_indices("id: \"Q").filter_map(|(at, _)| source.get(at + 5..at + 8));
     for id in ids {
         assert!(rules().iter().any(|rule| rule.id == id && rule.is_health()), "{id}");

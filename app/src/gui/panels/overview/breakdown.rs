@@ -1,8 +1,8 @@
 //! Where the time of the devices goes, by kind of work: one bar a device, and
 //! what it adds up to.
 
-use analysis::balance::{Balance, DeviceLoad};
-use analysis::ops::{CoreOps, Ops};
+use analysis::reports::ops::op_stats::{CoreOps, Ops};
+use analysis::reports::steps::balance::{Balance, DeviceLoad};
 use analysis::{OpGroup, Percent, counted};
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 use trace_model::Picos;

@@ -1,10 +1,10 @@
 //! What ran where, how far the capture can be trusted, and what to do first.
 
 use analysis::Unit;
-use analysis::doctor::Doctor;
+use analysis::hardware::peaks::PeakSource;
 use analysis::hints::Hints;
-use analysis::ops::Ops;
-use analysis::peaks::PeakSource;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::summary::doctor::Doctor;
 use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
 use trace_model::{Picos, Severity};
 

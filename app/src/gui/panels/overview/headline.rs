@@ -1,10 +1,10 @@
 //! The verdict, and the utilizations that everybody asks for.
 
-use analysis::overlap::Overlap;
-use analysis::steps::Steps;
-use analysis::targets::{Light, Target, Targets};
-use analysis::utilization::Utilization;
-use analysis::verdict::Verdict;
+use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::targets::{Light, Target, Targets};
+use analysis::reports::summary::utilization::Utilization;
+use analysis::reports::summary::verdict::Verdict;
 use analysis::{Metric, Provenance, Unit};
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 

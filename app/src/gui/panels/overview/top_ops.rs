@@ -1,6 +1,6 @@
 //! The ops that take most of the devices' time.
 
-use analysis::ops::{OpRow, Ops, OpsReport};
+use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, Table, Unit, counted};
 use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
 use trace_model::Picos;

@@ -1,0 +1,67 @@
+//! What several reports need of a trace, found out once for all of them.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use elsa::sync::FrozenMap;
+
+use crate::engine::{Context, Scope};
+
+/// Something that several reports need of a trace. It is found out for the whole trace when
+/// somebody asks for it first ([`Context::fact`]) and kept as long as the reports.
+///
+/// Facts may ask for other facts, as long as no two ask for each other, but never for a report.
+pub trait Fact: Send + Sync + Sized + 'static {
+    /// Finds it out. The scope of `cx` is the whole trace.
+    fn find(cx: &Context<'_>) -> Self;
+}
+
+type Slot = OnceLock<Box<dyn Any + Send + Sync>>;
+
+/// The facts found so far, by type.
+#[derive(Default)]
+pub(super) struct FactCache {
+    slots: FrozenMap<TypeId, Box<Slot>>,
+}
+
+impl FactCache {
+    pub fn get<F: Fact>(&self, cx: &Context<'_>) -> &F {
+        let id = TypeId::of::<F>();
+        let slot = self.slots.get(&id).unwrap_or_else(|| self.slots.insert(id, Box::default()));
+        let fact = slot.get_or_init(|| Box::new(F::find(&cx.scoped(Scope::WholeTrace))));
+        #[expect(clippy::expect_used, reason = "the key is the type of the value")]
+        fact.downcast_ref().expect("a fact of the type that is its key")
+    }
+}
+
+impl fmt::Debug for FactCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactCache").finish_non_exhaustive()
+    }
+}
+
+/// Answers by key, each found out once: who asks for the same key at the same time waits.
+#[derive(Debug)]
+pub(crate) struct Memo<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
+
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+    /// The answer for `key`, found out by `find` where nobody has asked before.
+    pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
+        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        slot.get_or_init(find).clone()
+    }
+
+    /// The answer for `key`, where somebody has asked before.
+    pub fn known(&self, key: &K) -> Option<V> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.get().cloned()
+    }
+}

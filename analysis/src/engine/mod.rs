@@ -1,0 +1,29 @@
+//! What an analysis is: how it is asked, what it sees, how its answer is kept and shown.
+//!
+//! Knows no particular analysis and no particular fact.
+
+mod analysis;
+mod cache;
+mod context;
+mod counted;
+mod fact;
+mod glob;
+pub mod json_text;
+mod name;
+mod options;
+mod percent;
+mod report;
+mod scope;
+
+pub use analysis::{Analysis, AnalysisEntry, AnalysisError, entry};
+pub use cache::{Cost, ReportCache};
+pub use context::Context;
+pub use counted::counted;
+pub use fact::Fact;
+pub(crate) use fact::Memo;
+pub use glob::glob;
+pub use name::{Name, beginning, shortened};
+pub use options::{HintOptions, Options, Suppression, Threshold};
+pub use percent::Percent;
+pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular};
+pub use scope::Scope;

@@ -1,0 +1,118 @@
+//! Under which assumptions reports are computed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::engine::glob;
+use crate::hardware::chips::Chip;
+use crate::hardware::ici::Topology;
+use crate::math::unit::Unit;
+
+/// Assumptions that hold for all reports of one trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Options {
+    /// Name of the chip whose peaks to use where the capture records none
+    /// (`v5e`, `v6e`, `v7x` …).
+    pub device_spec: Option<String>,
+    /// That chip, where a file of the user describes it; otherwise it is a published one.
+    #[serde(serialize_with = "chip_id")]
+    #[schemars(with = "Option<String>")]
+    pub own_chip: Option<Arc<Chip>>,
+    /// The grid of chips; else every grid that the generation allows is considered.
+    #[schemars(with = "Option<String>")]
+    pub topology: Option<Topology>,
+    /// Only devices with these ordinals; all where empty.
+    pub devices: Vec<u32>,
+    /// Steps at the start that statistics leave out, besides partial ones.
+    pub warmup_steps: u32,
+    /// Thresholds and suppressions of hints.
+    pub hints: HintOptions,
+}
+
+impl Options {
+    /// The chip that the user names.
+    pub fn chip(&self) -> Option<&Chip> {
+        self.own_chip.as_deref().or_else(|| Chip::named(self.device_spec.as_deref()?))
+    }
+}
+
+/// By name: its facts are shown by the command that lists chips.
+#[expect(clippy::ref_option, reason = "as serde calls it")]
+fn chip_id<S: Serializer>(chip: &Option<Arc<Chip>>, serializer: S) -> Result<S::Ok, S::Error> {
+    chip.as_ref().map(|chip| &chip.id).serialize(serializer)
+}
+
+/// Thresholds of one's own, and hints that one does not want to see.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HintOptions {
+    /// Values by the id of the threshold (`K01.exposed_percent`).
+    pub thresholds: BTreeMap<String, f64>,
+    /// In force today.
+    pub suppressions: Vec<Suppression>,
+}
+
+/// Hints that are known and accepted. Every condition that is given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Suppression {
+    /// Which rule.
+    pub hint: String,
+    /// All ops of the hint match this pattern: `*` stands for anything.
+    pub op: Option<String>,
+    /// All of them come from source files that match this pattern.
+    pub source: Option<String>,
+    /// Why it is accepted.
+    pub reason: String,
+}
+
+impl Suppression {
+    /// Whether it covers a hint of the rule `id` about `ops`, each with its name and source.
+    pub(crate) fn covers(&self, id: &str, ops: &[(&str, Option<&str>)]) -> bool {
+        let names = || ops.iter().map(|op| Some(op.0));
+        let sources = || ops.iter().map(|op| op.1);
+        self.hint == id && every(self.op.as_deref(), names()) && every(self.source.as_deref(), sources())
+    }
+}
+
+/// Whether there is no pattern, or there are texts and all of them match it.
+fn every<'a>(pattern: Option<&str>, mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> bool {
+    pattern.is_none_or(|pattern| texts.len() > 0 && texts.all(|text| text.is_some_and(|text| glob(pattern, text))))
+}
+
+/// A number above or below which a rule speaks. Users override it by its id.
+#[derive(Debug, PartialEq)]
+pub struct Threshold {
+    /// `K01.exposed_percent`: the rule and what is compared.
+    pub id: &'static str,
+    /// Where nothing else is said.
+    pub value: f64,
+    /// Of the value.
+    pub unit: Unit,
+    /// Why this value.
+    pub why: &'static str,
+}
+
+impl Threshold {
+    /// The user's value, or its own.
+    pub fn of(&self, options: &Options) -> f64 {
+        options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_condition_must_hold_for_every_op() {
+        let by_op = Suppression { hint: "K11".into(), op: Some("fusion.*".into()), ..Suppression::default() };
+        assert!(by_op.covers("K11", &[("fusion.1", None)]));
+        assert!(!by_op.covers("K12", &[("fusion.1", None)]));
+        assert!(!by_op.covers("K11", &[("fusion.1", None), ("dot.1", None)]));
+        assert!(!by_op.covers("K11", &[]));
+        let by_source = Suppression { source: Some("*/model.py:*".into()), ..by_op };
+        assert!(by_source.covers("K11", &[("fusion.1", Some("a/model.py:12"))]));
+        assert!(!by_source.covers("K11", &[("fusion.1", None)]));
+    }
+}

@@ -1,0 +1,190 @@
+//! What can be said of a chip, and reading it from a file.
+//!
+//! [`QUANTITIES`] lists every key with its unit and what values are possible: files
+//! are checked against it, tables are made from it. To add a fact: one line here,
+//! and the numbers in `chips.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use toml::{Table, Value};
+
+use crate::math::unit::Unit;
+
+/// Something that can be said of a chip.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantity {
+    /// The key in files, unit included.
+    pub key: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Of the value.
+    pub unit: Unit,
+    /// Least and largest value that is not a mistake.
+    range: (f64, f64),
+    /// A count: no fractions.
+    whole: bool,
+    /// Without it a chip cannot be used.
+    required: bool,
+}
+
+const fn rate(key: &'static str, title: &'static str, unit: Unit) -> Quantity {
+    Quantity { key, title, unit, range: (1e3, 1e20), whole: false, required: false }
+}
+
+const fn count(key: &'static str, title: &'static str, most: f64) -> Quantity {
+    Quantity { key, title, unit: Unit::Count, range: (1.0, most), whole: true, required: false }
+}
+
+const fn bytes(key: &'static str, title: &'static str) -> Quantity {
+    Quantity { key, title, unit: Unit::Bytes, range: (1024.0, 1e15), whole: true, required: false }
+}
+
+const fn number(key: &'static str, title: &'static str, range: (f64, f64)) -> Quantity {
+    Quantity { key, title, unit: Unit::None, range, whole: false, required: false }
+}
+
+const fn required(quantity: Quantity) -> Quantity {
+    Quantity { required: true, ..quantity }
+}
+
+/// Every key, in the order of tables.
+#[rustfmt::skip]
+pub static QUANTITIES: &[Quantity] = &[
+    required(count("cores", "TensorCores", 64.0)),
+    required(count("devices", "Devices of a trace", 64.0)),
+    required(count("mxus_per_core", "Matrix units of a core", 1024.0)),
+    required(count("mxu_dim", "Rows and columns of a matrix unit", 65_536.0)),
+    count("rows_per_cycle", "Rows that a matrix unit takes each cycle", 1024.0),
+    number("clock_ghz", "Clock, GHz", (1e-3, 1e3)),
+    required(rate("bf16_flops", "Peak in bf16", Unit::FlopPerSecond)),
+    rate("int8_ops", "Peak in int8", Unit::FlopPerSecond),
+    rate("fp8_flops", "Peak in fp8", Unit::FlopPerSecond),
+    rate("int4_ops", "Peak in int4", Unit::FlopPerSecond),
+    required(bytes("hbm_bytes", "HBM")),
+    required(rate("hbm_bandwidth", "HBM bandwidth", Unit::BytesPerSecond)),
+    required(bytes("vmem_bytes_per_core", "VMEM of a core")),
+    rate("vmem_read_bandwidth", "VMEM reads", Unit::BytesPerSecond),
+    rate("vmem_write_bandwidth", "VMEM writes", Unit::BytesPerSecond),
+    bytes("cmem_bytes", "CMEM"),
+    Quantity { range: (0.0, 1024.0), ..count("sparse_cores", "SparseCores", 1024.0) },
+    count("ici_links", "Links to other chips", 64.0),
+    rate("ici_link_peak", "One way of a link, published", Unit::BytesPerSecond),
+    rate("ici_link_achievable", "One way of a link, as achieved", Unit::BytesPerSecond),
+    number("ici_hop_latency_us", "Latency of a link, µs", (1e-6, 1e6)),
+    count("torus_dims", "Dimensions of the torus", 8.0),
+    count("pod_chips", "Chips of the largest pod", 1e9),
+    count("pod_shape", "Sides of the largest pod", 1e9),
+    count("wrap_multiple", "A side wraps around at multiples of", 1e6),
+    rate("dcn_bandwidth", "Data center network, a chip", Unit::BytesPerSecond),
+    rate("pcie_bandwidth", "Host link, a chip", Unit::BytesPerSecond),
+];
+
+/// One value, and why to believe it.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Fact {
+    /// Which of [`QUANTITIES`].
+    pub key: &'static str,
+    /// The number; several only for `pod_shape`.
+    pub values: Vec<f64>,
+    /// Who says so: a name of the file's `sources`, or the file itself.
+    pub source: String,
+    /// What other sources say.
+    pub others: BTreeMap<String, f64>,
+    /// Why this value was chosen.
+    pub ruling: Option<String>,
+}
+
+impl Fact {
+    /// What it is about.
+    pub fn quantity(&self) -> Option<&'static Quantity> {
+        QUANTITIES.iter().find(|quantity| quantity.key == self.key)
+    }
+}
+
+/// Facts of one chip by key.
+pub(super) type Facts = BTreeMap<&'static str, Fact>;
+
+/// Why a chip file is refused; says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ChipError(pub(super) String);
+
+/// Reads the facts of `table`; `not_facts` are keys that mean something else.
+pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> Result<Facts, ChipError> {
+    let mut facts = Facts::new();
+    for (key, value) in table {
+        if not_facts.contains(&key.as_str()) {
+            continue;
+        }
+        let Some(quantity) = QUANTITIES.iter().find(|quantity| quantity.key == key) else {
+            let known = not_facts.iter().copied().chain(QUANTITIES.iter().map(|quantity| quantity.key));
+            let known = known.collect::<Vec<_>>().join(", ");
+            return Err(ChipError(format!("unknown key {key:?}; the keys are {known}")));
+        };
+        facts.insert(quantity.key, fact(quantity, value, default_source)?);
+    }
+    Ok(facts)
+}
+
+/// What is required and not there.
+pub(super) fn missing(facts: &Facts) -> Vec<&'static str> {
+    let lacks = |quantity: &&Quantity| quantity.required && !facts.contains_key(quantity.key);
+    QUANTITIES.iter().filter(lacks).map(|quantity| quantity.key).collect()
+}
+
+fn fact(quantity: &Quantity, value: &Value, default_source: &str) -> Result<Fact, ChipError> {
+    let wrong = |why: &str| ChipError(format!("{}: {why}", quantity.key));
+    let plain = |value: &Value| {
+        Ok(Fact {
+            key: quantity.key,
+            values: numbers(quantity, value)?,
+            source: default_source.to_owned(),
+            others: BTreeMap::new(),
+            ruling: None,
+        })
+    };
+    let Value::Table(table) = value else { return plain(value) };
+    let number = table.get("value").ok_or_else(|| wrong("write a number, or a table with `value`"))?;
+    let mut fact = plain(number)?;
+    for (key, value) in table {
+        let text = || value.as_str().map(str::to_owned).ok_or_else(|| wrong(&format!("`{key}` must be a text")));
+        match key.as_str() {
+            "value" => {}
+            "source" => fact.source = text()?,
+            "ruling" => fact.ruling = Some(text()?),
+            "others" => {
+                let others = value.as_table().ok_or_else(|| wrong("`others` must be a table of numbers by source"))?;
+                for (source, value) in others {
+                    fact.others.insert(source.clone(), number_in(quantity, value)?);
+                }
+            }
+            _ => return Err(wrong(&format!("unknown key {key:?}; the keys are value, source, others, ruling"))),
+        }
+    }
+    Ok(fact)
+}
+
+fn numbers(quantity: &Quantity, value: &Value) -> Result<Vec<f64>, ChipError> {
+    match value {
+        Value::Array(sides) if quantity.key == "pod_shape" && (1..=8).contains(&sides.len()) => {
+            sides.iter().map(|side| number_in(quantity, side)).collect()
+        }
+        value => Ok(vec![number_in(quantity, value)?]),
+    }
+}
+
+fn number_in(quantity: &Quantity, value: &Value) -> Result<f64, ChipError> {
+    let number = match value {
+        Value::Integer(number) => *number as f64,
+        Value::Float(number) => *number,
+        _ => return Err(ChipError(format!("{}: write a number, or a table with `value`", quantity.key))),
+    };
+    let (least, most) = quantity.range;
+    // Not a number is in no range.
+    if !(least..=most).contains(&number) || quantity.whole && number.fract() != 0.0 {
+        let kind = if quantity.whole { "a whole number" } else { "a number" };
+        return Err(ChipError(format!("{}: {number} is not {kind} from {least:e} to {most:e}", quantity.key)));
+    }
+    Ok(number)
+}

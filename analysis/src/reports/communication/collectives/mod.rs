@@ -1,0 +1,153 @@
+//! Collectives against the links: what each moves, how long it should take, how
+//! near it comes, what hides it, and who waits for whom.
+//!
+//! Times are those of the overlap analysis; this one adds the network:
+//!
+//! - *message* `S` and participants `n` from shapes and replica groups, *sent* what
+//!   each device must send ([`crate::facts::collective_traffic`]);
+//! - `algorithm bandwidth = S ÷ mean time`, `bus bandwidth = sent ÷ mean time`, as
+//!   nccl-tests define them;
+//! - *transfer*: the mean over executions of the shortest time on any core, for
+//!   the others waited; the mean time where executions cannot be matched;
+//! - *expected* time and *share of link speed* ([`crate::hardware::ici`]): ranges over all
+//!   ways in which the participants can lie on the grid. Ways that would have
+//!   taken longer than the transfer at the published speed are ruled out.
+//!
+//! The time of an asynchronous collective is that between its start and the end of
+//! its done: compute may be the reason for a part of it, so that its bandwidth and
+//! its share are lower bounds.
+
+mod links;
+mod row;
+mod table;
+
+use serde::Serialize;
+
+pub use links::Links;
+pub use row::{CollectiveRow, Remark, Share};
+
+use crate::engine::{Analysis, AnalysisError, Context};
+use crate::reports::communication::overlap::{Overlap, Transfer};
+use crate::reports::steps::step_times::Steps;
+
+/// The analysis `collectives`.
+pub struct Collectives;
+
+impl Analysis for Collectives {
+    type Report = CollectivesReport;
+    const ID: &'static str = "collectives";
+    const TITLE: &'static str = "Collectives and links";
+
+    fn run(cx: &Context<'_>) -> Result<CollectivesReport, AnalysisError> {
+        let overlap = cx.report::<Overlap>()?;
+        let transfers: Vec<&Transfer> = overlap.transfers.iter().filter(|transfer| transfer.is_collective).collect();
+        if transfers.is_empty() {
+            return Err(AnalysisError::NotApplicable(
+                "no op communicates with other devices here: this program ran on one device, or the capture has none \
+                 of its collectives"
+                    .to_owned(),
+            ));
+        }
+        let links = Links::of(cx);
+        let rows: Vec<CollectiveRow> =
+            transfers.into_iter().map(|transfer| CollectiveRow::of(&links, transfer)).collect();
+        let steps = cx.report::<Steps>().ok().filter(|steps| steps.has_steps()).map(|steps| steps.steps.len() as u64);
+        let devices = overlap.summary.cores as u64;
+        let per_step = steps.filter(|&steps| steps > 0 && devices > 0).map(|steps| (steps, devices));
+        Ok(CollectivesReport { kinds: kinds(&rows, per_step), steps, devices, links, rows })
+    }
+}
+
+/// The ledger of all collectives.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CollectivesReport {
+    /// What is known of the links, and what is assumed.
+    pub links: Links,
+    /// Devices that recorded ops.
+    pub devices: u64,
+    /// Steps that sums are divided by; `None` where none were found.
+    pub steps: Option<u64>,
+    /// The same by pattern, fused ones apart, most exposed first; all together last.
+    pub kinds: Vec<KindRow>,
+    /// Each collective of each program, most exposed first.
+    pub rows: Vec<CollectiveRow>,
+}
+
+impl CollectivesReport {
+    /// How near all transfers together come to the speed of their links, by their time,
+    /// without those that are so small that hops bound them; `None` where nothing is left.
+    pub fn share_of_links(&self) -> Option<Share> {
+        let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
+        Share::weighted(rows.filter_map(CollectiveRow::weighted_share))
+    }
+}
+
+/// All collectives of one pattern.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct KindRow {
+    /// `all-reduce`, …, `all` for the sum.
+    pub kind: String,
+    /// Fused with other work.
+    pub is_fused: bool,
+    /// Distinct ops.
+    pub ops: usize,
+    /// Executions over all devices.
+    pub occurrences: u64,
+    /// Bytes that devices had to send, Σ over all; `None` where one is unknown.
+    pub sent_bytes: Option<f64>,
+    /// Σ time in flight or of the ops.
+    pub time_ps: i64,
+    /// The part of it while the core computed.
+    pub hidden_ps: i64,
+    /// The rest.
+    pub exposed_ps: i64,
+    /// `sent ÷ time`, bytes/s.
+    #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    pub bus_bandwidth: Option<f64>,
+    /// Of link speed, over all that have a share, weighted by time.
+    pub share: Option<Share>,
+    /// Bytes that one device sends in one step.
+    pub sent_bytes_per_step: Option<f64>,
+    /// Exposed time of one device in one step, ps.
+    pub exposed_per_step_ps: Option<f64>,
+}
+
+fn kinds(rows: &[CollectiveRow], per_step: Option<(u64, u64)>) -> Vec<KindRow> {
+    let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> = std::collections::BTreeMap::new();
+    for row in rows {
+        by_kind.entry((&row.kind, row.is_fused)).or_default().push(row);
+    }
+    let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| KindRow::of(kind, is_fused, rows, per_step);
+    let mut out: Vec<KindRow> = by_kind.into_iter().map(|(kind, rows)| sum(kind, &rows)).collect();
+    out.sort_by(|a, b| (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused)));
+    if out.len() > 1 {
+        out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
+    }
+    out
+}
+
+impl KindRow {
+    fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], per_step: Option<(u64, u64)>) -> Self {
+        let time = |of: fn(&CollectiveRow) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
+        let sent = rows.iter().map(|row| Some(row.message.sent_bytes? * row.occurrences as f64)).sum::<Option<f64>>();
+        let (time_ps, exposed_ps) = (time(|row| row.time_ps), time(|row| row.exposed_ps));
+        let over = per_step.map(|(steps, devices)| steps as f64 * devices as f64);
+        Self {
+            kind: kind.to_owned(),
+            is_fused,
+            ops: rows.len(),
+            occurrences: rows.iter().map(|row| row.occurrences).sum(),
+            sent_bytes: sent,
+            time_ps,
+            hidden_ps: time(|row| row.hidden_ps),
+            exposed_ps,
+            bus_bandwidth: sent.filter(|_| time_ps > 0).map(|sent| sent / (time_ps as f64 * 1e-12)),
+            share: Share::weighted(rows.iter().filter_map(|row| row.weighted_share())),
+            sent_bytes_per_step: sent.zip(over).map(|(sent, over)| sent / over),
+            exposed_per_step_ps: over.map(|over| exposed_ps as f64 / over),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

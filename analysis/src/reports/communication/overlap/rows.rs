@@ -1,0 +1,310 @@
+//! One row for each collective and each asynchronous transfer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel};
+
+use super::cores::{InFlight, Meanwhile, Traffic, name_of};
+use super::hiders::{Compute, Hiders};
+use super::skew::{Execution, Matched, matched};
+use super::{HiddenBy, KindTotal, Skew, Transfer};
+use crate::engine::Context;
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::collective_traffic::Message;
+
+/// Program and index of the name of the op that issues a transfer.
+type Key = (Option<ProgramId>, usize);
+
+/// Less than this between a start and its done is nothing.
+const ADJACENT: Picos = Picos::from_ps(1_000_000);
+
+/// Ops that hide a transfer are listed up to this many.
+const MAX_HIDERS: usize = 5;
+
+/// There are as many as ops that move something, most of them copies.
+#[derive(Default)]
+struct Row {
+    class: OpClass,
+    op: Option<OpId>,
+    name: StringId,
+    occurrences: u64,
+    time: Picos,
+    hidden: Picos,
+    blocking: Picos,
+    /// In flight while the core neither computed nor was in a collective.
+    idle: Picos,
+    /// Executions without anything between start and done.
+    adjacent: u64,
+    /// Cores that ran it, and the last of them: one comes after the other.
+    cores: usize,
+    last_core: Option<usize>,
+    /// The last core on which it was in flight.
+    in_flight_on: Option<usize>,
+    /// Of collectives only.
+    shared: Option<Box<Shared>>,
+}
+
+/// What is between cores.
+#[derive(Default)]
+struct Shared {
+    hiders: Hiders,
+    /// Finding out who hid it was too much work.
+    has_unknown_hiders: bool,
+    /// Spans in flight by core.
+    executions: BTreeMap<usize, Vec<Execution>>,
+    /// Synchronous executions by core: there can be as many as ops.
+    synchronous: BTreeMap<usize, Vec<SliceId>>,
+}
+
+impl Row {
+    fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
+        let slice = model.slice(slice);
+        let shared = class.is_collective().then(Box::default);
+        Self { class, op: slice.op(), name: name_of(model, slice), shared, ..Self::default() }
+    }
+
+    fn ran_on(&mut self, core: usize) {
+        self.cores += usize::from(self.last_core != Some(core));
+        self.last_core = Some(core);
+    }
+
+    /// Adds one span in flight on the core `index`.
+    fn add_span(
+        &mut self,
+        model: &TraceModel,
+        span: &InFlight,
+        (index, meanwhile): (usize, &Meanwhile),
+        compute: &mut Compute<'_>,
+    ) {
+        self.ran_on(index);
+        self.in_flight_on = Some(index);
+        let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
+        let idle = span.range.dur() - hidden - blocked;
+        self.occurrences += u64::from(span.begins_here);
+        self.time += span.range.dur();
+        self.hidden += hidden;
+        self.idle += idle;
+        self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
+        let Some(shared) = &mut self.shared else { return };
+        if hidden > Picos::ZERO {
+            shared.has_unknown_hiders |= !compute.add(span.range, &mut shared.hiders);
+        }
+        let execution = Execution::of(model.slice(span.slice), span.range.dur(), blocked);
+        shared.executions.entry(index).or_default().push(execution);
+    }
+}
+
+impl Shared {
+    /// Takes all executions, by core.
+    fn executions(&mut self, model: &TraceModel) -> BTreeMap<usize, Vec<Execution>> {
+        let mut all = std::mem::take(&mut self.executions);
+        for (core, slices) in std::mem::take(&mut self.synchronous) {
+            let slices = slices.into_iter().map(|slice| model.slice(slice));
+            let executions = slices.map(|slice| Execution::of(slice, slice.measured_dur(), slice.measured_dur()));
+            all.entry(core).or_default().extend(executions);
+        }
+        all
+    }
+}
+
+/// The rows of all cores, which come one after the other.
+#[derive(Default)]
+pub(super) struct Rows {
+    places: BTreeMap<Key, usize>,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    /// The row of `key`, and whether there was one before.
+    fn at(&mut self, key: Key, new: impl FnOnce() -> Row) -> (&mut Row, bool) {
+        let known = self.rows.len();
+        let place = *self.places.entry(key).or_insert(known);
+        if place == known {
+            self.rows.push(new());
+        }
+        (&mut self.rows[place], place < known)
+    }
+
+    /// Adds what the core of this index did.
+    pub fn add(&mut self, model: &TraceModel, index: usize, core: &Traffic, meanwhile: &Meanwhile) {
+        let dones = add_spans(model, self, index, core, meanwhile);
+        add_ops(model, self, &dones, index, core);
+    }
+
+    /// All rows, most exposed first, and how long cores waited for each other in
+    /// synchronous collectives.
+    pub fn finish(mut self, cx: &Context<'_>, classes: &OpClasses, cores: &[String]) -> (Vec<Transfer>, SkewWaits) {
+        let mut waits = SkewWaits::default();
+        let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
+        let mut out: Vec<Transfer> = rows.map(|row| finish(cx, classes, row, cores, &mut waits)).collect();
+        out.sort_by(|a, b| {
+            let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
+            rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
+        });
+        (out, waits)
+    }
+}
+
+/// Time in synchronous collectives until the last core came, by core.
+#[derive(Default)]
+pub(super) struct SkewWaits {
+    /// How long a core waited for others.
+    pub own: BTreeMap<usize, Picos>,
+    /// How long the others waited for it.
+    pub caused: BTreeMap<usize, Picos>,
+}
+
+impl SkewWaits {
+    fn add(&mut self, found: &Matched) {
+        for (sums, times) in [(&mut self.own, &found.waits), (&mut self.caused, &found.caused)] {
+            for (&core, &time) in times {
+                *sums.entry(core).or_default() += time;
+            }
+        }
+    }
+}
+
+fn key_of(model: &TraceModel, label: LabelId) -> Key {
+    let label = model.label(label);
+    match label.op {
+        Some(op) => (model.op(op).program, model.op(op).name.index()),
+        None => (None, label.name.index()),
+    }
+}
+
+/// Adds spans in flight; returns which row each awaiting op belongs to.
+fn add_spans(
+    model: &TraceModel,
+    rows: &mut Rows,
+    index: usize,
+    core: &Traffic,
+    meanwhile: &Meanwhile,
+) -> BTreeMap<Key, Key> {
+    let mut dones = BTreeMap::new();
+    let label_of = |segment: &crate::facts::core_time::Segment| model.slice(segment.slice).label_id();
+    let mut compute = Compute::of(core, &label_of);
+    for span in &core.in_flight {
+        let key = key_of(model, span.label);
+        let (row, _) = rows.at(key, || Row::new(model, span.slice, span.class));
+        row.add_span(model, span, (index, meanwhile), &mut compute);
+        if let Some(done) = span.done {
+            dones.insert((key.0, done), key);
+        }
+    }
+    dones
+}
+
+/// Adds synchronous collectives, and the time in which a core waits in starts and dones.
+fn add_ops(model: &TraceModel, rows: &mut Rows, dones: &BTreeMap<Key, Key>, index: usize, core: &Traffic) {
+    let mut seen: BTreeSet<SliceId> = BTreeSet::new();
+    for segment in &core.time.segments {
+        let class = segment.class;
+        if !class.is_collective() && !class.is_async() {
+            continue;
+        }
+        let slice = model.slice(segment.slice);
+        let own = key_of(model, slice.label_id());
+        let key = dones.get(&own).copied().unwrap_or(own);
+        let (row, is_known) = rows.at(key, || Row::new(model, segment.slice, class));
+        row.blocking += segment.range.dur();
+        if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
+            continue; // Its time is that of the span in flight.
+        }
+        row.ran_on(index);
+        row.time += segment.range.dur();
+        // A done of which the start came before the window is no execution of the window.
+        let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
+        // An op with another inside has several pieces.
+        if counts && (segment.range == slice.measured_range() || seen.insert(segment.slice)) {
+            row.occurrences += 1;
+            if let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) {
+                shared.synchronous.entry(index).or_default().push(segment.slice);
+            }
+        }
+    }
+}
+
+fn finish(cx: &Context<'_>, classes: &OpClasses, mut row: Row, cores: &[String], waits: &mut SkewWaits) -> Transfer {
+    let op = row.op.map(|op| cx.model.op(op));
+    let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
+    let kind = row.class.collective;
+    let message = kind.map(|kind| Message::of(cx, row.op, kind, cores.len()));
+    let groups = message.as_ref().and_then(|message| message.groups.as_deref());
+    let executions = row.shared.as_mut().map(|shared| shared.executions(cx.model));
+    let found = executions.and_then(|executions| matched(executions, groups, cores.len()));
+    // Who awaits an asynchronous collective may compute meanwhile.
+    if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
+        waits.add(found);
+    }
+    let skew = found.map(|found| Arc::new(Skew::of(&found, cores)));
+    let name = cx.model.str(row.name);
+    let category = row.op.map_or("", |op| classes.category(op));
+    let stem = if category.is_empty() { name } else { category };
+    Transfer {
+        kind: kind.map_or_else(|| stem.trim_end_matches("-start").to_owned(), |kind| kind.name().to_owned()),
+        hidden_by: hidden_by(cx.model, &row),
+        program: op.and_then(|op| op.program).map(|program| cx.model.str(cx.model.program(program).name).to_owned()),
+        source: op.and_then(|op| text(op.source)),
+        is_collective: kind.is_some(),
+        is_async: row.class.is_async(),
+        is_fused: row.class.is_fused_collective(),
+        cores: row.cores,
+        occurrences: row.occurrences,
+        time_ps: row.time.ps(),
+        hidden_ps: row.hidden.ps(),
+        exposed_ps: (row.time - row.hidden).ps(),
+        blocking_ps: row.blocking.ps(),
+        idle_ps: row.idle.ps(),
+        adjacent: row.adjacent,
+        skew,
+        op: name.to_owned(),
+        collective: kind,
+        message: message.map(Arc::new),
+    }
+}
+
+/// The ops that hid it, most time first; `None` where that is not known.
+fn hidden_by(model: &TraceModel, row: &Row) -> Option<Vec<HiddenBy>> {
+    let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
+    let mut by_op: BTreeMap<Key, (LabelId, Picos)> = BTreeMap::new();
+    for (&label, &time) in &shared.hiders {
+        by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
+    }
+    let named = by_op.into_values().map(|(label, time)| {
+        let label = model.label(label);
+        let name = label.op.map_or(label.name, |op| model.op(op).name);
+        HiddenBy { op: model.str(name).to_owned(), time_ps: time.ps() }
+    });
+    let mut named: Vec<HiddenBy> = named.collect();
+    named.sort_by(|a, b| (std::cmp::Reverse(a.time_ps), &a.op).cmp(&(std::cmp::Reverse(b.time_ps), &b.op)));
+    named.truncate(MAX_HIDERS);
+    Some(named)
+}
+
+/// Transfers of one pattern together.
+pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
+    let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
+    for transfer in transfers {
+        by_kind.entry((&transfer.kind, transfer.is_collective)).or_default().push(transfer);
+    }
+    let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
+        let sum = |of: &dyn Fn(&Transfer) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
+        KindTotal {
+            kind: kind.to_owned(),
+            is_collective,
+            ops: rows.len(),
+            occurrences: rows.iter().map(|row| row.occurrences).sum(),
+            time_ps: sum(&|row| row.time_ps),
+            hidden_ps: sum(&|row| row.hidden_ps),
+            exposed_ps: sum(&|row| row.exposed_ps),
+            blocking_ps: sum(&|row| row.blocking_ps),
+        }
+    };
+    let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();
+    kinds.sort_by(|a, b| {
+        let rank = |kind: &KindTotal| (std::cmp::Reverse(kind.is_collective), std::cmp::Reverse(kind.exposed_ps));
+        rank(a).cmp(&rank(b)).then_with(|| a.kind.cmp(&b.kind))
+    });
+    kinds
+}

@@ -1,0 +1,213 @@
+//! Who handed work to a `SparseCore`, and what the `TensorCore` did meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace_model::{GroupId, GroupKind, LabelId, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind};
+
+use super::Offload;
+use crate::engine::{AnalysisError, Context};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::core_time::{Segment, innermost};
+use crate::math::intervals::IntervalSet;
+use crate::reports::ops::op_stats::percent;
+
+/// Sums over the executions of one start op.
+#[derive(Default)]
+struct Sums {
+    occurrences: u64,
+    runs: BTreeSet<String>,
+    sparse_ps: i64,
+    hidden_ps: i64,
+    in_flight_ps: i64,
+    waited_ps: Option<i64>,
+}
+
+/// All offloads of the scope by start op, and how many were not found again.
+pub(super) fn offloads(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    cores: &[(GroupId, Option<GroupId>)],
+) -> Result<(Vec<Offload>, u64), AnalysisError> {
+    let model = cx.model;
+    let mut sums: BTreeMap<LabelId, Sums> = BTreeMap::new();
+    let mut unmatched = 0;
+    let devices: BTreeSet<GroupId> = cores.iter().filter_map(|(_, device)| *device).collect();
+    for device in devices {
+        let Some(window) = cx.window(device)? else { continue };
+        let Some(ops) = model.track_of_kind(device, TrackKind::Ops) else { continue };
+        let starts = starts(model, device).into_iter().filter(|start| window.contains(*start));
+        let mut starts = starts.peekable();
+        if starts.peek().is_none() {
+            continue;
+        }
+        let own: Vec<GroupId> =
+            cores.iter().filter(|(_, parent)| *parent == Some(device)).map(|(core, _)| *core).collect();
+        let targets = Targets::of(model, &own);
+        let by_device = [device].iter().chain(&own).all(|&core| has_device_clock(model, core));
+        let span = |slice: SliceRef<'_>| if by_device { slice.measured_range() } else { slice.range() };
+        let compute = compute(model.slices_on(ops), classes, span);
+        for start in starts {
+            let Some(program) = targets.find(start) else {
+                unmatched += 1;
+                continue;
+            };
+            let work = work(model, program, span);
+            let done = done_of(model, classes, start);
+            let sum = sums.entry(start.label_id()).or_default();
+            sum.occurrences += 1;
+            sum.runs.insert(program.name().to_owned());
+            sum.sparse_ps = sum.sparse_ps.saturating_add(work.measure().ps());
+            sum.hidden_ps = sum.hidden_ps.saturating_add(work.intersect(&compute).measure().ps());
+            let end = done.map_or(span(start).end, |done| span(done).end);
+            let in_flight = span(start).hull(TimeRange::new(end, end)).dur();
+            sum.in_flight_ps = sum.in_flight_ps.saturating_add(in_flight.ps());
+            if let Some(done) = done {
+                sum.waited_ps = Some(sum.waited_ps.unwrap_or(0).saturating_add(done.self_dur().ps()));
+            }
+        }
+    }
+    Ok((rows(model, &sums), unmatched))
+}
+
+fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, Sums>) -> Vec<Offload> {
+    let mut rows: Vec<Offload> = sums
+        .iter()
+        .map(|(&label, sums)| {
+            let label = model.label(label);
+            let program = label.op.and_then(|op| model.op(op).program);
+            Offload {
+                op: model.str(label.name).to_owned(),
+                program: program.map(|program| model.program_title(program)),
+                runs: sums.runs.iter().cloned().collect(),
+                occurrences: sums.occurrences,
+                sparse_ps: sums.sparse_ps,
+                hidden_ps: sums.hidden_ps,
+                hidden_percent: percent(sums.hidden_ps, sums.sparse_ps),
+                in_flight_ps: sums.in_flight_ps,
+                waited_ps: sums.waited_ps,
+            }
+        })
+        .collect();
+    rows.sort_by(|a, b| (b.waited_ps, b.sparse_ps).cmp(&(a.waited_ps, a.sparse_ps)).then_with(|| a.op.cmp(&b.op)));
+    rows
+}
+
+/// Start ops of a device, in time order.
+fn starts(model: &TraceModel, device: GroupId) -> Vec<SliceRef<'_>> {
+    let on_device = |slice: &SliceRef<'_>| {
+        let track = model.track(slice.track());
+        track.group == device && track.kind == TrackKind::Ops
+    };
+    let mut found: Vec<_> =
+        model.slices_with(SliceAttr::OffloadStart).map(|(slice, _)| slice).filter(on_device).collect();
+    // Older runtimes say only which core.
+    if found.is_empty() {
+        found = model.slices_with(SliceAttr::OffloadCore).map(|(slice, _)| slice).filter(on_device).collect();
+    }
+    found.sort_by_key(|slice| (slice.start(), slice.id()));
+    found
+}
+
+fn has_device_clock(model: &TraceModel, core: GroupId) -> bool {
+    let ops = model.track_of_kind(core, TrackKind::Ops);
+    ops.is_some_and(|track| model.slices_on(track).all(|op| op.device_range().is_some()))
+}
+
+/// When the core computes, by one clock.
+fn compute<'a>(
+    ops: impl Iterator<Item = SliceRef<'a>>,
+    classes: &OpClasses,
+    span: impl Fn(SliceRef<'a>) -> TimeRange,
+) -> IntervalSet {
+    let segments = ops.map(|op| {
+        let range = span(op);
+        Segment { range, slice: op.id(), class: classes.class_of(op.op()) }
+    });
+    let segments = innermost(segments.collect());
+    segments.iter().filter(|segment| segment.class.is_compute()).map(|segment| segment.range).collect()
+}
+
+/// Programs of the `SparseCores` of one device, where work may have gone.
+struct Targets<'a> {
+    model: &'a TraceModel,
+    /// By number of the core and of the start, in time order.
+    by_number: BTreeMap<(i64, i64), Vec<SliceRef<'a>>>,
+    /// By number of the core alone.
+    by_core: BTreeMap<i64, Vec<SliceRef<'a>>>,
+}
+
+impl<'a> Targets<'a> {
+    fn of(model: &'a TraceModel, cores: &[GroupId]) -> Self {
+        let mut targets = Self { model, by_number: BTreeMap::new(), by_core: BTreeMap::new() };
+        for &core in cores {
+            let GroupKind::SparseCore { ordinal } = model.group(core).kind else { continue };
+            let Some(track) = model.track_of_kind(core, TrackKind::Modules) else { continue };
+            let mut programs: Vec<SliceRef<'a>> = model.slices_on(track).collect();
+            programs.sort_by_key(|program| (program.start(), program.id()));
+            for program in programs {
+                if let Some(number) = program.attr(SliceAttr::OffloadStart) {
+                    targets.by_number.entry((i64::from(ordinal), number)).or_default().push(program);
+                }
+                targets.by_core.entry(i64::from(ordinal)).or_default().push(program);
+            }
+        }
+        targets
+    }
+
+    /// The program that does what `start` handed over.
+    fn find(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
+        let number = start.attr(SliceAttr::OffloadStart);
+        let core = start.attr(SliceAttr::OffloadCore);
+        self.by_arrow(start).or_else(|| {
+            let core = core?;
+            let numbered = number.and_then(|number| self.by_number.get(&(core, number)));
+            let programs = numbered.or_else(|| self.by_core.get(&core))?;
+            // The mapping of clocks is not exact: a program may seem to begin a little early.
+            let next = programs.partition_point(|program| program.range().end <= start.start());
+            let counted = start.attr(SliceAttr::OffloadExecution).and_then(|index| usize::try_from(index).ok());
+            let counted = counted.and_then(|index| numbered?.get(index)).copied();
+            counted.filter(|program| program.range().end > start.start()).or_else(|| programs.get(next).copied())
+        })
+    }
+
+    /// Where the runtime drew an arrow to the work, the program around it.
+    fn by_arrow(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
+        let targets = self.model.flows_from(start.id()).iter().map(|flow| self.model.slice(flow.to));
+        targets.into_iter().find_map(|target| {
+            let group = self.model.track(target.track()).group;
+            if !matches!(self.model.group(group).kind, GroupKind::SparseCore { .. }) {
+                return None;
+            }
+            let modules = self.model.track_of_kind(group, TrackKind::Modules)?;
+            self.model.slice_at(modules, target.start())
+        })
+    }
+}
+
+/// When the program works: its ops where there are any, else all of it.
+fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -> TimeRange) -> IntervalSet {
+    let core = model.track(program.track()).group;
+    let ops = model.track_of_kind(core, TrackKind::Ops);
+    let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
+    let inside = lanes.iter().flat_map(|lane| model.slices_in(lane, program.range()));
+    let inside: IntervalSet = inside.filter(|op| program.range().contains(op.start())).map(span).collect();
+    if inside.is_empty() && ops.is_none() { IntervalSet::of(program.range()) } else { inside }
+}
+
+/// The op that awaits what `start` began: where an arrow goes, else the next done.
+fn done_of<'a>(model: &'a TraceModel, classes: &OpClasses, start: SliceRef<'a>) -> Option<SliceRef<'a>> {
+    let is_done = |slice: &SliceRef<'_>| {
+        let class: OpClass = classes.class_of(slice.op());
+        class.is_done() || slice.name().contains("done")
+    };
+    let same = |slice: &SliceRef<'_>| slice.track() == start.track();
+    let arrows = model.flows_from(start.id()).iter().map(|flow| model.slice(flow.to));
+    let linked = arrows.filter(same).find(|slice| is_done(slice));
+    linked.or_else(|| {
+        const FURTHER: usize = 10_000;
+        let after = TimeRange::new(start.range().end, model.extent().end);
+        let lane = model.lane_of(start.id());
+        model.slices_in(lane, after).take(FURTHER).find(|slice| is_done(slice))
+    })
+}

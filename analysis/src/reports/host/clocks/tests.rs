@@ -1,0 +1,166 @@
+use trace_model::*;
+
+use super::*;
+use crate::engine::{Options, ReportCache, Scope};
+use crate::facts::TraceFacts as _;
+use crate::facts::clock_alignment::*;
+
+const US: i64 = 1_000_000;
+
+/// What a host tells about a program.
+#[derive(Clone, Copy)]
+enum Told {
+    RunIds,
+    Arrows,
+    Nothing,
+}
+
+/// Programs of 10 µs that begin at `begins`; the host launches each `launch` µs
+/// after that and notices its end `done` µs after its end, on one device.
+fn capture(told: Told, programs: &[(i64, i64, i64)]) -> TraceModel {
+    let mut builder = TraceBuilder::new();
+    let host = builder.group(None, GroupKind::Host, "host");
+    let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+    let modules = builder.track(core, TrackKind::Modules, 0, "XLA Modules");
+    let thread = builder.track(cpu, TrackKind::HostThread, 1, "main");
+    let [module, enqueue, complete, launch, done] =
+        ["jit_f(1)", "DoEnqueueProgram", "CompleteCallbacks", "X::ExecuteLaunch", "tpu::System::Execute=>Done"]
+            .map(|name| builder.label(name, None));
+    let (enqueue, complete) = if matches!(told, Told::RunIds) { (enqueue, complete) } else { (launch, done) };
+    for (run, &(begin, launched, noticed)) in programs.iter().enumerate() {
+        let at = |us: i64, dur: i64| TimeRange::at(Timestamp::from_ps(us * US), Picos::from_ps(dur * US));
+        let program = builder.add_slice(modules, SliceSpec::new(at(begin, 10), module));
+        let start = builder.add_slice(thread, SliceSpec::new(at(begin + launched, 1), enqueue));
+        let end = builder.add_slice(thread, SliceSpec::new(at(begin + 10 + noticed, 1), complete));
+        match told {
+            Told::RunIds => {
+                for key in [program, start, end] {
+                    builder.set_attr(key, SliceAttr::RunId, run as i64);
+                }
+            }
+            Told::Arrows => builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64),
+            Told::Nothing => {}
+        }
+    }
+    builder.finish()
+}
+
+fn shift_of(model: &TraceModel) -> Option<ClockShift> {
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    cx.report::<Clocks>().ok().map(|report| report.devices[0].clone())
+}
+
+#[test]
+fn run_ids_arrows_and_order_say_the_same() {
+    for (told, by) in
+        [(Told::RunIds, PairedBy::RunId), (Told::Arrows, PairedBy::Arrows), (Told::Nothing, PairedBy::Order)]
+    {
+        let shift = shift_of(&capture(told, &[(0, 30, 60), (100, 40, 55)])).unwrap();
+        assert_eq!((shift.paired_by, shift.pairs, shift.ends), (by, 2, 2));
+        assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (40 * US, Some(55 * US)));
+        assert_eq!((shift.shift_ps, shift.sync), (40 * US, Sync::Shifted));
+        assert_eq!((shift.evidence.len(), shift.first_third), (2, None));
+    }
+}
+
+#[test]
+fn nothing_is_shifted_that_may_be_right() {
+    let model = capture(Told::RunIds, &[(0, -5, 5), (100, -9, 7)]);
+    assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((0, Sync::Aligned)));
+    // Devices can be late as well as early.
+    let model = capture(Told::RunIds, &[(0, -90, -20), (100, -80, -30)]);
+    assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((-30 * US, Sync::Shifted)));
+}
+
+#[test]
+fn without_launches_there_is_no_shift() {
+    let model = sample_traces::text_trace("modules: AA.BB\nhost main: aaaaa");
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    assert!(cx.report::<Clocks>().is_err());
+    assert_eq!(cx.device_shift(model.tensor_cores()[0]), Picos::ZERO);
+}
+
+/// A device whose clock is 50 ppm slow, over 20 s: the bounds of the thirds
+/// disagree, the line through all is found, and times follow it.
+#[test]
+fn a_slow_clock_is_followed() {
+    let programs: Vec<_> = (0..20)
+        .map(|second| {
+            let shift = 500 + 50 * second;
+            (second * 1_000_000, shift - 8, shift + 8)
+        })
+        .collect();
+    let model = capture(Told::RunIds, &programs);
+    let shift = shift_of(&model).unwrap();
+    assert_eq!(shift.sync, Sync::Drifting);
+    let drift = shift.drift.unwrap();
+    assert!((drift.drift_ppm - 50.0).abs() < 0.5, "{drift:?}");
+    let (first, last) = (shift.first_third.unwrap(), shift.last_third.unwrap());
+    assert!(first.at_most_ps.unwrap() < last.at_least_ps);
+    let (clock, second) = (shift.clock(), |s: i64| Timestamp::from_ps(s * 1_000_000 * US));
+    for s in [0, 7, 19] {
+        let off = (clock.to_host(second(s)) - second(s)).ps() - (500 + 50 * s) * US;
+        assert!(off.abs() < 8 * US, "{s}: {off}");
+    }
+}
+
+/// The profiler puts the second program 300 µs too late; the ops inside know better.
+#[test]
+fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
+    let model = |with_ops: bool| {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+        let modules = builder.track(core, TrackKind::Modules, 0, "XLA Modules");
+        let ops = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
+        let thread = builder.track(cpu, TrackKind::HostThread, 2, "main");
+        let names = ["jit_f(1)", "fusion.1", "DoEnqueueProgram", "CompleteCallbacks"];
+        let [module, op, enqueue, complete] = names.map(|name| builder.label(name, None));
+        let at = |us: i64, dur: i64| TimeRange::at(Timestamp::from_ps(us * US), Picos::from_ps(dur * US));
+        // Begin on the host, and on the timeline; the device's clock is 700 µs ahead of the host's.
+        for (run, (truth, shown)) in [(1000, 1000), (2000, 2300), (3000, 3000)].into_iter().enumerate() {
+            let program = builder.add_slice(modules, SliceSpec::new(at(shown, 50), module));
+            if with_ops {
+                let device = Some(at(truth + 702, 46));
+                builder.add_slice(ops, SliceSpec { device, ..SliceSpec::new(at(shown + 2, 46), op) });
+            }
+            let start = builder.add_slice(thread, SliceSpec::new(at(truth - 20, 5), enqueue));
+            let end = builder.add_slice(thread, SliceSpec::new(at(truth + 60, 5), complete));
+            for key in [program, start, end] {
+                builder.set_attr(key, SliceAttr::RunId, run as i64);
+            }
+        }
+        builder.finish()
+    };
+    assert_eq!(shift_of(&model(false)).map(|shift| (shift.sync, shift.base)), Some((Sync::Poor, Base::Timeline)));
+    let model = model(true);
+    let shift = shift_of(&model).unwrap();
+    assert_eq!((shift.sync, shift.base), (Sync::Shifted, Base::DeviceClock));
+    assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (-720 * US, Some(-690 * US)));
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let begins: Vec<i64> =
+        cx.programs_on_host(model.tensor_cores()[0]).iter().map(|(_, range)| range.start.ps() / US).collect();
+    assert_eq!(begins, [1010, 2010, 3010], "within the 30 µs that the bounds leave");
+}
+
+#[test]
+fn contradicting_programs_are_poor_sync() {
+    let shift = shift_of(&capture(Told::RunIds, &[(0, 100, 110), (100, 20, 30), (200, 100, 110)])).unwrap();
+    assert_eq!((shift.sync, shift.shift_ps), (Sync::Poor, 100 * US));
+}
+
+#[test]
+fn tables_are_rectangular() {
+    let programs: Vec<_> = (0..9).map(|k| (k * 100, 30, 60)).collect();
+    let model = capture(Told::RunIds, &programs);
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let tables = crate::engine::Tabular::tables(cx.report::<Clocks>().unwrap().as_ref());
+    assert_eq!(tables.len(), 2);
+    assert!(tables.iter().all(|table| table.rows.iter().all(|row| row.len() == table.columns.len())));
+}

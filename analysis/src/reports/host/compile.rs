@@ -1,0 +1,206 @@
+//! How long the host compiled, for which functions, and whether devices waited.
+//!
+//! The same compilation shows up on several threads at once (the Python thread
+//! calls, a worker compiles, pool threads run passes), and nested within itself:
+//!
+//! ```text
+//! python   PjitFunction(f)[ trace ][ lower ][ backend_compile          ]
+//! worker                                     [TfrtTpuCompiler::Compile]
+//! ```
+//!
+//! So time is the *union* over threads of the outermost compile events of each
+//! ([`CompileReport::wall_ps`]). Phases share it out: compile before lower before
+//! trace before load, so that they add up to it. Everything is on the timeline.
+//!
+//! The ledger ([`CompileReport::list`]) has every compilation with its step, what
+//! devices did meanwhile, the program that came out, and, where a function was
+//! compiled again, the evidence for that and what had changed.
+
+mod annotations;
+mod cache;
+mod drafts;
+mod functions;
+mod lazy;
+mod ledger;
+mod likeness;
+mod place;
+mod programs;
+mod shapes;
+mod table;
+mod tf;
+
+use serde::Serialize;
+use trace_model::{Picos, TimeRange};
+
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope, counted};
+use crate::facts::host_class::{HostClass, host_threads};
+use crate::math::intervals::IntervalSet;
+use crate::reports::steps::step_times::Steps;
+
+pub use cache::CacheFacts;
+pub use functions::CompiledFunction;
+pub use lazy::{LazyFact, LazyGraph, LazyTensors};
+pub use ledger::{Compilation, Evidence, PhaseTime};
+pub use place::Place;
+pub use programs::ProgramCount;
+pub use shapes::{Change, ChangeSource, DimChange};
+pub use tf::{CallKind, TfFunction};
+
+use crate::facts::TraceFacts as _;
+use crate::facts::compile_events::CompileEvents;
+use ledger::Surroundings;
+use place::StepFinder;
+
+/// The compile analysis.
+pub struct Compile;
+
+impl Analysis for Compile {
+    type Report = CompileReport;
+    const ID: &'static str = "compile";
+    const TITLE: &'static str = "Compilation";
+
+    fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
+        let window = cx.host_window()?;
+        if host_threads(cx.model).next().is_none() {
+            return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
+        }
+        let events = CompileEvents::collect(cx, window);
+        let report = report(cx, &events, window);
+        if !report.is_recorded && report.functions.is_empty() && report.tf_functions.is_empty() {
+            return Err(AnalysisError::NotApplicable(NOT_RECORDED.to_owned()));
+        }
+        Ok(report)
+    }
+}
+
+/// Why it is not known whether anything was compiled.
+pub(crate) const NOT_RECORDED: &str =
+    "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
+
+/// Compilation in a window.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CompileReport {
+    /// Length of the window: of the whole trace all of the timeline.
+    pub window_ps: i64,
+    /// A sentence: how much, that there was none, or that this is not known.
+    pub statement: String,
+    /// A runtime that compiles recorded what it did: without compilations there were none.
+    pub is_recorded: bool,
+    /// Compilations (outermost events of the compile phase, each counted once over threads).
+    pub compilations: u64,
+    /// How many of them compiled a function that had been compiled or run before.
+    pub recompilations: u64,
+    /// Union over threads of tracing, lowering, compiling and loading. `None` where
+    /// no compilation was captured.
+    pub wall_ps: Option<i64>,
+    /// `wall_ps` of the window.
+    pub share_percent: Option<f64>,
+    /// The part of `wall_ps` in which a compiler ran.
+    pub compile_ps: Option<i64>,
+    /// The part of the rest in which jaxprs were lowered.
+    pub lower_ps: Option<i64>,
+    /// The part of the rest in which Python was traced.
+    pub trace_ps: Option<i64>,
+    /// The part of the rest in which executables were loaded to devices (loads of 1 ms and more).
+    pub load_ps: Option<i64>,
+    /// Outermost compile events summed over threads: more than `wall_ps` where
+    /// threads compile in parallel or one waits for another.
+    pub thread_time_ps: Option<i64>,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    pub exposed_ps: Option<i64>,
+    /// Time in which a device ran programs, mean over devices; `None` without devices.
+    pub execute_mean_ps: Option<i64>,
+    /// Its threads, by phase, longest first.
+    pub threads: Vec<PhaseTime>,
+    /// What the capture says about caches of programs.
+    pub cache: CacheFacts,
+    /// Why not all is known.
+    pub notes: Vec<String>,
+    /// What was compiled or ran as several programs, longest first.
+    pub functions: Vec<CompiledFunction>,
+    /// Every compilation, by begin.
+    pub list: Vec<Compilation>,
+    /// What lazy tensors (`PyTorch`/XLA) did; `None` where there are none.
+    pub lazy: Option<LazyTensors>,
+    /// Functions of TensorFlow by time; empty where calls are not recorded.
+    pub tf_functions: Vec<TfFunction>,
+    /// When anything of it went on.
+    #[serde(skip)]
+    pub intervals: IntervalSet,
+}
+
+fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> CompileReport {
+    let ([compile, lower, trace, load], all) = ledger::exclusive(|class| events.when(class).collect());
+    let wall = all.measure();
+    let found = events.phases.iter().any(|event| event.class == HostClass::Compile);
+    let when_found = |ps: i64| (found || wall.ps() > 0).then_some(ps);
+    let running = program_times(cx, window);
+    let mean = running.iter().map(IntervalSet::measure).sum::<Picos>().ps().checked_div(running.len() as i64);
+    let whole = cx.scoped(Scope::WholeTrace);
+    let steps = whole.report::<Steps>().ok();
+    let drafts = drafts::drafts(&events.phases);
+    let around = Surroundings {
+        cx: *cx,
+        steps: StepFinder::new(cx, steps.as_deref()),
+        programs: programs::Programs::new(cx, wall.ps() > 0),
+        ops: likeness::ProgramOps::new(cx),
+        calls: ledger::calls_by_name(&events.calls),
+        labels_with_shapes: annotations::labels_with_shapes(&drafts),
+        running: running.iter().cloned().reduce(|sum, set| sum.union(&set)),
+    };
+    let list = ledger::compilations(&around, &drafts);
+    let functions = functions::functions(&around, &drafts, &list);
+    let length = window.dur();
+    let is_recorded = cx.host_classes().has_compiling_runtime();
+    let share = wall.fraction_of(length).map(|share| 100.0 * share);
+    let cache = CacheFacts::new(&events.cache);
+    let threads = ledger::threads(*cx, &events.phases);
+    CompileReport {
+        window_ps: length.ps(),
+        statement: if is_recorded {
+            statement(found, list.len(), wall, length, share)
+        } else {
+            NOT_RECORDED.to_owned()
+        },
+        is_recorded,
+        compilations: list.len() as u64,
+        recompilations: functions.iter().map(|function| function.recompilations).sum(),
+        wall_ps: when_found(wall.ps()),
+        share_percent: share.filter(|_| found || wall.ps() > 0),
+        compile_ps: found.then_some(compile),
+        lower_ps: when_found(lower),
+        trace_ps: when_found(trace),
+        load_ps: when_found(load),
+        thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps()),
+        exposed_ps: ledger::exposed(around.running.as_ref(), &all).and_then(when_found),
+        execute_mean_ps: mean,
+        threads,
+        notes: cache.statement(found).into_iter().collect(),
+        cache,
+        functions,
+        list,
+        lazy: LazyTensors::new(&events.lazy),
+        tf_functions: tf::functions(cx.model, window),
+        intervals: all,
+    }
+}
+
+fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Option<f64>) -> String {
+    if !found {
+        return "no compilation in the captured window".to_owned();
+    }
+    let percent = share.unwrap_or_default();
+    format!("{} took {wall} of {length} ({percent:.1})", counted(count, "compilation"), percent = Percent(percent))
+}
+
+/// When each device ran programs, by the clock of its host.
+fn program_times(cx: &Context<'_>, window: TimeRange) -> Vec<IntervalSet> {
+    let cores = cx.tensor_cores().into_iter().map(|core| cx.programs_on_host(core));
+    let with_programs = cores.filter(|programs| !programs.is_empty());
+    with_programs
+        .map(|programs| programs.into_iter().filter_map(|(_, range)| range.intersect(window)).collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! Which events belong to the same compilation.
+//!
+//! ```text
+//! python   PjitFunction(f)[ trace ][ lower ][ backend_compile          ]
+//! worker                                     [TfrtTpuCompiler::Compile]
+//! ```
+//!
+//! A call is one compilation; events of other threads belong to the call that they
+//! overlap most. Without a call (ahead-of-time compilation, other frameworks) the
+//! compile event itself is one, with the tracing and lowering before it on its thread.
+
+use std::collections::BTreeMap;
+
+use trace_model::{ArgValue, Picos, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+
+use crate::facts::compile_events::PhaseEvent;
+use crate::facts::host_class::{HostClass, pjit_function, stripped};
+use crate::math::intervals::IntervalSet;
+
+/// Name of what cannot be attributed.
+pub(super) const UNKNOWN: &str = "(unknown)";
+
+/// One compilation, or phases without one.
+pub(super) struct Draft<'a> {
+    pub function: String,
+    pub module: Option<String>,
+    /// The call that led to it.
+    pub call: Option<SliceRef<'a>>,
+    pub events: Vec<PhaseEvent<'a>>,
+    /// Around the call or all events.
+    pub hull: TimeRange,
+    /// Whether a compiler was entered.
+    pub compiles: bool,
+    /// How many events were asked for the module.
+    asked: u32,
+}
+
+impl<'a> Draft<'a> {
+    fn new(function: String, event: PhaseEvent<'a>) -> Self {
+        let hull = event.call.map_or(event.range, SliceRef::range);
+        let mut draft =
+            Self { function, module: None, call: event.call, events: vec![event], hull, compiles: false, asked: 0 };
+        draft.learn_module(&event);
+        draft
+    }
+
+    fn push(&mut self, event: PhaseEvent<'a>) {
+        if self.call.is_none() {
+            self.hull = self.hull.hull(event.range);
+        }
+        self.events.push(event);
+        self.learn_module(&event);
+    }
+
+    /// Most events do not know their module: a few are enough.
+    fn learn_module(&mut self, event: &PhaseEvent<'_>) {
+        if self.module.is_none() && event.class == HostClass::Compile && self.asked < MAX_ASKED {
+            self.asked += 1;
+            self.module = compiled_module(event);
+        }
+    }
+
+    /// When one phase went on.
+    pub fn when(&self, class: HostClass) -> IntervalSet {
+        self.events.iter().filter(|event| event.class == class).map(|event| event.range).collect()
+    }
+
+    /// When any phase went on.
+    pub fn all(&self) -> IntervalSet {
+        self.events.iter().map(|event| event.range).collect()
+    }
+
+    /// From the begin of the first phase; of the window where there is none.
+    pub fn start(&self) -> Timestamp {
+        self.events.iter().map(|event| event.range.start).min().unwrap_or(self.hull.start)
+    }
+}
+
+/// Sorts events into compilations, by begin.
+pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<Draft<'a>> {
+    let mut calls: BTreeMap<SliceId, Draft<'a>> = BTreeMap::new();
+    let mut others: Vec<PhaseEvent<'a>> = Vec::new();
+    for &event in events {
+        let Some(call) = event.call else {
+            others.push(event);
+            continue;
+        };
+        if let Some(draft) = calls.get_mut(&call.id()) {
+            draft.push(event);
+        } else {
+            let function = pjit_function(call.name()).unwrap_or(UNKNOWN).to_owned();
+            calls.insert(call.id(), Draft::new(function, event));
+        }
+    }
+    let mut drafts: Vec<Draft<'a>> = calls.into_values().collect();
+    drafts.sort_by_key(|draft| draft.hull.start);
+    for draft in &mut drafts {
+        draft.compiles = draft.events.iter().any(|event| event.class == HostClass::Compile);
+    }
+    others.sort_by_key(|event| (event.range.start, std::cmp::Reverse(event.range.end)));
+    let alone = join(&mut drafts, others);
+    drafts.extend(without_call(alone));
+    drafts.sort_by(|a, b| (a.start(), &a.function).cmp(&(b.start(), &b.function)));
+    drafts
+}
+
+/// Gives events of other threads to the calls that they overlap; returns the rest.
+fn join<'a>(drafts: &mut [Draft<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseEvent<'a>> {
+    let mut latest = Timestamp::from_ps(i64::MIN);
+    let ends: Vec<Timestamp> = drafts
+        .iter()
+        .map(|draft| {
+            latest = latest.max(draft.hull.end);
+            latest
+        })
+        .collect();
+    let mut alone = Vec::new();
+    for event in others {
+        let after = drafts.partition_point(|draft| draft.hull.start < event.range.end);
+        let open = (0..after).rev().take_while(|&k| ends[k] > event.range.start);
+        let open: Vec<usize> = open.filter(|&k| drafts[k].hull.end > event.range.start).take(MAX_PARALLEL).collect();
+        // Only where threads compile at once does it take the module to tell them apart.
+        let module = (open.len() > 1).then(|| compiled_module(&event)).flatten();
+        let fit = |&k: &usize| {
+            let draft = &drafts[k];
+            let shared = draft.hull.intersect(event.range).map_or(Picos::ZERO, TimeRange::dur);
+            let agrees = module.as_deref().is_some_and(|module| {
+                draft.module.as_deref() == Some(module) || module.strip_prefix("jit_") == Some(&draft.function)
+            });
+            (agrees, draft.compiles, shared, std::cmp::Reverse(k))
+        };
+        match open.into_iter().max_by_key(fit) {
+            Some(best) => drafts[best].push(event),
+            None => alone.push(event),
+        }
+    }
+    alone
+}
+
+/// Compilations that no call led to, in the order of their events.
+fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<Draft<'_>> {
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    // Tracing and lowering wait for the compile event of their thread.
+    let mut waiting: BTreeMap<TrackId, Vec<PhaseEvent<'_>>> = BTreeMap::new();
+    let mut rest = Vec::new();
+    for event in events {
+        match event.class {
+            HostClass::Trace | HostClass::Lower => waiting.entry(event.slice.track()).or_default().push(event),
+            HostClass::Compile => {
+                let before = waiting.remove(&event.slice.track()).unwrap_or_default();
+                compile_without_call(&mut drafts, event, before);
+            }
+            _ => rest.push(event),
+        }
+    }
+    rest.extend(waiting.into_values().flatten());
+    drafts.sort_by_key(|draft| draft.hull.start);
+    let compilations = drafts.len();
+    for event in rest {
+        let after = drafts[..compilations].partition_point(|draft| draft.hull.start < event.range.end);
+        let mut open = (0..after).rev().take(MAX_PARALLEL);
+        match open.find(|&k| drafts[k].hull.end > event.range.start) {
+            Some(k) => drafts[k].push(event),
+            None => drafts.push(Draft::new(UNKNOWN.to_owned(), event)),
+        }
+    }
+    for draft in &mut drafts {
+        if draft.function == UNKNOWN
+            && let Some(module) = &draft.module
+        {
+            draft.function.clone_from(module);
+        }
+    }
+    drafts
+}
+
+fn compile_without_call<'a>(drafts: &mut Vec<Draft<'a>>, event: PhaseEvent<'a>, before: Vec<PhaseEvent<'a>>) {
+    let is_entry = is_entry_point(event.slice.name());
+    let module = is_entry.then(|| compiled_module(&event)).flatten();
+    let mut recent = drafts.iter_mut().rev().take(MAX_PARALLEL);
+    let overlapping = recent.find(|draft| {
+        let same = module.is_none() || draft.module.is_none() || module == draft.module;
+        same && draft.hull.end > event.range.start
+    });
+    let mut made = Draft::new(UNKNOWN.to_owned(), event);
+    let is_new = overlapping.is_none();
+    let draft = overlapping.unwrap_or(&mut made);
+    if !is_new {
+        draft.push(event);
+    }
+    for event in before {
+        draft.push(event);
+    }
+    draft.compiles |= is_entry;
+    if let Some(graph) = graph_hash(event.slice) {
+        draft.function = format!("graph {graph}");
+    }
+    if is_new {
+        drafts.push(made);
+    }
+}
+
+/// How many compilations without a call can go on at once.
+const MAX_PARALLEL: usize = 64;
+
+/// Whether an event is a whole compilation rather than a part of one that a pool
+/// thread runs on its own (`XLA::TPU lowering and optimization`).
+fn is_entry_point(name: &str) -> bool {
+    let name = stripped(name);
+    name.starts_with("backend_compile")
+        || (name.contains("Compile") && !name.starts_with("XLA::") && !is_part_of_program(name))
+}
+
+/// The CPU backend compiles each kernel of a program by itself.
+fn is_part_of_program(name: &str) -> bool {
+    ["FusionCompiler::", "JitCompiler::"].iter().any(|prefix| stripped(name).starts_with(prefix))
+}
+
+/// Value of an argument of a slice, in its name or beside it.
+pub(super) fn argument(slice: SliceRef<'_>, names: &[&str]) -> Option<String> {
+    let decoration = slice.name().split_once('#').map_or("", |(_, suffix)| suffix);
+    let pairs = decoration.split(['#', ',']).filter_map(|pair| pair.split_once('='));
+    let in_name = pairs.into_iter().find(|(name, _)| names.contains(name)).map(|(_, value)| value.to_owned());
+    let beside = || {
+        let arg = slice.args().ok()?.into_iter().find(|arg| names.contains(&arg.name.as_str()))?;
+        match arg.value {
+            ArgValue::Text(text) => Some(text),
+            ArgValue::Int(number) => Some(number.to_string()),
+            ArgValue::Uint(number) => Some(number.to_string()),
+            _ => None,
+        }
+    };
+    in_name.or_else(beside).filter(|value| !value.is_empty())
+}
+
+/// `PyTorch`/XLA names a graph by the hash of its operations.
+pub(super) fn graph_hash(slice: SliceRef<'_>) -> Option<String> {
+    (stripped(slice.name()) == "XLAGraphExecutor::Compile").then(|| argument(slice, &["graph_hash"])).flatten()
+}
+
+/// The module that an event says to compile, in its name, its arguments or those
+/// of the events directly inside.
+fn compiled_module(event: &PhaseEvent<'_>) -> Option<String> {
+    let slice = event.slice;
+    if event.class != HostClass::Compile || is_part_of_program(slice.name()) {
+        return None;
+    }
+    let inside = || {
+        let children = slice.children().take(MAX_INSIDE);
+        children.flat_map(|child| std::iter::once(child).chain(child.children().take(MAX_INSIDE)))
+    };
+    // Pipelines of passes have the module in their names: `simplification (jit_f)`.
+    let of_pipeline = |slice: SliceRef<'_>| {
+        let module = slice.name().strip_suffix(')')?.rsplit_once(" (")?.1;
+        (!module.is_empty() && !module.contains(' ')).then(|| module.to_owned())
+    };
+    let mut asked = std::iter::once(slice).chain(inside()).take(MAX_ASKED as usize);
+    inside()
+        .find_map(of_pipeline)
+        .or_else(|| asked.find_map(|slice| argument(slice, &["module", "hlo_module", "name"])))
+}
+
+/// How many events inside are asked for the module.
+const MAX_INSIDE: usize = 4;
+/// How many events of a compilation are asked for it.
+const MAX_ASKED: u32 = 4;

@@ -1,0 +1,256 @@
+//! Lazy tensors of `PyTorch`/XLA: graphs are compiled when tensors are asked for.
+//!
+//! ```text
+//! StepMarker [SyncLiveTensorsGraph [SyncTensorsGraphInternal [XLAGraphExecutor::Compile]]]
+//! loss.item()                      [SyncTensorsGraphInternal ][…::TransferFromDevice]
+//! ```
+//!
+//! Event names and limits are those of `PyTorch`/XLA (`torch_xla/csrc`, and its
+//! metrics analysis: compilations and transfers per step, longest compilation and
+//! execution). What is above a limit is stated, not judged.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{Picos, SliceRef};
+
+use super::drafts::graph_hash;
+use crate::engine::{Cell, Column, Provenance, Table};
+use crate::facts::compile_events::LazyRole;
+use crate::facts::compile_events::ancestors;
+use crate::math::unit::Unit;
+
+/// A limit above which `PyTorch`/XLA's own analysis speaks up.
+const PER_STEP: f64 = 0.5;
+/// Steps that compilations per step are not counted before.
+const WARMUP_STEPS: u64 = 10;
+const LONGEST_COMPILE_PS: i64 = 300 * PS_PER_S;
+const LONGEST_EXECUTE_PS: i64 = 30 * PS_PER_S;
+/// A sync that takes this long holds more than one step.
+const LONGEST_SYNC_PS: i64 = 30 * PS_PER_S;
+const PS_PER_S: i64 = 1_000_000_000_000;
+
+/// A number about lazy tensors, with the limit it is held against.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LazyFact {
+    /// Stable name.
+    pub id: &'static str,
+    /// What it is, for people.
+    pub title: &'static str,
+    /// The number; `None` where the capture cannot tell.
+    pub value: Option<f64>,
+    /// Of the value and the limit.
+    pub unit: Unit,
+    /// Above this it costs time.
+    pub limit: Option<f64>,
+    /// In a sentence, where the limit is exceeded.
+    pub statement: Option<String>,
+}
+
+/// A graph, by the hash of its operations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct LazyGraph {
+    /// Its hash, where recorded.
+    pub hash: Option<String>,
+    /// How often it was compiled.
+    pub compilations: u64,
+    /// All of them.
+    pub time_ps: i64,
+    /// The longest.
+    pub longest_ps: i64,
+    /// Steps that had ended when it was first compiled.
+    pub after_steps: u64,
+}
+
+/// What lazy tensors did in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LazyTensors {
+    /// The numbers.
+    pub facts: Vec<LazyFact>,
+    /// Graphs that were compiled, longest first.
+    pub graphs: Vec<LazyGraph>,
+}
+
+struct Counts {
+    number: u64,
+    total: Picos,
+    longest: Picos,
+}
+
+impl Counts {
+    fn of<'a>(slices: impl IntoIterator<Item = &'a SliceRef<'a>>) -> Self {
+        let mut out = Self { number: 0, total: Picos::ZERO, longest: Picos::ZERO };
+        for slice in slices {
+            out.number += 1;
+            out.total += slice.dur();
+            out.longest = out.longest.max(slice.dur());
+        }
+        out
+    }
+}
+
+impl LazyTensors {
+    /// `None` where there are no lazy tensors.
+    pub(super) fn new(events: &[(LazyRole, SliceRef<'_>)]) -> Option<Self> {
+        let of = |role| events.iter().filter(move |(own, _)| *own == role).map(|(_, slice)| slice);
+        // `StepMarker` alone is also the name of somebody's annotation.
+        if events.iter().all(|(role, _)| *role == LazyRole::Step) {
+            return None;
+        }
+        let role_of = |slice: SliceRef<'_>| LazyRole::of(slice.name());
+        let is_outermost = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync));
+        let is_early = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step));
+        let syncs: Vec<&SliceRef<'_>> = of(LazyRole::Sync).filter(is_outermost).collect();
+        let sync = Counts::of(syncs.iter().copied());
+        let early = Counts::of(syncs.iter().copied().filter(is_early));
+        let [steps, compile, execute, fetch, dynamo, schedule] = [
+            LazyRole::Step,
+            LazyRole::Compile,
+            LazyRole::Execute,
+            LazyRole::Fetch,
+            LazyRole::Dynamo,
+            LazyRole::Schedule,
+        ]
+        .map(|role| Counts::of(of(role)));
+        let mut ends: Vec<_> = of(LazyRole::Step).map(|slice| slice.range().end).collect();
+        ends.sort_unstable();
+        let graphs = graphs(of(LazyRole::Compile), &ends);
+        let late = of(LazyRole::Compile).filter(|slice| ended(&ends, slice) >= WARMUP_STEPS).count();
+        let per_step = |number: u64| (steps.number > 0).then(|| number as f64 / steps.number as f64);
+        let warm_steps = steps.number.saturating_sub(WARMUP_STEPS);
+        let marked = steps.number;
+        let warm = |value: Option<f64>| value.filter(|_| warm_steps > 0);
+        let mut facts = vec![count("step_markers", "Step markers", marked)];
+        if marked == 0 && dynamo.number == 0 && sync.number > 0 {
+            facts[0].statement = Some(format!("{} graphs ran and no step was marked (mark_step)", sync.number));
+        }
+        facts.extend([
+            count("graphs_compiled", "Different graphs compiled", graphs.len() as u64),
+            count("compilations", "Compilations", compile.number),
+            limited("compilations_per_step", "Compilations per step", warm(per_step(compile.number)), || {
+                format!("{} compilations during {marked} steps", compile.number)
+            }),
+            limited(
+                "late_compilations_per_step",
+                "… after step 10",
+                warm(Some(late as f64 / warm_steps as f64)),
+                || format!("{late} compilations in the {warm_steps} steps after the first {WARMUP_STEPS}"),
+            ),
+            count("executions", "Graphs put in line", schedule.number + dynamo.number),
+            limited("early_syncs_per_step", "Syncs outside of step markers, per step", per_step(early.number), || {
+                format!(
+                    "{} times a graph was cut before the end of the step (a value was asked for), {} in all",
+                    early.number, early.total
+                )
+            }),
+            limited("fetches_per_step", "Transfers from the device per step", per_step(fetch.number), || {
+                format!("{} transfers from the device during {marked} steps, {} in all", fetch.number, fetch.total)
+            }),
+            longest("longest_compile_ps", "Longest compilation", &compile, LONGEST_COMPILE_PS),
+            longest("longest_execute_ps", "Longest execution", &execute, LONGEST_EXECUTE_PS),
+            longest("longest_sync_ps", "Longest sync", &sync, LONGEST_SYNC_PS),
+        ]);
+        Some(Self { facts, graphs })
+    }
+
+    /// The numbers and the graphs.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        let measured = Provenance::Measured;
+        let facts = self.facts.iter().map(|fact| {
+            let is_time = fact.unit == Unit::Picoseconds;
+            let (time, number) = if is_time { (fact.value, None) } else { (None, fact.value) };
+            let limit = fact
+                .limit
+                .map(|limit| if is_time { Picos::from_ps(limit as i64).to_string() } else { limit.to_string() });
+            vec![
+                Cell::text(fact.title),
+                Cell::maybe(number),
+                Cell::maybe(time),
+                limit.map_or(Cell::Missing, Cell::Text),
+                fact.statement.clone().map_or(Cell::Missing, Cell::Text),
+            ]
+        });
+        let facts = Table {
+            id: "lazy_tensors",
+            title: "Lazy tensors (PyTorch/XLA)".to_owned(),
+            columns: vec![
+                column("fact", "What", Unit::None, measured),
+                column("number", "Number", Unit::None, measured),
+                column("time_ps", "Time", Unit::Picoseconds, measured),
+                column("limit", "Limit", Unit::None, measured),
+                column("above_limit", "Above its limit", Unit::None, Provenance::Derived),
+            ],
+            rows: facts.collect(),
+            notes: vec!["Limits are those of PyTorch/XLA's own metrics analysis.".to_owned()],
+        };
+        let graphs = self.graphs.iter().map(|graph| {
+            vec![
+                graph.hash.clone().map_or(Cell::Missing, Cell::Text),
+                Cell::count(graph.compilations),
+                Cell::Int(graph.time_ps),
+                Cell::Int(graph.longest_ps),
+                Cell::count(graph.after_steps),
+            ]
+        });
+        let graphs = Table {
+            id: "lazy_graphs",
+            title: "Compiled graphs (PyTorch/XLA)".to_owned(),
+            columns: vec![
+                column("hash", "Graph hash", Unit::None, measured),
+                column("compilations", "Compiled", Unit::Count, measured),
+                column("time_ps", "Time", Unit::Picoseconds, measured),
+                column("longest_ps", "Longest", Unit::Picoseconds, measured),
+                column("after_steps", "Steps before the first", Unit::Count, measured),
+            ],
+            rows: graphs.collect(),
+            notes: Vec::new(),
+        };
+        vec![facts, graphs]
+    }
+}
+
+/// How many steps had ended when `slice` began.
+fn ended(ends: &[trace_model::Timestamp], slice: &SliceRef<'_>) -> u64 {
+    ends.partition_point(|&end| end <= slice.start()) as u64
+}
+
+fn graphs<'a>(compiles: impl Iterator<Item = &'a SliceRef<'a>>, ends: &[trace_model::Timestamp]) -> Vec<LazyGraph> {
+    let mut by_hash: BTreeMap<Option<String>, LazyGraph> = BTreeMap::new();
+    for slice in compiles {
+        let hash = graph_hash(*slice);
+        let after_steps = ended(ends, slice);
+        let entry = by_hash.entry(hash.clone());
+        let graph = entry.or_insert(LazyGraph { hash, compilations: 0, time_ps: 0, longest_ps: 0, after_steps });
+        graph.compilations += 1;
+        graph.time_ps = graph.time_ps.saturating_add(slice.dur().ps());
+        graph.longest_ps = graph.longest_ps.max(slice.dur().ps());
+        graph.after_steps = graph.after_steps.min(after_steps);
+    }
+    let mut graphs: Vec<LazyGraph> = by_hash.into_values().collect();
+    graphs.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.hash.cmp(&b.hash)));
+    graphs
+}
+
+fn count(id: &'static str, title: &'static str, number: u64) -> LazyFact {
+    LazyFact { id, title, value: Some(number as f64), unit: Unit::Count, limit: None, statement: None }
+}
+
+fn limited(id: &'static str, title: &'static str, value: Option<f64>, statement: impl Fn() -> String) -> LazyFact {
+    let is_above = value.is_some_and(|value| value > PER_STEP);
+    LazyFact { id, title, value, unit: Unit::Count, limit: Some(PER_STEP), statement: is_above.then(statement) }
+}
+
+fn longest(id: &'static str, title: &'static str, counts: &Counts, limit_ps: i64) -> LazyFact {
+    let value = (counts.number > 0).then_some(counts.longest);
+    let limit = Picos::from_ps(limit_ps);
+    let statement = value.filter(|&value| value > limit).map(|value| format!("{} took {value}", title.to_lowercase()));
+    LazyFact {
+        id,
+        title,
+        value: value.map(|value| value.ps() as f64),
+        unit: Unit::Picoseconds,
+        limit: Some(limit_ps as f64),
+        statement,
+    }
+}

@@ -1,0 +1,288 @@
+//! Every compilation: what, when, how long, what it cost, and whether it was needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
+
+use super::annotations;
+use super::drafts::Draft;
+use super::likeness::{ProgramOps, SAME_FUNCTION};
+use super::place::{Place, StepFinder};
+use super::programs::{ProgramRuns, Programs, before_and_after};
+use super::shapes::{self, Change, ChangeSource};
+use crate::engine::Context;
+use crate::facts::compile_events::PhaseEvent;
+use crate::facts::host_class::{HostClass, pjit_function};
+use crate::math::intervals::IntervalSet;
+
+/// Why a compilation counts as one of a function that was compiled before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// The same function was compiled before in the capture.
+    CompiledBefore,
+    /// The function was called before in the capture without being compiled.
+    RanBefore,
+    /// The program that came out had run before: nothing changed.
+    SameProgram,
+}
+
+impl Evidence {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::CompiledBefore => "compiled before in this capture",
+            Self::RanBefore => "ran before in this capture",
+            Self::SameProgram => "the same program again",
+        }
+    }
+}
+
+/// One phase on one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct PhaseTime {
+    /// Which phase.
+    pub phase: HostClass,
+    /// Which thread.
+    pub thread: String,
+    /// How long, its outermost events.
+    pub time_ps: i64,
+}
+
+/// One compilation.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Compilation {
+    /// Name in the program (`train_step`), else of the module, else `(unknown)`.
+    pub function: String,
+    /// XLA module, where recorded (`jit_train_step`).
+    pub module: Option<String>,
+    /// The how manieth compilation of the function in the window, from 1.
+    pub number: u64,
+    /// Begin of its first phase, on the timeline.
+    pub start_ps: i64,
+    /// Union over threads of its phases.
+    pub wall_ps: i64,
+    /// The part of `wall_ps` in which a compiler ran.
+    pub compile_ps: i64,
+    /// The part of the rest in which jaxprs were lowered; `None` where that is not recorded.
+    pub lower_ps: Option<i64>,
+    /// The part of the rest in which Python was traced; `None` where that is not recorded.
+    pub trace_ps: Option<i64>,
+    /// The part of the rest in which the executable was loaded; `None` where that is not recorded.
+    pub load_ps: Option<i64>,
+    /// Its phases summed over threads.
+    pub thread_time_ps: i64,
+    /// Phases by thread, longest first.
+    pub threads: Vec<PhaseTime>,
+    /// Length of the call that led to it: also what no phase was recorded for.
+    pub call_ps: Option<i64>,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    pub exposed_ps: Option<i64>,
+    /// Where in the run it began; `None` without steps.
+    pub place: Option<Place>,
+    /// How much longer its step took than the median of the steps that do not compile.
+    pub step_extra_ps: Option<i64>,
+    /// The program that came out, by its first execution.
+    pub program: Option<String>,
+    /// The program of the function that had run last.
+    pub program_before: Option<String>,
+    /// Why it counts as compiled again; `None` where it does not.
+    pub again: Option<Evidence>,
+    /// Share of ops that both programs have in common; `None` where the ops are not known.
+    pub ops_alike_percent: Option<f64>,
+    /// Where `changes` were seen.
+    pub changed_in: Option<ChangeSource>,
+    /// What differs from the program before.
+    pub changes: Vec<Change>,
+    /// Where to look: the longest event of the compiler, else of any phase.
+    #[serde(skip)]
+    pub slice: Option<SliceId>,
+}
+
+/// What the compilations are seen against.
+pub(super) struct Surroundings<'a> {
+    pub cx: Context<'a>,
+    pub steps: StepFinder<'a>,
+    pub programs: Programs,
+    pub ops: ProgramOps,
+    /// Calls of functions by name, each sorted by end.
+    pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
+    /// Events whose arguments hold shapes.
+    pub labels_with_shapes: BTreeSet<LabelId>,
+    /// When any device ran a program; `None` without devices.
+    pub running: Option<IntervalSet>,
+}
+
+/// Calls by name, each list sorted by end.
+pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec<SliceRef<'a>>> {
+    let mut by_name: BTreeMap<&str, Vec<SliceRef<'_>>> = BTreeMap::new();
+    for &call in calls {
+        by_name.entry(pjit_function(call.name()).unwrap_or_default()).or_default().push(call);
+    }
+    for calls in by_name.values_mut() {
+        calls.sort_by_key(|call| (call.range().end, call.id()));
+    }
+    by_name
+}
+
+impl Surroundings<'_> {
+    /// Name of the module of a draft, as far as it is known.
+    pub fn module_of(&self, draft: &Draft<'_>) -> Option<String> {
+        draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
+    }
+
+    fn called_before(&self, function: &str, at: Timestamp) -> bool {
+        let calls = self.calls.get(function);
+        calls.and_then(|calls| calls.first()).is_some_and(|call| call.range().end <= at)
+    }
+}
+
+/// All compilations, by begin.
+pub(super) fn compilations(around: &Surroundings<'_>, drafts: &[Draft<'_>]) -> Vec<Compilation> {
+    let mut by_function: BTreeMap<&str, Vec<&Draft<'_>>> = BTreeMap::new();
+    for draft in drafts.iter().filter(|draft| draft.compiles) {
+        by_function.entry(&draft.function).or_default().push(draft);
+    }
+    let mut out = Vec::new();
+    for group in by_function.into_values() {
+        for (k, draft) in group.iter().enumerate() {
+            let mut row = measured(around, draft);
+            row.number = k as u64 + 1;
+            judge(around, &mut row, draft, k.checked_sub(1).and_then(|k| group.get(k)), group.get(k + 1));
+            out.push(row);
+        }
+    }
+    out.sort_by(|a, b| (a.start_ps, &a.function).cmp(&(b.start_ps, &b.function)));
+    out
+}
+
+/// Exclusive times of the phases: compile, lower, trace, load.
+pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([i64; 4], IntervalSet) {
+    let mut all = IntervalSet::new();
+    let phases = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load].map(|class| {
+        let own = when(class);
+        let time = own.subtract(&all).measure().ps();
+        all = all.union(&own);
+        time
+    });
+    (phases, all)
+}
+
+/// The part of `compiling` in which no device ran a program.
+pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) -> Option<i64> {
+    let hull = compiling.hull().unwrap_or_default();
+    running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
+}
+
+fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
+    let ([compile_ps, lower, trace, load], all) = exclusive(|class| draft.when(class));
+    let recorded = |class, time| draft.events.iter().any(|event| event.class == class).then_some(time);
+    let start = draft.start();
+    let place = around.steps.place(start);
+    let step = match place {
+        Some(Place::InStep(number)) => around.steps.step(number),
+        _ => None,
+    };
+    let threads = threads(around.cx, &draft.events);
+    let longest = draft.events.iter().max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
+    Compilation {
+        function: draft.function.clone(),
+        module: around.module_of(draft),
+        number: 0,
+        start_ps: start.ps(),
+        wall_ps: all.measure().ps(),
+        compile_ps,
+        lower_ps: recorded(HostClass::Lower, lower),
+        trace_ps: recorded(HostClass::Trace, trace),
+        load_ps: recorded(HostClass::Load, load),
+        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps(),
+        threads,
+        call_ps: draft.call.map(|call| call.dur().ps()),
+        exposed_ps: exposed(around.running.as_ref(), &all),
+        place,
+        step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps.saturating_sub(usual)),
+        program: None,
+        program_before: None,
+        again: None,
+        ops_alike_percent: None,
+        changed_in: None,
+        changes: Vec::new(),
+        slice: longest.map(|event| event.slice.id()),
+    }
+}
+
+/// A phase inside of another on the same thread counts to the inner one.
+pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
+    let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> = BTreeMap::new();
+    for event in events {
+        by_thread.entry((event.slice.track(), event.class)).or_default().push(event.range);
+    }
+    let mut tracks: Vec<_> = by_thread.keys().map(|(track, _)| *track).collect();
+    tracks.dedup();
+    let mut out = Vec::new();
+    for track in tracks {
+        let when = |class| by_thread.get(&(track, class)).into_iter().flatten().copied().collect();
+        let (times, _) = exclusive(when);
+        let classes = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load];
+        let thread = cx.model.str(cx.model.track(track).name);
+        let phases = classes.into_iter().zip(times).filter(|(_, time)| *time > 0);
+        out.extend(phases.map(|(phase, time_ps)| PhaseTime { phase, thread: thread.to_owned(), time_ps }));
+    }
+    out.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (a.phase, &a.thread).cmp(&(b.phase, &b.thread))));
+    out
+}
+
+/// Whether the function was compiled again, and what changed.
+fn judge(
+    around: &Surroundings<'_>,
+    row: &mut Compilation,
+    draft: &Draft<'_>,
+    earlier: Option<&&Draft<'_>>,
+    later: Option<&&Draft<'_>>,
+) {
+    let start = draft.start();
+    let compiled = draft.all().hull().map_or(start, |hull| hull.end);
+    let programs = row.module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
+    let (before, after) = before_and_after(programs, start, compiled, later.map(|later| later.start()));
+    let run = |index: Option<usize>| index.and_then(|index| programs.get(index));
+    let (before, after) = (run(before), run(after));
+    row.program = after.map(|run| run.title.clone());
+    row.program_before = before.map(|run| run.title.clone());
+    let is_same = before.is_some() && after.is_some_and(|after| after.ran_before(start));
+    let ids = both(before, after).filter(|_| !is_same);
+    row.ops_alike_percent = ids.and_then(|(a, b)| around.ops.likeness(&around.cx, a, b)).map(|share| 100.0 * share);
+    row.again = match () {
+        // Two functions of the same name.
+        () if row.ops_alike_percent.is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) => None,
+        () if is_same => Some(Evidence::SameProgram),
+        () if earlier.is_some() => Some(Evidence::CompiledBefore),
+        () if before.is_some() || around.called_before(&row.function, start) => Some(Evidence::RanBefore),
+        () => None,
+    };
+    if row.again.is_none() || is_same {
+        return;
+    }
+    let found = ids
+        .and_then(|(a, b)| shapes::between_programs(&around.cx, &around.ops, a, b))
+        .or_else(|| {
+            let found = annotations::event_arguments(draft, earlier?, &around.labels_with_shapes)?;
+            Some((ChangeSource::EventArguments, found))
+        })
+        .or_else(|| {
+            let found = annotations::in_steps(&around.cx, &around.steps, row.place?, draft)?;
+            Some((ChangeSource::Annotation, found))
+        });
+    if let Some((source, changes)) = found {
+        row.changed_in = Some(source);
+        row.changes = changes;
+        row.changes.truncate(MAX_CHANGES);
+    }
+}
+
+/// More differences than this say that everything differs.
+const MAX_CHANGES: usize = 64;
+
+fn both(before: Option<&ProgramRuns>, after: Option<&ProgramRuns>) -> Option<(ProgramId, ProgramId)> {
+    Some((before?.program?, after?.program?))
+}

@@ -1,0 +1,87 @@
+//! Where in the run a compilation happened, and what it cost the step.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{TimeRange, Timestamp};
+
+use crate::engine::Context;
+use crate::facts::steps::{Step, StepsReport, on_host};
+use crate::math::stats::median;
+
+/// Where in the run something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Before the first step of the capture.
+    BeforeSteps,
+    /// In this step.
+    InStep(u32),
+    /// After this step and before the next.
+    AfterStep(u32),
+    /// After the last step.
+    AfterSteps,
+}
+
+impl Place {
+    /// For people.
+    pub fn title(self) -> String {
+        match self {
+            Self::BeforeSteps => "before the first step".to_owned(),
+            Self::InStep(step) => format!("step {step}"),
+            Self::AfterStep(step) => format!("after step {step}"),
+            Self::AfterSteps => "after the last step".to_owned(),
+        }
+    }
+}
+
+/// Steps by time, to find the one at an instant.
+pub(super) struct StepFinder<'a> {
+    steps: Vec<(TimeRange, &'a Step)>,
+    /// The first of each number.
+    by_number: BTreeMap<u32, usize>,
+    /// Median time of the steps that do not compile.
+    pub usual_ps: Option<i64>,
+}
+
+impl<'a> StepFinder<'a> {
+    /// By the clock of the host.
+    pub fn new(cx: &Context<'_>, report: Option<&'a StepsReport>) -> Self {
+        let report = report.filter(|report| report.has_steps());
+        let steps = report.map(|report| &*report.steps).unwrap_or_default();
+        let times = |keep: &dyn Fn(&&Step) -> bool| -> Option<i64> {
+            let counted = report?.counted().filter(keep).map(|step| step.time_ps as f64);
+            median(&counted.collect::<Vec<_>>()).map(|ps| ps as i64)
+        };
+        let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
+        let mut steps: Vec<_> = steps.iter().filter_map(|step| Some((on_host(cx, &step.spans)?, step))).collect();
+        steps.sort_by_key(|(range, step)| (range.start, step.number));
+        // The first of a number counts, so it goes in last.
+        let by_number = steps.iter().enumerate().rev().map(|(at, (_, step))| (step.number, at)).collect();
+        Self { steps, by_number, usual_ps }
+    }
+
+    /// Where `at` is; `None` without steps.
+    pub fn place(&self, at: Timestamp) -> Option<Place> {
+        let begun = self.steps.partition_point(|(range, _)| range.start <= at);
+        let Some((range, step)) = begun.checked_sub(1).and_then(|last| self.steps.get(last)) else {
+            return self.steps.first().map(|_| Place::BeforeSteps);
+        };
+        Some(match () {
+            () if range.contains(at) => Place::InStep(step.number),
+            () if begun < self.steps.len() => Place::AfterStep(step.number),
+            () => Place::AfterSteps,
+        })
+    }
+
+    /// The step with a number.
+    pub fn step(&self, number: u32) -> Option<&'a Step> {
+        self.steps.get(*self.by_number.get(&number)?).map(|(_, step)| *step)
+    }
+
+    /// Spans of the steps up to the one with `number`, latest first.
+    pub fn back_from(&self, number: u32) -> impl Iterator<Item = TimeRange> {
+        let at = self.by_number.get(&number);
+        self.steps[..at.map_or(0, |at| at + 1)].iter().rev().map(|(range, _)| *range)
+    }
+}

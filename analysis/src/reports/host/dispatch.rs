@@ -1,0 +1,314 @@
+//! How long programs take from the host to the device, and how far the host is ahead.
+//!
+//! ```text
+//! host    [enqueue 1][enqueue 2]        [enqueue 3]
+//! device             [program 1][program 2]          [program 3]
+//!         |- latency -|
+//! ahead   0           1                 0
+//! ```
+//!
+//! Latency is from the begin of the enqueue to the begin of the program on the
+//! clock of the host ([`crate::facts::clock_alignment`]). The shift between the clocks is the least
+//! possible one, so latencies are lower bounds: each may be longer by
+//! [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the host is
+//! ahead is the number of programs that it had enqueued and the device not ended
+//! when it enqueued another; where that is none, the device had run dry.
+
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+
+use crate::engine::{Analysis, AnalysisError, Context, Scope};
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::facts::TraceFacts as _;
+use crate::facts::clock_alignment::{ClockShift, Launches, Sync};
+use crate::facts::window::shifted;
+use crate::math::stats::quantile;
+use crate::math::unit::Unit;
+use crate::reports::host::clocks::Clocks;
+use crate::reports::host::gaps::{Cause, Gaps, GapsReport};
+
+/// The analysis `dispatch`.
+pub struct Dispatch;
+
+/// How programs get from hosts to devices.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DispatchReport {
+    /// Devices whose programs can be paired with host events.
+    pub devices: Vec<DeviceDispatch>,
+}
+
+/// How programs get to one device.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DeviceDispatch {
+    /// Name of the device.
+    pub core: String,
+    /// Executions with their launch, in the scope.
+    pub launches: usize,
+    /// From the begin of the launch to the begin of the program: the middle one.
+    pub latency_median_ps: i64,
+    /// Nine of ten are no longer.
+    pub latency_p90_ps: i64,
+    /// The longest.
+    pub latency_max_ps: i64,
+    /// How much longer all latencies can be, for all that is known of the clocks;
+    /// `None` where no end of a program was noticed.
+    pub uncertainty_ps: Option<i64>,
+    /// Programs enqueued and not ended when another is enqueued: the middle number.
+    pub ahead_median: f64,
+    /// The largest number of these.
+    pub ahead_max: u64,
+    /// Launches, the first left out, at which the device had nothing to do.
+    pub dry_percent: Option<f64>,
+    /// The middle program, by the clock of its ops.
+    pub program_median_ps: i64,
+    /// The middle gap between programs; `None` with fewer than two programs.
+    pub gap_median_ps: Option<i64>,
+    /// The same of the middle program.
+    pub gap_of_program_percent: Option<f64>,
+    /// Dispatch on the host, of the time between programs.
+    pub dispatch_of_gaps_percent: Option<f64>,
+    /// Gaps matter, and it is dispatch that fills them or the host is never ahead.
+    pub is_dispatch_bound: bool,
+}
+
+/// Gaps below this share of the program between them do not matter.
+const GAPS_MATTER_PERCENT: f64 = 5.0;
+/// From this share of the gaps on, dispatch is what fills them.
+const MOSTLY_PERCENT: f64 = 50.0;
+
+impl Analysis for Dispatch {
+    type Report = DispatchReport;
+    const ID: &'static str = "dispatch";
+    const TITLE: &'static str = "Dispatch";
+
+    fn run(cx: &Context<'_>) -> Result<DispatchReport, AnalysisError> {
+        let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
+        let gaps = cx.report::<Gaps>()?;
+        let mut devices = Vec::new();
+        for core in cx.tensor_cores() {
+            let (Some(launches), Some(shift)) = (clocks.launches_of(core), clocks.of(core)) else { continue };
+            let Some(window) = cx.window(core)? else { continue };
+            let runs = runs(cx, core, launches, window.range);
+            devices.extend(device(cx, core, &runs, uncertainty(shift), &gaps));
+        }
+        if devices.is_empty() {
+            let what = "no program in this part of the trace can be paired with its launch on the host";
+            return Err(AnalysisError::NotApplicable(what.to_owned()));
+        }
+        Ok(DispatchReport { devices })
+    }
+}
+
+/// How much larger than the one applied a shift may be.
+fn uncertainty(shift: &ClockShift) -> Option<i64> {
+    let at_most = shift.bounds.at_most_ps?;
+    Some(match (shift.sync, shift.drift) {
+        (_, Some(line)) => line.slack_ps,
+        (Sync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
+        _ => at_most.saturating_sub(shift.shift_ps).max(0),
+    })
+}
+
+/// An execution with its launch.
+struct Run {
+    /// Begin of the launch.
+    enqueued: Timestamp,
+    /// The program on the clock of the host.
+    ran: TimeRange,
+    /// By the clock of its ops.
+    length_ps: i64,
+    in_scope: bool,
+}
+
+/// All executions that have a launch, in the order of these.
+fn runs(cx: &Context<'_>, core: GroupId, launches: &Launches, scope: TimeRange) -> Vec<Run> {
+    let run = |pair: &crate::facts::clock_alignment::Pair| {
+        let program = cx.model.slice(pair.program);
+        Run {
+            enqueued: cx.model.slice(pair.host).start(),
+            ran: cx.to_host(core, program.range()),
+            length_ps: shifted(cx.model, core, program.range()).dur().ps(),
+            in_scope: scope.contains(program.start()),
+        }
+    };
+    let mut runs: Vec<Run> = launches.begins.iter().map(run).collect();
+    runs.sort_by_key(|run| (run.enqueued, run.ran.start));
+    runs
+}
+
+/// For each launch the programs enqueued before and not ended by then.
+fn ahead(runs: &[Run]) -> Vec<u64> {
+    let mut ends: Vec<Timestamp> = runs.iter().map(|run| run.ran.end).collect();
+    ends.sort_unstable();
+    let of = |(k, run): (usize, &Run)| k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64;
+    runs.iter().enumerate().map(of).collect()
+}
+
+fn device(
+    cx: &Context<'_>,
+    core: GroupId,
+    runs: &[Run],
+    uncertainty_ps: Option<i64>,
+    gaps: &GapsReport,
+) -> Option<DeviceDispatch> {
+    let name = cx.model.device_name(core);
+    let of_scope = |get: &dyn Fn(&Run) -> i64| -> Vec<f64> {
+        runs.iter().filter(|run| run.in_scope).map(|run| get(run) as f64).collect()
+    };
+    let latencies = of_scope(&|run| (run.ran.start - run.enqueued).ps());
+    let latency = |at| quantile(&latencies, at).map(|ps| ps as i64);
+    let all: Vec<(&Run, u64)> = runs.iter().zip(ahead(runs)).filter(|(run, _)| run.in_scope).collect();
+    let depths: Vec<f64> = all.iter().map(|(_, depth)| *depth as f64).collect();
+    let dry = all.iter().skip(1).filter(|(_, depth)| *depth == 0).count();
+    let dry_percent = crate::reports::ops::op_stats::percent(dry as i64, all.len() as i64 - 1);
+    let program_median_ps = quantile(&of_scope(&|run| run.length_ps), 0.5)? as i64;
+    let mut spans: Vec<TimeRange> = runs.iter().filter(|run| run.in_scope).map(|run| run.ran).collect();
+    spans.sort_by_key(|span| span.start);
+    let between: Vec<f64> = spans.windows(2).map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64).collect();
+    let gap_median_ps = quantile(&between, 0.5).map(|ps| ps as i64);
+    let gap_of_program_percent =
+        gap_median_ps.and_then(|gap| crate::reports::ops::op_stats::percent(gap, program_median_ps));
+    let own = gaps.devices.iter().find(|device| device.group == core);
+    let dispatch_of_gaps_percent = own.and_then(|device| {
+        let parts = device.between.iter().filter(|part| part.cause == Cause::Dispatch);
+        crate::reports::ops::op_stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
+    });
+    let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);
+    Some(DeviceDispatch {
+        core: name,
+        launches: latencies.len(),
+        latency_median_ps: latency(0.5)?,
+        latency_p90_ps: latency(0.9)?,
+        latency_max_ps: latency(1.0)?,
+        uncertainty_ps,
+        ahead_median: quantile(&depths, 0.5)?,
+        ahead_max: all.iter().map(|(_, depth)| *depth).max()?,
+        dry_percent,
+        program_median_ps,
+        gap_median_ps,
+        gap_of_program_percent,
+        dispatch_of_gaps_percent,
+        is_dispatch_bound: at_least(gap_of_program_percent, GAPS_MATTER_PERCENT)
+            && (at_least(dispatch_of_gaps_percent, MOSTLY_PERCENT) || at_least(dry_percent, MOSTLY_PERCENT)),
+    })
+}
+
+impl Tabular for DispatchReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
+        let time = |ps: Option<i64>| ps.map_or(Cell::Missing, Cell::Int);
+        let rows = self.devices.iter().map(|device| {
+            vec![
+                Cell::text(&device.core),
+                Cell::count(device.launches as u64),
+                Cell::text(if device.is_dispatch_bound { "yes" } else { "no" }),
+                Cell::Int(device.latency_median_ps),
+                time(device.uncertainty_ps),
+                Cell::Float(device.ahead_median),
+                Cell::maybe(device.dry_percent),
+                time(device.gap_median_ps),
+                Cell::Int(device.program_median_ps),
+                Cell::maybe(device.dispatch_of_gaps_percent),
+                Cell::maybe(device.gap_of_program_percent),
+                Cell::Int(device.latency_p90_ps),
+                Cell::Int(device.latency_max_ps),
+            ]
+        });
+        vec![Table {
+            id: "dispatch",
+            title: "From launch to program".to_owned(),
+            columns: vec![
+                column("core", "Device", Unit::None, measured),
+                column("launches", "Launches", Unit::Count, measured),
+                column("is_dispatch_bound", "Dispatch-bound", Unit::None, inferred),
+                column("latency_median_ps", "Latency", Unit::Picoseconds, inferred),
+                column("uncertainty_ps", "plus up to", Unit::Picoseconds, measured),
+                column("ahead_median", "Ahead", Unit::None, inferred),
+                column("dry_percent", "Ran dry", Unit::Percent, inferred),
+                column("gap_median_ps", "Gap", Unit::Picoseconds, measured),
+                column("program_median_ps", "Program", Unit::Picoseconds, measured),
+                column("dispatch_of_gaps_percent", "Dispatch of gaps", Unit::Percent, inferred),
+                column("gap_of_program_percent", "Gap of program", Unit::Percent, measured),
+                column("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, inferred),
+                column("latency_max_ps", "max", Unit::Picoseconds, inferred),
+            ],
+            rows: rows.collect(),
+            notes: vec![
+                "Latency is from the begin of the launch on the host to the begin of the program, on the clock of the \
+                 host, median; all of them may be longer by “plus up to”. Ahead: programs launched and not ended when another \
+                 is launched, the median. Ran dry: launches that found none."
+                    .to_owned(),
+                "Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
+                 time between programs, or half of the launches found the device dry."
+                    .to_owned(),
+            ],
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::Picos;
+
+    fn run(enqueued: i64, start: i64, end: i64) -> Run {
+        let at = Timestamp::from_ps;
+        Run { enqueued: at(enqueued), ran: TimeRange::new(at(start), at(end)), length_ps: end - start, in_scope: true }
+    }
+
+    #[test]
+    fn ahead_is_what_is_enqueued_and_not_ended() {
+        // Two at once, a third while the second runs, and one into an idle device.
+        let runs = [run(0, 10, 20), run(1, 20, 30), run(25, 30, 40), run(50, 60, 70), run(70, 71, 72)];
+        assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
+    }
+
+    fn report(model: &trace_model::TraceModel) -> Result<DispatchReport, AnalysisError> {
+        let (options, reports) = (crate::engine::Options::default(), crate::engine::ReportCache::default());
+        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<Dispatch>().map(|report| report.as_ref().clone())
+    }
+
+    /// As many launches as programs on the only device pair in order. The least
+    /// shift makes the shortest latency 0; the longest is 2 ns above it.
+    #[test]
+    fn a_host_that_never_is_ahead_binds_the_device() {
+        let model = sample_traces::text_trace(
+            "
+            modules  : ...AA.....AA.......AA
+            host main: .LL....LL......LL....
+            A = jit_f(1)
+            L = X::ExecuteLaunch
+            ",
+        );
+        let device = report(&model).unwrap().devices[0].clone();
+        assert_eq!((device.launches, device.latency_median_ps, device.latency_max_ps), (3, 3_000, 4_000));
+        assert_eq!((device.uncertainty_ps, device.ahead_median, device.dry_percent), (None, 0.0, Some(100.0)));
+        assert_eq!((device.program_median_ps, device.gap_median_ps), (2_000, Some(6_000)));
+        assert!(device.is_dispatch_bound);
+    }
+
+    #[test]
+    fn a_queue_is_no_reason_to_worry() {
+        let model = sample_traces::text_trace(
+            "
+            modules  : ....AAAAAAAAAA.AAAAAAAAAAAAA
+            host main: LLM.........................
+            A = jit_f(1)
+            L = X::ExecuteLaunch
+            M = Y::ExecuteLaunch
+            ",
+        );
+        let device = report(&model).unwrap().devices[0].clone();
+        assert_eq!((device.launches, device.ahead_max, device.dry_percent), (2, 1, Some(0.0)));
+        assert_eq!(device.gap_median_ps, Some(1_000));
+        assert!(!device.is_dispatch_bound);
+        assert_eq!(Picos::from_ps(device.latency_max_ps).ps(), 13_000);
+    }
+
+    #[test]
+    fn without_launches_it_does_not_apply() {
+        assert!(report(&sample_traces::text_trace("modules: AA.BB")).is_err());
+    }
+}

@@ -1,0 +1,298 @@
+//! What a host does at each instant that could keep its devices waiting.
+//!
+//! Threads nest events and run beside each other. On each thread the innermost
+//! event of a known kind says what it does, except that everything inside of a
+//! compilation is compiling, and waiting for a transfer is transferring. Of several
+//! threads the one that explains most wins ([`super::merge`]):
+//!
+//! ```text
+//! compile > input > host to device > device to host > dispatch
+//!     > user code > input in the background > waiting > nothing recorded
+//! ```
+//!
+//! From the moment when the next program is in the device's queue nothing of this
+//! matters: see [`Cause::Queued`].
+//!
+//! Waiting comes last, because a thread that waits for a device explains nothing.
+//! User code and waiting count on threads that drive devices only: a poller or an
+//! idle pool is always "active". Loaders that work ahead on their own threads are
+//! the cause only while the driving thread does nothing itself.
+//!
+//! What hosts do has about as many parts as they recorded events, so it is told as it
+//! goes and never stored; only what the labels say is.
+
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+
+use trace_model::{LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
+
+use super::cause::{Cause, Rank};
+use super::merge::{Doing, Doings, Part};
+use crate::engine::Context;
+use crate::engine::Fact;
+use crate::facts::TraceFacts as _;
+use crate::facts::host_class::{HostClass, host_threads, is_input_loader, is_python_wait, stripped};
+
+/// Loads and look-ups shorter than this happen at every launch.
+const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
+
+/// What the events of hosts say.
+#[derive(Debug)]
+pub(crate) struct HostEvents {
+    /// By label.
+    kinds: Vec<Kind>,
+    threads: BTreeMap<SourceId, Vec<Thread>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    track: TrackId,
+    /// It calls programs, or marks steps.
+    is_driver: bool,
+}
+
+/// What a label says.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    own: Own,
+    /// Hands input to a device, which is never done ahead of need.
+    feeds: bool,
+    /// Called by the program, not by a runtime.
+    is_call: bool,
+    /// Some of its slices say which step it is.
+    marks: bool,
+}
+
+/// What an event says by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Own {
+    Always(Cause),
+    /// Compiling where it takes long, else part of a launch.
+    Load,
+    /// User code, unless it only says which step it is.
+    User(Cause),
+}
+
+impl Kind {
+    const UNKNOWN: Self = Self { own: Own::User(Cause::User), feeds: false, is_call: false, marks: false };
+
+    fn new(class: HostClass, name: &str) -> Self {
+        use HostClass as H;
+        let own = match class {
+            H::Trace | H::Lower | H::Compile => Own::Always(Cause::Compile),
+            H::Load | H::Cache => Own::Load,
+            H::Dispatch | H::Lazy => Own::Always(Cause::Dispatch),
+            H::HostToDevice => Own::Always(Cause::HostToDevice),
+            H::DeviceToHost | H::Outfeed => Own::Always(Cause::DeviceToHost),
+            H::Infeed => Own::Always(Cause::Input),
+            H::Wait => Own::Always(Cause::Wait),
+            H::User if is_input_loader(name) => Own::User(Cause::Input),
+            H::User if is_python_wait(name) => Own::User(Cause::Wait),
+            H::User => Own::User(Cause::User),
+        };
+        let called = stripped(name);
+        let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
+            .iter()
+            .any(|start| called.starts_with(start));
+        Self { own, feeds: name.contains("InfeedEnqueue"), is_call, marks: false }
+    }
+
+    fn marks_step(self, slice: SliceRef<'_>) -> bool {
+        self.marks && STEP_MARKS.iter().any(|&attr| slice.attr(attr).is_some())
+    }
+
+    /// What an event says by itself; `None` where nothing.
+    fn own(self, slice: SliceRef<'_>, range: TimeRange) -> Option<Cause> {
+        match self.own {
+            Own::Always(cause) => Some(cause),
+            Own::Load if range.dur().ps() >= SHORTEST_LOAD_PS => Some(Cause::Compile),
+            Own::Load => Some(Cause::Dispatch),
+            Own::User(cause) => (!self.marks_step(slice)).then_some(cause),
+        }
+    }
+}
+
+/// Facts of slices that say which step it is.
+const STEP_MARKS: [SliceAttr; 2] = [SliceAttr::StepNum, SliceAttr::StepRoot];
+
+impl Fact for HostEvents {
+    fn find(cx: &Context<'_>) -> Self {
+        let (model, classes) = (cx.model, cx.host_classes());
+        let kind = |label: LabelId| {
+            let name = || model.str(model.label(label).name);
+            if classes.knows(label) { Kind::new(classes.class(label), name()) } else { Kind::UNKNOWN }
+        };
+        let mut kinds: Vec<Kind> = model.label_ids().map(kind).collect();
+        for (slice, _) in STEP_MARKS.into_iter().flat_map(|attr| model.slices_with(attr)) {
+            if let Some(kind) = kinds.get_mut(slice.label_id().index()) {
+                kind.marks = true;
+            }
+        }
+        let mut events = Self { kinds, threads: BTreeMap::new() };
+        for track in host_threads(model) {
+            let is_driver = model.slices_on(track).any(|slice| {
+                let kind = events.kind(slice.label_id());
+                kind.is_call || kind.marks_step(slice)
+            });
+            let source = model.group(model.track(track).group).source;
+            events.threads.entry(source).or_default().push(Thread { track, is_driver });
+        }
+        events
+    }
+}
+
+impl HostEvents {
+    fn kind(&self, label: LabelId) -> Kind {
+        self.kinds.get(label.index()).copied().unwrap_or(Kind::UNKNOWN)
+    }
+
+    /// What a host does, from `from` on or from earlier, in time order without overlaps;
+    /// instants at which nothing was recorded are left out.
+    pub(super) fn doings<'a>(
+        &'a self,
+        model: &'a TraceModel,
+        host: SourceId,
+        from: Timestamp,
+    ) -> impl Iterator<Item = Doing> + 'a {
+        let threads = self.threads.get(&host).map(Vec::as_slice).unwrap_or_default();
+        Doings::new(threads.iter().map(move |&thread| {
+            // All from the beginning where what lies around `from` does not say all.
+            let known = model.last_change(thread.track, from);
+            let (from, now) = known.map_or((Timestamp::MIN, Timestamp::MIN), |now| (from, now));
+            Parts {
+                events: self,
+                is_driver: thread.is_driver,
+                slices: model.slices_in_order(thread.track, from).peekable(),
+                open: Vec::new(),
+                now,
+            }
+        }))
+    }
+}
+
+/// What one thread does, cut into spans that do not overlap, in time order.
+struct Parts<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
+    events: &'a HostEvents,
+    is_driver: bool,
+    /// Those that have not begun, as they begin.
+    slices: Peekable<I>,
+    /// When each of those that have begun ends, and what it says.
+    open: Vec<(Timestamp, State)>,
+    now: Timestamp,
+}
+
+impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for Parts<'a, I> {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        loop {
+            let begins = self.slices.peek().map(|(_, range)| range.start);
+            let ended = self.open.pop_if(|(end, _)| begins.is_none_or(|begins| *end <= begins));
+            let (until, state) = match ended {
+                Some(ended) => ended,
+                None => self.begin()?,
+            };
+            let from = self.now;
+            self.now = from.max(until);
+            if let Some((cause, label)) = state.filter(|_| from < until)
+                && let Some(rank) = rank(cause, self.is_driver, self.events.kind(label).feeds)
+            {
+                return Some(Part { range: TimeRange::new(from, until), rank, label });
+            }
+        }
+    }
+}
+
+impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Parts<'a, I> {
+    /// Opens the next slice; when it begins, and what is said until then.
+    fn begin(&mut self) -> Option<(Timestamp, State)> {
+        let (slice, range) = self.slices.next()?;
+        let around = self.open.last().and_then(|(_, state)| *state);
+        let label = slice.label_id();
+        self.open.push((range.end, inside(around, self.events.kind(label).own(slice, range), label)));
+        Some((range.start, around))
+    }
+}
+
+/// What a thread does, and the outermost event that says so.
+type State = Option<(Cause, LabelId)>;
+
+/// The state within an event that says `own` and lies in a span of state `around`.
+fn inside(around: State, own: Option<Cause>, label: LabelId) -> State {
+    let Some(own) = own else { return around };
+    match around {
+        // Whatever happens in a compilation is part of it, and user code of what called it.
+        Some((Cause::Compile, _)) => around,
+        Some((cause, _)) if cause == own && cause != Cause::User => around,
+        Some((cause, _)) if own == Cause::User && cause != Cause::User => around,
+        // Waiting for a transfer, or for input, is that.
+        Some((Cause::Input | Cause::HostToDevice | Cause::DeviceToHost, _)) if own == Cause::Wait => around,
+        _ => Some((own, label)),
+    }
+}
+
+/// How a thread's state counts among threads; `None` where it does not.
+fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
+    match cause {
+        Cause::User | Cause::Wait if !is_driver => None,
+        Cause::Input if !is_driver && !feeds => Some(Rank::BackgroundInput),
+        _ => Some(Rank::Cause(cause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sample_traces::text_trace;
+    use trace_model::{GroupKind, SliceSpec, TraceBuilder, TrackKind};
+
+    use super::*;
+    use crate::engine::{Options, ReportCache, Scope};
+
+    const NAMES: [&str; 6] =
+        ["backend_compile", "batched_device_put", "block_until_ready", "$train.py:3 log", "IteratorGetNext", "algsimp"];
+
+    proptest! {
+        /// Whoever comes later knows as much as who saw everything, overlap or not.
+        #[test]
+        fn what_a_host_does_is_the_same_from_wherever_on(
+            spans in prop::collection::vec((0_i64..60, 0_i64..30, 0_usize..2, 0..NAMES.len()), 0..20),
+            from in 0_i64..70,
+        ) {
+            let mut builder = TraceBuilder::new();
+            let host = builder.group(None, GroupKind::Host, "host");
+            let tracks = [1, 2].map(|id| builder.track(host, TrackKind::HostThread, id, "thread"));
+            let labels = ["PjitFunction(f)"].iter().chain(&NAMES).map(|name| builder.label(name, None));
+            let labels: Vec<LabelId> = labels.collect();
+            let range = |start, len| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + len));
+            builder.add_slice(tracks[0], SliceSpec::new(range(0, 1), labels[0]));
+            for (start, len, thread, name) in spans {
+                builder.add_slice(tracks[thread], SliceSpec::new(range(start, len), labels[name + 1]));
+            }
+            let model = builder.finish();
+            let (options, reports) = (Options::default(), ReportCache::default());
+            let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+            let (events, host, from) = (cx.fact::<HostEvents>(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
+            let after = |doings: Vec<Doing>| {
+                let clip = |doing: Doing| {
+                    let range = TimeRange::new(doing.range.start.max(from), doing.range.end);
+                    (!range.is_empty()).then_some(Doing { range, ..doing })
+                };
+                doings.into_iter().filter_map(clip).collect::<Vec<_>>()
+            };
+            let all = after(events.doings(&model, host, Timestamp::MIN).collect());
+            prop_assert_eq!(after(events.doings(&model, host, from).collect()), all);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_calls_programs_or_marks_steps_drives_devices() {
+        let model = text_trace("modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp");
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let threads = cx.fact::<HostEvents>().threads.values().flatten();
+        let drivers: Vec<&str> =
+            threads.filter(|thread| thread.is_driver).map(|thread| model.str(model.track(thread.track).name)).collect();
+        assert_eq!(drivers, ["main"]);
+    }
+}

@@ -1,0 +1,262 @@
+//! When one device ran no program, and what its host did meanwhile.
+//!
+//! What hosts do comes once, in time order, for all devices of a host ([`Watch::see`]),
+//! and is added up at once: gaps are in time order as well.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
+
+use super::cause::Cause;
+use super::merge::Doing;
+use super::steps::StepSums;
+use super::tally::{Names, Tally};
+use super::{DeviceGaps, Gap, Place};
+use crate::engine::{AnalysisError, Context, Scope};
+use crate::facts::TraceFacts as _;
+use crate::facts::clock_alignment::ClocksReport;
+use crate::facts::steps::StepsReport;
+use crate::math::intervals::IntervalSet;
+use crate::reports::host::clocks::Clocks;
+
+/// Gaps of a device that are listed one by one, the longest first.
+const LISTED: usize = 100;
+
+/// An idle span, on the clock of the host.
+#[derive(Clone, Copy)]
+struct Idle {
+    range: TimeRange,
+    after: Option<SliceId>,
+    before: Option<SliceId>,
+}
+
+impl Idle {
+    fn place(&self) -> Place {
+        match (self.after, self.before) {
+            (None, _) => Place::BeforeFirst,
+            (_, None) => Place::AfterLast,
+            _ => Place::Between,
+        }
+    }
+}
+
+/// The idle spans of a device within `window`, in time order.
+fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<Idle> {
+    let mut out = Vec::new();
+    let (mut end, mut after) = (window.start.min(programs.first().map_or(window.start, |(_, r)| r.start)), None);
+    let mut add = |from: Timestamp, to: Timestamp, after, before| {
+        if let Some(range) = TimeRange::new(from, to).intersect(window).filter(|range| !range.is_empty()) {
+            out.push(Idle { range, after, before });
+        }
+    };
+    programs.sort_by_key(|(program, range)| (range.start, program.id()));
+    for (program, range) in programs {
+        add(end, range.start, after, Some(program.id()));
+        if after.is_none() || range.end >= end {
+            after = Some(program.id());
+        }
+        end = end.max(range.end);
+    }
+    add(end, window.end, after, None);
+    out
+}
+
+/// Indices of the longest of them, in time order.
+fn longest(idle: &[Idle]) -> Vec<usize> {
+    let mut listed: Vec<usize> = (0..idle.len()).collect();
+    listed.sort_by_key(|&at| (Reverse(idle[at].range.dur()), at));
+    listed.truncate(LISTED);
+    listed.sort_unstable();
+    listed
+}
+
+/// Follows what the host does along the gaps of one device.
+///
+/// ```text
+/// doing   ....ddddddd....eee....fff
+/// gap        |-----------:qqqqq|       : the next program is queued
+/// pieces      ddddd......:qqqqq
+/// ```
+pub(super) struct Watch<'a> {
+    model: &'a TraceModel,
+    window: TimeRange,
+    clocks: Option<Arc<ClocksReport>>,
+    /// Gaps that are still to come, with the one that is looked at, the first one last.
+    idle: Vec<Idle>,
+    /// How many of `idle` are left when those that are listed have their turn.
+    listed: Vec<usize>,
+    /// Of the gap that is looked at: until where it is explained, when the next program
+    /// was queued, and the sums.
+    now: Timestamp,
+    queued: Option<(Timestamp, LabelId)>,
+    own: Tally,
+    between: Tally,
+    steps: StepSums,
+    compiling: Vec<TimeRange>,
+    out: DeviceGaps,
+}
+
+impl<'a> Watch<'a> {
+    /// `None` where the device recorded no program in the scope.
+    pub fn new(cx: &Context<'a>, core: GroupId, steps: Option<&StepsReport>) -> Result<Option<Self>, AnalysisError> {
+        let programs = cx.programs_on_host(core);
+        let Some(window) = cx.window_on_host(core)? else { return Ok(None) };
+        if programs.is_empty() || window.is_empty() {
+            return Ok(None);
+        }
+        let busy: IntervalSet = programs.iter().filter_map(|(_, range)| range.intersect(window)).collect();
+        let ran = programs.iter().filter(|(_, range)| range.overlaps(window)).count();
+        let mut idle = idle(programs, window);
+        let listed = longest(&idle);
+        let out = DeviceGaps {
+            core: cx.model.device_name(core),
+            group: core,
+            window_ps: window.dur().ps(),
+            program_ps: busy.measure().ps(),
+            programs: ran as u64,
+            idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).fold(0, i64::saturating_add),
+            count: idle.iter().filter(|gap| gap.place() == Place::Between).count() as u64,
+            before: Box::default(),
+            between: Box::default(),
+            after: Box::default(),
+            gaps: Vec::with_capacity(listed.len()),
+            steps: Vec::new(),
+            inside: None,
+            compiling: IntervalSet::new(),
+        };
+        let listed = listed.iter().rev().map(|at| idle.len() - at).collect();
+        idle.reverse();
+        let mut watch = Self {
+            model: cx.model,
+            window,
+            clocks: cx.scoped(Scope::WholeTrace).report::<Clocks>().ok(),
+            idle,
+            listed,
+            now: Timestamp::MIN,
+            queued: None,
+            own: Tally::default(),
+            between: Tally::default(),
+            steps: StepSums::new(cx, core, steps),
+            compiling: Vec::new(),
+            out,
+        };
+        watch.open();
+        Ok(Some(watch))
+    }
+
+    /// Looks at the next gap.
+    fn open(&mut self) {
+        let Some(gap) = self.idle.last() else { return };
+        self.now = gap.range.start;
+        self.queued = gap.before.and_then(|program| self.launch(program)).filter(|(at, _)| *at < gap.range.end);
+    }
+
+    /// When a program was in the queue of the device, and by what.
+    fn launch(&self, program: SliceId) -> Option<(Timestamp, LabelId)> {
+        let begins = &self.clocks.as_ref()?.launches_of(self.out.group)?.begins;
+        let key = |program: SliceId| (self.model.slice(program).start(), program);
+        let found = begins.binary_search_by_key(&key(program), |pair| key(pair.program)).ok()?;
+        let host = self.model.slice(begins[found].host);
+        Some((host.range().end, host.label_id()))
+    }
+
+    /// From where on it is to be known what the host does; `None` after the last gap.
+    pub fn next_gap(&self) -> Option<Timestamp> {
+        self.idle.last().map(|_| self.now)
+    }
+
+    /// What the host does next.
+    pub fn see(&mut self, doing: &Doing, names: &mut Names<'_>) {
+        while let Some(&gap) = self.idle.last() {
+            if doing.range.end <= self.now {
+                return;
+            }
+            let until = self.until(&gap);
+            if doing.range.start < until {
+                let (from, to) = (doing.range.start.max(self.now), doing.range.end.min(until));
+                self.add(self.now, from, Cause::Unknown, None, names);
+                self.add(from, to, doing.cause, Some(doing.label), names);
+                self.now = self.now.max(to);
+            }
+            if doing.range.end < until {
+                return;
+            }
+            self.close(&gap, names);
+        }
+    }
+
+    /// Until where a gap is explained by what the host does.
+    fn until(&self, gap: &Idle) -> Timestamp {
+        self.queued.map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
+    }
+
+    fn add(&mut self, from: Timestamp, to: Timestamp, cause: Cause, label: Option<LabelId>, names: &mut Names<'_>) {
+        if from >= to {
+            return;
+        }
+        let range = TimeRange::new(from, to);
+        self.own.add(cause, label, range.dur());
+        self.steps.add(range, cause, label, names);
+        if cause == Cause::Compile {
+            self.compiling.push(range);
+        }
+    }
+
+    /// Nothing more is known of the gap that is looked at.
+    fn close(&mut self, gap: &Idle, names: &mut Names<'_>) {
+        let until = self.until(gap);
+        self.add(self.now, until, Cause::Unknown, None, names);
+        if let Some((_, label)) = self.queued {
+            self.add(until, gap.range.end, Cause::Queued, Some(label), names);
+        }
+        let is_listed = self.listed.last() == Some(&self.idle.len());
+        let place = gap.place();
+        let causes = if is_listed || place != Place::Between { self.own.causes(names) } else { Box::default() };
+        if is_listed {
+            self.listed.pop();
+            let mut name = |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
+            self.out.gaps.push(Gap {
+                place,
+                start_ps: self.recorded_start(gap).ps(),
+                length_ps: gap.range.dur().ps(),
+                step: self.steps.at(gap.range.start),
+                after: name(gap.after),
+                before: name(gap.before),
+                causes: causes.clone(),
+            });
+        }
+        match place {
+            Place::BeforeFirst => self.out.before = causes,
+            Place::Between => self.between.add_all(&self.own),
+            Place::AfterLast => self.out.after = causes,
+        }
+        self.own.clear();
+        self.idle.pop();
+        self.open();
+    }
+
+    /// Where a gap begins on the timeline as recorded; the window's begin where nothing
+    /// of the device is before it.
+    fn recorded_start(&self, gap: &Idle) -> Timestamp {
+        let recorded = gap.after.map(|program| self.model.slice(program).range().end);
+        match recorded {
+            Some(end) if gap.range.start > self.window.start => end,
+            _ => gap.range.start,
+        }
+    }
+
+    /// After the last of what the host did.
+    pub fn finish(mut self, names: &mut Names<'_>) -> DeviceGaps {
+        while let Some(&gap) = self.idle.last() {
+            self.close(&gap, names);
+        }
+        let mut out = self.out;
+        // Of equal ones the first.
+        out.gaps.sort_by_key(|gap| Reverse(gap.length_ps));
+        out.between = self.between.causes(names);
+        out.steps = self.steps.finish(names);
+        out.compiling = self.compiling.into_iter().collect();
+        out
+    }
+}

@@ -1,0 +1,90 @@
+//! Idle time within programs, by the clock that timed the ops: between two ops of
+//! one execution, and before the first and after the last of them.
+
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, TraceModel};
+
+use crate::engine::{AnalysisError, Context};
+use crate::facts::TraceFacts as _;
+use crate::facts::clock_alignment::programs;
+use crate::facts::core_time::Segment;
+use crate::facts::window::shifted;
+
+/// Gaps between ops shorter than this are how a core issues ops.
+pub const LONG_PS: i64 = 1_000_000;
+
+/// Idle time of one device within its programs.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct InsidePrograms {
+    /// All of it.
+    pub idle_ps: i64,
+    /// Of which before the first and after the last op: programs wait for each other there.
+    pub edges_ps: i64,
+    /// Programs by the clock of their ops: the denominator.
+    pub program_ps: i64,
+    /// Gaps of more than 1 µs between two ops.
+    pub long_gaps: u64,
+    /// These added up.
+    pub long_gaps_ps: i64,
+    /// The longest between two ops.
+    pub longest_ps: i64,
+    /// The program that it is in.
+    pub longest_in: Option<String>,
+    /// The op before it.
+    pub longest_after: Option<String>,
+    /// The op after it.
+    pub longest_before: Option<String>,
+}
+
+/// `None` where the device has no ops or no programs in the scope.
+pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>, AnalysisError> {
+    let Some(time) = cx.core_time(core)? else { return Ok(None) };
+    let idle = time.idle();
+    let mut out = InsidePrograms {
+        idle_ps: 0,
+        edges_ps: 0,
+        program_ps: 0,
+        long_gaps: 0,
+        long_gaps_ps: 0,
+        longest_ps: 0,
+        longest_in: None,
+        longest_after: None,
+        longest_before: None,
+    };
+    let inside = |program: &trace_model::SliceRef<'_>| time.window.contains(*program);
+    for program in programs(cx.model, core).into_iter().filter(inside) {
+        let Some(span) = shifted(cx.model, core, program.range()).intersect(time.window.measured) else { continue };
+        out.program_ps = out.program_ps.saturating_add(span.dur().ps());
+        let ops = ops_in(&time.segments, span);
+        let ran = ops.first().zip(ops.last()).map(|(first, last)| TimeRange::new(first.range.start, last.range.end));
+        let (all, inner) = (idle.measure_in(span), ran.map_or(Picos::ZERO, |ran| idle.measure_in(ran)));
+        out.idle_ps = out.idle_ps.saturating_add(all.ps());
+        out.edges_ps = out.edges_ps.saturating_add((all - inner).ps());
+        out.add_gaps(cx.model, program.name(), ops);
+    }
+    Ok((out.program_ps > 0 && !time.segments.is_empty()).then_some(out))
+}
+
+fn ops_in(segments: &[Segment], span: TimeRange) -> &[Segment] {
+    let from = segments.partition_point(|segment| segment.range.end <= span.start);
+    let to = segments.partition_point(|segment| segment.range.start < span.end);
+    segments.get(from..to).unwrap_or_default()
+}
+
+impl InsidePrograms {
+    fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[Segment]) {
+        for pair in ops.windows(2) {
+            let gap = (pair[1].range.start - pair[0].range.end).max(Picos::ZERO).ps();
+            if gap > LONG_PS {
+                self.long_gaps += 1;
+                self.long_gaps_ps = self.long_gaps_ps.saturating_add(gap);
+            }
+            if gap > self.longest_ps {
+                let name = |segment: &Segment| Some(model.slice(segment.slice).name().to_owned());
+                self.longest_ps = gap;
+                self.longest_in = Some(program.to_owned());
+                (self.longest_after, self.longest_before) = (name(&pair[0]), name(&pair[1]));
+            }
+        }
+    }
+}

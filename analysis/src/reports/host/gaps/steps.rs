@@ -1,0 +1,113 @@
+//! Idle time of one device within each step.
+
+use trace_model::{GroupId, LabelId, TimeRange, Timestamp};
+
+use super::StepGaps;
+use super::cause::Cause;
+use super::tally::{Names, Tally};
+use crate::engine::Context;
+use crate::facts::TraceFacts as _;
+use crate::facts::steps::{Rung, Step, StepsReport};
+
+/// Adds up what comes in time order. Steps may overlap.
+pub(super) struct StepSums {
+    /// In the order of the report.
+    spans: Vec<(u32, TimeRange)>,
+    out: Vec<StepGaps>,
+    /// Indices of those that have not begun, the first one last.
+    coming: Vec<usize>,
+    /// Those that have.
+    open: Vec<(usize, Tally)>,
+}
+
+impl StepSums {
+    pub fn new(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Self {
+        Self::of(step_spans(cx, core, steps))
+    }
+
+    fn of(spans: Vec<(u32, TimeRange)>) -> Self {
+        let empty =
+            |&(step, range): &(u32, TimeRange)| StepGaps { step, length_ps: range.dur().ps(), causes: Box::default() };
+        let mut coming: Vec<usize> = (0..spans.len()).collect();
+        coming.sort_unstable_by_key(|&at| std::cmp::Reverse(spans[at].1.start));
+        Self { out: spans.iter().map(empty).collect(), coming, open: Vec::new(), spans }
+    }
+
+    /// The step that contains an instant.
+    pub fn at(&self, at: Timestamp) -> Option<u32> {
+        self.spans.iter().find(|(_, range)| range.contains(at)).map(|(number, _)| *number)
+    }
+
+    pub fn add(&mut self, part: TimeRange, cause: Cause, label: Option<LabelId>, names: &mut Names<'_>) {
+        while let Some(at) = self.coming.pop_if(|at| self.spans[*at].1.start < part.end) {
+            self.open.push((at, Tally::default()));
+        }
+        let (spans, out) = (&self.spans, &mut self.out);
+        self.open.retain_mut(|(at, tally)| {
+            let range = spans[*at].1;
+            let is_open = range.end > part.start;
+            match range.intersect(part) {
+                Some(both) if is_open => tally.add(cause, label, both.dur()),
+                _ => {}
+            }
+            if !is_open {
+                out[*at].causes = tally.causes(names);
+            }
+            is_open
+        });
+    }
+
+    pub fn finish(mut self, names: &mut Names<'_>) -> Vec<StepGaps> {
+        for (at, tally) in self.open {
+            self.out[at].causes = tally.causes(names);
+        }
+        self.out
+    }
+}
+
+/// The steps of a device on the clock of its host.
+fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Vec<(u32, TimeRange)> {
+    let Some(steps) = steps.filter(|steps| steps.has_steps()) else { return Vec::new() };
+    let own = |step: &Step| {
+        if steps.rung == Rung::HostAnnotations {
+            return step.range();
+        }
+        let span = step.span_on(core)?;
+        Some(cx.to_host(core, span.range))
+    };
+    steps.steps.iter().filter_map(|step| Some((step.number, own(step)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_model::Picos;
+
+    use super::*;
+
+    #[test]
+    fn steps_may_overlap_and_leave_out_and_hold_nothing() {
+        let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+        let model = sample_traces::text_trace("host main: a");
+        let names = &mut Names::new(&model);
+        let mut sums = StepSums::of(vec![(3, range(30, 40)), (0, range(0, 10)), (1, range(5, 20)), (2, range(22, 24))]);
+        assert_eq!((sums.at(Timestamp::from_ps(7)), sums.at(Timestamp::from_ps(20))), (Some(0), None));
+        for (part, cause) in [
+            (range(4, 8), Cause::Compile),
+            (range(8, 21), Cause::Wait),
+            (range(24, 25), Cause::Wait),
+            (range(33, 50), Cause::User),
+        ] {
+            sums.add(part, cause, None, names);
+        }
+        let steps = sums.finish(names);
+        let found: Vec<Vec<(Cause, i64)>> =
+            steps.iter().map(|step| step.causes.iter().map(|part| (part.cause, part.time_ps)).collect()).collect();
+        let (compile, wait, user) = (Cause::Compile, Cause::Wait, Cause::User);
+        assert_eq!(
+            found,
+            [vec![(user, 7)], vec![(compile, 4), (wait, 2)], vec![(compile, 3), (wait, 12)], vec![]],
+            "{steps:?}"
+        );
+        assert_eq!(steps.iter().map(|step| Picos::from_ps(step.length_ps)).sum::<Picos>().ps(), 37);
+    }
+}

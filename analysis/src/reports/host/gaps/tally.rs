@@ -1,0 +1,63 @@
+//! Time by cause, with the event of each that took most of it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trace_model::{LabelId, Picos, StringId, TraceModel};
+
+use super::cause::Cause;
+use super::{CauseTime, EventTime};
+use crate::engine::Name;
+
+/// Names for reports, each of them once.
+pub(super) struct Names<'a> {
+    model: &'a TraceModel,
+    known: BTreeMap<StringId, Name>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(model: &'a TraceModel) -> Self {
+        Self { model, known: BTreeMap::new() }
+    }
+
+    pub fn of(&mut self, label: LabelId) -> Name {
+        let name = self.model.label(label).name;
+        self.known.entry(name).or_insert_with(|| self.model.str(name).into()).clone()
+    }
+}
+
+/// Sums of time by cause and event, which is `None` where nothing was recorded.
+#[derive(Default)]
+pub(super) struct Tally(BTreeMap<(Cause, Option<LabelId>), Picos>);
+
+impl Tally {
+    pub fn add(&mut self, cause: Cause, label: Option<LabelId>, time: Picos) {
+        *self.0.entry((cause, label)).or_default() += time;
+    }
+
+    pub fn add_all(&mut self, other: &Self) {
+        for (&(cause, label), &time) in &other.0 {
+            self.add(cause, label, time);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Causes in their order.
+    pub fn causes(&self, names: &mut Names<'_>) -> Box<[CauseTime]> {
+        let cause = |cause: Cause| {
+            let parts = || self.0.range((cause, None)..).take_while(move |((of, _), _)| *of == cause);
+            let time: Picos = parts().map(|(_, &time)| time).sum();
+            let events = parts().filter_map(|(&(_, label), &time)| Some((label?, time)));
+            let top = events.max_by_key(|&(label, time)| (time, Reverse(label)));
+            (time > Picos::ZERO).then(|| CauseTime {
+                cause,
+                time_ps: time.ps(),
+                top: top.map(|(label, time)| EventTime { name: names.of(label), time_ps: time.ps() }),
+            })
+        };
+        Cause::ALL.into_iter().filter_map(cause).collect()
+    }
+}

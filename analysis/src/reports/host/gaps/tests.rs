@@ -1,0 +1,156 @@
+use trace_model::{TimeRange, Timestamp, TraceModel};
+
+use super::*;
+use crate::engine::{Options, ReportCache, Scope};
+use sample_traces::text_trace;
+
+fn report(model: &TraceModel, scope: Scope) -> Result<GapsReport, AnalysisError> {
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context { model, scope, options: &options, reports: &reports };
+    cx.report::<Gaps>().map(|report| report.as_ref().clone())
+}
+
+fn whole(picture: &str) -> DeviceGaps {
+    report(&text_trace(picture), Scope::WholeTrace).unwrap().devices[0].clone()
+}
+
+/// Cause and nanoseconds.
+fn parts(causes: &[CauseTime]) -> Vec<(Cause, i64)> {
+    causes.iter().map(|part| (part.cause, part.time_ps / 1000)).collect()
+}
+
+const NAMES: &str = "
+    A = jit_f(1)
+    B = jit_g(2)
+    c = backend_compile
+    d = PjitFunction(f)
+    p = batched_device_put
+    w = block_until_ready
+    u = $train.py:3 log
+    i = IteratorGetNext
+    t = Acquire semaphore
+    x = Wait for usage holds
+    h = np.asarray(jax.Array)
+    s = algsimp
+";
+
+fn picture(rows: &str) -> String {
+    format!("{rows}\n{NAMES}")
+}
+
+#[test]
+fn every_instant_has_one_cause_and_places_stand_apart() {
+    let device = whole(&picture(
+        "
+        modules  : ....AA..........BB....
+        host main: ccc.....wwuu.dppp...hh
+        ",
+    ));
+    assert_eq!((device.window_ps, device.program_ps, device.idle_ps), (22_000, 4_000, 18_000));
+    assert_eq!(parts(&device.before), [(Cause::Compile, 3), (Cause::Unknown, 1)]);
+    let between =
+        [(Cause::HostToDevice, 2), (Cause::Dispatch, 1), (Cause::User, 2), (Cause::Wait, 2), (Cause::Unknown, 3)];
+    assert_eq!(parts(&device.between), between);
+    assert_eq!(parts(&device.after), [(Cause::DeviceToHost, 2), (Cause::Unknown, 2)]);
+    assert_eq!((device.count, device.between_ps()), (1, 10_000));
+    let first = &device.gaps[0];
+    assert_eq!((first.place, first.start_ps, first.length_ps), (Place::Between, 6_000, 10_000));
+    assert_eq!((first.after.as_deref(), first.before.as_deref()), (Some("jit_f(1)"), Some("jit_g(2)")));
+}
+
+/// A thread that waits, or merely contains what happens, hides nothing.
+#[test]
+fn the_innermost_known_event_of_the_most_telling_thread_counts() {
+    let device = whole(&picture(
+        "
+        modules  : AA..............BB
+        host main: wwwwwwddddddddddww
+                 : ......ppccccttuu..
+                 : ........xxss......
+        host pool: ....cc............
+        ",
+    ));
+    let between = [(Cause::Compile, 6), (Cause::HostToDevice, 2), (Cause::Dispatch, 2), (Cause::Wait, 4)];
+    assert_eq!(parts(&device.between), between);
+}
+
+/// Pollers and idle pools are always active; loaders work ahead.
+#[test]
+fn threads_that_drive_no_device_explain_only_what_nobody_else_does() {
+    let device = whole(&picture(
+        "
+        modules    : AA..........BB
+        host main  : ddwwwwuuuu..dd
+        host poller: uuuuuuuuuuuuuu
+        host loader: iiiiiiii...iii
+        ",
+    ));
+    let between = [(Cause::Input, 5), (Cause::User, 4), (Cause::Unknown, 1)];
+    assert_eq!(parts(&device.between), between);
+    assert_eq!(device.between[0].event(), Some("IteratorGetNext"));
+    assert_eq!(device.between[1].event_ps(), Some(4_000));
+}
+
+#[test]
+fn a_range_splits_the_idle_time_without_remainder() {
+    let model = text_trace(&picture("modules  : ..AA.......BB..\nhost main: cc..wwuuddpp.hh"));
+    let at = Timestamp::from_ps;
+    let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().devices[0].clone();
+    let (all, head, tail) =
+        (report(&model, Scope::WholeTrace).unwrap().devices[0].clone(), part(0, 6_500), part(6_500, 15_000));
+    for cause in Cause::ALL {
+        assert_eq!(all.time_ps(cause), head.time_ps(cause) + tail.time_ps(cause), "{cause:?}");
+    }
+    assert_eq!((head.gaps.len(), tail.gaps.len()), (2, 2));
+    // The part of a gap that is left begins where the range does.
+    assert_eq!(tail.gaps.iter().map(|gap| gap.start_ps).min(), Some(6_500));
+}
+
+#[test]
+fn steps_share_out_the_idle_time() {
+    let device = whole(&picture(
+        "
+        steps    : 00000011111122
+        modules  : AA....AA....AA
+        host main: ddwwwwddppppww
+        ",
+    ));
+    let steps: Vec<_> = device.steps.iter().map(|step| (step.step, parts(&step.causes))).collect();
+    assert_eq!(steps, [(0, vec![(Cause::Wait, 4)]), (1, vec![(Cause::HostToDevice, 4)]), (2, vec![])]);
+    assert_eq!(device.gaps.iter().map(|gap| gap.step).collect::<Vec<_>>(), [Some(0), Some(1)]);
+}
+
+#[test]
+fn time_within_programs_is_by_the_clock_of_the_ops() {
+    let device = whole(&picture(
+        "
+        @device-clock 500ns
+        modules: AAAAAAAA..AAAA
+        ops    : .ee...e...ee.e
+        e = fusion.1 [loop fusion]
+        ",
+    ));
+    let inside = device.inside.unwrap();
+    assert_eq!((inside.program_ps, inside.idle_ps, inside.edges_ps), (12_000, 6_000, 2_000));
+    assert_eq!((inside.longest_ps, inside.longest_after.as_deref()), (3_000, Some("fusion.1")));
+    assert_eq!(inside.long_gaps, 0);
+}
+
+#[test]
+fn what_does_not_apply_says_so() {
+    let error = |picture: &str| report(&text_trace(picture), Scope::WholeTrace).unwrap_err().to_string();
+    assert!(error("host main: aa").contains("no TPU device"));
+    assert!(error("ops: aa.bb").contains("XLA Modules"));
+    let device_only = report(&text_trace("modules: AA.AA\n A = jit_f(1)"), Scope::WholeTrace).unwrap();
+    assert!(device_only.statement.ends_with("no host thread was recorded, so the reasons are not known"));
+    assert_eq!(parts(&device_only.devices[0].between), [(Cause::Unknown, 1)]);
+}
+
+#[test]
+fn tables_are_rectangular() {
+    let picture = picture("steps: 0011\nmodules: A.A.\nops: e.e.\nTPU:1 modules: A..A\nhost main: ddcc");
+    let report = report(&text_trace(&picture), Scope::WholeTrace).unwrap();
+    for table in crate::engine::Tabular::tables(&report) {
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
+    }
+}

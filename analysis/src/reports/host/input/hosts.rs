@@ -1,0 +1,132 @@
+//! How much of their steps hosts wait for input, where no TPU says when it had none.
+//!
+//! ```text
+//! main   |step 0              |step 1            |
+//!          [next()   ][compute] [next()  ][comp.]      counts: the step cannot go on
+//! pool         [Iterator::Map ]  [Iterator::Map]       does not: it runs beside
+//! ```
+//!
+//! An event of an input pipeline counts on the thread that runs the step, and wherever
+//! it is `IteratorGetNext`, whose op runs in a pool and is what a step waits for
+//! (XProf: `HOST_WAIT_INPUT`).
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, SliceRef, TimeRange, TrackId};
+
+use super::{InputWait, wait};
+use crate::engine::{AnalysisError, Context};
+use crate::facts::TraceFacts as _;
+use crate::facts::host_class::{HostClass, host_threads, is_input_loader};
+use crate::facts::steps::{Rung, Step, StepsReport};
+use crate::math::intervals::IntervalSet;
+use crate::reports::steps::step_times::Steps;
+
+/// Waiting of every host that has steps, and of each step.
+pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits, AnalysisError> {
+    let model = cx.model;
+    let steps = cx.report::<Steps>().ok();
+    // Steps of other devices are not by the clock of the host.
+    let by_host = |steps: &StepsReport| steps.rung == Rung::HostAnnotations && cx.tensor_cores().is_empty();
+    let Some(steps) = steps.filter(|steps| by_host(steps)) else { return Err(no_device) };
+    let threads: Vec<TrackId> = host_threads(model).collect();
+    let watch = Watch { cx, threads };
+    if !watch.has_input() {
+        return Err(AnalysisError::NotApplicable(
+            "no event of an input pipeline was recorded on a host, and no TPU device".to_owned(),
+        ));
+    }
+    let mut out = Waits::default();
+    let mut hosts: BTreeMap<GroupId, HostSum> = BTreeMap::new();
+    for step in steps.counted() {
+        let Some(range) = step.range().filter(|range| !range.is_empty()) else { continue };
+        let waiting = watch.within(step, range);
+        let gap = waiting.spans.measure().ps();
+        out.steps.push(wait(step.number.to_string(), range.dur().ps(), None, gap));
+        if let Some(span) = step.spans.first() {
+            hosts.entry(span.group).or_default().add(range, gap, waiting.events);
+        }
+    }
+    for (group, sum) in hosts {
+        let name = model.source(model.group(group).source).host.clone().unwrap_or_else(|| model.device_name(group));
+        let mut host = wait(name, sum.length_ps, None, sum.gap_ps);
+        host.event = sum
+            .events
+            .into_iter()
+            .max_by_key(|(name, time)| (*time, std::cmp::Reverse(name.clone())))
+            .map(|most| most.0);
+        out.hosts.push(host);
+    }
+    Ok(out)
+}
+
+/// Hosts and their steps.
+#[derive(Default)]
+pub(super) struct Waits {
+    pub hosts: Vec<InputWait>,
+    pub steps: Vec<InputWait>,
+}
+
+#[derive(Default)]
+struct HostSum {
+    length_ps: i64,
+    gap_ps: i64,
+    events: BTreeMap<Box<str>, i64>,
+}
+
+impl HostSum {
+    fn add(&mut self, range: TimeRange, gap_ps: i64, events: BTreeMap<Box<str>, i64>) {
+        self.length_ps = self.length_ps.saturating_add(range.dur().ps());
+        self.gap_ps = self.gap_ps.saturating_add(gap_ps);
+        for (name, time) in events {
+            let sum = self.events.entry(name).or_default();
+            *sum = sum.saturating_add(time);
+        }
+    }
+}
+
+struct Waiting {
+    spans: IntervalSet,
+    events: BTreeMap<Box<str>, i64>,
+}
+
+struct Watch<'a> {
+    cx: &'a Context<'a>,
+    threads: Vec<TrackId>,
+}
+
+impl Watch<'_> {
+    fn is_input(&self, slice: SliceRef<'_>) -> bool {
+        match self.cx.host_classes().class(slice.label_id()) {
+            HostClass::Infeed => true,
+            HostClass::User => is_input_loader(slice.name()),
+            _ => false,
+        }
+    }
+
+    fn has_input(&self) -> bool {
+        let slices = self.threads.iter().flat_map(|&track| self.cx.model.slices_on(track));
+        slices.into_iter().any(|slice| self.is_input(slice))
+    }
+
+    /// When the step waits for input, and the events that say so.
+    fn within(&self, step: &Step, range: TimeRange) -> Waiting {
+        let model = self.cx.model;
+        let source = step.spans.first().map(|span| model.group(span.group).source);
+        let (mut spans, mut events) = (Vec::new(), BTreeMap::<Box<str>, i64>::new());
+        for &track in self.threads.iter().filter(|&&track| Some(model.group(model.track(track).group).source) == source)
+        {
+            let slices = || model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range));
+            let runs_step = slices().any(|slice| slice.start() <= range.start && slice.range().end >= range.end);
+            for slice in slices().filter(|slice| self.is_input(*slice)) {
+                let waits = runs_step || slice.name().starts_with("IteratorGetNext");
+                if let Some(part) = slice.range().intersect(range).filter(|part| waits && *part != range) {
+                    spans.push(part);
+                    let sum = events.entry(slice.name().into()).or_default();
+                    *sum = sum.saturating_add(part.dur().ps());
+                }
+            }
+        }
+        Waiting { spans: spans.into_iter().collect(), events }
+    }
+}

@@ -1,0 +1,328 @@
+//! Memory as the compiler planned it: what a program needs, and what of it is
+//! padding, unused, or could be saved.
+//!
+//! Each program of the capture carries its buffer assignment: allocations for
+//! arguments, results and constants, and heaps that temporaries share over the
+//! schedule. Playing the heaps again ([`CurvePoint`]) tells when most is needed and
+//! by which buffers. Allocations of a program together are what `XProf` calls its
+//! total; they do not include what other programs keep in memory meanwhile.
+
+mod heap;
+mod plan;
+mod table;
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use trace_model::ProgramId;
+
+pub use heap::CurvePoint;
+pub use plan::{Donation, MemoryPlan, PlannedBuffer, Purpose};
+
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::engine::{Metric, Provenance};
+use crate::facts::TraceFacts as _;
+use crate::facts::hlo_for_now;
+use crate::hardware::chips::Chip;
+use crate::hlo::HloError;
+use crate::math::unit::Unit;
+use crate::reports::memory::hbm::{Memory, bytes_text};
+
+/// The analysis `buffers`.
+pub struct Buffers;
+
+/// Number of the memory that programs and buffers normally are in.
+pub const HBM: u64 = 0;
+/// What it is called on a TPU.
+const HBM_NAME: &str = "HBM";
+/// Number of the vector memory.
+pub const VMEM: u64 = 1;
+/// Number of the memory of the host.
+pub const HOST: u64 = 5;
+
+/// Programs of which much of what is in memory is kept, how much, and of the others.
+const DETAILED: usize = 16;
+const KEPT: usize = 256;
+const KEPT_OF_OTHERS: usize = 4;
+
+impl Analysis for Buffers {
+    type Report = BuffersReport;
+    const ID: &'static str = "buffers";
+    const TITLE: &'static str = "Planned memory";
+
+    fn run(cx: &Context<'_>) -> Result<BuffersReport, AnalysisError> {
+        if cx.scope != Scope::WholeTrace {
+            // A plan is the same whenever the program runs.
+            return Ok(cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone());
+        }
+        let mut why = None;
+        let mut programs = Vec::new();
+        let ran: HashSet<ProgramId> = cx.model.op_ids().filter_map(|op| cx.model.op(op).program).collect();
+        for id in cx.model.program_ids() {
+            match plans(cx, id, ran.contains(&id)) {
+                Ok(plans) if plans.is_empty() => {}
+                Ok(plans) => programs.push(ProgramPlan { program: cx.model.program_title(id), id, plans }),
+                Err(error) => drop(why.get_or_insert(error.to_string())),
+            }
+        }
+        if programs.is_empty() {
+            return Err(AnalysisError::NotApplicable(why.unwrap_or_else(|| {
+                "the capture holds no program with a buffer assignment: record an *.xplane.pb with HLO protos"
+                    .to_owned()
+            })));
+        }
+        programs.sort_by_key(|program| std::cmp::Reverse(program.hbm_bytes()));
+        for (index, program) in programs.iter_mut().enumerate() {
+            let kept = if index < DETAILED { KEPT } else { KEPT_OF_OTHERS };
+            program.plans.iter_mut().for_each(|plan| plan.at_peak = plan::cut(&plan.at_peak, kept));
+        }
+        let capacity = capacity(cx);
+        let main_memory = if cx.tensor_cores().is_empty() { "main memory" } else { HBM_NAME };
+        let metrics = metrics(&programs, capacity.as_ref());
+        let statement = statement(&programs, capacity.as_ref(), main_memory);
+        let set_aside = set_aside(cx, &programs);
+        Ok(BuffersReport { statement, metrics, capacity, vmem_bytes: vmem(cx), main_memory, set_aside, programs })
+    }
+}
+
+/// Plans of one program. Analyses of ops ask for it again where it `ran`.
+fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, HloError> {
+    let module = if ran { cx.hlo(id) } else { hlo_for_now(cx, id) }?;
+    let assignment = module.buffer_assignment(&cx.model.program_title(id))?;
+    Ok(assignment.map(|assignment| plan::plans(&module, &assignment)).unwrap_or_default())
+}
+
+/// What programs plan to have in memory.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct BuffersReport {
+    /// A sentence: which program needs most, and for what.
+    pub statement: String,
+    /// Numbers of the program that needs most.
+    pub metrics: Vec<Metric>,
+    /// HBM of one device, where known.
+    pub capacity: Option<Capacity>,
+    /// VMEM of one core by the facts of the chip, where known.
+    pub vmem_bytes: Option<u64>,
+    /// What memory space 0 is: HBM on a TPU.
+    pub main_memory: &'static str,
+    /// What was set aside for programs when a memory was fullest, and by which.
+    pub set_aside: Option<SetAside>,
+    /// Programs, the one that needs most HBM first.
+    pub programs: Vec<ProgramPlan>,
+}
+
+/// How much memory there is, and who says so.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Capacity {
+    /// Bytes of one device.
+    pub bytes: u64,
+    /// `recorded by the allocator`, `published for v5e`.
+    pub source: String,
+    /// Of shares of it.
+    pub provenance: Provenance,
+}
+
+/// What the runtime set aside for programs when the memory was fullest.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct SetAside {
+    /// Which memory (`/device:TPU:0`).
+    pub memory: String,
+    /// Bytes, as recorded.
+    pub bytes: u64,
+    /// The program whose temporaries need as much, or a little less.
+    pub program: String,
+    /// Bytes of these, as planned.
+    pub planned_bytes: u64,
+}
+
+/// The plan of one program.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ProgramPlan {
+    /// Name and id.
+    pub program: String,
+    /// The program.
+    #[serde(skip)]
+    pub id: ProgramId,
+    /// What it needs of each memory, by number of the memory.
+    pub plans: Vec<MemoryPlan>,
+}
+
+impl ProgramPlan {
+    /// Its plan for a memory.
+    pub fn plan(&self, space: u64) -> Option<&MemoryPlan> {
+        self.plans.iter().find(|plan| plan.space == space)
+    }
+
+    /// Bytes of HBM that it needs.
+    pub fn hbm_bytes(&self) -> u64 {
+        self.plan(HBM).map_or(0, |plan| plan.total_bytes)
+    }
+}
+
+impl BuffersReport {
+    /// The plan of a program.
+    pub fn of(&self, id: ProgramId) -> Option<&ProgramPlan> {
+        self.programs.iter().find(|program| program.id == id)
+    }
+
+    /// Name of a memory by its number.
+    pub fn memory_name(&self, space: u64) -> String {
+        match space {
+            HBM => self.main_memory.to_owned(),
+            VMEM => "VMEM".to_owned(),
+            HOST => "host memory".to_owned(),
+            other => format!("memory space {other}"),
+        }
+    }
+
+    /// The size of a memory, where known.
+    pub fn capacity_of(&self, space: u64) -> Option<u64> {
+        match space {
+            HBM => self.capacity.as_ref().map(|capacity| capacity.bytes),
+            VMEM => self.vmem_bytes,
+            _ => None,
+        }
+    }
+}
+
+/// What a runtime sets aside beyond the temporaries of a program: 16 MiB on v6e.
+const SET_ASIDE_BEYOND: u64 = 64 << 20;
+
+/// Names the program that most was set aside for: the one whose temporaries come
+/// closest from below, if they come close at all.
+fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
+    let report = cx.report::<Memory>().ok()?;
+    let fullest = report.memories.first()?;
+    let bytes = u64::try_from(fullest.peak_reserved_bytes).ok().filter(|&bytes| bytes > 0)?;
+    let planned = programs.iter().filter_map(|program| Some((program.plan(HBM)?.temporary_bytes, program)));
+    let closest = planned.filter(|&(planned, _)| planned <= bytes).max_by_key(|&(planned, _)| planned)?;
+    let (planned_bytes, program) = closest;
+    (bytes - planned_bytes <= SET_ASIDE_BEYOND && planned_bytes > 0).then(|| SetAside {
+        memory: fullest.memory.clone(),
+        bytes,
+        program: program.program.clone(),
+        planned_bytes,
+    })
+}
+
+/// HBM of a device: as its allocator says, else as published.
+fn capacity(cx: &Context<'_>) -> Option<Capacity> {
+    let recorded = cx.report::<Memory>().ok().and_then(|report| {
+        let devices = report.memories.iter().filter(|memory| memory.memory.starts_with("/device:"));
+        devices.filter_map(|memory| u64::try_from(memory.capacity_bytes?).ok()).max()
+    });
+    if let Some(bytes) = recorded {
+        let source = "recorded by the allocator".to_owned();
+        return Some(Capacity { bytes, source, provenance: Provenance::Profile });
+    }
+    let (chip, id) = chip(cx)?;
+    let bytes = chip.per_device(chip.hbm_bytes as f64) as u64;
+    (bytes > 0).then(|| Capacity { bytes, source: format!("published for {id}"), provenance: Provenance::AssumedPeak })
+}
+
+/// The chip of the first device, and its name.
+fn chip<'a>(cx: &Context<'a>) -> Option<(&'a Chip, String)> {
+    let id = cx.peaks(*cx.tensor_cores().first()?).chip?;
+    let named = cx.options.chip().filter(|chip| chip.id == id);
+    Some((named.or_else(|| Chip::named(&id))?, id))
+}
+
+fn vmem(cx: &Context<'_>) -> Option<u64> {
+    chip(cx).map(|(chip, _)| chip.vmem_bytes_per_core).filter(|&bytes| bytes > 0)
+}
+
+fn as_i64(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Bytes in words.
+fn in_words(bytes: u64) -> String {
+    bytes_text(as_i64(bytes))
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str) -> String {
+    let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
+        return format!("no program of the capture needs {memory}");
+    };
+    let of = capacity.and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity))).map_or_else(
+        String::new,
+        |(percent, capacity)| {
+            format!(", {percent:.1} of {} ({})", in_words(capacity.bytes), capacity.source, percent = Percent(percent))
+        },
+    );
+    let parts = [
+        (plan.temporary_bytes, "temporaries"),
+        (plan.argument_bytes, "arguments"),
+        (plan.donated_bytes, "donated arguments"),
+        (plan.output_bytes, "results"),
+        (plan.constant_bytes, "constants"),
+    ];
+    // A thousandth is no news.
+    let mut parts: Vec<_> = parts.into_iter().filter(|&(bytes, _)| bytes > plan.total_bytes / 1000).collect();
+    parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    let parts: Vec<String> = parts.into_iter().map(|(bytes, what)| format!("{} {what}", in_words(bytes))).collect();
+    format!("{} needs {} of {memory}{of}: {}", program.program, in_words(plan.total_bytes), parts.join(", "))
+}
+
+fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric> {
+    let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
+        return Vec::new();
+    };
+    let name = &program.program;
+    let bytes = |id, title, value: u64, of: &str| Metric {
+        id,
+        title,
+        value: Some(value as f64),
+        unit: Unit::Bytes,
+        of: format!("{of}, {name}"),
+        provenance: Provenance::StaticCost,
+        note: None,
+    };
+    let share = |id, title, value, of, provenance, note: Option<&str>| Metric {
+        id,
+        title,
+        value,
+        unit: Unit::Percent,
+        of,
+        provenance,
+        note: note.map(str::to_owned),
+    };
+    let static_cost = Provenance::StaticCost;
+    vec![
+        bytes("planned_hbm_bytes", "Planned HBM", plan.total_bytes, "all allocations of a device"),
+        share(
+            "planned_hbm_percent",
+            "Planned HBM, of capacity",
+            capacity.and_then(|capacity| percent(plan.total_bytes, capacity.bytes)),
+            capacity.map_or_else(
+                || "unknown capacity".to_owned(),
+                |capacity| format!("{} ({})", in_words(capacity.bytes), capacity.source),
+            ),
+            capacity.map_or(static_cost, |capacity| capacity.provenance),
+            capacity.is_none().then_some(crate::hardware::peaks::NO_PEAK),
+        ),
+        bytes("planned_temporaries_bytes", "Temporaries", plan.temporary_bytes, "heaps and what else it needs to run"),
+        bytes("planned_live_bytes", "Live temporaries at the peak", plan.heap_peak_bytes, "heaps played again"),
+        share(
+            "planned_fragmentation_percent",
+            "Heap that holds nothing at the peak",
+            percent(plan.fragmentation_bytes, plan.heap_bytes),
+            format!("heaps, {}", in_words(plan.heap_bytes)),
+            Provenance::Derived,
+            None,
+        ),
+        share(
+            "planned_padding_percent",
+            "Padding",
+            percent(plan.padding_bytes, plan.total_bytes),
+            format!("planned HBM, {}", in_words(plan.total_bytes)),
+            Provenance::Derived,
+            None,
+        ),
+        bytes("donatable_bytes", "Could be donated", plan.donatable_bytes, "arguments shaped like a result"),
+    ]
+}

@@ -1,0 +1,398 @@
+//! Device memory over time: how full it was, with what, and how that came about.
+//!
+//! The runtime records every allocation and release of an allocator as an instant
+//! on a host thread. Each says what was in use right after it, in two parts:
+//!
+//! ```text
+//! |<------------------------- capacity ------------------------->|
+//! | stack: set aside for programs |  free, maybe in pieces | heap |
+//! ```
+//!
+//! The *peak* is the largest sum of both. What was live then follows from matching
+//! allocations with releases by address; what was allocated before the capture is
+//! known as a sum only. Exports as JSON leave these events out.
+
+mod events;
+mod live;
+mod replay;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
+
+pub use live::LiveBuffer;
+
+use self::events::{MemoryEvent, MemoryKey, Recorded};
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::engine::{Metric, Provenance};
+use crate::facts::TraceFacts as _;
+use crate::facts::steps::Step;
+use crate::math::unit::Unit;
+use crate::reports::steps::step_times::Steps;
+
+/// The analysis `memory`.
+pub struct Memory;
+
+impl Analysis for Memory {
+    type Report = MemoryReport;
+    const ID: &'static str = "memory";
+    const TITLE: &'static str = "Memory over time";
+
+    fn run(cx: &Context<'_>) -> Result<MemoryReport, AnalysisError> {
+        let recorded = Recorded::of(cx.model);
+        if recorded.is_empty() {
+            return Err(AnalysisError::NotApplicable(missing(cx.model)));
+        }
+        let window = cx.host_window()?;
+        let wanted = |key: &MemoryKey| {
+            let devices = &cx.options.devices;
+            devices.is_empty() || key.ordinal().is_none_or(|ordinal| devices.contains(&ordinal))
+        };
+        let chosen = recorded.memories().filter(|(key, _)| wanted(key));
+        let mut memories: Vec<MemoryTimeline> =
+            chosen.filter_map(|(key, events)| timeline(cx, key, events, window)).collect();
+        // Fullest first; the order of devices decides among equals.
+        memories.sort_by_key(|memory| std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes)));
+        if memories.is_empty() {
+            return Err(AnalysisError::NotApplicable("nothing is known of any memory in this scope".to_owned()));
+        }
+        let statement = statement(&memories);
+        let metrics = memories.first().map(metrics).unwrap_or_default();
+        Ok(MemoryReport { statement, metrics, memories })
+    }
+}
+
+/// Why there is nothing to analyse, and what to do about it.
+fn missing(model: &TraceModel) -> String {
+    let is_simulated = model.sources().iter().any(|source| source.simulator.is_some());
+    let cannot_tell = !model.sources().is_empty() && model.sources().iter().all(|source| !source.tells.allocations);
+    if is_simulated {
+        "a simulator allocates nothing: what it knows of memory is in its counters on the timeline".to_owned()
+    } else if cannot_tell {
+        "a trace.json has no memory events: the exporter leaves them out; open the *.xplane.pb of the same run"
+            .to_owned()
+    } else {
+        "the capture has no memory events: no buffer was allocated or released while it ran, or the runtime does not \
+         record them"
+            .to_owned()
+    }
+}
+
+/// What the allocators of all memories did.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct MemoryReport {
+    /// A sentence: which memory was fullest, how full, and with what.
+    pub statement: String,
+    /// Numbers of the fullest memory.
+    pub metrics: Vec<Metric>,
+    /// Each memory, the fullest (of its capacity) first.
+    pub memories: Vec<MemoryTimeline>,
+}
+
+/// One memory over time.
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
+pub struct MemoryTimeline {
+    /// The device (`/device:TPU:0`), or the name of the allocator.
+    pub memory: String,
+    /// Bytes there are: in use and free together, as the allocator says at the peak.
+    pub capacity_bytes: Option<i64>,
+    /// Most bytes in use within the window, stack and heap together.
+    pub peak_bytes: i64,
+    /// Of the capacity.
+    pub peak_percent: Option<f64>,
+    /// When that was first reached, on the timeline.
+    pub peak_at_ps: i64,
+    /// The step in which that was.
+    pub peak_step: Option<u32>,
+    /// The part of the peak set aside for programs.
+    pub peak_reserved_bytes: i64,
+    /// The part of the peak in buffers.
+    pub peak_heap_bytes: i64,
+    /// Bytes free at the peak.
+    pub peak_free_bytes: Option<i64>,
+    /// Share of them outside of the largest free block.
+    pub peak_fragmentation_percent: Option<f64>,
+    /// The largest free block at the peak: the largest buffer that still fitted.
+    pub peak_largest_free_bytes: Option<i64>,
+    /// The highest fragmentation in the window.
+    pub max_fragmentation_percent: Option<f64>,
+    /// When that was first reached, on the timeline.
+    pub max_fragmentation_at_ps: Option<i64>,
+    /// The allocator's own record, from before the capture on. Runtimes count
+    /// buffers only, so it can be less than the peak of the window.
+    pub lifetime_peak_bytes: Option<i64>,
+    /// In use on average over the window, from the first event on.
+    pub mean_bytes: Option<f64>,
+    /// In buffers after the last event of the window less after the first: growth
+    /// that goes on ends in a full memory.
+    pub growth_bytes: i64,
+    /// Allocations in the window.
+    pub allocations: u64,
+    /// Releases in the window.
+    pub releases: u64,
+    /// Bytes of all allocations in the window.
+    pub allocated_bytes: i64,
+    /// What they had asked for.
+    pub requested_bytes: i64,
+    /// Bytes that they got beyond what they asked for.
+    pub rounding_bytes: i64,
+    /// Allocations a step, over the complete steps of the capture.
+    pub allocations_per_step: Option<f64>,
+    /// Bytes allocated a step, over the complete steps of the capture.
+    pub allocated_bytes_per_step: Option<f64>,
+    /// Releases of buffers from before the capture.
+    pub unknown_releases: u64,
+    /// Buffers whose release was not recorded: their address was allocated again.
+    pub lost_releases: u64,
+    /// What was in memory at the peak; sums to it.
+    pub at_peak: Vec<LiveBuffer>,
+    /// Buffers allocated in the window and still live at its end.
+    pub kept: Vec<LiveBuffer>,
+    /// How many buffers that were.
+    pub kept_count: u64,
+    /// Bytes of them.
+    pub kept_bytes: i64,
+    /// Allocations by size, those with the most bytes in all first.
+    pub sizes: Vec<SizeClass>,
+}
+
+/// Allocations of one size.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct SizeClass {
+    /// Bytes of each.
+    pub bytes: i64,
+    /// How many in the window.
+    pub count: u64,
+    /// Bytes of all of them.
+    pub total_bytes: i64,
+    /// How many were released again in the window.
+    pub released: u64,
+    /// How long those lived on average.
+    pub mean_lifetime_ps: Option<i64>,
+    /// The op of the first of them, where recorded.
+    pub op: Option<String>,
+    /// The shape of the first of them, where recorded.
+    pub shape: Option<String>,
+}
+
+impl MemoryReport {
+    /// Peak of the fullest memory as a percentage of its capacity.
+    pub fn peak_percent(&self) -> Option<f64> {
+        self.memories.iter().filter_map(|memory| memory.peak_percent).reduce(f64::max)
+    }
+}
+
+impl MemoryTimeline {
+    fn parts_per_million(&self) -> i64 {
+        self.peak_percent.map_or(0, |percent| (percent * 1e4) as i64)
+    }
+}
+
+fn timeline(cx: &Context<'_>, key: MemoryKey, events: &[MemoryEvent], window: TimeRange) -> Option<MemoryTimeline> {
+    let model = cx.model;
+    let replay = replay::replay(events, window);
+    let event = |index: Option<usize>| index.and_then(|index| events.get(index));
+    let peak = event(replay.peak)?;
+    let percent = |share: f64| 100.0 * share;
+    let capacity = peak.capacity();
+    let most_fragmented = event(replay.most_fragmented).filter(|event| event.fragmentation() > Some(0.0));
+    let largest_free =
+        peak.available().zip(peak.fragmentation()).map(|(free, lost)| (free as f64 * (1.0 - lost)) as i64);
+    let steps = host_steps(cx, key.core(model));
+    let churn = per_step(events, &steps, window);
+    let heap = |index| event(index).map_or(0, |event| event.allocated);
+    Some(MemoryTimeline {
+        memory: key.title(model),
+        capacity_bytes: capacity,
+        peak_bytes: peak.used(),
+        peak_percent: capacity.map(|capacity| 100.0 * peak.used() as f64 / capacity as f64),
+        peak_at_ps: replay.peak_at.ps(),
+        peak_step: step_at(&steps, replay.peak_at),
+        peak_reserved_bytes: peak.reserved,
+        peak_heap_bytes: peak.allocated,
+        peak_free_bytes: peak.available(),
+        peak_fragmentation_percent: peak.fragmentation().map(percent),
+        peak_largest_free_bytes: largest_free,
+        max_fragmentation_percent: most_fragmented.and_then(MemoryEvent::fragmentation).map(percent),
+        max_fragmentation_at_ps: most_fragmented.map(|event| event.at.max(window.start).ps()),
+        lifetime_peak_bytes: event(replay.last).and_then(|event| live::lifetime_peak(model, event)),
+        mean_bytes: replay.mean_used,
+        growth_bytes: heap(replay.last).saturating_sub(heap(replay.first)),
+        allocations: replay.allocations,
+        releases: replay.releases,
+        allocated_bytes: replay.allocated_bytes,
+        requested_bytes: replay.requested_bytes,
+        rounding_bytes: replay.rounding_bytes,
+        allocations_per_step: churn.map(|(count, _)| count),
+        allocated_bytes_per_step: churn.map(|(_, bytes)| bytes),
+        unknown_releases: replay.unknown_releases,
+        lost_releases: replay.lost_releases,
+        at_peak: live::at_peak(model, events, peak, &replay.live_at_peak),
+        kept: live::buffers(model, events, &replay.kept),
+        kept_count: replay.kept.len() as u64,
+        kept_bytes: live::total(events, &replay.kept),
+        sizes: live::sizes(model, events, &replay.sizes),
+    })
+}
+
+/// A step by the clock of the host, where allocations happen.
+struct HostStep {
+    number: u32,
+    is_partial: bool,
+    range: TimeRange,
+}
+
+/// The steps of a device, or of all where it took part in none or is not known.
+fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
+    let Ok(steps) = cx.scoped(Scope::WholeTrace).report::<Steps>() else { return Vec::new() };
+    if !steps.has_steps() {
+        return Vec::new();
+    }
+    let host_step = |step: &Step| {
+        let own: Vec<_> = step.spans.iter().filter(|span| Some(span.group) == core).collect();
+        let spans = if own.is_empty() { step.spans.iter().collect() } else { own };
+        let range = spans.into_iter().map(|span| cx.to_host(span.group, span.range)).reduce(TimeRange::hull)?;
+        Some(HostStep { number: step.number, is_partial: step.is_partial, range })
+    };
+    steps.steps.iter().filter_map(host_step).collect()
+}
+
+/// The step that holds `at`; the latest begun where several do.
+fn step_at(steps: &[HostStep], at: Timestamp) -> Option<u32> {
+    let holding = steps.iter().filter(|step| step.range.contains(at));
+    holding.max_by_key(|step| step.range.start).map(|step| step.number)
+}
+
+/// Allocations and their bytes a step: over the complete steps inside of the
+/// window, from the begin of the first to the end of the last.
+fn per_step(events: &[MemoryEvent], steps: &[HostStep], window: TimeRange) -> Option<(f64, f64)> {
+    let ranges = steps.iter().filter(|step| !step.is_partial).map(|step| step.range);
+    let inside: Vec<TimeRange> =
+        ranges.filter(|range| range.start >= window.start && range.end <= window.end).collect();
+    let hull = inside.iter().copied().reduce(TimeRange::hull)?;
+    let count = inside.len() as f64;
+    let allocations = events.iter().filter(|event| event.is_allocation && hull.contains(event.at));
+    let (number, bytes) =
+        allocations.fold((0_u64, 0_i64), |(number, bytes), event| (number + 1, bytes.saturating_add(event.taken())));
+    Some((number as f64 / count, bytes as f64 / count))
+}
+
+/// `21.49 GB`: four digits at most, as tables show bytes.
+pub(crate) fn bytes_text(bytes: i64) -> String {
+    let (mut scaled, mut prefixes) = (bytes as f64, ["B", "kB", "MB", "GB", "TB", "PB", "EB"].iter());
+    let mut unit = prefixes.next().copied().unwrap_or_default();
+    while scaled.abs() >= 999.95
+        && let Some(next) = prefixes.next()
+    {
+        (scaled, unit) = (scaled / 1000.0, next);
+    }
+    let decimals = match scaled.abs() {
+        _ if unit == "B" => 0,
+        small if small < 9.9995 => 3,
+        small if small < 99.995 => 2,
+        _ => 1,
+    };
+    format!("{scaled:.decimals$} {unit}")
+}
+
+fn statement(memories: &[MemoryTimeline]) -> String {
+    let Some(fullest) = memories.first() else { return String::new() };
+    let full = match (fullest.peak_percent, fullest.capacity_bytes) {
+        (Some(percent), Some(capacity)) => {
+            format!("{percent:.1} of {}", bytes_text(capacity), percent = Percent(percent))
+        }
+        _ => "of an unknown capacity".to_owned(),
+    };
+    let step = fullest.peak_step.map(|step| format!(", in step {step}")).unwrap_or_default();
+    let at = trace_model::Picos::from_ps(fullest.peak_at_ps);
+    let mut text = format!("{} held up to {}, {full}, at {at}{step}", fullest.memory, bytes_text(fullest.peak_bytes));
+    if fullest.peak_reserved_bytes > fullest.peak_bytes / 2 {
+        let _ = write!(text, "; {} of it set aside for programs", bytes_text(fullest.peak_reserved_bytes));
+    }
+    if let Some(free) = fullest.peak_free_bytes {
+        let _ = write!(text, "; {} were free", bytes_text(free));
+        if let Some(block) = fullest.peak_largest_free_bytes.filter(|&block| block < free) {
+            let _ = write!(text, ", {} of them in one block", bytes_text(block));
+        }
+    }
+    text
+}
+
+/// The numbers of one memory, with what they are a share of.
+fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
+    let name = &memory.memory;
+    let capacity = memory.capacity_bytes.map_or_else(|| "unknown capacity".to_owned(), bytes_text);
+    let metric = |id, title, value: Option<f64>, unit, of: String, provenance| Metric {
+        id,
+        title,
+        value,
+        unit,
+        of,
+        provenance,
+        note: None,
+    };
+    let bytes = |id, title, value: Option<i64>, of: &str, provenance| {
+        metric(id, title, value.map(|value| value as f64), Unit::Bytes, format!("{of}, {name}"), provenance)
+    };
+    let (recorded, derived) = (Provenance::Profile, Provenance::Derived);
+    let mut out = vec![
+        bytes("memory_peak_bytes", "Peak memory", Some(memory.peak_bytes), "stack and heap together", recorded),
+        metric(
+            "memory_peak_percent",
+            "Peak memory, of capacity",
+            memory.peak_percent,
+            Unit::Percent,
+            format!("{capacity}: all that {name} has for programs and buffers"),
+            recorded,
+        ),
+        bytes("memory_free_at_peak_bytes", "Free at the peak", memory.peak_free_bytes, "when fullest", recorded),
+        bytes(
+            "memory_largest_free_block_bytes",
+            "Largest free block at the peak",
+            memory.peak_largest_free_bytes,
+            "when fullest",
+            derived,
+        ),
+        bytes(
+            "memory_reserved_at_peak_bytes",
+            "Set aside for programs",
+            Some(memory.peak_reserved_bytes),
+            "at the peak",
+            recorded,
+        ),
+        bytes("memory_heap_at_peak_bytes", "In buffers", Some(memory.peak_heap_bytes), "at the peak", recorded),
+        metric(
+            "memory_fragmentation_percent",
+            "Highest fragmentation",
+            memory.max_fragmentation_percent,
+            Unit::Percent,
+            "free bytes outside of the largest free block".to_owned(),
+            recorded,
+        ),
+        bytes(
+            "memory_growth_bytes",
+            "Growth",
+            Some(memory.growth_bytes),
+            "in buffers, last less first event of the window",
+            derived,
+        ),
+        metric(
+            "memory_allocated_per_step_bytes",
+            "Allocated a step",
+            memory.allocated_bytes_per_step,
+            Unit::Bytes,
+            format!("complete steps, {name}"),
+            derived,
+        ),
+    ];
+    if memory.capacity_bytes.is_none()
+        && let Some(metric) = out.iter_mut().find(|metric| metric.id == "memory_peak_percent")
+    {
+        metric.note = Some("the allocator did not say how much is free".to_owned());
+    }
+    out
+}

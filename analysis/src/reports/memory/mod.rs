@@ -1,0 +1,4 @@
+//! Where is the memory?
+
+pub mod buffers;
+pub mod hbm;

@@ -1,0 +1,272 @@
+//! The code of ops: how much of each unit of a core the compiler's schedule uses.
+//!
+//! The TPU compiler emits bundles, instructions that are issued together. Its dumps count
+//! the issue slots that every bundle uses of every unit. A bundle counts once, however
+//! often the loops of a kernel run it: shares are of the code, not of time, and are never
+//! drawn on the timeline. For an op whose time is nearly all in one unrolled inner loop
+//! (matrix products) both are nearly the same.
+//!
+//! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only save registers:
+//! part of `VLOAD` and `VSTORE`, and work that a smaller tile would not need.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use trace_model::{Bundles, OpId, Picos};
+
+use crate::engine::{Analysis, AnalysisError, Cell, Column, Context, Percent, Provenance, Table, Tabular};
+use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::{OpRow, Ops};
+
+/// The analysis `bundles`.
+pub struct Code;
+
+/// Every op with known code.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CodeReport {
+    /// By self time, the largest first.
+    pub rows: Vec<CodeRow>,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One op of one program.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CodeRow {
+    /// The op.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// Program, with its id.
+    pub program: String,
+    /// Instruction name.
+    pub name: String,
+    /// Self time of all executions.
+    pub self_time_ps: i64,
+    /// The same of the windows of all cores.
+    pub self_of_total_percent: Option<f64>,
+    /// Executions.
+    pub occurrences: u64,
+    /// Bundles of its code.
+    pub bundles: u64,
+    /// Used issue slots of all of each unit, in percent; a unit without slots has none.
+    pub slots_percent: BTreeMap<String, f64>,
+    /// The unit with the largest share.
+    pub busiest: Option<String>,
+    /// That share.
+    pub busiest_percent: Option<f64>,
+    /// Loads that bring registers back, where the dump counts them.
+    pub fills: Option<u64>,
+    /// Stores that set registers aside, where the dump counts them.
+    pub spills: Option<u64>,
+    /// The op that the code was emitted for, where that is another one.
+    pub shares_code_of: Option<String>,
+}
+
+/// Loads and stores for want of registers.
+const FILL: &str = "VLOAD:FILL";
+const SPILL: &str = "VSTORE:SPILL";
+
+impl Analysis for Code {
+    type Report = CodeReport;
+    const ID: &'static str = "bundles";
+    const TITLE: &'static str = "Code of ops";
+
+    fn run(cx: &Context<'_>) -> Result<CodeReport, AnalysisError> {
+        if cx.model.ops().iter().all(|op| op.bundles.is_none()) {
+            let what = "no dump of the compiler's code was read: compile with LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR \
+                        --xla_jf_dump_llo_text=true\" and name DIR with --llo, or lay it beside the HLO text";
+            return Err(AnalysisError::NotApplicable(what.to_owned()));
+        }
+        let ops = cx.report::<Ops>()?;
+        let described = |row: OpRow<'_>| Some((row.op()?, cx.model.op(row.op()?).bundles.as_deref()?));
+        let rows: Vec<CodeRow> = ops
+            .rows
+            .iter()
+            .filter_map(|row| described(row).map(|(op, bundles)| code_row(cx, row, op, bundles)))
+            .collect();
+        let known = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        let mut notes = vec![
+            "percent of the issue slots of a unit in the code of an op; a bundle counts once, however often a loop runs \
+             it: never a share of time"
+                .to_owned(),
+        ];
+        if let Some(percent) = crate::reports::ops::op_stats::percent(known, ops.op_time_ps) {
+            notes.push(format!(
+                "ops with known code take {percent:.1} of the time of all ops",
+                percent = Percent(percent)
+            ));
+        }
+        let spilling: Vec<&str> =
+            rows.iter().filter(|row| row.spills.max(row.fills) > Some(0)).map(|row| row.name.as_str()).collect();
+        if !spilling.is_empty() {
+            let more = if spilling.len() > SHOWN { " …" } else { "" };
+            notes.push(format!(
+                "registers do not suffice in {} of {} ({}{more}): spills and fills are stores and loads for nothing else",
+                spilling.len(),
+                crate::engine::counted(rows.len(), "op"),
+                spilling[..spilling.len().min(SHOWN)].join(", ")
+            ));
+        }
+        Ok(CodeReport { rows, notes })
+    }
+}
+
+/// Names that a note lists.
+const SHOWN: usize = 5;
+
+fn code_row(cx: &Context<'_>, row: OpRow<'_>, op: OpId, bundles: &Bundles) -> CodeRow {
+    let name = |unit: &trace_model::UnitSlots| cx.model.str(unit.unit).to_owned();
+    let percents = bundles.units.iter().filter_map(|unit| Some((name(unit), unit.percent(bundles.count)?)));
+    let slots_percent: BTreeMap<String, f64> = percents.collect();
+    // Spills and fills are part of the stores and loads.
+    let whole = slots_percent.iter().filter(|(unit, percent)| !unit.contains(':') && **percent > 0.0);
+    let busiest = whole.max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let used = |wanted: &str| bundles.units.iter().find(|unit| cx.model.str(unit.unit) == wanted).map(|unit| unit.used);
+    CodeRow {
+        op: row.op(),
+        program: row.program().to_owned(),
+        name: row.name().to_owned(),
+        self_time_ps: row.self_time_ps(),
+        self_of_total_percent: row.self_of_total_percent(),
+        occurrences: row.occurrences(),
+        bundles: bundles.count,
+        busiest: busiest.map(|(unit, _)| unit.clone()),
+        busiest_percent: busiest.map(|(_, percent)| *percent),
+        fills: used(FILL),
+        spills: used(SPILL),
+        shares_code_of: (bundles.emitted_for != cx.model.op(op).name)
+            .then(|| cx.model.str(bundles.emitted_for).to_owned()),
+        slots_percent,
+    }
+}
+
+/// Units that have a column; the JSON has all.
+const UNITS: [(&str, &str, &str); 9] = [
+    ("MATMUL", "matmul_slots_percent", "MATMUL"),
+    ("MATPUSH", "matpush_slots_percent", "MATPUSH"),
+    ("VALU", "valu_slots_percent", "VALU"),
+    ("VLOAD", "vload_slots_percent", "VLOAD"),
+    ("VSTORE", "vstore_slots_percent", "VSTORE"),
+    ("XLU", "xlu_slots_percent", "XLU"),
+    ("EUP", "eup_slots_percent", "EUP"),
+    ("VPOP", "vpop_slots_percent", "VPOP"),
+    ("SALU", "salu_slots_percent", "SALU"),
+];
+
+impl Tabular for CodeReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        let code = |id, title, unit| column(id, title, unit, Provenance::StaticCost);
+        let measured = |id, title, unit| column(id, title, unit, Provenance::Measured);
+        let mut columns = vec![
+            measured("name", "Op", Unit::None),
+            measured("self_time_ps", "Self time", Unit::Picoseconds),
+            measured("self_of_total_percent", "of window", Unit::Percent),
+            code("bundles", "Bundles", Unit::Count),
+            code("busiest", "Busiest", Unit::None),
+            code("busiest_percent", "its slots", Unit::Percent),
+            code("spills", "Spills", Unit::Count),
+            code("fills", "Fills", Unit::Count),
+        ];
+        columns.extend(UNITS.map(|(_, id, title)| code(id, title, Unit::Percent)));
+        columns.extend([
+            measured("occurrences", "Runs", Unit::Count),
+            code("shares_code_of", "Code of", Unit::None),
+            measured("program", "Program", Unit::None),
+        ]);
+        let text = |value: &Option<String>| value.as_deref().map_or(Cell::Missing, Cell::text);
+        let rows = self.rows.iter().map(|row| {
+            let mut cells = vec![
+                Cell::text(&row.name),
+                Cell::Int(row.self_time_ps),
+                Cell::maybe(row.self_of_total_percent),
+                Cell::count(row.bundles),
+                text(&row.busiest),
+                Cell::maybe(row.busiest_percent),
+                row.spills.map_or(Cell::Missing, Cell::count),
+                row.fills.map_or(Cell::Missing, Cell::count),
+            ];
+            cells.extend(UNITS.map(|(unit, ..)| Cell::maybe(row.slots_percent.get(unit).copied())));
+            cells.extend([Cell::count(row.occurrences), text(&row.shares_code_of), Cell::text(&row.program)]);
+            cells
+        });
+        let rows = rows.collect();
+        let mut notes = self.notes.clone();
+        let shown = |unit: &&String| UNITS.iter().any(|(name, ..)| name == *unit) || unit.contains(':');
+        let others: BTreeSet<&String> =
+            self.rows.iter().flat_map(|row| row.slots_percent.keys()).filter(|unit| !shown(unit)).collect();
+        if !others.is_empty() {
+            let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
+            notes.push(format!("units without a column (the JSON has them): {}", others.join(", ")));
+        }
+        vec![Table { id: "bundles", title: "Code of ops, by their time".to_owned(), columns, rows, notes }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_model::{GroupKind, Op, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind, UnitSlots};
+
+    use super::*;
+    use crate::engine::{Options, ReportCache, Scope};
+
+    fn report_of(model: &TraceModel) -> Result<CodeReport, AnalysisError> {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<Code>().map(|report| report.as_ref().clone())
+    }
+
+    /// Ops one after the other, of these lengths, with the code of `dot` where they have some.
+    fn trace(ops: &[(&str, i64, Option<[u64; 3]>)]) -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
+        let mut now = 0;
+        for (name, len, used) in ops {
+            let units = ["MATMUL", "VSTORE", "VSTORE:SPILL"].map(|unit| builder.intern(unit));
+            let slots = |(unit, (used, per_bundle))| UnitSlots { unit, used, per_bundle };
+            let emitted_for = builder.intern("dot");
+            let bundles = used.map(|used| Bundles {
+                count: 10,
+                units: units.into_iter().zip(used.into_iter().zip([4, 1, 1])).map(slots).collect(),
+                emitted_for,
+            });
+            let name_id = builder.intern(name);
+            let op = builder.op(Op { name: name_id, bundles: bundles.map(Box::new), ..Op::default() });
+            let label = builder.label(name, Some(op));
+            let range = TimeRange::new(Timestamp::from_ps(now), Timestamp::from_ps(now + len));
+            builder.add_slice(track, SliceSpec::new(range, label));
+            now += len;
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn shares_are_of_the_slots_of_the_code() {
+        let report =
+            report_of(&trace(&[("dot", 30, Some([38, 5, 5])), ("add", 60, Some([0, 6, 0])), ("copy", 10, None)]))
+                .unwrap();
+        let row = |at: usize| {
+            let row: &CodeRow = &report.rows[at];
+            (row.name.as_str(), row.busiest.as_deref(), row.busiest_percent, row.spills, row.fills)
+        };
+        assert_eq!(row(0), ("add", Some("VSTORE"), Some(60.0), Some(0), None));
+        // Spilling stores are stores: 5 of 10 slots, and all of them for want of registers.
+        assert_eq!(row(1), ("dot", Some("MATMUL"), Some(95.0), Some(5), None));
+        assert_eq!(report.rows[0].shares_code_of.as_deref(), Some("dot"));
+        assert_eq!((report.rows[1].shares_code_of.as_deref(), report.rows.len()), (None, 2));
+        assert!(report.notes.iter().any(|note| note.contains("90.0 %")), "{:?}", report.notes);
+        assert!(report.notes.iter().any(|note| note.contains("in 1 of 2 ops (dot)")), "{:?}", report.notes);
+    }
+
+    #[test]
+    fn without_a_dump_there_is_no_report() {
+        let error = report_of(&trace(&[("dot", 1, None)])).unwrap_err().to_string();
+        assert!(error.contains("--llo"), "{error}");
+        // Code of no bundle has no shares.
+        let mut model = trace(&[("dot", 1, Some([0, 0, 0]))]);
+        assert_eq!(report_of(&model).unwrap().rows[0].busiest, None);
+        model = trace(&[]);
+        assert!(report_of(&model).is_err());
+    }
+}

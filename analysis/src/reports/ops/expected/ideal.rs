@@ -1,0 +1,280 @@
+//! The least time of one op: of the work of an op that works, of the transfer that
+//! an op awaits.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use trace_model::TraceModel;
+
+use crate::facts::category::{CollectiveKind, OpGroup};
+use crate::facts::collective_traffic::Message;
+use crate::hardware::chips::Chip;
+use crate::hardware::ici::{LinkRate, Topology, expected_time};
+use crate::hardware::limits::BoundBy;
+use crate::hardware::peaks::Peaks;
+use crate::hlo_text::{HloText, Shape};
+use crate::reports::ops::op_stats::{OpRow, OpRows};
+
+/// What keeps an op from being faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Limit {
+    /// A rate of the device itself.
+    Device(BoundBy),
+    /// Links to other chips.
+    Ici,
+    /// From the host: its link moves as much the other way at the same time.
+    HostRead,
+    /// To the host.
+    HostWrite,
+}
+
+impl Limit {
+    /// Every limit, the device's first.
+    pub const ALL: [Self; 9] = [
+        Self::Device(BoundBy::Compute),
+        Self::Device(BoundBy::Hbm),
+        Self::Device(BoundBy::CmemRead),
+        Self::Device(BoundBy::CmemWrite),
+        Self::Device(BoundBy::VmemRead),
+        Self::Device(BoundBy::VmemWrite),
+        Self::Ici,
+        Self::HostRead,
+        Self::HostWrite,
+    ];
+
+    /// Name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Device(limit) => limit.title(),
+            Self::Ici => "ICI",
+            Self::HostRead => "Host to chip",
+            Self::HostWrite => "Chip to host",
+        }
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.title())
+    }
+}
+
+/// What is known of the least time of all executions of an op.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Ideal {
+    /// Seconds that each limit asks for.
+    pub terms: Vec<(Limit, f64)>,
+    /// Terms that should be there and are not.
+    pub without: Vec<&'static str>,
+    /// Why there is no term at all, or what to beware of.
+    pub note: Option<&'static str>,
+    /// The op only begins a transfer.
+    pub is_issue: bool,
+}
+
+impl Ideal {
+    fn unknown(why: &'static str) -> Self {
+        Self { note: Some(why), ..Self::default() }
+    }
+
+    /// Adds what one limit asks for; a time beyond all numbers is none.
+    fn add(&mut self, limit: Limit, seconds: f64) {
+        if (seconds * 1e12).is_finite() {
+            self.terms.push((limit, seconds));
+        }
+    }
+
+    /// The slowest term decides; the earlier of equal ones. A collective whose time
+    /// on the links is unknown has none: it is hardly ever bound by anything else.
+    pub fn longest(&self) -> Option<(Limit, f64)> {
+        if self.without.contains(&ICI) {
+            return None;
+        }
+        let longer = |best: Option<(Limit, f64)>, term: (Limit, f64)| match best {
+            Some(best) if term.1 <= best.1 => Some(best),
+            _ => Some(term),
+        };
+        self.terms.iter().copied().fold(None, longer)
+    }
+}
+
+/// What terms are computed from.
+pub(super) struct Rates<'a> {
+    pub model: &'a TraceModel,
+    pub peaks: &'a Peaks,
+    /// Whose links: as named by the user, else as recorded.
+    pub chip: Option<&'a Chip>,
+    pub topology: Option<&'a Topology>,
+    /// Devices of the trace: whom a collective without groups joins.
+    pub devices: u64,
+    /// HLO texts of starts, by program and name.
+    starts: HashMap<(&'a str, &'a str), &'a str>,
+}
+
+/// The term of links between chips, where it is missing.
+const ICI: &str = "ICI";
+
+/// Shapes mark arrays in HBM and in host memory by these.
+const HBM: u64 = 0;
+const HOST: u64 = 5;
+
+impl<'a> Rates<'a> {
+    pub fn new(
+        model: &'a TraceModel,
+        peaks: &'a Peaks,
+        chip: Option<&'a Chip>,
+        topology: Option<&'a Topology>,
+        devices: u64,
+        rows: &'a OpRows,
+    ) -> Self {
+        let starts = rows.iter().filter(|row| row.is_async()).map(|row| {
+            let key = (row.program(), row.name());
+            (key, text_of(model, row))
+        });
+        let starts = starts.collect();
+        Self { model, peaks, chip, topology, devices, starts }
+    }
+
+    /// The least time of all executions of `row`, which must be a leaf.
+    pub fn ideal(&self, row: OpRow<'_>) -> Ideal {
+        let text = text_of(self.model, row);
+        let hlo = HloText::parse(text).unwrap_or_default();
+        if row.is_async() {
+            // A start only issues, also one that is called after the other half.
+            return if is_wait(row, &hlo) { self.awaited(row, &hlo) } else { issue() };
+        }
+        let mut ideal = self.work(row);
+        if row.collective().is_some() {
+            self.add_links(row, &hlo, &mut ideal);
+        }
+        if row.group() == OpGroup::HostIo {
+            ideal.without.push("host link");
+        }
+        ideal
+    }
+
+    /// Of an op that works itself.
+    fn work(&self, row: OpRow<'_>) -> Ideal {
+        let work = row.work();
+        let mut ideal = Ideal::default();
+        let (mut unrated, mut known) = (false, false);
+        for limit in BoundBy::ALL {
+            let Some(amount) = limit.amount(&work) else { continue };
+            known = true;
+            match limit.peak(self.peaks).filter(|peak| peak.per_second > 0.0) {
+                Some(peak) => ideal.add(Limit::Device(limit), amount / peak.per_second),
+                None => unrated |= amount > 0.0,
+            }
+        }
+        if work.flops.is_none() {
+            ideal.without.push("operations");
+        }
+        if work.hbm_bytes.is_none() {
+            ideal.without.push("HBM bytes");
+        }
+        let none = ideal.longest().is_none_or(|(_, seconds)| seconds <= 0.0);
+        let stays_on_chip = row.costs().memory.is_none() && row.costs().bytes.is_some_and(|bytes| bytes > 0);
+        if !none {
+            return ideal;
+        }
+        let why = if row.is_custom_call() {
+            "the kernel declares neither operations nor bytes"
+        } else if !known {
+            "the capture records no work of it"
+        } else if unrated {
+            "no peak is known for the memory that it uses"
+        } else if stays_on_chip {
+            "its bytes stay on the chip; this capture does not say in which memory"
+        } else {
+            return Ideal { note: Some("the compiler counts no work"), ..ideal };
+        };
+        Ideal { without: ideal.without, ..Ideal::unknown(why) }
+    }
+
+    /// Of the transfer that an op awaits, as if nothing ran beside it.
+    fn awaited(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Ideal {
+        if row.collective().is_some() {
+            let mut ideal = Ideal::default();
+            self.add_links(row, hlo, &mut ideal);
+            return ideal;
+        }
+        match self.copy(row, hlo) {
+            Some(ideal) => ideal,
+            None => Ideal { without: Vec::new(), ..self.work(row) },
+        }
+    }
+
+    /// Of an asynchronous copy or slice, from the shapes that its end names.
+    fn copy(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Option<Ideal> {
+        let result = hlo.result()?;
+        let destination = result.arrays().first()?.memory_space;
+        let bytes = result.bytes()? as f64 * row.occurrences() as f64;
+        let operands = hlo.operand_list();
+        let context = operands.first()?.shape.as_ref()?;
+        // (destination, source, context), or sources in a tuple of their own.
+        let ends: Vec<u64> =
+            context.parts().iter().take(2).flat_map(Shape::arrays).map(|array| array.memory_space).collect();
+        if ends.len() != 2 {
+            return None;
+        }
+        let mut ideal = Ideal::default();
+        let hbm = ends.iter().filter(|&&space| space == HBM).count() as f64;
+        if let Some(peak) = self.peaks.hbm.filter(|peak| hbm > 0.0 && peak.per_second > 0.0) {
+            ideal.add(Limit::Device(BoundBy::Hbm), hbm * bytes / peak.per_second);
+        }
+        if ends.contains(&HOST) {
+            let limit = if destination == HOST { Limit::HostWrite } else { Limit::HostRead };
+            match self.chip.and_then(|chip| Some(chip.per_device(chip.pcie_bandwidth?))) {
+                Some(rate) => ideal.add(limit, bytes / rate),
+                None => ideal.without.push("host link"),
+            }
+        }
+        (!ideal.terms.is_empty()).then_some(ideal)
+    }
+
+    /// Adds the time on the links between chips.
+    fn add_links(&self, row: OpRow<'_>, hlo: &HloText<'_>, ideal: &mut Ideal) {
+        match self.link_seconds(row, hlo) {
+            Ok(seconds) => ideal.add(Limit::Ici, seconds * row.occurrences() as f64),
+            Err(why) => {
+                ideal.without.push(ICI);
+                ideal.note = Some(why);
+            }
+        }
+    }
+
+    fn link_seconds(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Result<f64, &'static str> {
+        let chip = self.chip.ok_or("the speed of the links is not known: name the chip with --device-spec")?;
+        let kind = row.collective().ok_or("no collective")?;
+        // The end of an asynchronous one names its start, which names the groups.
+        let operands = if row.is_async() { hlo.operand_list() } else { Vec::new() };
+        let start = operands.first().and_then(|start| self.starts.get(&(row.program(), start.name)));
+        let text = start.copied().unwrap_or_else(|| text_of(self.model, row));
+        let mut message =
+            Message::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
+        let bytes = message.bytes.ok_or("its text does not give the size of the message")?;
+        if kind == CollectiveKind::CollectivePermute {
+            // It goes to a neighbour at best: as many chips as make one hop.
+            message.participants = message.participants.max(Some(2 * u64::from(chip.devices)));
+        }
+        let rate = LinkRate::of(chip).ok_or("the speed of the links of this chip is not published")?;
+        expected_time(kind, bytes, &message.layouts(chip, self.topology), rate)
+            .map(|time| time.least_seconds)
+            .ok_or("its participants may be on one chip, or its pattern has no closed form")
+    }
+}
+
+/// Issuing is no work.
+fn issue() -> Ideal {
+    Ideal { terms: vec![(Limit::Device(BoundBy::Compute), 0.0)], is_issue: true, ..Ideal::default() }
+}
+
+/// Whether it awaits: its group says so, for a collective its opcode or name.
+fn is_wait(row: OpRow<'_>, hlo: &HloText<'_>) -> bool {
+    let stem = if hlo.opcode.is_empty() { row.category() } else { hlo.opcode };
+    row.group() == OpGroup::AsyncWait || stem.ends_with("-done") || row.category().ends_with("-done")
+}
+
+fn text_of<'a>(model: &'a TraceModel, row: OpRow<'_>) -> &'a str {
+    row.op().and_then(|op| model.op(op).hlo_text).map(|text| model.str(text)).unwrap_or_default()
+}

@@ -1,0 +1,318 @@
+//! Expected versus actual: how long each op took, how long the hardware needs for
+//! its work, and where the difference is.
+//!
+//! ```text
+//! least time      max(operations / peak, bytes of each memory / its peak, link time)
+//! above roofline  self time − least time × self time / total time
+//! ```
+//!
+//! The list is ordered by the time above the roofline: what could be gained at most.
+//!
+//! - Containers (`while`, `call`) are left out: what is inside counts.
+//! - An op that **awaits** a transfer is measured against that transfer at full
+//!   speed with nothing beside it; other work could hide even that. A wait that is
+//!   shorter than the transfer is as short as expected.
+//! - Terms that are not known are dropped and named: the least time is then too
+//!   low, the time above the roofline too high. Without any term it is unknown;
+//!   so is that of a collective without its time on the links between chips.
+//! - An op can beat its roofline, because costs are the compiler's: it counts whole
+//!   operands of which a part was read, and what stayed in VMEM. Such a rate is
+//!   impossible, so its work is left out of all sums ([`crate::reports::ops::op_stats::BeyondPeak`]).
+
+mod ideal;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use crate::engine::{Analysis, AnalysisError, Context};
+use crate::facts::category::OpGroup;
+use crate::hardware::ici::NetworkFrom;
+use crate::hardware::limits::{BoundBy, possible};
+use crate::hardware::peaks::{NO_PEAK, Peaks};
+use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
+pub use ideal::Limit;
+use ideal::{Ideal, Rates};
+
+/// The analysis `expected`.
+pub struct Expected;
+
+/// Every leaf op against its roofline.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ExpectedReport {
+    /// The most time above the roofline first; those of unknown least time last.
+    pub rows: Vec<ExpectedRow>,
+    /// The same by group.
+    pub groups: Vec<GroupSums>,
+    /// What all work together asks of each limit.
+    pub limits: Vec<LimitRow>,
+    /// What rows add up to.
+    pub totals: Totals,
+    /// What the device can do.
+    pub peaks: Peaks,
+    /// Links are those of a published chip, of the user's, or as recorded.
+    pub links_of: Option<String>,
+    /// The capture says how its devices are linked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub links_recorded: bool,
+    /// HBM traffic is concluded from shapes.
+    pub hbm_is_estimated: bool,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One op of one program, all executions on all devices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ExpectedRow {
+    /// Instruction name.
+    pub name: String,
+    /// Program.
+    pub program: String,
+    /// Kind of op.
+    pub group: OpGroup,
+    /// Executions.
+    pub occurrences: u64,
+    /// Self time.
+    pub actual_ps: i64,
+    /// Least time of the same executions.
+    pub expected_ps: Option<f64>,
+    /// The difference; negative where the op beats its roofline.
+    pub above_ps: Option<f64>,
+    /// The same of all op time.
+    pub above_of_op_time_percent: Option<f64>,
+    /// Least time of self time; above 100 where the op beats its roofline.
+    pub efficiency_percent: Option<f64>,
+    /// What keeps it from being faster.
+    #[schemars(with = "Option<String>")]
+    pub bound_by: Option<Limit>,
+    /// It awaits a transfer: other work could hide the least time, too.
+    pub is_wait: bool,
+    /// Terms of the least time that are not known.
+    pub without: Vec<&'static str>,
+    /// Why there is no least time, or what to beware of.
+    pub note: Option<&'static str>,
+    /// Operations.
+    pub flops: Option<f64>,
+    /// Bytes to and from all memories.
+    pub bytes: Option<u64>,
+    /// Bytes to and from HBM.
+    pub hbm_bytes: Option<f64>,
+    /// `file:line`.
+    pub source: Option<String>,
+}
+
+/// One kind of op.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct GroupSums {
+    /// Which.
+    pub group: OpGroup,
+    /// Sums of its ops.
+    pub totals: Totals,
+}
+
+/// Sums over ops and devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Totals {
+    /// Self time of leaf ops.
+    pub actual_ps: i64,
+    /// Of these with a least time.
+    pub known_ps: i64,
+    /// Of these without: `actual_ps − known_ps`.
+    pub unknown_ps: i64,
+    /// Of these awaiting transfers.
+    pub wait_ps: i64,
+    /// Least time of what is known.
+    pub expected_ps: f64,
+    /// Time above the roofline of ops that are slower.
+    pub above_ps: f64,
+    /// Time below it of ops that are faster, as far as rounding can explain it.
+    pub below_ps: f64,
+    /// Of the time without a least time: self time of ops above a peak of the device.
+    pub beyond_ps: i64,
+    /// Own time of containers, in no other number.
+    pub container_ps: i64,
+}
+
+/// The whole program against one limit.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LimitRow {
+    /// Which.
+    #[schemars(with = "String")]
+    pub limit: Limit,
+    /// Time that all work, asynchronous transfers too, needs at this limit: no
+    /// schedule is faster.
+    pub least_ps: f64,
+    /// The same of the windows of all devices; `None` where the work does not fit, as that of transfers that go
+    /// on after a range.
+    pub of_window_percent: Option<f64>,
+}
+
+impl Analysis for Expected {
+    type Report = ExpectedReport;
+    const ID: &'static str = "expected";
+    const TITLE: &'static str = "Expected versus actual";
+
+    fn run(cx: &Context<'_>) -> Result<ExpectedReport, AnalysisError> {
+        let ops = cx.report::<Ops>()?;
+        if ops.peaks.flops.is_none() && ops.peaks.hbm.is_none() {
+            return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
+        }
+        Ok(report(cx, &ops))
+    }
+}
+
+fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
+    let network = cx.network();
+    let (chip, topology) = network.as_ref().map(|network| (&network.chip, network.topology.as_ref())).unzip();
+    let devices = ops.cores.len() as u64;
+    let rates = Rates::new(cx.model, &ops.peaks, chip, topology.flatten(), devices, &ops.rows);
+    let mut totals = Totals::default();
+    let mut limits = [0.0; Limit::ALL.len()];
+    let mut groups: Vec<GroupSums> = Vec::new();
+    let mut rows = Vec::new();
+    for op in ops.rows.iter() {
+        if !op.is_leaf() {
+            totals.container_ps = totals.container_ps.saturating_add(op.self_time_ps());
+            continue;
+        }
+        let ideal = rates.ideal(op);
+        let beyond = beyond_peaks(op, &ops.peaks);
+        add_limits(&mut limits, &ideal, &beyond);
+        let row = row(op, &ideal, ops.op_time_ps);
+        let is_beyond = matches!(row.bound_by, Some(Limit::Device(limit)) if beyond.contains(&limit));
+        totals.add(&row, is_beyond);
+        let at = groups.iter().position(|sums| sums.group == row.group).unwrap_or_else(|| {
+            groups.push(GroupSums { group: row.group, totals: Totals::default() });
+            groups.len() - 1
+        });
+        groups[at].totals.add(&row, is_beyond);
+        rows.push(row);
+    }
+    rows.sort_by(order);
+    groups.sort_by(|a, b| b.totals.above_ps.total_cmp(&a.totals.above_ps).then_with(|| a.group.cmp(&b.group)));
+    let used_links = limits.iter().zip(Limit::ALL).any(|(&s, limit)| s > 0.0 && !matches!(limit, Limit::Device(_)));
+    ExpectedReport {
+        rows,
+        groups,
+        limits: limit_rows(&limits, ops.total_time_ps),
+        totals,
+        peaks: ops.peaks.clone(),
+        links_of: chip.filter(|_| used_links).map(|chip| chip.id.clone()),
+        links_recorded: network.as_ref().is_some_and(|network| network.from == NetworkFrom::Recorded),
+        hbm_is_estimated: ops.hbm_is_estimated,
+        notes: ops.notes.clone(),
+    }
+}
+
+fn row(op: OpRow<'_>, ideal: &Ideal, op_time_ps: i64) -> ExpectedRow {
+    let longest = ideal.longest();
+    // What is inside of an op is in a row of its own.
+    let share = if op.total_time_ps() > 0 { op.self_time_ps() as f64 / op.total_time_ps() as f64 } else { 1.0 };
+    let is_wait = op.is_async() && !ideal.is_issue;
+    let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share);
+    let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps() as f64);
+    let expected_ps = if hidden { Some(op.self_time_ps() as f64) } else { least_ps };
+    let above_ps = expected_ps.map(|expected| op.self_time_ps() as f64 - expected);
+    let work = op.work();
+    ExpectedRow {
+        name: op.name().to_owned(),
+        program: op.program().to_owned(),
+        group: op.group(),
+        occurrences: op.occurrences(),
+        actual_ps: op.self_time_ps(),
+        expected_ps,
+        above_ps,
+        above_of_op_time_percent: above_ps.filter(|_| op_time_ps > 0).map(|above| 100.0 * above / op_time_ps as f64),
+        efficiency_percent: expected_ps
+            .filter(|&expected| op.self_time_ps() > 0 && expected > 0.0 && !hidden)
+            .map(|expected| 100.0 * expected / op.self_time_ps() as f64),
+        bound_by: longest.filter(|&(_, seconds)| seconds > 0.0).map(|(limit, _)| limit),
+        is_wait,
+        without: ideal.without.clone(),
+        note: ideal.note.or(hidden.then_some("ran beside other work")).or_else(|| why_faster(op, expected_ps)),
+        flops: work.flops,
+        bytes: op.costs().bytes,
+        hbm_bytes: work.hbm_bytes,
+        source: op.source().map(str::to_owned),
+    }
+}
+
+/// Timer resolution: less than that faster is as fast.
+const FASTER: f64 = 1.01;
+
+/// Why an op beats its roofline.
+fn why_faster(op: OpRow<'_>, expected_ps: Option<f64>) -> Option<&'static str> {
+    let is_faster = expected_ps? > FASTER * op.self_time_ps() as f64;
+    is_faster.then_some(if op.costs().hbm_estimate_bytes.is_some() {
+        "faster than its roofline: bytes are estimated from shapes"
+    } else if op.is_custom_call() {
+        "faster than its roofline: the kernel declares more work than it does"
+    } else {
+        "faster than its roofline: the compiler counts work that was not done, or bytes that stayed on the chip"
+    })
+}
+
+fn order(a: &ExpectedRow, b: &ExpectedRow) -> std::cmp::Ordering {
+    let rank = |row: &ExpectedRow| row.above_ps.unwrap_or(f64::NEG_INFINITY);
+    let by_time = rank(b).total_cmp(&rank(a)).then_with(|| b.actual_ps.cmp(&a.actual_ps));
+    by_time.then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
+}
+
+/// Limits of the device that an op exceeds. Halves of asynchronous ops are not measured
+/// by their own time.
+fn beyond_peaks(op: OpRow<'_>, peaks: &Peaks) -> Vec<BoundBy> {
+    if op.is_async() {
+        return Vec::new();
+    }
+    op.costs().beyond_peaks(op.total_time_ps() as f64 * 1e-12, peaks).collect()
+}
+
+/// Adds what an op asks of each limit that it does not exceed.
+fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal, beyond: &[BoundBy]) {
+    let is_possible = |limit| !matches!(limit, Limit::Device(limit) if beyond.contains(&limit));
+    for &(limit, seconds) in ideal.terms.iter().filter(|(limit, _)| is_possible(*limit)) {
+        if let Some(sum) = Limit::ALL.iter().position(|&l| l == limit).and_then(|at| limits.get_mut(at)) {
+            *sum += seconds;
+        }
+    }
+}
+
+/// The most demanding first; limits that nothing asks for are left out.
+fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
+    let row = |(&seconds, limit): (&f64, Limit)| {
+        let least_ps = seconds * 1e12;
+        let of_window_percent = (window_ps > 0).then(|| 100.0 * least_ps / window_ps as f64).and_then(possible);
+        (seconds > 0.0).then_some(LimitRow { limit, least_ps, of_window_percent })
+    };
+    let mut rows: Vec<LimitRow> = limits.iter().zip(Limit::ALL).filter_map(row).collect();
+    rows.sort_by(|a, b| b.least_ps.total_cmp(&a.least_ps).then_with(|| a.limit.cmp(&b.limit)));
+    rows
+}
+
+impl Totals {
+    /// Adds an op; the least time of one above a peak counts as unknown.
+    fn add(&mut self, row: &ExpectedRow, is_beyond: bool) {
+        self.actual_ps = self.actual_ps.saturating_add(row.actual_ps);
+        if is_beyond {
+            self.beyond_ps = self.beyond_ps.saturating_add(row.actual_ps);
+        }
+        if row.is_wait {
+            self.wait_ps = self.wait_ps.saturating_add(row.actual_ps);
+        }
+        match (row.expected_ps, row.above_ps) {
+            (Some(expected), Some(above)) if !is_beyond => {
+                self.known_ps = self.known_ps.saturating_add(row.actual_ps);
+                self.expected_ps += expected;
+                self.above_ps += above.max(0.0);
+                self.below_ps += (-above).max(0.0);
+            }
+            _ => self.unknown_ps = self.unknown_ps.saturating_add(row.actual_ps),
+        }
+    }
+
+    /// Self time without a least time, of all.
+    pub fn unknown_percent(&self) -> Option<f64> {
+        percent(self.unknown_ps, self.actual_ps)
+    }
+}

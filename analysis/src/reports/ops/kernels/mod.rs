@@ -1,0 +1,486 @@
+//! Kernels that XLA did not write: Pallas, Mosaic and other custom calls.
+//!
+//! For each kernel how often and how long it ran, what it says that it does (costs
+//! are the author's, not the compiler's: absent, zero or wrong as often as right),
+//! and, where kernel tracing was on, what it spends its time on:
+//!
+//! - **Stages** are the scopes of its software pipeline. They nest; each instant
+//!   counts for the innermost one, so the stages and what is in none of them add up
+//!   to the kernel's time exactly.
+//! - **Waiting for DMA** is `ep_wait_in` and `ep_wait_out` of the kernel's time.
+//! - **LLO estimates** (MXU, vector units …) come from the schedule that the compiler
+//!   made of the kernel, not from the hardware: markers in the trace are spread over
+//!   the estimated cycles. They are means over time.
+//!
+//! One kernel is often many ops (one a layer), hence two tables. Stages and estimates
+//! have been tested on generated captures only; times and costs on real ones.
+
+mod declared;
+mod inside;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use trace_model::Picos;
+
+use crate::engine::{Analysis, AnalysisError, Context, Percent};
+use crate::hardware::limits::{BoundBy, Work, is_beyond_peak, ratio};
+use crate::hardware::peaks::Peaks;
+use crate::hlo_text::HloText;
+use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
+pub use declared::Declared;
+use inside::Inside;
+
+/// The analysis `kernels`.
+pub struct Kernels;
+
+/// Every kernel.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct KernelsReport {
+    /// The longest first; ties by name.
+    pub kernels: Vec<Kernel>,
+    /// The ops that run them, the longest first.
+    pub ops: Vec<KernelOp>,
+    /// Time of all kernels.
+    pub time_ps: i64,
+    /// Self time of all ops of all cores: the denominator of `of_op_time_percent`.
+    pub op_time_ps: i64,
+    /// What achieved rates are measured against.
+    pub peaks: Peaks,
+    /// What to do about what was found.
+    pub hints: Vec<String>,
+}
+
+/// One kernel of one program, on all cores.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Kernel {
+    /// Name that its author gave it; else that of the op, or what it calls.
+    pub kernel: String,
+    /// `tpu_custom_call` for Pallas and Mosaic.
+    pub target: Option<String>,
+    /// Written in Pallas or Mosaic.
+    pub is_pallas: bool,
+    /// Program, with its id.
+    pub program: String,
+    /// `file:line` of its longest op.
+    pub source: Option<String>,
+    /// Ops that run it.
+    pub ops: u64,
+    /// Executions.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub time_ps: i64,
+    /// Of the self time of all ops.
+    pub of_op_time_percent: Option<f64>,
+    /// `time / occurrences`.
+    pub mean_time_ps: f64,
+    /// Shortest execution.
+    pub min_time_ps: Option<i64>,
+    /// Whether it declares its operations.
+    pub declared: Declared,
+    /// Declared operations of all executions.
+    pub flops: Option<u64>,
+    /// Declared bytes of all executions.
+    pub bytes: Option<u64>,
+    /// `flops / time`.
+    pub flops_per_second: Option<f64>,
+    /// `bytes / time`.
+    pub bytes_per_second: Option<f64>,
+    /// Achieved of peak operations.
+    pub flops_percent: Option<f64>,
+    /// Operations of all executions by the shapes of the matrix product that it seems to
+    /// be, where it declares far fewer.
+    pub needed_flops: Option<u64>,
+    /// The same over time, of peak operations.
+    pub needed_flops_percent: Option<f64>,
+    /// Achieved of peak HBM bandwidth, where declared bytes are split by memory.
+    pub hbm_percent: Option<f64>,
+    /// Stalled on DMA as the hardware counts it, where recorded.
+    pub dma_stall_ps: Option<i64>,
+    /// The same of its time.
+    pub dma_stall_percent: Option<f64>,
+    /// What its scopes say; `None` where it recorded none.
+    pub pipeline: Option<Pipeline>,
+    /// LLO estimates over its executions.
+    pub estimates: Vec<Estimate>,
+}
+
+/// The software pipeline of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Pipeline {
+    /// Executions that recorded scopes.
+    pub executions: u64,
+    /// Their time: the denominator of all percentages here.
+    pub time_ps: i64,
+    /// By self time; with `outside_ps` they add up to `time_ps`.
+    pub stages: Vec<Stage>,
+    /// In no scope.
+    pub outside_ps: i64,
+    /// In `ep_wait_in` or `ep_wait_out`.
+    pub dma_wait_ps: i64,
+    /// The same of the time.
+    pub dma_wait_percent: Option<f64>,
+    /// Runs of the body (`ep_run_kernel`) an execution: steps of the grid.
+    pub grid_steps: Option<f64>,
+}
+
+/// One scope of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Stage {
+    /// Name, without the number of the pipeline.
+    pub stage: String,
+    /// How often.
+    pub occurrences: u64,
+    /// With scopes inside.
+    pub total_ps: i64,
+    /// Without.
+    pub self_ps: i64,
+    /// Self time of the kernel's time.
+    pub self_percent: Option<f64>,
+}
+
+/// A series that the compiler's schedule fills.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Estimate {
+    /// `MXU`, `Vector ALU`, `Vector Spills` …
+    pub series: String,
+    /// As recorded (`% util`).
+    pub unit: String,
+    /// Mean over the time with samples.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+    /// Time with samples, of the time of executions that have any.
+    pub covered_percent: Option<f64>,
+}
+
+/// One op that runs a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct KernelOp {
+    /// Instruction.
+    pub op: String,
+    /// The kernel.
+    pub kernel: String,
+    /// Program, with its id.
+    pub program: String,
+    /// Executions.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub time_ps: i64,
+    /// `time / occurrences`.
+    pub mean_time_ps: f64,
+    /// Shortest execution.
+    pub min_time_ps: Option<i64>,
+    /// Declared operations of all executions.
+    pub flops: Option<u64>,
+    /// Waiting for DMA, of the time of executions with scopes.
+    pub dma_wait_percent: Option<f64>,
+    /// `file:line`.
+    pub source: Option<String>,
+}
+
+/// Waiting for DMA from which a kernel is bound by memory.
+const DMA_BOUND_PERCENT: f64 = 30.0;
+/// Stalls from which they are worth a hint.
+const DMA_STALL_PERCENT: f64 = 10.0;
+/// Share of op time from which unknown costs make utilization doubtful.
+const WORTH_COSTS_PERCENT: f64 = 5.0;
+
+/// How to record what is missing.
+pub(crate) const TRACING: &str = "record pipeline stages and LLO estimates with \
+                       LIBTPU_INIT_ARGS=\"--xla_xprof_enable_custom_call_tracing=true \
+                       --xla_xprof_register_llo_debug_info=true\"; before libtpu 0.0.44 the first is \
+                       --xla_enable_custom_call_region_trace=true";
+
+impl Analysis for Kernels {
+    type Report = KernelsReport;
+    const ID: &'static str = "kernels";
+    const TITLE: &'static str = "Kernels";
+
+    fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
+        let report = cx.report::<Ops>()?;
+        let rows: Vec<OpRow<'_>> = report.rows.iter().filter(|row| row.is_custom_call()).collect();
+        if rows.is_empty() {
+            return Err(AnalysisError::NotApplicable(
+                "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
+                    .to_owned(),
+            ));
+        }
+        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op()).collect();
+        let inside = inside::collect(cx, &wanted)?;
+        Ok(KernelsReport::new(cx, &report, &rows, &inside))
+    }
+}
+
+/// Rows of one kernel on their way into the report.
+#[derive(Default)]
+struct Group<'a> {
+    rows: Vec<OpRow<'a>>,
+    target: Option<String>,
+    is_pallas: bool,
+    inside: Inside,
+}
+
+impl KernelsReport {
+    fn new(
+        cx: &Context<'_>,
+        report: &OpsReport,
+        rows: &[OpRow<'_>],
+        inside: &BTreeMap<trace_model::OpId, Inside>,
+    ) -> Self {
+        let mut groups: BTreeMap<(String, &str), Group<'_>> = BTreeMap::new();
+        let mut ops = Vec::with_capacity(rows.len());
+        for row in rows {
+            let text = row.op().and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
+            let target = text.and_then(call_target);
+            let name = kernel_name(row.name(), row.framework_name().unwrap_or_default(), row.source(), target);
+            let inside = row.op().and_then(|op| inside.get(&op));
+            ops.push(kernel_op(*row, &name, inside));
+            let group = groups.entry((name, row.program())).or_default();
+            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(*row);
+            group.target = group.target.take().or(target.map(str::to_owned));
+            group.rows.push(*row);
+            group.inside.merge(inside.unwrap_or(&Inside::default()));
+        }
+        let mut kernels: Vec<Kernel> =
+            groups.iter().map(|((name, program), group)| group.kernel(cx, name, program, report)).collect();
+        kernels.sort_by(|a, b| {
+            b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
+        });
+        ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
+        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum::<Picos>().ps();
+        let hints = hints(&kernels);
+        Self { kernels, ops, time_ps, op_time_ps: report.op_time_ps, peaks: report.peaks.clone(), hints }
+    }
+}
+
+impl Group<'_> {
+    fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
+        let rows = &self.rows;
+        let time_ps = rows.iter().map(|row| row.total_time_ps()).sum::<Picos>().ps();
+        let occurrences: u64 = rows.iter().map(|row| row.occurrences()).sum();
+        let flops = |row: &OpRow<'_>| row.costs().flops.or(row.costs().model_flops);
+        let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
+        let all = |of: &dyn Fn(&OpRow<'_>) -> Option<u64>| {
+            rows.iter().map(of).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
+        };
+        let flops = all(&flops);
+        let bytes = all(&|row| row.costs().bytes);
+        let hbm = all(&|row| row.costs().memory.as_ref().map(|memory| memory.hbm_bytes));
+        let float = |value: Option<u64>| value.map(|value| value as f64);
+        let seconds = time_ps as f64 / 1e12;
+        let work = Work { flops: float(flops), hbm_bytes: float(hbm), ..Work::default() };
+        let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
+        let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
+        let exceeds = |percent: Option<f64>| percent.is_some_and(is_beyond_peak);
+        let pipeline = pipeline(&self.inside);
+        let needed = self.needed(cx, name, pipeline.as_ref());
+        let declared = match declaring {
+            _ if exceeds(flops_percent) || exceeds(hbm_percent) => Declared::Impossible,
+            0 => Declared::No,
+            count if count < rows.len() => Declared::Partly,
+            _ if needed.is_some() => Declared::TooFew,
+            _ => Declared::Yes,
+        };
+        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps()).reduce(i64::saturating_add);
+        let longest = rows.iter().max_by_key(|row| row.total_time_ps());
+        Kernel {
+            kernel: name.to_owned(),
+            target: self.target.clone(),
+            is_pallas: self.is_pallas,
+            program: program.to_owned(),
+            source: longest.and_then(|row| row.source()).map(str::to_owned),
+            ops: rows.len() as u64,
+            occurrences,
+            time_ps,
+            of_op_time_percent: percent(
+                rows.iter().map(|row| row.self_time_ps()).sum::<Picos>().ps(),
+                report.op_time_ps,
+            ),
+            mean_time_ps: time_ps as f64 / occurrences.max(1) as f64,
+            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps()).min(),
+            declared,
+            flops,
+            bytes,
+            flops_per_second: ratio(work.flops, Some(seconds)),
+            bytes_per_second: ratio(float(bytes), Some(seconds)),
+            flops_percent,
+            needed_flops: needed,
+            needed_flops_percent: Work { flops: float(needed), ..Work::default() }.percent_of(
+                BoundBy::Compute,
+                seconds,
+                &report.peaks,
+            ),
+            hbm_percent,
+            dma_stall_ps: stalls,
+            dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
+            pipeline,
+            estimates: estimates(&self.inside),
+        }
+    }
+}
+
+impl Group<'_> {
+    /// Operations of all executions by the shapes, where any of its ops declares far fewer.
+    fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&Pipeline>) -> Option<u64> {
+        let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
+        let (mut sum, mut is_less) = (0_u64, false);
+        for row in &self.rows {
+            let declared = row.costs().model_flops.or(row.costs().flops)?;
+            let one = declared.checked_div(row.occurrences())?;
+            let needed = declared::needed(cx, *row, name, one, steps);
+            is_less |= needed.is_some();
+            let all = needed.map_or(declared, |needed| needed.saturating_mul(row.occurrences()));
+            sum = sum.saturating_add(all);
+        }
+        is_less.then_some(sum)
+    }
+}
+
+fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&Inside>) -> KernelOp {
+    KernelOp {
+        op: row.name().to_owned(),
+        kernel: kernel.to_owned(),
+        program: row.program().to_owned(),
+        occurrences: row.occurrences(),
+        time_ps: row.total_time_ps(),
+        mean_time_ps: row.mean_time_ps(),
+        min_time_ps: row.min_time_ps(),
+        flops: row.costs().flops.or(row.costs().model_flops),
+        dma_wait_percent: inside.and_then(pipeline).and_then(|pipeline| pipeline.dma_wait_percent),
+        source: row.source().map(str::to_owned),
+    }
+}
+
+fn pipeline(inside: &Inside) -> Option<Pipeline> {
+    let time_ps = inside.time.ps();
+    let mut stages: Vec<Stage> = inside
+        .stages
+        .iter()
+        .map(|(name, sums)| Stage {
+            stage: name.clone(),
+            occurrences: sums.occurrences,
+            total_ps: sums.total.ps(),
+            self_ps: sums.own.ps(),
+            self_percent: percent(sums.own.ps(), time_ps),
+        })
+        .collect();
+    stages.sort_by(|a, b| b.self_ps.cmp(&a.self_ps).then_with(|| a.stage.cmp(&b.stage)));
+    let runs = inside.stages.get("ep_run_kernel").map(|sums| sums.occurrences);
+    let is_pipelined = stages.iter().any(|stage| stage.stage.starts_with("ep_"));
+    (inside.executions > 0).then(|| Pipeline {
+        executions: inside.executions,
+        time_ps,
+        stages,
+        outside_ps: inside.outside.ps(),
+        dma_wait_ps: inside.dma_wait.ps(),
+        // Scopes of users alone do not say whether it waited.
+        dma_wait_percent: percent(inside.dma_wait.ps(), time_ps).filter(|_| is_pipelined),
+        grid_steps: runs.map(|runs| runs as f64 / inside.executions as f64),
+    })
+}
+
+fn estimates(inside: &Inside) -> Vec<Estimate> {
+    let with_time = inside.counters.iter().filter(|(_, sums)| sums.held.ps() > 0);
+    with_time
+        .map(|((series, unit), sums)| Estimate {
+            series: series.clone(),
+            unit: unit.clone(),
+            mean: sums.weighted / sums.held.ps() as f64,
+            max: sums.max,
+            covered_percent: percent(sums.held.ps(), sums.time.ps()),
+        })
+        .collect()
+}
+
+/// What a custom call calls.
+fn call_target(text: &str) -> Option<&str> {
+    Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
+}
+
+fn is_pallas_call(row: OpRow<'_>) -> bool {
+    row.framework_name().is_some_and(|name| name.contains("pallas_call"))
+}
+
+/// What JAX calls the function that it makes of any kernel.
+const ANY_KERNEL: &str = "wrapped";
+
+/// The name that the author gave: the scope around `pallas_call`; else the op
+/// without its number; a nameless kernel is called after its place in the source, so
+/// that several are not taken for one, a nameless `custom-call` after what it calls.
+fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&str>) -> String {
+    // Without a name of its own it is called after the function that was compiled; JAX's own
+    // around every kernel says nothing.
+    let function = |scope: &str| {
+        let inside = scope.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
+        inside.unwrap_or(scope).to_owned()
+    };
+    let before = framework.split_once("/pallas_call").and_then(|(before, _)| before.rsplit('/').next());
+    let named = before.map(function).filter(|name| !name.is_empty());
+    if let Some(named) = named.as_ref().filter(|name| *name != ANY_KERNEL) {
+        return named.clone();
+    }
+    let stem = match op.rsplit_once('.') {
+        Some((stem, number)) if number.bytes().all(|b| b.is_ascii_digit()) => stem,
+        _ => op,
+    };
+    let is_generic = stem == "custom-call" || stem == ANY_KERNEL;
+    let place = source.map(|source| source.rsplit('/').next().unwrap_or(source)).filter(|place| !place.is_empty());
+    match (named, place, target) {
+        (Some(_), Some(place), _) if is_generic => format!("kernel at {place}"),
+        (Some(_), None, _) if is_generic => op.to_owned(),
+        (None, _, Some(target)) if stem == "custom-call" && !target.is_empty() => target.to_owned(),
+        _ => stem.to_owned(),
+    }
+}
+
+/// What stands out, and its cure.
+fn hints(kernels: &[Kernel]) -> Vec<String> {
+    let mut hints: Vec<String> = [Declared::No, Declared::Partly, Declared::Impossible, Declared::TooFew]
+        .into_iter()
+        .filter_map(|how| costs_hint(kernels, how))
+        .collect();
+    for kernel in kernels {
+        let name = &kernel.kernel;
+        let waiting = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent).unwrap_or_default();
+        if waiting >= DMA_BOUND_PERCENT {
+            hints.push(format!(
+                "{name} waits for DMA {waiting:.1} of its time: memory bound; larger blocks or more buffers hide more",
+                waiting = Percent(waiting)
+            ));
+        }
+        if let Some(stalled) = kernel.dma_stall_percent.filter(|&percent| percent >= DMA_STALL_PERCENT) {
+            hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time", stalled = Percent(stalled)));
+        }
+        let spills =
+            |series: &Estimate| matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0;
+        if kernel.estimates.iter().any(spills) {
+            hints.push(format!("{name} spills vector registers to VMEM; smaller blocks need fewer registers"));
+        }
+    }
+    hints
+}
+
+/// Kernels of some weight whose costs are no use, in one sentence.
+fn costs_hint(kernels: &[Kernel], declared: Declared) -> Option<String> {
+    let share = |kernel: &Kernel| kernel.of_op_time_percent.unwrap_or_default();
+    let heavy = || kernels.iter().filter(|kernel| kernel.declared == declared && share(kernel) >= WORTH_COSTS_PERCENT);
+    let names: Vec<&str> = heavy().map(|kernel| kernel.kernel.as_str()).collect();
+    let what = match declared {
+        Declared::Impossible => "declared costs are more than the device can do in that time",
+        Declared::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
+        Declared::Partly => "some of the ops declare no operations, so utilization is unknown",
+        _ => "no operations are declared, so utilization is unknown",
+    };
+    let (of_op_time, names_of) = (Percent(heavy().map(share).sum::<f64>()), names.join(", "));
+    (!names.is_empty()).then(|| {
+        format!(
+            "{what}: {names_of} ({of_op_time:.1} of op time); give pallas_call a \
+             cost_estimate=pl.CostEstimate(flops=…, bytes_accessed=…)"
+        )
+    })
+}

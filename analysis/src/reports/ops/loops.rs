@@ -1,0 +1,259 @@
+//! Loops: how often they repeat, and what an iteration costs.
+//!
+//! A `while` op spans all its iterations. How many there are is known twice: the
+//! compiler may have found the trip count, and the ops of the body say how often they
+//! ran inside of each execution. Ops of the condition run once more than the body;
+//! where the capture holds the program, only ops of the body count.
+//!
+//! Time of the loop itself is its time without the ops inside: condition, control and
+//! gaps between ops.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
+
+use crate::engine::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular};
+use crate::facts::TraceFacts as _;
+use crate::hlo::{HloModule, InstructionRef};
+use crate::math::bounds::{Bounds, bounds};
+use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::{OpRow, Ops};
+
+/// The analysis `loops`.
+pub struct Loops;
+
+/// Every loop that ran.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct LoopsReport {
+    /// By total time, the largest first.
+    pub rows: Vec<LoopRow>,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One `while` op of one program, on all cores.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct LoopRow {
+    /// The op.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// Program, with its id.
+    pub program: String,
+    /// Instruction name.
+    pub name: String,
+    /// Executions of the loop.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub total_time_ps: i64,
+    /// Iterations of one execution, by the compiler.
+    pub known_trip_count: Option<u64>,
+    /// Iterations of one execution, as measured; the mean where executions differ.
+    pub measured_trip_count: Option<f64>,
+    /// Fewest and most iterations of an execution.
+    #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
+    #[schemars(with = "Option<Bounds<u64>>")]
+    pub measured_range: Option<(u64, u64)>,
+    /// Ops that run directly in an iteration.
+    pub ops_per_iteration: Option<f64>,
+    /// Time of an iteration.
+    pub iteration_time_ps: Option<f64>,
+    /// Of it, time of the loop itself.
+    pub iteration_own_time_ps: Option<f64>,
+    /// The same of the time of an iteration.
+    pub own_of_iteration_percent: Option<f64>,
+    /// The op in it with the most time.
+    pub longest_op: Option<String>,
+    /// Its share of the time of the loop.
+    pub longest_op_percent: Option<f64>,
+    /// `file:line`.
+    pub source: Option<String>,
+    /// Provenance in the framework.
+    pub framework_name: Option<String>,
+}
+
+/// What ran inside of a loop.
+#[derive(Default)]
+struct Inside {
+    /// Iterations of each execution, where its ops tell.
+    iterations: Vec<u64>,
+    /// Ops directly inside, of executions with known iterations.
+    ops: u64,
+    /// Time by op.
+    time: BTreeMap<OpId, Picos>,
+}
+
+impl Analysis for Loops {
+    type Report = LoopsReport;
+    const ID: &'static str = "loops";
+    const TITLE: &'static str = "Loops";
+
+    fn run(cx: &Context<'_>) -> Result<LoopsReport, AnalysisError> {
+        let ops = cx.report::<Ops>()?;
+        let classes = cx.classes();
+        let is_loop = |op: OpId| classes.category(op) == "while";
+        let mut rows: Vec<OpRow<'_>> = ops.rows.iter().filter(|row| row.op().is_some_and(is_loop)).collect();
+        if rows.is_empty() {
+            return Err(AnalysisError::NotApplicable("no loop ran: the capture has no while op".to_owned()));
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps()));
+        let inside = inside_of_loops(cx, is_loop)?;
+        let rows: Vec<LoopRow> = rows.into_iter().map(|row| loop_row(cx, row, &inside)).collect();
+        let notes = notes(&rows);
+        Ok(LoopsReport { rows, notes })
+    }
+}
+
+/// What ran directly inside of each loop, on all cores.
+fn inside_of_loops(cx: &Context<'_>, is_loop: impl Fn(OpId) -> bool) -> Result<BTreeMap<OpId, Inside>, AnalysisError> {
+    let model = cx.model;
+    let mut all: BTreeMap<OpId, Inside> = BTreeMap::new();
+    let mut bodies: BTreeMap<OpId, Option<InstructionRef>> = BTreeMap::new();
+    for core in cx.tensor_cores() {
+        let Some(window) = cx.window(core)? else { continue };
+        for track in model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops) {
+            for slice in model.slices_on(track).filter(|&slice| slice.has_children() && window.contains(slice)) {
+                let Some(op) = slice.op().filter(|&op| is_loop(op)) else { continue };
+                let instruction = bodies.entry(op).or_insert_with(|| cx.instruction(op));
+                all.entry(op).or_default().add(cx, slice, instruction.as_ref());
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl Inside {
+    /// One execution of the loop.
+    fn add(&mut self, cx: &Context<'_>, execution: SliceRef<'_>, instruction: Option<&InstructionRef>) {
+        let program = execution.op().and_then(|op| cx.model.op(op).program);
+        let mut counts: BTreeMap<OpId, u64> = BTreeMap::new();
+        for slice in execution.children() {
+            let Some(op) = slice.op() else { continue };
+            *counts.entry(op).or_default() += 1;
+            *self.time.entry(op).or_default() += slice.measured_dur();
+        }
+        if let Some(iterations) = iterations(cx, program, &counts, instruction) {
+            self.iterations.push(iterations);
+            self.ops += counts.values().sum::<u64>();
+        }
+    }
+}
+
+/// How often the body ran: as often as most of its ops.
+fn iterations(
+    cx: &Context<'_>,
+    program: Option<ProgramId>,
+    counts: &BTreeMap<OpId, u64>,
+    instruction: Option<&InstructionRef>,
+) -> Option<u64> {
+    let body = instruction.and_then(|it| Some((it.module(), it.module().loop_body(it)?.0)));
+    let in_body = |op: OpId| {
+        let Some((module, body)) = body else { return true };
+        let find = |module: &HloModule| module.find(cx.model.str(cx.model.op(op).name));
+        // From a line of text the content of the body is not known.
+        module.instructions_of(body).is_empty()
+            || cx.model.op(op).program == program
+                && find(module).and_then(|id| module.instruction(id)).is_some_and(|it| it.computation == body)
+    };
+    let mut ops_by_count: BTreeMap<u64, u64> = BTreeMap::new();
+    for (_, &count) in counts.iter().filter(|&(&op, _)| in_body(op)) {
+        *ops_by_count.entry(count).or_default() += 1;
+    }
+    // Ties go to the smaller count: what is left over are ops of the condition.
+    ops_by_count.into_iter().max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count))).map(|(count, _)| count)
+}
+
+fn loop_row(cx: &Context<'_>, row: OpRow<'_>, inside: &BTreeMap<OpId, Inside>) -> LoopRow {
+    let inside = row.op().and_then(|op| inside.get(&op));
+    let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
+    let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());
+    let mean = |whole: f64| Some(whole / sum.filter(|&sum| sum > 0)? as f64);
+    // Executions without a single op inside tell no iterations and belong to no mean.
+    let complete = iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences());
+    let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
+    let longest = inside.and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
+    let own = crate::reports::ops::op_stats::percent(row.self_time_ps(), row.total_time_ps());
+    LoopRow {
+        op: row.op(),
+        program: row.program().to_owned(),
+        name: row.name().to_owned(),
+        occurrences: row.occurrences(),
+        total_time_ps: row.total_time_ps(),
+        known_trip_count: row.op().and_then(|op| cx.instruction(op)).and_then(|it| it.attributes().trip_count),
+        measured_trip_count: iterations.and_then(|all| Some(sum? as f64 / all.len() as f64)),
+        measured_range: iterations.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?))),
+        ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
+        iteration_time_ps: per_iteration(row.total_time_ps()),
+        iteration_own_time_ps: per_iteration(row.self_time_ps()),
+        own_of_iteration_percent: own,
+        longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
+        longest_op_percent: longest
+            .and_then(|(_, &time)| crate::reports::ops::op_stats::percent(time.ps(), row.total_time_ps())),
+        source: row.source().map(str::to_owned),
+        framework_name: row.framework_name().map(str::to_owned),
+    }
+}
+
+fn notes(rows: &[LoopRow]) -> Vec<String> {
+    let mut notes =
+        vec!["an iteration: time of the loop / iterations as measured; own: without the ops inside".to_owned()];
+    for row in rows {
+        let (Some(known), Some(measured)) = (row.known_trip_count, row.measured_trip_count) else { continue };
+        if (measured - known as f64).abs() > 0.5 {
+            notes.push(format!(
+                "{}: the compiler counts {known} iterations, {measured:.1} were seen: the capture begins or ends \
+                 inside of the loop, lost ops, or the body was unrolled",
+                row.name
+            ));
+        }
+    }
+    if rows.iter().all(|row| row.known_trip_count.is_none()) {
+        notes.push("trip counts of the compiler are not in this capture, or depend on data".to_owned());
+    }
+    notes
+}
+
+impl Tabular for LoopsReport {
+    fn tables(&self) -> Vec<Table> {
+        let measured = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
+        let other = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        let columns = vec![
+            measured("name", "Loop", Unit::None),
+            measured("total_time_ps", "Time", Unit::Picoseconds),
+            measured("occurrences", "Runs", Unit::Count),
+            measured("measured_trip_count", "Iterations", Unit::Count),
+            other("known_trip_count", "by compiler", Unit::Count, Provenance::StaticCost),
+            other("iteration_time_ps", "An iteration", Unit::Picoseconds, Provenance::Derived),
+            other("iteration_own_time_ps", "own", Unit::Picoseconds, Provenance::Derived),
+            measured("own_of_iteration_percent", "own share", Unit::Percent),
+            other("ops_per_iteration", "Ops each", Unit::Count, Provenance::Derived),
+            measured("longest_op", "Longest op", Unit::None),
+            measured("longest_op_percent", "its share", Unit::Percent),
+            measured("program", "Program", Unit::None),
+            other("source", "Source", Unit::None, Provenance::Profile),
+            other("framework_name", "Framework op", Unit::None, Provenance::Profile),
+        ];
+        let text =
+            |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::text);
+        let rows = self.rows.iter().map(|row| {
+            vec![
+                Cell::text(&row.name),
+                Cell::Int(row.total_time_ps),
+                Cell::count(row.occurrences),
+                Cell::maybe(row.measured_trip_count),
+                row.known_trip_count.map_or(Cell::Missing, Cell::count),
+                Cell::maybe(row.iteration_time_ps),
+                Cell::maybe(row.iteration_own_time_ps),
+                Cell::maybe(row.own_of_iteration_percent),
+                Cell::maybe(row.ops_per_iteration),
+                text(&row.longest_op),
+                Cell::maybe(row.longest_op_percent),
+                Cell::text(&row.program),
+                text(&row.source),
+                text(&row.framework_name),
+            ]
+        });
+        let rows = rows.collect();
+        vec![Table { id: "loops", title: "Loops by time".to_owned(), columns, rows, notes: self.notes.clone() }]
+    }
+}

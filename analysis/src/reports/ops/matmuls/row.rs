@@ -1,0 +1,192 @@
+//! One op that multiplies matrices.
+
+use serde::Serialize;
+use trace_model::OpId;
+
+use super::from_shapes;
+use crate::hardware::limits::{BoundBy, possible};
+use crate::hardware::padding::{self, Dimension, Padding};
+use crate::hlo::{InstructionRef, NoProduct, Origin, Product};
+use crate::reports::ops::op_stats::OpRow;
+
+/// Below this difference to the padding efficiency the measured utilization shows
+/// that the compiler found a better layout.
+const SLACK_PERCENT: f64 = 10.0;
+
+/// Where the sizes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizesFrom {
+    /// Dimension numbers in the program.
+    Program,
+    /// Dimension numbers in the op's line of text.
+    Text,
+    /// The only answer that shapes and recorded operations allow.
+    Shapes,
+}
+
+impl SizesFrom {
+    /// For people, in a word.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Program => "HLO",
+            Self::Text => "text",
+            Self::Shapes => "shapes",
+        }
+    }
+}
+
+/// `batch` products of `m × k` by `k × n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+pub struct Sizes {
+    /// Independent products.
+    pub batch: u64,
+    /// Rows of the left operand.
+    pub m: u64,
+    /// What is summed over.
+    pub k: u64,
+    /// Columns of the right operand.
+    pub n: u64,
+}
+
+/// One op of one program that multiplies matrices, on all cores.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct MatmulRow {
+    /// The op.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// Program, with its id.
+    pub program: String,
+    /// Instruction name.
+    pub name: String,
+    /// Sizes of the product; of the largest where the op does several.
+    pub sizes: Option<Sizes>,
+    /// Where they come from.
+    pub sizes_from: Option<SizesFrom>,
+    /// Why they are missing.
+    pub missing: Option<String>,
+    /// Products in the op.
+    pub products: u64,
+    /// A window slides over the operand: not only a matrix multiplication.
+    pub is_convolution: bool,
+    /// Types of operands and sum: `bf16 × bf16 → f32`.
+    pub types: Option<String>,
+    /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
+    pub passes: Option<u32>,
+    /// Operations of one execution, from the sizes of all products.
+    pub flops: Option<u64>,
+    /// Operations of one execution, as the compiler counts them.
+    pub recorded_flops: Option<u64>,
+    /// Useful share of the work on whole tiles: more than this of the peak is out of reach.
+    pub padding_efficiency_percent: Option<f64>,
+    /// The size whose padding costs most.
+    pub pad_first: Option<Dimension>,
+    /// The efficiency if that size were a multiple of its unit.
+    pub padding_gain_percent: Option<f64>,
+    /// Time that padding costs, at most; missing where the measured speed shows that
+    /// the compiler avoided it, and where memory limits the op.
+    pub padding_loss_ps: Option<f64>,
+    /// Executions.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub total_time_ps: i64,
+    /// The same without ops inside.
+    pub self_time_ps: i64,
+    /// Of the self time of all ops.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Operations over time.
+    pub flops_per_second: Option<f64>,
+    /// The same of the peak.
+    pub flops_percent: Option<f64>,
+    /// `file:line`.
+    pub source: Option<String>,
+    /// Provenance in the framework.
+    pub framework_name: Option<String>,
+}
+
+impl MatmulRow {
+    /// The row of an op; `None` where the program shows that it multiplies nothing.
+    pub(super) fn new(
+        row: OpRow<'_>,
+        instruction: &InstructionRef,
+        tile: Option<u64>,
+        is_matmul: bool,
+    ) -> Option<Self> {
+        let mut out = Self::times(row);
+        match instruction.module().products(instruction) {
+            Ok(products) => {
+                let from = match instruction.module().origin {
+                    Origin::Proto => SizesFrom::Program,
+                    Origin::Text => SizesFrom::Text,
+                };
+                out.take_products(&products, from);
+            }
+            Err(NoProduct::NotThere) if !is_matmul => return None,
+            Err(NoProduct::NotShown) => match from_shapes::infer(instruction, out.recorded_flops) {
+                Ok(product) => out.take_products(&[product], SizesFrom::Shapes),
+                Err(reason) => out.missing = Some(reason.to_owned()),
+            },
+            Err(error) => out.missing = Some(error.to_string()),
+        }
+        let bits = out.types.as_deref().and_then(|types| crate::hlo::element_bits(types.split(' ').next()?));
+        if let (Some(sizes), Some(tile), Some(bits)) = (out.sizes, tile, bits) {
+            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), row.rates().bound_by);
+        }
+        Some(out)
+    }
+
+    fn times(row: OpRow<'_>) -> Self {
+        let per_execution = |sum: u64| sum.checked_div(row.occurrences()).filter(|&flops| flops > 0);
+        Self {
+            op: row.op(),
+            program: row.program().to_owned(),
+            name: row.name().to_owned(),
+            sizes: None,
+            sizes_from: None,
+            missing: None,
+            products: 0,
+            is_convolution: false,
+            types: None,
+            passes: None,
+            flops: None,
+            recorded_flops: row.costs().model_flops.or(row.costs().flops).and_then(per_execution),
+            padding_efficiency_percent: None,
+            pad_first: None,
+            padding_gain_percent: None,
+            padding_loss_ps: None,
+            occurrences: row.occurrences(),
+            total_time_ps: row.total_time_ps(),
+            self_time_ps: row.self_time_ps(),
+            self_of_op_time_percent: row.self_of_op_time_percent(),
+            flops_per_second: row.rates().model_flops_per_second.or(row.rates().flops_per_second),
+            flops_percent: row.rates().flops_percent.and_then(possible),
+            source: row.source().map(str::to_owned),
+            framework_name: row.framework_name().map(str::to_owned),
+        }
+    }
+
+    fn take_products(&mut self, products: &[Product], from: SizesFrom) {
+        let Some(largest) = products.iter().max_by_key(|product| product.multiplications) else { return };
+        self.sizes = Some(Sizes { batch: largest.batch, m: largest.m, k: largest.k, n: largest.n });
+        self.sizes_from = Some(from);
+        self.products = products.len() as u64;
+        self.is_convolution = largest.is_convolution;
+        self.types = Some(format!("{} × {} → {}", largest.lhs, largest.rhs, largest.sum));
+        self.passes = largest.passes;
+        self.flops = products.iter().try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
+        // Where the compiler's count is missing, its own sizes tell.
+        let seconds = self.total_time_ps as f64 / 1e12;
+        let all = self.flops.map(|flops| flops as f64 * self.occurrences as f64);
+        self.flops_per_second = self.flops_per_second.or(all.filter(|_| seconds > 0.0).map(|flops| flops / seconds));
+    }
+
+    fn pad(&mut self, sizes: [u64; 3], tile: u64, rows: u64, bound_by: Option<BoundBy>) {
+        let Some(Padding { efficiency, worst, without_worst }) = padding::best(sizes, tile, rows) else { return };
+        self.padding_efficiency_percent = Some(100.0 * efficiency);
+        self.pad_first = worst;
+        self.padding_gain_percent = worst.map(|_| 100.0 * without_worst);
+        let avoided = self.flops_percent.is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
+        let loses = !avoided && bound_by.is_none_or(|limit| limit == BoundBy::Compute);
+        self.padding_loss_ps = loses.then_some(self.total_time_ps as f64 * (1.0 - efficiency));
+    }
+}

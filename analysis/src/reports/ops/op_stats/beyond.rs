@@ -1,0 +1,77 @@
+//! Rates above a peak: impossible, so the amount of work, or the peak, is wrong.
+//!
+//! What such an op does against that limit is left out of all sums. Its time counts like any other.
+
+use serde::Serialize;
+
+use super::{CoreOps, OpRow};
+use crate::facts::category::OpGroup;
+use crate::hardware::limits::BoundBy;
+use crate::hardware::peaks::{PeakSource, Peaks};
+
+/// Ops of one core that exceed a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct BeyondPeak {
+    /// The limit.
+    pub limit: BoundBy,
+    /// How many ops.
+    pub ops: u64,
+    /// Their self time.
+    pub self_time_ps: i64,
+}
+
+impl BeyondPeak {
+    /// Adds an op to the list of a core.
+    pub(super) fn add(list: &mut Vec<Self>, limit: BoundBy, self_time_ps: i64) {
+        match list.iter_mut().find(|own| own.limit == limit) {
+            Some(own) => {
+                own.ops += 1;
+                own.self_time_ps = own.self_time_ps.saturating_add(self_time_ps);
+            }
+            None => list.push(Self { limit, ops: 1, self_time_ps }),
+        }
+    }
+
+    /// Self time of ops that exceed `limit`, over these cores.
+    pub(crate) fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
+        let all = cores.iter().flat_map(|core| &core.beyond_peak).filter(|beyond| beyond.limit == limit);
+        all.map(|beyond| beyond.self_time_ps).fold(0, i64::saturating_add)
+    }
+}
+
+/// Why an op can seem to exceed a limit, as a clause.
+pub(crate) fn cause(row: OpRow<'_>, limit: BoundBy, peaks: &Peaks) -> &'static str {
+    if row.is_computed() {
+        return "its time is computed, not measured";
+    }
+    let assumed = limit.peak(peaks).is_some_and(|peak| peak.source != PeakSource::Recorded);
+    if limit != BoundBy::Compute && row.costs().hbm_estimate_bytes.is_some() {
+        "its bytes are estimated from shapes: it read a part of them, or they stayed on the chip"
+    } else if assumed {
+        "the peak is assumed: is it the right chip? Else the costs are too high"
+    } else if row.is_custom_call() {
+        "its author declares more work than it does, such as blocks that a mask skips"
+    } else if limit == BoundBy::Compute && row.group() == OpGroup::MatMul {
+        "the compiler counts work that was not done, or its operands are narrower than bf16"
+    } else {
+        "the compiler counts work that was not done, or bytes that stayed on the chip"
+    }
+}
+
+/// One clause for each limit that is exceeded: `3 ops above the peak of HBM …`.
+pub(super) fn notes(cores: &[CoreOps]) -> Vec<String> {
+    let all: Vec<&CoreOps> = cores.iter().collect();
+    let exceeded = |limit: &BoundBy| all.iter().any(|core| core.beyond_peak.iter().any(|own| own.limit == *limit));
+    let note = |limit: BoundBy| {
+        let of_core = |core: &&CoreOps| core.beyond_peak.iter().find(|own| own.limit == limit).map(|own| own.ops);
+        let ops = all.iter().filter_map(of_core).max().unwrap_or_default();
+        let (ops, verb) = if ops == 1 { ("1 op".to_owned(), "is") } else { (format!("{ops} ops"), "are") };
+        let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+        let time = trace_model::Picos::from_ps(BeyondPeak::time_of(&all, limit));
+        format!(
+            "{ops} of {time} {verb} above the peak ({}), which is impossible: their {what} are left out of sums",
+            limit.title()
+        )
+    };
+    BoundBy::ALL.into_iter().filter(exceeded).map(note).collect()
+}

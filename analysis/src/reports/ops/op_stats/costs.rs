@@ -1,0 +1,259 @@
+//! What executions of an op cost: what the compiler counted once, times how often
+//! it ran.
+
+use std::sync::Arc;
+
+use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
+
+use super::precision::Narrow;
+use super::sums::{OpSums, Subject, plus};
+use super::{MemoryBytes, estimate, precision};
+use crate::engine::Context;
+use crate::engine::Fact;
+use crate::facts::TraceFacts as _;
+use crate::facts::category::{OpClass, OpClasses, OpGroup};
+use crate::hardware::limits::{BoundBy, Work, is_beyond_peak};
+use crate::hardware::peaks::Peaks;
+use crate::math::parallel;
+
+/// Costs of all executions of an op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub struct OpCosts {
+    /// Operations at the bf16 rate.
+    pub flops: Option<u64>,
+    /// Operations of the algorithm.
+    pub model_flops: Option<u64>,
+    /// Bytes to and from all memories.
+    pub bytes: Option<u64>,
+    /// The same by memory.
+    pub memory: Option<MemoryBytes>,
+    /// HBM bytes concluded from shapes, where the split by memory was lost; rates
+    /// and limits use them then.
+    pub hbm_estimate_bytes: Option<u64>,
+    /// How much faster than bf16 its operands are multiplied, where certain: then
+    /// `model_flops` count as so many fewer.
+    pub speedup_over_bf16: Option<f64>,
+}
+
+impl OpCosts {
+    /// Operations of the algorithm, as many as take the same time in bf16.
+    pub fn model_flops_as_bf16(&self) -> Option<f64> {
+        self.model_flops.map(|flops| flops as f64 / self.speedup_over_bf16.unwrap_or(1.0))
+    }
+
+    /// Operations at the bf16 rate; from those of the algorithm where only these are known.
+    pub fn flops_as_bf16(&self) -> Option<f64> {
+        self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
+    }
+
+    /// The limits that this work, done in `seconds`, exceeds: its amounts cannot be right.
+    pub fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
+        // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
+        let model = Work { flops: self.model_flops_as_bf16(), ..Work::default() };
+        let all = [self.work(), model];
+        let exceeds = move |limit, work: &Work| {
+            work.percent_of(limit, seconds, peaks).is_some_and(is_beyond_peak)
+                || work.takes_no_time(limit, seconds, peaks)
+        };
+        BoundBy::ALL.into_iter().filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
+    }
+
+    /// The same without what counts against `limits`.
+    pub(super) fn without(&self, limits: &[BoundBy]) -> (Work, Self) {
+        let (mut work, mut costs) = (Work { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
+        for limit in limits {
+            match limit {
+                BoundBy::Compute => (work.flops, costs.flops, costs.model_flops) = (None, None, None),
+                BoundBy::Hbm => work.hbm_bytes = None,
+                BoundBy::CmemRead => work.cmem_read_bytes = None,
+                BoundBy::CmemWrite => work.cmem_write_bytes = None,
+                BoundBy::VmemRead => work.vmem_read_bytes = None,
+                BoundBy::VmemWrite => work.vmem_write_bytes = None,
+                BoundBy::LinksOrWaiting => {}
+            }
+        }
+        (work, costs)
+    }
+
+    /// HBM traffic as recorded, else as estimated.
+    pub fn hbm_bytes(&self) -> Option<u64> {
+        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes)
+    }
+
+    /// As limits see them. Where operations at the bf16 rate are unknown, those of the
+    /// algorithm stand in.
+    pub fn work(&self) -> Work {
+        let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
+        Work {
+            flops: self.flops_as_bf16(),
+            hbm_bytes: self.hbm_bytes().map(|bytes| bytes as f64),
+            cmem_read_bytes: memory(|memory| memory.cmem_read_bytes),
+            cmem_write_bytes: memory(|memory| memory.cmem_write_bytes),
+            vmem_read_bytes: memory(|memory| memory.vmem_read_bytes),
+            vmem_write_bytes: memory(|memory| memory.vmem_write_bytes),
+        }
+    }
+}
+
+/// How bytes are split over memories where an op has no recorded split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryRule {
+    /// Recorded for other ops of this capture: unknown for those without.
+    Recorded,
+    /// Lost with the format: concluded from shapes.
+    FromShapes,
+    /// All of it is HBM traffic: a capture from before the split was recorded.
+    AllIsHbm,
+}
+
+impl MemoryRule {
+    pub fn of(model: &TraceModel) -> Self {
+        let split = model.ops().iter().any(|op| !op.memory.is_empty());
+        let could_split = model.sources().iter().all(|source| source.tells.memory_of_bytes);
+        match (split, could_split) {
+            (true, _) => Self::Recorded,
+            (false, true) => Self::AllIsHbm,
+            (false, false) => Self::FromShapes,
+        }
+    }
+}
+
+/// What the line of text of an op says of the costs of an execution.
+#[derive(Clone, Copy, Debug, Default)]
+struct TextCosts {
+    /// HBM traffic concluded from shapes, where the format lost it.
+    hbm_bytes: Option<u64>,
+    /// Type of the operands of a matrix op, where it runs faster than bf16.
+    narrow: Option<Narrow>,
+}
+
+impl TextCosts {
+    fn new(model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule) -> Self {
+        let text = op.hlo_text.map(|text| model.str(text)).filter(|_| class.group == OpGroup::MatMul);
+        let estimate = || estimate::hbm_bytes(model, op, class);
+        Self {
+            hbm_bytes: (rule == MemoryRule::FromShapes).then(estimate).flatten(),
+            narrow: text.and_then(precision::narrow),
+        }
+    }
+}
+
+/// What is known of ops, in whatever part of the trace.
+pub(crate) struct Basis {
+    pub model: TraceModel,
+    pub classes: Arc<OpClasses>,
+    pub rule: MemoryRule,
+    /// By op.
+    texts: Vec<TextCosts>,
+    /// By program.
+    titles: Vec<String>,
+}
+
+impl Fact for Arc<Basis> {
+    fn find(cx: &Context<'_>) -> Self {
+        Self::new(Basis::new(cx))
+    }
+}
+
+impl std::fmt::Debug for Basis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Basis").field("model", &self.model).field("rule", &self.rule).finish_non_exhaustive()
+    }
+}
+
+impl Basis {
+    fn new(cx: &Context<'_>) -> Self {
+        let (model, classes) = (cx.model, cx.classes());
+        let rule = MemoryRule::of(model);
+        let ops: Vec<OpId> = model.op_ids().collect();
+        let texts = parallel::map(&ops, ops.len(), |&op| TextCosts::new(model, model.op(op), classes.class(op), rule));
+        let titles = model.program_ids().map(|program| model.program_title(program)).collect();
+        Self { model: model.clone(), classes: Arc::clone(classes), rule, texts, titles }
+    }
+
+    /// Of the instruction, or what slices without one are called.
+    pub(super) fn name(&self, subject: Subject) -> &str {
+        match subject {
+            Subject::Op(op) => self.model.str(self.model.op(op).name),
+            Subject::Label(label) => self.model.str(self.model.label(label).name),
+        }
+    }
+
+    /// See [`trace_model::Columns::program_title`]; empty without a program.
+    pub(super) fn program_title(&self, subject: Subject) -> &str {
+        let program = subject.op().and_then(|op| self.model.op(op).program);
+        program.and_then(|program| self.titles.get(program.index())).map_or("", String::as_str)
+    }
+
+    /// Costs of these executions. Static costs are per execution. Custom calls add
+    /// what each execution says; 0 there is "not declared", so it counts as unknown.
+    pub(super) fn costs(&self, id: OpId, sums: &OpSums, peaks: &Peaks) -> OpCosts {
+        let (op, class) = (self.model.op(id), self.classes.class(id));
+        let text = self.texts.get(id.index()).copied().unwrap_or_default();
+        let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
+        let memory = MemoryBytes::of(op, sums.occurrences);
+        let mut costs = if class.is_custom_call() {
+            let told = sums.told();
+            let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
+            OpCosts {
+                flops: declared(op.flops, told.flops),
+                model_flops: declared(op.model_flops, told.model_flops),
+                bytes: declared(op.bytes_accessed, told.bytes),
+                memory: memory.filter(|memory| memory.total() > 0),
+                ..OpCosts::default()
+            }
+        } else {
+            let bytes = times(op.bytes_accessed.or(op.raw_bytes_accessed));
+            let (flops, model_flops) = (times(op.flops), times(op.model_flops));
+            OpCosts { flops, model_flops, bytes, memory, ..OpCosts::default() }
+        };
+        // Zero operations of the algorithm means that they are the same.
+        match costs.model_flops.filter(|&flops| flops > 0) {
+            Some(_) if class.group == OpGroup::MatMul => {
+                costs.speedup_over_bf16 = text.narrow.and_then(|narrow| narrow.speedup(peaks));
+            }
+            Some(_) => {}
+            None => costs.model_flops = costs.flops,
+        }
+        if costs.memory.is_none() {
+            match self.rule {
+                MemoryRule::Recorded => {}
+                MemoryRule::AllIsHbm => {
+                    costs.memory = costs.bytes.map(|bytes| MemoryBytes { hbm_bytes: bytes, ..Default::default() });
+                }
+                MemoryRule::FromShapes => costs.hbm_estimate_bytes = times(text.hbm_bytes),
+            }
+        }
+        costs
+    }
+}
+
+impl MemoryBytes {
+    /// The recorded split of `occurrences` executions.
+    fn of(op: &Op, occurrences: u64) -> Option<Self> {
+        if op.memory.is_empty() {
+            return None;
+        }
+        let mut sum = Self::default();
+        for part in &op.memory {
+            let bytes = part.bytes.saturating_mul(occurrences);
+            let add = |slot: &mut u64| *slot = slot.saturating_add(bytes);
+            match (part.space, part.access) {
+                (MemorySpace::Hbm, access) => {
+                    add(&mut sum.hbm_bytes);
+                    match access {
+                        Access::Read => add(&mut sum.hbm_read_bytes),
+                        Access::Write => add(&mut sum.hbm_write_bytes),
+                        Access::Unknown => {}
+                    }
+                }
+                (MemorySpace::Cmem, Access::Read) => add(&mut sum.cmem_read_bytes),
+                (MemorySpace::Cmem, Access::Write) => add(&mut sum.cmem_write_bytes),
+                (MemorySpace::Vmem, Access::Read) => add(&mut sum.vmem_read_bytes),
+                (MemorySpace::Vmem, Access::Write) => add(&mut sum.vmem_write_bytes),
+                _ => add(&mut sum.other_bytes),
+            }
+        }
+        Some(sum)
+    }
+}

@@ -1,0 +1,416 @@
+//! Op statistics: for every HLO op how often it ran, how long, how much work the
+//! compiler says it does, and how near that comes to the limits of the device.
+//!
+//! - Self time is total time less that of the ops directly inside. Rates divide by
+//!   **total** time, because costs of a container include those of its contents.
+//! - Costs are the compiler's, per execution × executions; times are measured. A
+//!   rate can therefore exceed the peak, which is impossible: that work is left out of
+//!   all sums, which say so. For halves of asynchronous ops (`-start`, `-done`) a rate
+//!   would mean nothing, so they have none: their time on the core's track is issue or
+//!   wait, the work happens meanwhile.
+//! - A collective is bound by links or by waiting for others, never by a limit of the
+//!   device itself.
+//! - Idle time is the window (first op to the end of the last) less all self time.
+//!   Summed over cores, denominators are core-seconds.
+//! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
+//!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
+
+mod beyond;
+mod costs;
+mod estimate;
+mod precision;
+mod row;
+mod rows;
+mod sums;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod written;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use trace_model::{GroupId, GroupKind, Picos};
+
+use crate::engine::{Analysis, AnalysisError, Context, counted};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::{OpGroup, by_group};
+use crate::hardware::limits::{BoundBy, Work};
+use crate::hardware::peaks::Peaks;
+use crate::math::parallel;
+pub use beyond::BeyondPeak;
+pub(crate) use beyond::cause;
+pub(crate) use costs::Basis;
+use costs::MemoryRule;
+pub use costs::OpCosts;
+pub use row::{CoreOpTime, MemoryBytes, OpRates, OpRow};
+use rows::Merged;
+pub use rows::OpRows;
+use sums::{CoreSums, is_leaf};
+
+/// The analysis `ops`.
+pub struct Ops;
+
+/// Every op, and what they add up to.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct OpsReport {
+    /// By self time, the largest first; ties by name, then program. Idle time is
+    /// not among them.
+    pub rows: OpRows,
+    /// The same by group, the largest first; groups without time are left out.
+    pub groups: Vec<GroupRow>,
+    /// Each core by itself, in the order of the trace.
+    pub cores: Vec<CoreOps>,
+    /// Windows of all cores, added up: the denominator of `…_of_total_percent`.
+    pub total_time_ps: i64,
+    /// Self time of all ops of all cores: the denominator of `…_of_op_time_percent`.
+    pub op_time_ps: i64,
+    /// The rest of the windows.
+    pub idle_ps: i64,
+    /// Peaks of the first core, which rows are measured against.
+    pub peaks: Peaks,
+    /// HBM traffic is concluded from shapes, because the format lost it.
+    pub hbm_is_estimated: bool,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// One group of ops.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct GroupRow {
+    /// Which.
+    pub group: OpGroup,
+    /// Distinct ops.
+    pub ops: u64,
+    /// Executions.
+    pub occurrences: u64,
+    /// Self time.
+    pub self_time_ps: i64,
+    /// Of all self time.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Of the windows of all cores.
+    pub self_of_total_percent: Option<f64>,
+}
+
+/// One core: what its ops add up to. Work is that of leaf ops only (spec D.5.1),
+/// so that nothing inside a loop counts twice.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CoreOps {
+    /// The core.
+    #[serde(skip)]
+    pub core: GroupId,
+    /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
+    pub name: String,
+    /// The `N` of it.
+    pub ordinal: u32,
+    /// Chip on its host, where recorded.
+    pub chip: Option<i64>,
+    /// The window.
+    pub total_time_ps: i64,
+    /// Self time of all ops.
+    pub op_time_ps: i64,
+    /// The rest of the window.
+    pub idle_ps: i64,
+    /// Union of leaf ops that keep the core on duty.
+    pub busy_ps: i64,
+    /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
+    pub on_duty_ps: i64,
+    /// Work of the leaf ops.
+    pub work: Work,
+    /// Operations of the algorithm.
+    pub model_flops: Option<f64>,
+    /// The same, narrow types as the bf16 operations that take as long.
+    pub model_flops_as_bf16: Option<f64>,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// Time × ratio of the clock that ran to the default one, of ops that record it.
+    pub scaled_time_ps: Option<f64>,
+    /// Total time of these.
+    pub scale_recorded_ps: i64,
+    /// Self time of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
+    pub mxu_time_ps: i64,
+    /// Time of those whose operations count in `mxu_flops`, and of those of unknown operations.
+    pub mxu_rated_ps: i64,
+    /// Their operations; those of the algorithm where only these are known.
+    pub mxu_flops: Option<f64>,
+    /// Ops whose rates are impossible: their work against these limits is in no sum here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beyond_peak: Vec<BeyondPeak>,
+    /// Self time of custom calls that declare no operations.
+    pub undeclared_ps: i64,
+    /// Self time of leaf ops whose HBM traffic is unknown, halves of asynchronous ones left out.
+    pub unknown_traffic_ps: i64,
+    /// Self time by group, in the order of [`OpGroup::ALL`].
+    #[serde(serialize_with = "by_group")]
+    #[schemars(with = "BTreeMap<OpGroup, i64>")]
+    pub group_self_ps: Vec<i64>,
+    /// Self time of ops that only wait: `-done` halves, of collectives too.
+    pub wait_ps: i64,
+    /// What its numbers are measured against.
+    pub peaks: Peaks,
+}
+
+/// Work of one core over a window.
+pub(crate) struct CoreWork {
+    /// Of the leaf ops.
+    pub work: Work,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// The window.
+    pub time_ps: i64,
+    /// What it is measured against.
+    pub peaks: Peaks,
+}
+
+impl CoreOps {
+    /// What it did. Where operations at the bf16 rate are unknown, those of the
+    /// algorithm stand in, as in rows.
+    pub(crate) fn core_work(&self) -> CoreWork {
+        CoreWork {
+            work: Work { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
+            bytes: self.bytes,
+            time_ps: self.total_time_ps,
+            peaks: self.peaks.clone(),
+        }
+    }
+
+    /// Self time of one group.
+    pub fn group_self(&self, group: OpGroup) -> Picos {
+        let at = OpGroup::ALL.iter().position(|&g| g == group);
+        Picos::from_ps(at.and_then(|at| self.group_self_ps.get(at)).copied().unwrap_or(0))
+    }
+}
+
+impl OpsReport {
+    /// Self time of one group on all cores.
+    pub fn group_self(&self, group: OpGroup) -> Picos {
+        self.cores.iter().map(|core| core.group_self(group)).sum()
+    }
+}
+
+impl Analysis for Ops {
+    type Report = OpsReport;
+    const ID: &'static str = "ops";
+    const TITLE: &'static str = "Op statistics";
+
+    fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
+        let basis: &Arc<Basis> = cx.fact();
+        let (mut cores, mut merged) = (Vec::new(), Merged::new(cx.model));
+        for_each_core(cx, true, |sums| {
+            cores.push(core_report(cx, basis, &sums));
+            merged.add(sums);
+        })?;
+        Ok(report(basis, cores, merged))
+    }
+}
+
+/// Slices from which on sums of several cores are taken at once. Of fewer, a good part
+/// are of different ops, and other reports keep the other threads busy.
+const WORTH_THE_MEMORY: usize = 1_000_000;
+
+/// Gives the sums of each core in the scope of `cx` to `take`; those of a few at a time,
+/// because they take as much memory as the rest of a report.
+fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSums)) -> Result<(), AnalysisError> {
+    let mut cores = Vec::new();
+    for core in cx.tensor_cores() {
+        cores.extend(sums::op_window(cx, core)?.map(|window| (core, window)));
+    }
+    let classes = with_duty.then(|| cx.classes().as_ref());
+    let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
+    let mut is_empty = true;
+    let work = cores.iter().map(|&(core, window)| sums::count(cx, core, window)).sum();
+    let at_once = if work < WORTH_THE_MEMORY { 1 } else { rayon::current_num_threads() };
+    for some in cores.chunks(at_once) {
+        for sums in parallel::map(some, work, collect).into_iter().flatten() {
+            is_empty &= sums.subjects().next().is_none();
+            take(sums);
+        }
+    }
+    if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
+}
+
+/// What the cores do in the scope of `cx`, for those who need nothing else of a report:
+/// without duty (`busy_ps`, `on_duty_ps`).
+pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
+    let (basis, mut cores) = (cx.fact::<Arc<Basis>>(), Vec::new());
+    for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;
+    Ok(cores)
+}
+
+/// What is in the trace instead of TPU ops.
+fn why_no_ops(cx: &Context<'_>) -> String {
+    let has = |wanted: fn(GroupKind) -> bool| cx.model.groups().iter().any(|group| wanted(group.kind));
+    let reason = if has(|kind| matches!(kind, GroupKind::TensorCore { .. })) {
+        if cx.tensor_cores().is_empty() {
+            "none of the chosen devices is in this trace"
+        } else {
+            "the TPU cores recorded no ops in this part of the trace"
+        }
+    } else if has(|kind| matches!(kind, GroupKind::Gpu { .. })) {
+        "this trace has GPUs but no TPU: op statistics read the \"XLA Ops\" track of TPU cores"
+    } else {
+        "this trace has no TPU device: it was recorded on hosts only, or by another profiler"
+    };
+    reason.to_owned()
+}
+
+fn report(basis: &Arc<Basis>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
+    let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
+    let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
+    let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
+    let idle_ps = sum(|core| core.idle_ps);
+    let rows = merged.finish(Arc::clone(basis), peaks.clone(), total_time_ps, op_time_ps);
+    let groups = group_rows(&rows, total_time_ps, op_time_ps);
+    let hbm_is_estimated = rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some());
+    let mut notes = notes(&rows, basis.rule);
+    if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
+        notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
+    }
+    notes.extend(beyond::notes(&cores));
+    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
+}
+
+fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
+    let group = cx.model.group(core.core);
+    let mut out = CoreOps {
+        core: core.core,
+        name: cx.model.device_name(core.core),
+        ordinal: if let GroupKind::TensorCore { ordinal } = group.kind { ordinal } else { 0 },
+        chip: group.device.as_ref().and_then(|device| device.local_chip_id),
+        total_time_ps: core.window.dur().ps(),
+        op_time_ps: 0,
+        idle_ps: 0,
+        busy_ps: core.duty.unwrap_or_default().busy.ps(),
+        on_duty_ps: core.duty.unwrap_or_default().on_duty.ps(),
+        work: Work::default(),
+        model_flops: None,
+        model_flops_as_bf16: None,
+        bytes: None,
+        scaled_time_ps: None,
+        scale_recorded_ps: 0,
+        mxu_time_ps: 0,
+        mxu_rated_ps: 0,
+        mxu_flops: None,
+        beyond_peak: Vec::new(),
+        undeclared_ps: 0,
+        unknown_traffic_ps: 0,
+        group_self_ps: vec![0; OpGroup::ALL.len()],
+        wait_ps: 0,
+        peaks: cx.peaks(core.core),
+    };
+    for (subject, sums) in core.subjects() {
+        let op = subject.op();
+        let class = basis.classes.class_of(op);
+        let self_ps = sums.self_time.ps();
+        out.op_time_ps = out.op_time_ps.saturating_add(self_ps);
+        let at = OpGroup::ALL.iter().position(|&group| group == class.group);
+        if let Some(sum) = at.and_then(|at| out.group_self_ps.get_mut(at)) {
+            *sum = sum.saturating_add(self_ps);
+        }
+        if class.is_done() {
+            out.wait_ps = out.wait_ps.saturating_add(self_ps);
+        }
+        if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
+            if let Some((scaled, time)) = sums.told().scaled {
+                out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
+                out.scale_recorded_ps = out.scale_recorded_ps.saturating_add(time.ps());
+            }
+            let costs = basis.costs(op, sums, &out.peaks);
+            let flops = costs.flops_as_bf16();
+            let seconds = sums.total.as_secs_f64();
+            let beyond: Vec<BoundBy> =
+                if class.is_async() { Vec::new() } else { costs.beyond_peaks(seconds, &out.peaks).collect() };
+            for &limit in &beyond {
+                BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
+            }
+            if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
+                out.mxu_time_ps = out.mxu_time_ps.saturating_add(self_ps);
+                if !beyond.contains(&BoundBy::Compute) {
+                    out.mxu_rated_ps = out.mxu_rated_ps.saturating_add(sums.total.ps());
+                    add_float(&mut out.mxu_flops, flops);
+                }
+            }
+            if class.is_custom_call() && flops.is_none() {
+                out.undeclared_ps = out.undeclared_ps.saturating_add(self_ps);
+            }
+            if costs.hbm_bytes().is_none() && !class.is_async() {
+                out.unknown_traffic_ps = out.unknown_traffic_ps.saturating_add(self_ps);
+            }
+            let (work, costs) = costs.without(&beyond);
+            add(&mut out.model_flops, costs.model_flops);
+            add_float(&mut out.model_flops_as_bf16, costs.model_flops_as_bf16());
+            add(&mut out.bytes, costs.bytes);
+            out.work = out.work.plus(&work);
+        }
+    }
+    // An op that begins inside a range may end beyond it.
+    out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
+    out
+}
+
+fn add(sum: &mut Option<f64>, value: Option<u64>) {
+    add_float(sum, value.map(|value| value as f64));
+}
+
+fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0.0) + value);
+    }
+}
+
+fn group_rows(rows: &OpRows, total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
+    let mut sums = [(0_u64, 0_u64, 0_i64); OpGroup::ALL.len()];
+    for row in rows.iter() {
+        let (ops, occurrences, self_time_ps) = &mut sums[row.group().index()];
+        *ops += 1;
+        *occurrences += row.occurrences();
+        *self_time_ps = self_time_ps.saturating_add(row.self_time_ps());
+    }
+    let found = OpGroup::ALL.into_iter().map(|group| (group, sums[group.index()])).filter(|&(_, (ops, ..))| ops > 0);
+    let mut groups: Vec<GroupRow> = found
+        .map(|(group, (ops, occurrences, self_time_ps))| GroupRow {
+            group,
+            ops,
+            occurrences,
+            self_time_ps,
+            self_of_op_time_percent: percent(self_time_ps, op_time_ps),
+            self_of_total_percent: percent(self_time_ps, total_time_ps),
+        })
+        .collect();
+    groups.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.group));
+    groups
+}
+
+/// `part` of `whole` in percent; `None` of nothing.
+pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+fn notes(rows: &OpRows, rule: MemoryRule) -> Vec<String> {
+    let mut notes = Vec::new();
+    let leaves = || rows.iter().filter(|row| row.is_leaf() && !row.is_async());
+    if leaves().all(|row| row.costs().flops.is_none()) && leaves().any(|row| row.costs().model_flops.is_some()) {
+        notes.push(
+            "this capture does not record operations at the bf16 rate: compute utilization is from model FLOPs"
+                .to_owned(),
+        );
+    }
+    if rule == MemoryRule::AllIsHbm && rows.iter().any(|row| row.costs().memory.is_some()) {
+        notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
+    } else if rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some()) {
+        notes.push(
+            "this capture does not split bytes by memory: HBM traffic is estimated from the shapes of operands"
+                .to_owned(),
+        );
+    } else if rows.iter().all(|row| row.costs().memory.is_none()) {
+        notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
+    }
+    let silent = rows.iter().filter(|row| row.is_custom_call() && row.costs().flops.is_none()).count();
+    if silent > 0 {
+        let (verb, whose) = if silent == 1 { ("declares", "its") } else { ("declare", "their") };
+        let calls = counted(silent, "custom call");
+        notes.push(format!("{calls} {verb} no operations: {whose} utilization is unknown"));
+    }
+    notes
+}

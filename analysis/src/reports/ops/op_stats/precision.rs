@@ -1,0 +1,86 @@
+//! How much faster than bf16 a matrix op runs because its operands are narrow.
+//!
+//! `flops` of a capture are scaled to the bf16 rate already: an int8 product counts
+//! half where the chip does twice as many. Operations of the algorithm
+//! (`model_flops`) are not: where only they are known, and for the utilization that
+//! is computed from them, the rate of the element type counts.
+//!
+//! Certain is only a plain `dot` or `convolution` whose two operands are of the same
+//! narrow kind. A fusion may widen its operands before it multiplies; its
+//! operations are taken at the bf16 rate, which can show more than 100 %.
+
+use crate::hardware::peaks::Peaks;
+use crate::hlo_text::HloText;
+
+/// Kinds of elements that chips multiply faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Narrow {
+    Int8,
+    Fp8,
+    Int4,
+}
+
+impl Narrow {
+    /// Rate over the bf16 rate; `None` where it is the same or not published.
+    pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
+        let rate = match self {
+            Self::Int8 => peaks.int8_speedup,
+            Self::Fp8 => peaks.fp8_speedup,
+            Self::Int4 => peaks.int4_speedup,
+        };
+        rate.filter(|&rate| rate > 1.0)
+    }
+}
+
+/// What a matrix op multiplies; `None` where that is not certain, or wide.
+pub(super) fn narrow(text: &str) -> Option<Narrow> {
+    let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
+    let operands = hlo.operand_list();
+    let [left, right] = operands.as_slice() else { return None };
+    let kind = |operand: &crate::hlo_text::Operand<'_>| {
+        let shape = operand.shape.as_ref()?;
+        match shape.arrays().as_slice() {
+            [array] => match array.dtype {
+                "s8" | "u8" => Some(Narrow::Int8),
+                "s4" | "u4" => Some(Narrow::Int4),
+                dtype if dtype.starts_with("f8e") => Some(Narrow::Fp8),
+                _ => None,
+            },
+            _ => None,
+        }
+    };
+    kind(left).filter(|left| Some(*left) == kind(right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hardware::chips::Chip;
+
+    fn on(chip: &str, left: &str, right: &str, opcode: &str) -> Option<f64> {
+        let text = format!(
+            "%d = s32[8,8]{{1,0}} {opcode}({left}[8,8]{{1,0}} %a, {right}[8,8]{{1,0}} %b), dim_labels=bf_io->bf"
+        );
+        narrow(&text)?.speedup(&Peaks::choose(None, Chip::named(chip)))
+    }
+
+    #[test]
+    fn narrow_products_run_at_their_own_rate_where_the_chip_has_one() {
+        assert_eq!(on("v5e", "s8", "s8", "dot"), Some(2.0));
+        assert_eq!(on("v5e", "s4", "u4", "convolution"), Some(4.0));
+        assert_eq!(on("v7x", "f8e4m3fn", "f8e5m2", "dot"), Some(2.0));
+        // No gain, not published, no chip.
+        assert_eq!(on("v6e", "f8e4m3fn", "f8e4m3fn", "dot"), None);
+        assert_eq!(on("v7x", "s8", "s8", "dot"), None);
+        assert_eq!(on("", "s8", "s8", "dot"), None);
+    }
+
+    #[test]
+    fn what_is_not_certain_is_taken_as_bf16() {
+        assert_eq!(on("v5e", "s8", "bf16", "dot"), None);
+        assert_eq!(on("v5e", "bf16", "bf16", "dot"), None);
+        assert_eq!(on("v5e", "s8", "s8", "fusion"), None);
+        assert_eq!(on("v5e", "s8", "s4", "dot"), None);
+        assert_eq!(narrow(""), None);
+    }
+}

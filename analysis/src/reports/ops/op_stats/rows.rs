@@ -1,0 +1,147 @@
+//! The rows of the op table, and how cores are merged into them.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use trace_model::{GroupId, Picos, TraceModel};
+
+use super::costs::Basis;
+use super::row::OpRow;
+use super::sums::{CoreSums, OpSums, Subject, Sums};
+use crate::hardware::peaks::Peaks;
+
+/// What all cores did of one op.
+#[derive(Clone)]
+pub(super) struct Total {
+    pub subject: Subject,
+    pub sums: OpSums,
+    /// The core that ran it first. What it did is what the others leave of `sums`.
+    first: GroupId,
+    /// Row of [`OpRows::shares`] of the last other core; [`NOBODY`] where there is none.
+    last: u32,
+}
+
+/// What one core did of one op.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    pub core: GroupId,
+    /// Row of the core before that was not the first; else [`NOBODY`].
+    before: u32,
+    pub occurrences: u64,
+    pub total: Picos,
+    pub own: Picos,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+/// All rows of a report, in its order.
+#[derive(Clone)]
+pub struct OpRows {
+    pub(super) basis: Arc<Basis>,
+    /// What rates are measured against.
+    pub(super) peaks: Peaks,
+    /// Windows of all cores.
+    pub(super) total_time_ps: i64,
+    /// Self time of all ops.
+    pub(super) op_time_ps: i64,
+    totals: Vec<Total>,
+    shares: Vec<Share>,
+}
+
+/// Rows in the making: one core after the other.
+pub(super) struct Merged {
+    sums: Sums,
+    /// By row of `sums`: [`Total::first`] and [`Total::last`].
+    cores: Vec<(GroupId, u32)>,
+    shares: Vec<Share>,
+}
+
+impl Merged {
+    pub fn new(model: &TraceModel) -> Self {
+        Self { sums: Sums::new(model), cores: Vec::new(), shares: Vec::new() }
+    }
+
+    pub fn add(&mut self, core: CoreSums) {
+        let group = core.core;
+        for (subject, sums) in core.into_subjects() {
+            let (row, merged) = self.sums.at(subject);
+            merged.merge(&sums);
+            let Some((_, last)) = self.cores.get_mut(row) else {
+                self.cores.push((group, NOBODY));
+                continue;
+            };
+            let before = std::mem::replace(last, self.shares.len() as u32);
+            let share =
+                Share { core: group, before, occurrences: sums.occurrences, total: sums.total, own: sums.self_time };
+            self.shares.push(share);
+        }
+    }
+
+    /// In the order of the report: by self time, the largest first; ties by name, then program.
+    pub fn finish(self, basis: Arc<Basis>, peaks: Peaks, total_time_ps: i64, op_time_ps: i64) -> OpRows {
+        let totals = self.sums.into_found().into_iter().zip(self.cores);
+        let total = |((subject, sums), (first, last))| Total { subject, sums, first, last };
+        let mut totals: Vec<Total> = totals.map(total).collect();
+        totals.sort_by(|a, b| {
+            let name = |total: &Total| (basis.name(total.subject), basis.program_title(total.subject));
+            let names = || name(a).cmp(&name(b)).then_with(|| a.subject.cmp(&b.subject));
+            Reverse(a.sums.self_time).cmp(&Reverse(b.sums.self_time)).then_with(names)
+        });
+        OpRows { basis, peaks, total_time_ps, op_time_ps, totals, shares: self.shares }
+    }
+}
+
+impl OpRows {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.totals.len()
+    }
+
+    /// Whether nothing ran.
+    pub fn is_empty(&self) -> bool {
+        self.totals.is_empty()
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = OpRow<'_>> + ExactSizeIterator + Clone {
+        self.totals.iter().map(|total| OpRow { rows: self, total })
+    }
+
+    /// The row of this number.
+    pub fn get(&self, row: usize) -> Option<OpRow<'_>> {
+        Some(OpRow { rows: self, total: self.totals.get(row)? })
+    }
+
+    /// The row with most self time.
+    pub fn first(&self) -> Option<OpRow<'_>> {
+        self.get(0)
+    }
+
+    /// What each core did of an op.
+    pub(super) fn shares_of(&self, total: &Total) -> Vec<Share> {
+        let share = |row: u32| self.shares.get(row as usize).copied();
+        let others = std::iter::successors(share(total.last), |last| share(last.before));
+        let OpSums { occurrences, total: time, self_time: own, .. } = total.sums;
+        let mut first = Share { core: total.first, before: NOBODY, occurrences, total: time, own };
+        let mut shares: Vec<Share> = others.collect();
+        for share in &shares {
+            first.occurrences -= share.occurrences;
+            first.total -= share.total;
+            first.own -= share.own;
+        }
+        shares.push(first);
+        shares.reverse();
+        shares
+    }
+
+    /// How many rows come first whose self time is at least `time_ps`.
+    pub fn at_least(&self, time_ps: i64) -> usize {
+        self.totals.partition_point(|total| total.sums.self_time.ps() >= time_ps)
+    }
+}
+
+impl std::fmt::Debug for OpRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}

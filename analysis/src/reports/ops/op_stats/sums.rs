@@ -1,0 +1,338 @@
+//! What happened on one core, op by op.
+//!
+//! One pass over the op track of a core adds up times; static costs are applied
+//! afterwards, once per op ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the
+//! device's own clock where there is one.
+
+use trace_model::{
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
+};
+
+use crate::engine::{AnalysisError, Context, Scope};
+use crate::facts::category::{OpClass, OpClasses};
+use crate::facts::window::extent_of;
+use crate::facts::{TraceFacts as _, window::Window};
+use crate::math::intervals::IntervalSet;
+
+/// What slices are grouped by: the op, or the label of slices without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Subject {
+    Op(OpId),
+    Label(LabelId),
+}
+
+impl Subject {
+    fn of(slice: SliceRef<'_>) -> Self {
+        Self::new(slice.label_id(), slice.op())
+    }
+
+    fn new(label: LabelId, op: Option<OpId>) -> Self {
+        op.map_or(Self::Label(label), Self::Op)
+    }
+
+    pub fn op(self) -> Option<OpId> {
+        match self {
+            Self::Op(op) => Some(op),
+            Self::Label(_) => None,
+        }
+    }
+}
+
+/// Executions of one op on one core. There are many of these, so what few ops have is
+/// kept apart.
+#[derive(Clone, Debug)]
+pub(super) struct OpSums {
+    pub occurrences: u64,
+    pub total: Picos,
+    pub self_time: Picos,
+    /// Shortest execution; [`Picos::MAX`] as long as none is known.
+    min: Picos,
+    /// Any execution had another op inside.
+    pub has_children: bool,
+    told: Option<Box<Told>>,
+}
+
+impl Default for OpSums {
+    fn default() -> Self {
+        let zero = Picos::ZERO;
+        Self { occurrences: 0, total: zero, self_time: zero, min: Picos::MAX, has_children: false, told: None }
+    }
+}
+
+/// What executions say of themselves, added up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub dma_stall: Option<Picos>,
+    /// Time × the recorded ratio of the clock that ran to the default one, and the
+    /// time of executions that record it.
+    pub scaled: Option<(f64, Picos)>,
+    /// Costs (custom calls).
+    pub flops: Option<u64>,
+    pub model_flops: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// One core.
+pub(super) struct CoreSums {
+    pub core: GroupId,
+    /// Over which idle time is measured, see [`op_window`].
+    pub window: Window,
+    /// What ran, ops first.
+    sums: Vec<(Subject, OpSums)>,
+    /// `None` where nobody asked for it.
+    pub duty: Option<Duty>,
+}
+
+/// How long a core worked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Duty {
+    /// Leaf ops that keep the core on duty, by the clock that timed them.
+    pub busy: Picos,
+    /// The same as `XProf` takes it: every op that is not off duty, containers
+    /// too, on the timeline.
+    pub on_duty: Picos,
+}
+
+/// The window that shares and idle time of a core refer to: for the whole trace
+/// from its first op (or recorded step) to the end of the last, as `XProf` does;
+/// otherwise the scope, and what ops that begin in it take beyond its end: they count
+/// as a whole, so their time must be in the denominator.
+///
+/// ```text
+/// scope      [        ]
+/// ops        [a][b]  [c      ]
+/// measured   [               ]
+/// ```
+pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window>, AnalysisError> {
+    if cx.scope == Scope::WholeTrace {
+        return Ok(extent_of(cx, core, |kind| matches!(kind, TrackKind::Steps | TrackKind::Ops)));
+    }
+    let Some(window) = cx.window(core)? else { return Ok(None) };
+    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
+    // The ops of a lane follow each other: the last one ends last.
+    let last = |lane| cx.model.slices_in(lane, window.range).rev().find(|slice| window.contains(*slice));
+    let ends = lanes.iter().filter_map(last).map(|slice| slice.measured_range().end);
+    let end = ends.fold(window.measured.end, Timestamp::max);
+    let measured = TimeRange::new(window.measured.start, end);
+    Ok(Some(Window { measured, ..window }))
+}
+
+impl CoreSums {
+    /// Adds up one core over its [`op_window`], with its duty where `classes` are given;
+    /// `None` where it recorded no ops.
+    pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: Option<&OpClasses>) -> Option<Self> {
+        let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
+        let mut sums = Sums::new(cx.model);
+        for slice in slices_in(cx, track, window) {
+            sums.at(Subject::of(slice)).1.add(slice);
+            if let Some(parent) = slice.parent() {
+                sums.at(Subject::of(parent)).1.has_children = true;
+            }
+        }
+        for attr in EVENT_FACTS {
+            for (slice, value) in facts_in(cx, track, window, attr) {
+                sums.at(Subject::of(slice)).1.add_fact(slice, attr, value);
+            }
+        }
+        if cx.scope == Scope::WholeTrace {
+            add_aggregates(cx.model, core, &mut sums);
+        }
+        let duty = classes.map(|classes| duty(cx, track, window, classes, &mut sums));
+        let mut sums = sums.into_found();
+        // Of an op around the scope only what is inside ran.
+        sums.retain(|(_, sums)| sums.occurrences > 0);
+        sums.sort_unstable_by_key(|&(subject, _)| subject);
+        Some(Self { core, window, sums, duty })
+    }
+
+    /// Everything that ran, with its sums; ops first, then labels.
+    pub fn subjects(&self) -> impl Iterator<Item = (Subject, &OpSums)> {
+        self.sums.iter().map(|(subject, sums)| (*subject, sums))
+    }
+
+    /// The same for those who need them no longer.
+    pub fn into_subjects(self) -> impl Iterator<Item = (Subject, OpSums)> {
+        self.sums.into_iter()
+    }
+}
+
+/// Sums of a part of the trace, in which few of all ops may run.
+pub(super) struct Sums {
+    /// By number of the op, then of the label: its place in `found`, or [`NOWHERE`].
+    places: Vec<u32>,
+    ops: usize,
+    found: Vec<(Subject, OpSums)>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Sums {
+    pub fn new(model: &TraceModel) -> Self {
+        let ops = model.ops().len();
+        Self { places: vec![NOWHERE; ops + model.labels().len()], ops, found: Vec::new() }
+    }
+
+    /// In the order in which they were found.
+    pub fn into_found(self) -> Vec<(Subject, OpSums)> {
+        self.found
+    }
+
+    /// The sums of `subject`, and which row of [`Self::into_found`] they are.
+    pub fn at(&mut self, subject: Subject) -> (usize, &mut OpSums) {
+        let place = &mut self.places[match subject {
+            Subject::Op(op) => op.index(),
+            Subject::Label(label) => self.ops + label.index(),
+        }];
+        if *place == NOWHERE {
+            *place = self.found.len() as u32;
+            self.found.push((subject, OpSums::default()));
+        }
+        let row = *place as usize;
+        (row, &mut self.found[row].1)
+    }
+}
+
+/// Whether the time and the costs of an op are its own. By category where one was
+/// recorded; otherwise whatever had ops inside is a container too.
+pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
+    !class.may_have_inner_ops() && (class.category_recorded() || !sums.has_children)
+}
+
+fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Iterator<Item = SliceRef<'a>> {
+    let (model, range) = (cx.model, counted(cx, window));
+    let lanes = model.lanes(track).iter();
+    lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
+}
+
+/// Of the whole trace everything counts: an instant at the very end would begin
+/// outside of the half-open window, a program before the first op as well.
+fn counted(cx: &Context<'_>, window: Window) -> TimeRange {
+    if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
+}
+
+/// About how many slices [`CoreSums::collect`] goes through.
+pub(super) fn count(cx: &Context<'_>, core: GroupId, window: Window) -> usize {
+    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
+    let range = counted(cx, window);
+    lanes.iter().map(|lane| cx.model.slices_in(lane, range).size_hint().0).sum()
+}
+
+/// What single executions say of themselves. Few do, so these are looked up by fact:
+/// asking every slice for every fact would cost more than everything else together.
+const EVENT_FACTS: [SliceAttr; 5] =
+    [SliceAttr::DmaStallPs, SliceAttr::TimeScaleBits, SliceAttr::Flops, SliceAttr::ModelFlops, SliceAttr::Bytes];
+
+/// Those of [`slices_in`] that carry a fact.
+fn facts_in<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    window: Window,
+    fact: SliceAttr,
+) -> impl Iterator<Item = (SliceRef<'a>, i64)> {
+    let (model, range) = (cx.model, counted(cx, window));
+    let lanes = model.lanes(track).iter();
+    let carrying = lanes.flat_map(move |lane| model.slices_with_in(fact, lane, range));
+    carrying.filter(move |(slice, _)| range.contains(slice.start()))
+}
+
+/// Needs complete sums to know the leaves.
+fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut Sums) -> Duty {
+    let on_duty = || slices_in(cx, track, window).filter(|slice| !classes.class_of(slice.op()).is_off_duty());
+    let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(Subject::of(*slice)).1);
+    let busy = on_duty().filter(&mut is_leaf).map(SliceRef::measured_range);
+    // One after the other: each lists its ranges.
+    let busy = busy.collect::<IntervalSet>().measure();
+    Duty { busy, on_duty: on_duty().map(SliceRef::range).collect::<IntervalSet>().measure() }
+}
+
+fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {
+    for aggregate in model.aggregates() {
+        let track = model.track(aggregate.track);
+        if track.group != core || track.kind != TrackKind::Ops {
+            continue;
+        }
+        let (_, sum) = sums.at(Subject::new(aggregate.label, model.label(aggregate.label).op));
+        sum.occurrences += aggregate.occurrences;
+        sum.total += aggregate.total;
+        sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
+        sum.min = sum.min.min(aggregate.min.unwrap_or(Picos::MAX));
+    }
+}
+
+pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
+    match (sum, value) {
+        (Some(sum), Some(value)) => Some(sum.saturating_add(value)),
+        (sum, value) => sum.or(value),
+    }
+}
+
+impl OpSums {
+    /// Adds an execution.
+    fn add(&mut self, slice: SliceRef<'_>) {
+        let dur = slice.measured_dur();
+        self.occurrences += 1;
+        self.total += dur;
+        self.self_time += (dur - slice.children_dur()).clamped();
+        self.min = self.min.min(dur);
+    }
+
+    /// Shortest execution.
+    pub fn min(&self) -> Option<Picos> {
+        Some(self.min).filter(|&min| min < Picos::MAX)
+    }
+
+    /// What executions say of themselves.
+    pub fn told(&self) -> Told {
+        self.told.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Adds what an execution says of itself.
+    fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64) {
+        let told = self.told.get_or_insert_default();
+        let amount = u64::try_from(value).ok();
+        match fact {
+            SliceAttr::DmaStallPs => {
+                told.dma_stall = Some(told.dma_stall.unwrap_or_default() + Picos::from_ps(value));
+            }
+            SliceAttr::TimeScaleBits => {
+                let (scale, dur) = (f64::from_bits(value as u64), slice.measured_dur());
+                if scale > 0.0 && scale < 1e3 {
+                    let (scaled, time) = told.scaled.unwrap_or_default();
+                    told.scaled = Some((scaled + scale * dur.ps() as f64, time + dur));
+                }
+            }
+            SliceAttr::Flops => told.flops = plus(told.flops, amount),
+            SliceAttr::ModelFlops => told.model_flops = plus(told.model_flops, amount),
+            SliceAttr::Bytes => told.bytes = plus(told.bytes, amount),
+            _ => {}
+        }
+    }
+
+    /// Adds the same op on another core.
+    pub fn merge(&mut self, other: &Self) {
+        self.occurrences += other.occurrences;
+        self.total += other.total;
+        self.self_time += other.self_time;
+        self.min = self.min.min(other.min);
+        self.has_children |= other.has_children;
+        if let Some(other) = other.told.as_deref() {
+            self.told.get_or_insert_default().merge(other);
+        }
+    }
+}
+
+impl Told {
+    fn merge(&mut self, other: &Self) {
+        self.dma_stall = match (self.dma_stall, other.dma_stall) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.scaled = match (self.scaled, other.scaled) {
+            (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
+            (a, b) => a.or(b),
+        };
+        self.flops = plus(self.flops, other.flops);
+        self.model_flops = plus(self.model_flops, other.model_flops);
+        self.bytes = plus(self.bytes, other.bytes);
+    }
+}

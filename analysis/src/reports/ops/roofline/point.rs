@@ -1,0 +1,197 @@
+//! Points of the roofline.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use trace_model::Picos;
+
+use crate::facts::category::OpGroup;
+use crate::hardware::limits::{BoundBy, Work, ratio};
+use crate::hardware::peaks::Peaks;
+use crate::reports::ops::op_stats::{CoreWork, OpRow};
+
+/// Work against one memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct MemoryPoint {
+    /// Which, and which way.
+    pub memory: BoundBy,
+    /// Achieved.
+    pub bytes_per_second: f64,
+    /// Operations per byte.
+    pub flops_per_byte: Option<f64>,
+    /// Of its peak.
+    pub percent: Option<f64>,
+}
+
+/// One point of the plot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Point {
+    /// Op, device, or `Program`.
+    pub name: String,
+    /// Program of an op.
+    pub program: String,
+    /// Group of an op.
+    pub group: OpGroup,
+    /// Time that rates divide by.
+    pub time_ps: i64,
+    /// Self time of an op of all self time.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Operations and bytes.
+    pub work: Work,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// Achieved.
+    pub flops_per_second: Option<f64>,
+    /// Achieved.
+    pub hbm_bytes_per_second: Option<f64>,
+    /// Achieved, all memories together.
+    pub bytes_per_second: Option<f64>,
+    /// Operations per byte to and from all memories.
+    pub flops_per_byte: Option<f64>,
+    /// Operations per byte of HBM traffic.
+    pub flops_per_hbm_byte: Option<f64>,
+    /// Each memory that it uses.
+    pub memories: Box<[MemoryPoint]>,
+    /// Operations per byte of the memory that binds; HBM where compute binds.
+    pub flops_per_bottleneck_byte: Option<f64>,
+    /// Of peak.
+    pub flops_percent: Option<f64>,
+    /// Of peak.
+    pub hbm_percent: Option<f64>,
+    /// Limit with the largest utilization.
+    pub bound_by: Option<BoundBy>,
+    /// That utilization.
+    pub efficiency_percent: Option<f64>,
+    /// The limit that an op would have gone beyond: its costs or its times are wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_peak_of: Option<BoundBy>,
+    /// Operations per second at 100 % efficiency.
+    pub attainable_flops_per_second: Option<f64>,
+    /// Least time that the known limits allow.
+    pub ideal_time_ps: Option<f64>,
+}
+
+impl Point {
+    /// The point of some work done in some time.
+    pub fn new(name: &str, work: Work, time_ps: i64, peaks: &Peaks) -> Self {
+        let seconds = time_ps as f64 * 1e-12;
+        let bound = work.bound(seconds, peaks);
+        let efficiency = bound.map(|(_, percent)| percent);
+        let flops_per_second = ratio(work.flops, Some(seconds));
+        let bottleneck = match bound {
+            Some((BoundBy::Compute, _)) | None => work.hbm_bytes,
+            Some((limit, _)) => limit.amount(&work),
+        };
+        let memories = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
+            let bytes = memory.amount(&work).filter(|&bytes| bytes > 0.0);
+            Some(MemoryPoint {
+                memory,
+                bytes_per_second: ratio(bytes, Some(seconds))?,
+                flops_per_byte: ratio(work.flops, bytes),
+                percent: work.percent_of(memory, seconds, peaks),
+            })
+        });
+        Self {
+            name: name.to_owned(),
+            time_ps,
+            work,
+            memories: memories.collect(),
+            flops_per_second,
+            hbm_bytes_per_second: ratio(work.hbm_bytes, Some(seconds)),
+            flops_per_hbm_byte: work.hbm_intensity(),
+            flops_per_bottleneck_byte: ratio(work.flops, bottleneck),
+            flops_percent: work.percent_of(BoundBy::Compute, seconds, peaks),
+            hbm_percent: work.percent_of(BoundBy::Hbm, seconds, peaks),
+            bound_by: bound.map(|(limit, _)| limit),
+            efficiency_percent: efficiency,
+            beyond_peak_of: work.beyond_peak(seconds, peaks).map(|(limit, _)| limit),
+            attainable_flops_per_second: ratio(flops_per_second, efficiency.map(|percent| percent / 100.0)),
+            ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what counts bytes of all memories.
+    pub(super) fn with_bytes(self, bytes: Option<f64>) -> Self {
+        Self {
+            bytes,
+            bytes_per_second: ratio(bytes, Some(self.time_ps as f64 * 1e-12)),
+            flops_per_byte: ratio(self.work.flops, bytes),
+            ..self
+        }
+    }
+
+    /// All cores of a report together.
+    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64) -> Self {
+        StepWork::of_cores(name, cores, off_ps, 1).point()
+    }
+
+    /// An op. No limit of the device itself binds a collective.
+    pub(super) fn of_op(row: OpRow<'_>, peaks: &Peaks) -> Self {
+        let point = Self::new(row.name(), row.work(), row.total_time_ps(), peaks)
+            .with_bytes(row.costs().bytes.map(|bytes| bytes as f64));
+        let point = Self {
+            program: row.program().to_owned(),
+            group: row.group(),
+            self_of_op_time_percent: row.self_of_op_time_percent(),
+            ..point
+        };
+        if row.collective().is_none() {
+            return point;
+        }
+        Self {
+            bound_by: Some(BoundBy::LinksOrWaiting),
+            efficiency_percent: None,
+            attainable_flops_per_second: None,
+            flops_per_bottleneck_byte: ratio(point.work.flops, point.work.hbm_bytes),
+            ..point
+        }
+    }
+}
+
+/// What all cores did in a step. A trace has many steps, and of a point most can be
+/// computed: that is done when it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepWork {
+    name: Box<str>,
+    work: Work,
+    bytes: Option<f64>,
+    time_ps: i64,
+    peaks: Arc<Peaks>,
+}
+
+impl StepWork {
+    /// All cores of a report together, of `steps` steps the average.
+    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
+        let total = cores.iter().fold(Work::default(), |sum, core| sum.plus(&core.work));
+        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
+        let share = 1.0 / f64::from(steps.max(1));
+        let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
+        Self {
+            name: name.into(),
+            work: total.times(share),
+            bytes: bytes.map(|bytes| bytes * share),
+            time_ps: ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64,
+            peaks: Arc::new(cores.first().map(|core| core.peaks.clone()).unwrap_or_default()),
+        }
+    }
+
+    /// Shares the peaks of another one, where they are the same.
+    pub(super) fn beside(self, other: &Self) -> Self {
+        let peaks = if self.peaks == other.peaks { Arc::clone(&other.peaks) } else { self.peaks };
+        Self { peaks, ..self }
+    }
+
+    /// Its point.
+    pub fn point(&self) -> Point {
+        Point::new(&self.name, self.work, self.time_ps, &self.peaks).with_bytes(self.bytes)
+    }
+}
+
+/// As the point.
+impl Serialize for StepWork {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.point().serialize(serializer)
+    }
+}

@@ -1,0 +1,378 @@
+//! What each device spent its time on, and when it did nothing.
+//!
+//! Every picosecond of a core's window belongs to the group of the innermost op
+//! that ran, or to idle; the groups add up to the window. Waiting shows as such:
+//! the self time of `copy-done` and its like is time in which the core waited for
+//! a transfer, whatever `XProf` calls it.
+//!
+//! Gaps between programs are on the timeline, because programs have no other
+//! clock; everything else is by the clock that timed the ops. The two are never
+//! combined.
+
+use serde::Serialize;
+use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
+
+use crate::engine::{Analysis, AnalysisError, Context, counted};
+use crate::engine::{Cell, Column, Metric, Provenance, Table, Tabular};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::OpGroup;
+use crate::facts::core_time::CoreTime;
+use crate::math::intervals::IntervalSet;
+use crate::math::stats::median;
+use crate::math::unit::Unit;
+
+/// The device-time analysis.
+pub struct Devices;
+
+impl Analysis for Devices {
+    type Report = DevicesReport;
+    const ID: &'static str = "devices";
+    const TITLE: &'static str = "Device time";
+
+    fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
+        let mut cores = Vec::new();
+        for core in cx.tensor_cores() {
+            cores.extend(cx.core_time(core)?.map(|time| core_report(cx.model, &time)));
+        }
+        if cores.is_empty() {
+            return Err(AnalysisError::NotApplicable("no TPU device recorded anything here".to_owned()));
+        }
+        Ok(DevicesReport { cores })
+    }
+}
+
+/// What devices spent their time on.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DevicesReport {
+    /// Every `TensorCore` that recorded something in the scope.
+    pub cores: Vec<CoreReport>,
+}
+
+/// What one core spent its time on.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CoreReport {
+    /// Name of the device.
+    pub core: String,
+    /// Which device.
+    pub group: GroupId,
+    /// Length of the window: the denominator of all shares.
+    pub window_ps: i64,
+    /// Time with an op on the core: the sum of all groups but idle. `None` where
+    /// the capture has no ops.
+    pub op_time_ps: Option<i64>,
+    /// Time without one.
+    pub idle_ps: Option<i64>,
+    /// Self time by group of ops; with idle it adds up to the window.
+    pub groups: Vec<GroupTime>,
+    /// Union of program executions, on the timeline; `None` where not recorded.
+    pub program_ps: Option<i64>,
+    /// Program executions that begin in the window.
+    pub programs: u64,
+    /// Time between programs.
+    pub gaps: Option<Gaps>,
+    /// Waiting for the other cores to begin a program (`barrier-cores`).
+    pub barrier_ps: Option<i64>,
+}
+
+/// Self time of a group of ops.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct GroupTime {
+    /// Which group.
+    pub group: OpGroup,
+    /// How long.
+    pub time_ps: i64,
+    /// Of the window.
+    pub percent: f64,
+}
+
+/// Gaps between consecutive programs of a core.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Gaps {
+    /// How many.
+    pub count: usize,
+    /// All of them.
+    pub total_ps: i64,
+    /// The middle one.
+    pub median_ps: i64,
+    /// The longest.
+    pub largest_ps: i64,
+    /// Where the longest begins.
+    pub largest_start_ps: i64,
+    /// The program before the longest.
+    pub largest_after: String,
+    /// The program after the longest.
+    pub largest_before: String,
+}
+
+impl CoreReport {
+    /// Self time of a group.
+    pub fn time(&self, group: OpGroup) -> Picos {
+        self.groups.iter().filter(|entry| entry.group == group).map(|entry| entry.time_ps).sum::<Picos>()
+    }
+}
+
+impl DevicesReport {
+    /// Time of a group over all cores.
+    pub fn time(&self, group: OpGroup) -> Picos {
+        self.cores.iter().map(|core| core.time(group)).sum()
+    }
+    /// Σ windows: core-time.
+    pub fn window(&self) -> Picos {
+        self.cores.iter().map(|core| core.window_ps).sum::<Picos>()
+    }
+    /// Σ op time over the cores that recorded ops; `None` if none did.
+    pub fn op_time(&self) -> Option<Picos> {
+        self.cores.iter().filter_map(|core| core.op_time_ps).map(Picos::from_ps).reduce(|a, b| a + b)
+    }
+    /// Waiting for transfers that are no collectives, of all op time.
+    pub fn copy_wait_of_op_time_percent(&self) -> Option<f64> {
+        Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.op_time()?)?)
+    }
+    /// The same of the window, idle time included.
+    pub fn copy_wait_of_window_percent(&self) -> Option<f64> {
+        self.op_time()?;
+        Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.window())?)
+    }
+    /// Time without any op, of the window.
+    pub fn idle_percent(&self) -> Option<f64> {
+        self.op_time()?;
+        Some(100.0 * self.time(OpGroup::Idle).fraction_of(self.window())?)
+    }
+
+    /// The headline numbers.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let cores = self.cores.len();
+        let window = format!("window × {}", counted(cores, "core"));
+        let metric = |id, title, value, of: &str| Metric {
+            id,
+            title,
+            value,
+            unit: Unit::Percent,
+            of: of.to_owned(),
+            provenance: Provenance::Measured,
+            note: None,
+        };
+        vec![
+            metric("copy_wait_of_window_percent", "Waiting for copies", self.copy_wait_of_window_percent(), &window),
+            metric(
+                "copy_wait_of_op_time_percent",
+                "Waiting for copies, of op time",
+                self.copy_wait_of_op_time_percent(),
+                "time with an op on the core, all cores",
+            ),
+            metric("device_idle_percent", "Device idle", self.idle_percent(), &window),
+        ]
+    }
+}
+
+/// Barriers of these lengths are the cost of the event itself.
+const EMPTY_BARRIERS_PS: [i64; 2] = [0, 1_250];
+
+fn core_report(model: &TraceModel, time: &CoreTime) -> CoreReport {
+    let window = time.window.dur();
+    let has_ops = tracks(model, time.core, TrackKind::Ops).any(|track| !model.lanes(track).is_empty());
+    let idle = window - time.busy_time();
+    let mut times = [Picos::ZERO; OpGroup::ALL.len()];
+    for segment in &time.segments {
+        times[segment.class.group.index()] += segment.range.dur();
+    }
+    times[OpGroup::Idle.index()] = idle;
+    let mut groups: Vec<GroupTime> = OpGroup::ALL
+        .into_iter()
+        .map(|group| {
+            let own = times[group.index()];
+            GroupTime { group, time_ps: own.ps(), percent: 100.0 * own.fraction_of(window).unwrap_or_default() }
+        })
+        .filter(|entry| entry.time_ps > 0)
+        .collect();
+    if !has_ops {
+        groups.clear();
+    }
+    let mut programs: Vec<SliceRef<'_>> = tracks(model, time.core, TrackKind::Modules)
+        .flat_map(|track| model.slices_on(track))
+        .filter(|slice| time.window.contains(*slice))
+        .collect();
+    programs.sort_by_key(|slice| slice.start());
+    let program_set: IntervalSet =
+        programs.iter().filter_map(|slice| slice.range().intersect(time.window.range)).collect();
+    let barriers = tracks(model, time.core, TrackKind::DeviceScopes)
+        .flat_map(|track| model.slices_on(track))
+        .filter(|slice| slice.name() == "barrier-cores" && time.window.contains(*slice))
+        .map(SliceRef::measured_dur)
+        .filter(|dur| !EMPTY_BARRIERS_PS.contains(&dur.ps()));
+    CoreReport {
+        core: model.device_name(time.core),
+        group: time.core,
+        window_ps: window.ps(),
+        op_time_ps: has_ops.then(|| (window - idle).ps()),
+        idle_ps: has_ops.then(|| idle.ps()),
+        groups,
+        program_ps: (!programs.is_empty()).then(|| program_set.measure().ps()),
+        programs: programs.len() as u64,
+        gaps: gaps(&programs),
+        barrier_ps: barriers.reduce(|a, b| a + b).map(Picos::ps),
+    }
+}
+
+fn tracks(model: &TraceModel, core: GroupId, kind: TrackKind) -> impl Iterator<Item = trace_model::TrackId> {
+    model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind)
+}
+
+/// Gaps between programs in time order; `None` with fewer than two programs.
+fn gaps(programs: &[SliceRef<'_>]) -> Option<Gaps> {
+    let gaps: Vec<(TimeRange, &SliceRef<'_>, &SliceRef<'_>)> = programs
+        .windows(2)
+        .map(|pair| (TimeRange::new(pair[0].range().end, pair[1].start()), &pair[0], &pair[1]))
+        .collect();
+    let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
+    let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
+    Some(Gaps {
+        count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
+        total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum::<Picos>().ps(),
+        median_ps: median(&lengths)? as i64,
+        largest_ps: largest.dur().ps(),
+        largest_start_ps: largest.start.ps(),
+        largest_after: after.name().to_owned(),
+        largest_before: before.name().to_owned(),
+    })
+}
+
+impl Tabular for DevicesReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
+        let optional = |ps: Option<i64>| ps.map_or(Cell::Missing, Cell::Int);
+        let cores = self.cores.iter().map(|core| {
+            let gaps = core.gaps.as_ref();
+            let percent = |ps: Option<i64>| Cell::maybe(ps.map(|ps| 100.0 * ps as f64 / core.window_ps.max(1) as f64));
+            let wait = core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps());
+            vec![
+                Cell::text(core.core.clone()),
+                Cell::Int(core.window_ps),
+                optional(core.op_time_ps),
+                percent(core.op_time_ps),
+                percent(core.idle_ps),
+                percent(wait),
+                Cell::count(core.programs),
+                optional(gaps.map(|gaps| gaps.median_ps)),
+                optional(gaps.map(|gaps| gaps.largest_ps)),
+                gaps.map_or(Cell::Missing, |gaps| {
+                    Cell::text(format!("{} → {}", gaps.largest_after, gaps.largest_before))
+                }),
+            ]
+        });
+        let devices = Table {
+            id: "devices",
+            title: "Devices".to_owned(),
+            columns: vec![
+                column("core", "Device", Unit::None),
+                column("window_ps", "Window", Unit::Picoseconds),
+                column("op_time_ps", "Ops", Unit::Picoseconds),
+                column("op_percent", "Ops", Unit::Percent),
+                column("idle_percent", "Idle", Unit::Percent),
+                column("copy_wait_percent", "Waiting for copies", Unit::Percent),
+                column("programs", "Programs", Unit::Count),
+                column("gap_median_ps", "Median gap", Unit::Picoseconds),
+                column("gap_largest_ps", "Largest gap", Unit::Picoseconds),
+                column("gap_largest_where", "between", Unit::None),
+            ],
+            rows: cores.collect(),
+            notes: vec!["Percentages are of the device's window. Gaps are between programs.".to_owned()],
+        };
+        let rows = self.cores.iter().flat_map(|core| {
+            core.groups.iter().map(|entry| {
+                vec![
+                    Cell::text(core.core.clone()),
+                    Cell::text(entry.group.title()),
+                    Cell::Int(entry.time_ps),
+                    Cell::Float(entry.percent),
+                ]
+            })
+        });
+        let groups = Table {
+            id: "device_time",
+            title: "Device time by kind of op".to_owned(),
+            columns: vec![
+                column("core", "Device", Unit::None),
+                column("group", "Kind", Unit::None),
+                column("time_ps", "Self time", Unit::Picoseconds),
+                column("percent", "Of window", Unit::Percent),
+            ],
+            rows: rows.collect(),
+            notes: vec!["The kinds of one device add up to its window.".to_owned()],
+        };
+        vec![devices, groups]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Options, ReportCache, Scope};
+    use sample_traces::text_trace;
+
+    fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport, AnalysisError> {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model, scope, options: &options, reports: &reports };
+        cx.report::<Devices>().map(|report| report.as_ref().clone())
+    }
+
+    const OFFLOAD: &str = "
+        @device-clock 500ns
+        modules: AAAAAAAAAA..BBBBBB....CC
+        ops    : sffccccccc..aaaddd....gg
+        A = jit_f(1)
+        B = jit_g(2)
+        C = jit_h(3)
+        s = copy-start.1 [copy-start]
+        c = copy-done.1 [copy-done]
+        f = fusion.1 [convolution fusion]
+        a = all-reduce.1 [all-reduce]
+        d = infeed.1 [infeed]
+        g = fusion.2 [loop fusion]
+    ";
+
+    #[test]
+    fn groups_add_up_to_the_window_and_waiting_is_first_class() {
+        let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
+        let core = &report.cores[0];
+        assert_eq!((core.window_ps, core.op_time_ps, core.idle_ps), (24_000, Some(18_000), Some(6_000)));
+        assert_eq!(core.groups.iter().map(|entry| entry.time_ps).sum::<i64>(), core.window_ps);
+        let time = |group| core.time(group).ps();
+        assert_eq!(time(OpGroup::MatMul), 2_000);
+        assert_eq!(time(OpGroup::AsyncWait), 7_000);
+        assert_eq!(time(OpGroup::Collective), 3_000);
+        assert_eq!(time(OpGroup::HostIo), 3_000);
+        assert_eq!(time(OpGroup::Vector), 2_000);
+        assert_eq!(time(OpGroup::DataMovement), 1_000);
+        let percent = report.copy_wait_of_op_time_percent().unwrap();
+        assert!((percent - 700.0 / 18.0).abs() < 1e-9);
+        assert_eq!(report.metrics()[0].value, report.copy_wait_of_window_percent());
+    }
+
+    #[test]
+    fn gaps_are_between_programs_and_say_where() {
+        let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
+        let gaps = report.cores[0].gaps.clone().unwrap();
+        assert_eq!((gaps.count, gaps.total_ps, gaps.median_ps, gaps.largest_ps), (2, 6_000, 3_000, 4_000));
+        assert_eq!((gaps.largest_after.as_str(), gaps.largest_before.as_str()), ("jit_g(2)", "jit_h(3)"));
+        assert_eq!((report.cores[0].program_ps, report.cores[0].programs), (Some(18_000), 3));
+    }
+
+    #[test]
+    fn ranges_split_the_time_without_remainder() {
+        let model = text_trace(OFFLOAD);
+        let at = |ps| trace_model::Timestamp::from_ps(ps);
+        let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().cores[0].clone();
+        let (whole, head, tail) = (part(0, 24_000), part(0, 5_500), part(5_500, 24_000));
+        for group in OpGroup::ALL {
+            assert_eq!(whole.time(group), head.time(group) + tail.time(group), "{group:?}");
+        }
+    }
+
+    #[test]
+    fn a_capture_without_ops_or_devices_does_not_invent_time() {
+        let report_without_ops = report(&text_trace("modules: MM.MM\n M = jit_f(1)"), Scope::WholeTrace).unwrap();
+        assert_eq!((report_without_ops.cores[0].op_time_ps, report_without_ops.idle_percent()), (None, None));
+        assert!(report(&text_trace("host main: aa"), Scope::WholeTrace).is_err());
+    }
+}

@@ -1,0 +1,215 @@
+//! Why a slow step is slow: what it has more of than the median step of its class.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{LabelId, Picos, TimeRange, TraceModel};
+
+use super::MOST_EXPLAINED;
+use super::host::{HostPhase, HostPhases};
+use super::parts::{Part, Parts};
+use crate::engine::Context;
+use crate::facts::core_time::CoreTime;
+use crate::facts::steps::{Step, StepsReport};
+
+/// A slow step beside the median step of its class.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Explanation {
+    /// The slow step.
+    pub step: u32,
+    /// Its class.
+    pub class: String,
+    /// What it is compared with.
+    pub median_step: u32,
+    /// Time of the slow step on its critical core.
+    pub time_ps: i64,
+    /// Time of the other one on its own critical core.
+    pub median_ps: i64,
+    /// By how much it is longer: the sum of `parts`.
+    pub longer_ps: i64,
+    /// What there is more (or less) of, largest first; empty where devices recorded no ops.
+    pub parts: Vec<PartChange>,
+    /// Ops whose self time differs most, largest first; they are in `parts`, too.
+    pub ops: Vec<OpChange>,
+    /// What the host did more or less of meanwhile, on the timeline, largest first;
+    /// empty without host threads.
+    pub host: Vec<HostChange>,
+    /// In a sentence.
+    pub statement: String,
+}
+
+/// A part that a slow step has more or less of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PartChange {
+    /// Which part.
+    pub part: Part,
+    /// How much more.
+    pub change_ps: i64,
+}
+
+/// An op that takes more or less time in a slow step.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct OpChange {
+    /// Its name.
+    pub op: String,
+    /// The part that it belongs to.
+    pub part: Part,
+    /// How much more.
+    pub change_ps: i64,
+}
+
+/// Something that the host did more or less of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HostChange {
+    /// What.
+    pub phase: HostPhase,
+    /// How much more.
+    pub change_ps: i64,
+}
+
+/// Ops that are named.
+const OPS: usize = 5;
+
+/// What the ops of slow steps, and of those they are compared with, take on the
+/// critical core of each.
+#[derive(Default)]
+pub(super) struct OpTimes {
+    /// By number; `None` until a core with ops was found.
+    steps: BTreeMap<u32, Option<OnCore>>,
+}
+
+struct OnCore {
+    time_ps: i64,
+    parts: Parts,
+    ops: BTreeMap<(String, Part), i64>,
+}
+
+impl OpTimes {
+    /// Will collect what is needed to explain the slow steps.
+    pub fn wanted(steps: &StepsReport) -> Self {
+        let slow = steps.outliers();
+        let pairs = slow.iter().take(MOST_EXPLAINED).flat_map(|step| [Some(*step), steps.median_step(step.class)]);
+        Self { steps: pairs.flatten().map(|step| (step.number, None)).collect() }
+    }
+
+    /// Takes note of a step on a core, if it is wanted and took longest there so far.
+    pub fn collect(&mut self, model: &TraceModel, time: &CoreTime, step: u32, range: TimeRange, parts: &Parts) {
+        let time_ps = range.dur().ps();
+        let Some(known) = self.steps.get_mut(&step) else { return };
+        if known.as_ref().is_some_and(|known| known.time_ps >= time_ps) {
+            return;
+        }
+        let from = time.segments.partition_point(|segment| segment.range.end <= range.start);
+        let inside = time.segments[from..].iter().take_while(|segment| segment.range.start < range.end);
+        let mut by_label: BTreeMap<(LabelId, Part), i64> = BTreeMap::new();
+        for segment in inside {
+            let own = segment.range.intersect(range).map_or(0, |own| own.dur().ps());
+            *by_label.entry((model.slice(segment.slice).label_id(), Part::of(&segment.class))).or_default() += own;
+        }
+        // Two programs may have ops of one name.
+        let mut ops = BTreeMap::new();
+        for ((label, part), own) in by_label {
+            *ops.entry((model.str(model.label(label).name).to_owned(), part)).or_default() += own;
+        }
+        *known = Some(OnCore { time_ps, parts: *parts, ops });
+    }
+
+    /// Slow steps, slowest first, beside the median step of their class.
+    pub fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
+        let host = HostPhases::new(cx);
+        let one = |step: &&Step| {
+            let median = steps.median_step(step.class).filter(|median| median.number != step.number)?;
+            let class = steps.class_of(step).map(|class| class.id.clone()).unwrap_or_default();
+            Some(self.compare(step, median, class, &host))
+        };
+        steps.outliers().iter().take(MOST_EXPLAINED).filter_map(one).collect()
+    }
+
+    fn on_core(&self, step: &Step) -> Option<&OnCore> {
+        self.steps.get(&step.number)?.as_ref()
+    }
+
+    fn compare(&self, step: &Step, median: &Step, class: String, host: &HostPhases<'_>) -> Explanation {
+        let phases = |step: &Step| host.within(step).unwrap_or_default();
+        let (slow_host, median_host) = (phases(step), phases(median));
+        let mut host: Vec<HostChange> = slow_host
+            .into_iter()
+            .zip(median_host)
+            .map(|((phase, slow), (_, median))| HostChange { phase, change_ps: slow - median })
+            .filter(|change| change.change_ps != 0)
+            .collect();
+        host.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
+        let (mut parts, mut ops) = (Vec::new(), Vec::new());
+        let (mut time_ps, mut median_ps) = (step.time_ps, median.time_ps);
+        if let (Some(slow), Some(usual)) = (self.on_core(step), self.on_core(median)) {
+            (time_ps, median_ps) = (slow.time_ps, usual.time_ps);
+            let change = slow.parts.minus(&usual.parts);
+            let changes = Part::ALL.map(|part| PartChange { part, change_ps: change.get(part) });
+            parts = changes.into_iter().filter(|change| change.change_ps != 0).collect();
+            parts.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
+            ops = op_changes(slow, usual);
+        }
+        let longer_ps = time_ps.saturating_sub(median_ps);
+        let statement = statement(step.number, median.number, longer_ps, &parts, &ops, &host);
+        Explanation {
+            step: step.number,
+            class,
+            median_step: median.number,
+            time_ps,
+            median_ps,
+            longer_ps,
+            parts,
+            ops,
+            host,
+            statement,
+        }
+    }
+}
+
+fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<OpChange> {
+    let mut changes = slow.ops.clone();
+    for (op, time) in &usual.ops {
+        *changes.entry(op.clone()).or_default() -= time;
+    }
+    let change = |((op, part), change_ps)| OpChange { op, part, change_ps };
+    let mut ops: Vec<OpChange> = changes.into_iter().filter(|(_, change)| *change != 0).map(change).collect();
+    ops.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
+    ops.truncate(OPS);
+    ops
+}
+
+/// Changes below this share of the difference are not worth a clause.
+const WORTH_SAYING: f64 = 0.1;
+
+fn statement(
+    step: u32,
+    median: u32,
+    longer_ps: i64,
+    parts: &[PartChange],
+    ops: &[OpChange],
+    host: &[HostChange],
+) -> String {
+    let is_large = |ps: i64| ps as f64 >= WORTH_SAYING * longer_ps as f64;
+    let more = |what: &str, ps: i64| format!("{what} +{}", Picos::from_ps(ps));
+    let host: Vec<String> = host
+        .iter()
+        .filter(|change| is_large(change.change_ps) && !matches!(change.phase, HostPhase::Other | HostPhase::Waiting))
+        .map(|change| more(change.phase.title(), change.change_ps))
+        .collect();
+    let device = parts.iter().filter(|change| is_large(change.change_ps)).map(|change| {
+        let most = ops.iter().find(|op| op.part == change.part && is_large(op.change_ps));
+        let title = change.part.title().to_lowercase();
+        match most {
+            Some(op) => format!("{}, most of it {}", more(&title, change.change_ps), more(&op.op, op.change_ps)),
+            None => more(&title, change.change_ps),
+        }
+    });
+    let device: Vec<String> = device.collect();
+    let why = match (device.is_empty(), host.is_empty()) {
+        (false, false) => format!("{}; on the host meanwhile {}", device.join(", "), host.join(", ")),
+        (false, true) => device.join(", "),
+        (true, false) => format!("on the host {}", host.join(", ")),
+        (true, true) => "nothing recorded says why".to_owned(),
+    };
+    format!("step {step} takes {} longer than step {median}, the median of its class: {why}", Picos::from_ps(longer_ps))
+}

@@ -1,0 +1,255 @@
+//! The ladder on drawn traces, one rung a test.
+
+use super::*;
+use crate::engine::{Options, ReportCache, Tabular};
+use crate::facts::steps::*;
+use sample_traces::{text_builder, text_trace};
+use trace_model::{Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
+
+fn report(model: &TraceModel, options: &Options, scope: Scope) -> StepsReport {
+    let reports = ReportCache::default();
+    let cx = Context { model, scope, options, reports: &reports };
+    cx.report::<Steps>().unwrap().as_ref().clone()
+}
+
+fn whole(model: &TraceModel) -> StepsReport {
+    report(model, &Options::default(), Scope::WholeTrace)
+}
+
+fn times(report: &StepsReport) -> Vec<i64> {
+    report.steps.iter().map(|step| step.time_ps / 1000).collect()
+}
+
+#[test]
+fn a_steps_line_is_believed_and_the_slowest_core_counts() {
+    let model = text_trace(
+        "
+        steps      : 000011111222222
+        ops        : aaaa.aaaa.aaaa.
+        TPU:1 steps: 0000.111112222.
+        TPU:1 ops  : aaaa.aaaa.aaaa.
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!(report.rung, Rung::StepsLine);
+    assert_eq!(times(&report), [4, 5, 6]);
+    assert_eq!(report.steps[2].slowest.as_deref(), Some("/device:TPU:0"));
+    assert_eq!(report.steps.iter().map(|step| step.interval_ps).collect::<Vec<_>>(), [Some(4_000), Some(5_000), None]);
+    let stats = report.time.unwrap();
+    assert_eq!([stats.mean, stats.min, stats.max].map(|ps| ps as i64), [5_000, 4_000, 6_000]);
+    assert_eq!(stats.stddev.map(|ps| ps as i64), Some(1_000));
+}
+
+#[test]
+fn a_step_that_one_core_lacks_is_partial_and_does_not_count() {
+    let model = text_trace(
+        "
+        steps      : 000011112222
+        TPU:1 steps: ....11112222
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!(report.steps.iter().map(|step| step.is_partial).collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!((report.time.unwrap().count, report.left_out), (2, 1));
+}
+
+/// What runs after the last execution of the dominant program may belong to anything.
+#[test]
+fn the_last_step_ends_with_its_own_program() {
+    let model = text_trace(
+        "
+        modules: AAAAA...AAAAA...AAAAA.hh
+        A = jit_f(1)
+        h = jit_helper(2)
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!((report.rung, times(&report)), (Rung::Modules, vec![8, 8, 5]));
+    assert!(report.steps[2].is_partial);
+    assert!(report.why.iter().any(|why| why.contains("88 % of the module time")), "{:?}", report.why);
+}
+
+#[test]
+fn the_dominant_function_makes_steps_even_if_it_has_several_programs() {
+    // Same function, two shapes; a helper runs once per step. Every step is 8 ns.
+    let model = text_trace(
+        "
+        modules: AAAAA.h.BBBBB.h.AAAAA.h.
+        ops    : aaaaa.b.aaaaa.b.aaaaa.b.
+        A = jit_step(1)
+        B = jit_step(2)
+        h = jit_log(3)
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!((report.rung, report.marker.as_str()), (Rung::Modules, "jit_step"));
+    // The last ends with its own program: what follows was not captured to its end.
+    assert_eq!(times(&report), [8, 8, 5]);
+    assert_eq!(report.time.unwrap().count, 2);
+    assert!(report.why[0].contains("no device recorded steps"));
+}
+
+#[test]
+fn one_very_slow_step_does_not_hide_the_others() {
+    // The coefficient of variation of these durations is 1.4.
+    let model = text_trace(
+        "modules: AAA.BBB.CCC.DDDDDDDDDDDDDDDDDDDDDDDDDDDDDD.EEE.FFF.\n A = jit_f(1)\n B = jit_f(1)\n C = jit_f(1)\n D = jit_f(1)\n E = jit_f(1)\n F = jit_f(1)",
+    );
+    let report = whole(&model);
+    assert_eq!(report.rung, Rung::Modules);
+    assert_eq!(times(&report), [4, 4, 4, 31, 4, 3]);
+    assert_eq!(report.outliers().iter().map(|step| step.number).collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn a_dominant_program_that_ran_once_is_one_step() {
+    let model = text_trace(
+        "
+        modules: SSSSSSSS.l.s
+        S = jit_step_fun(1)
+        l = jit_compute_logits(2)
+        s = jit_sample(3)
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!((report.rung, times(&report)), (Rung::Modules, vec![8]));
+    assert_eq!(report.time.unwrap().stddev, None);
+}
+
+#[test]
+fn programs_without_a_pattern_are_no_steps() {
+    let model = text_trace("modules: aaa.bbb.cc.dd\n a = f(1)\n b = g(2)\n c = h(3)\n d = i(4)");
+    let report = whole(&model);
+    assert_eq!(report.rung, Rung::WholeCapture);
+    assert_eq!(times(&report), [13]);
+    assert_eq!(report.why.len(), 4);
+}
+
+/// A host that runs 20 annotated steps, the fifth of which compiles.
+fn annotated() -> TraceModel {
+    let mut builder = text_builder("host main: .");
+    let (track, _) = builder.tracks().find(|(_, track)| track.kind == TrackKind::HostThread).unwrap();
+    let [train, compile] = ["train", "backend_compile"].map(|name| builder.label(name, None));
+    let range = |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
+    let mut at = 0;
+    for number in 0..20 {
+        let len = if number == 5 { 1_000 } else { 100 + number % 3 };
+        let key = builder.add_slice(track, SliceSpec::new(range(at, len), train));
+        builder.set_attr(key, SliceAttr::StepNum, number);
+        if number == 5 {
+            builder.add_slice(track, SliceSpec::new(range(at + 20, 900), compile));
+        }
+        at += len;
+    }
+    builder.finish()
+}
+
+#[test]
+fn host_annotations_keep_first_and_last_step_and_name_the_compiling_one() {
+    let report = whole(&annotated());
+    assert_eq!((report.rung, report.steps.len()), (Rung::HostAnnotations, 20));
+    let outliers = report.outliers();
+    assert_eq!(outliers.len(), 1);
+    assert_eq!((outliers[0].number, outliers[0].compile_ps), (5, 900));
+    assert_eq!(table::remark(outliers[0]), "slow, compiles");
+}
+
+#[test]
+fn warm_up_steps_are_shown_but_not_counted() {
+    let options = Options { warmup_steps: 6, ..Options::default() };
+    let report = report(&annotated(), &options, Scope::WholeTrace);
+    assert_eq!((report.steps.len(), report.left_out), (20, 6));
+    assert_eq!(report.time.map(|stats| stats.max as i64), Some(102));
+}
+
+#[test]
+fn a_scope_selects_steps() {
+    let model = annotated();
+    let options = Options::default();
+    let some = report(&model, &options, Scope::Steps { first: 4, last: 6 });
+    assert_eq!(some.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [4, 5, 6]);
+    assert_eq!(some.time.unwrap().count, 3);
+    assert_eq!(some.range_of(5, 5).map(TimeRange::dur), Some(Picos::from_ps(1_000)));
+    assert_eq!(some.range_of(7, 9), None);
+}
+
+#[test]
+fn a_host_without_annotations_is_one_pseudo_step() {
+    let report = whole(&text_trace("host main: aaaa.bb"));
+    assert_eq!((report.rung, times(&report), report.has_steps()), (Rung::WholeCapture, vec![7], false));
+}
+
+#[test]
+fn an_empty_trace_has_no_steps() {
+    let report = whole(&trace_model::TraceBuilder::new().finish());
+    assert_eq!((report.rung, report.steps.len(), report.time), (Rung::WholeCapture, 0, None));
+    assert_eq!(Tabular::tables(&report).len(), 2);
+}
+
+fn letters(report: &StepsReport) -> String {
+    report.steps.iter().map(|step| report.class_of(step).map_or("?", |class| class.id.as_str())).collect()
+}
+
+#[test]
+fn steps_that_run_the_same_programs_are_of_one_class() {
+    // Every third step evaluates, too; step 4 runs another program of the same function.
+    let model = text_trace(
+        "
+        steps  : 0000111122222222333344445555555566667777888888889999
+        modules: TTT.TTT.TTT.EEE.TTT.SSS.TTT.EEE.TTT.TTT.TTT.EEE.TTT.
+        T = jit_train(1)
+        S = jit_train(2)
+        E = jit_eval(3)
+        ",
+    );
+    let report = whole(&model);
+    assert_eq!(letters(&report), "AABAABAABA");
+    let titles: Vec<_> = report.classes.iter().map(|class| (class.title.as_str(), class.steps)).collect();
+    assert_eq!(titles, [("jit_train", 7), ("jit_eval + jit_train", 3)]);
+    // Twice as long, and yet no outlier.
+    assert!(report.outliers().is_empty());
+    let medians: Vec<_> = report.classes.iter().map(|class| class.time.unwrap().median as i64).collect();
+    assert_eq!(medians, [4_000, 8_000]);
+    assert_eq!(report.tables()[0].rows.len(), 6);
+}
+
+#[test]
+fn times_divide_a_class_only_where_both_sides_are_many() {
+    let steps = |lengths: &[usize]| {
+        let digits = lengths.iter().enumerate().map(|(k, &len)| (k % 10).to_string().repeat(len));
+        whole(&text_trace(&format!("steps: {}", digits.collect::<String>())))
+    };
+    // Every second step is long: two classes. Three different long ones are outliers.
+    assert_eq!(letters(&steps(&[3, 9, 3, 9, 3, 9, 3, 9])), "ABABABAB");
+    let rare = steps(&[3, 3, 3, 9, 3, 3, 20, 3, 3, 50]);
+    assert_eq!((letters(&rare).as_str(), rare.outliers().len()), ("AAAAAAAAAA", 3));
+    assert_eq!(steps(&[3, 9, 3, 9, 3, 9]).classes[1].title, "Steps, long");
+}
+
+#[test]
+fn what_is_left_out_says_why() {
+    let options = Options { warmup_steps: 1, ..Options::default() };
+    let report = report(&annotated(), &options, Scope::WholeTrace);
+    assert_eq!(report.steps[0].left_out.as_deref(), Some("warm-up: among the first 1, as asked for"));
+    assert_eq!(report.steps[1].left_out, None);
+    let model = text_trace("steps: 000011112222\n TPU:1 steps: ....11112222");
+    let report = whole(&model);
+    let why = report.steps[0].left_out.as_deref();
+    assert_eq!(why, Some("partial: not recorded on 1 of 2 devices or hosts"));
+}
+
+#[test]
+fn a_first_step_that_compiles_is_warm_up_and_a_later_one_is_slow() {
+    let (mut compiles, mut marks) = (String::new(), String::new());
+    for step in 0..8 {
+        let len = if [0, 5].contains(&step) { 30 } else { 4 };
+        marks += &step.to_string().repeat(len);
+        compiles += &"C".repeat(len - 4);
+        compiles += "....";
+    }
+    let report = whole(&text_trace(&format!("host main: {compiles}\n steps: {marks}\n C = backend_compile")));
+    let warmup: Vec<u32> = report.steps.iter().filter(|step| step.is_warmup).map(|step| step.number).collect();
+    assert_eq!((warmup, report.left_out), (vec![0], 1));
+    assert_eq!(report.outliers().iter().map(|step| step.number).collect::<Vec<_>>(), [0, 5]);
+    assert_eq!(report.steps[0].left_out.as_deref(), Some("warm-up: compiles for 26.00 ns of 30.00 ns"));
+}

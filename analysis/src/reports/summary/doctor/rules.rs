@@ -1,0 +1,405 @@
+//! The rules: each looks for one thing that limits what a capture can tell.
+
+use crate::engine::{Percent, counted};
+use std::collections::BTreeSet;
+
+use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
+
+use super::{Finding, clock_shifts};
+use crate::engine::Context;
+use crate::facts::TraceFacts as _;
+use crate::facts::clock_alignment::Sync;
+use crate::facts::steps::Rung;
+use crate::hardware::peaks::{PeakSource, Peaks};
+use crate::hlo_text::HloText;
+use crate::reports::ops::kernels::{Declared, Kernels};
+use crate::reports::ops::op_stats::{Ops, cause};
+use crate::reports::steps::step_times::Steps;
+
+/// Every rule.
+pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
+    truncated,
+    dropped_traces,
+    no_steps,
+    no_device,
+    assumed_peaks,
+    clock_skew,
+    partial_async_line,
+    partial_hosts,
+    slow_first_step,
+    profiler_overhead,
+    misplaced_ops,
+    unreadable_events,
+    simulated,
+    assumed_clock,
+    impossible_rates,
+    too_few_operations,
+];
+
+/// Exporters stop at an event limit, and files get cut.
+fn truncated(cx: &Context<'_>) -> Option<Finding> {
+    let log = cx.model.import_log();
+    let (limit, cut) = (log.count(IssueKind::ExportLimit), log.count(IssueKind::TruncatedFile));
+    (limit + cut > 0).then(|| Finding {
+        id: "Q01",
+        name: "truncated",
+        severity: Severity::Loss,
+        message: "The end of the session is missing.".to_owned(),
+        evidence: if limit > 0 {
+            "the export holds exactly its limit of events"
+        } else {
+            "the file ends within an event"
+        }
+        .to_owned(),
+        cure: "Open the .xplane.pb of the same session; it has no limit.",
+    })
+}
+
+fn dropped_traces(cx: &Context<'_>) -> Option<Finding> {
+    let model = cx.model;
+    let counts = model.slices_with(SliceAttr::DroppedTraces).map(|(_, count)| count.max(0));
+    let counted = counts.fold(0, i64::saturating_add);
+    let dropped = u64::try_from(counted).unwrap_or(0).max(model.import_log().count(IssueKind::DroppedTraces));
+    let markers = model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == TrackKind::DeviceScopes)
+        .flat_map(|track| model.slices_on(track))
+        .filter(|slice| slice.name().to_ascii_lowercase().contains("dropped"))
+        .count();
+    (dropped > 0 || markers > 0).then(|| Finding {
+        id: "Q02",
+        name: "dropped-traces",
+        severity: Severity::Loss,
+        message: "The hardware dropped events: times and counts are too low.".to_owned(),
+        evidence: format!("{dropped} events dropped, {markers} markers"),
+        cure: "Profile fewer steps, or trace fewer chips.",
+    })
+}
+
+fn no_steps(cx: &Context<'_>) -> Option<Finding> {
+    let steps = cx.report::<Steps>().ok()?;
+    let severity = match steps.rung {
+        Rung::StepsLine | Rung::HostAnnotations => return None,
+        Rung::Modules => Severity::Info,
+        Rung::WholeCapture => Severity::Warning,
+    };
+    Some(Finding {
+        id: "Q03",
+        name: "no-steps",
+        severity,
+        message: format!("Steps are not recorded but inferred: {}.", steps.rung.title()),
+        evidence: steps.why.join("; "),
+        cure: if cx.model.simulator().is_some() {
+            "Nothing to do where one step was simulated; several need their executions as a line of programs."
+        } else {
+            "Wrap the loop body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)."
+        },
+    })
+}
+
+fn no_device(cx: &Context<'_>) -> Option<Finding> {
+    let model = cx.model;
+    let is_device = |kind| matches!(kind, GroupKind::TensorCore { .. } | GroupKind::Gpu { .. });
+    if model.groups().iter().any(|group| is_device(group.kind)) || model.slice_count() == 0 {
+        return None;
+    }
+    let is_foreign = model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
+    Some(Finding {
+        id: "Q04",
+        name: "no-device",
+        severity: Severity::Warning,
+        message: "No device was recorded: device metrics do not exist.".to_owned(),
+        evidence: if is_foreign { "only processes of another tool" } else { "only host threads" }.to_owned(),
+        cure: "Run on a TPU, and do not set tpu_trace_mode to TRACE_ONLY_HOST.",
+    })
+}
+
+fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
+    let cores = cx.tensor_cores();
+    let peaks = cores.iter().map(|&core| cx.peaks(core));
+    let unrecorded: Vec<Peaks> = peaks
+        .filter(|peaks| {
+            let source = peaks.flops.map(|peak| peak.source);
+            !matches!(source, Some(PeakSource::Recorded | PeakSource::Configured))
+        })
+        .collect();
+    let missing = unrecorded.len();
+    (missing > 0).then(|| Finding {
+        id: "Q05",
+        name: "assumed-peaks",
+        severity: Severity::Warning,
+        message: "The capture does not record the peaks of its devices.".to_owned(),
+        evidence: match unrecorded.iter().find_map(|peaks| peaks.flops.and(peaks.chip.as_ref())) {
+            Some(chip) => format!("{missing} of {}; peaks of {chip} are assumed", counted(cores.len(), "device")),
+            None => format!("{missing} of {}; utilizations are not computed", counted(cores.len(), "device")),
+        },
+        cure: "Name the chip with --device-spec, or open the .xplane.pb of the same session.",
+    })
+}
+
+/// A shift above this is worth saying.
+const SHIFT_PS: i64 = 50_000_000;
+
+fn clock_skew(cx: &Context<'_>) -> Option<Finding> {
+    let shifts = clock_shifts(cx);
+    let worst = shifts.iter().max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
+    let us = |ps: i64| ps as f64 / 1e6;
+    let upper = worst.bounds.at_most_ps.map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
+    let evidence = format!(
+        "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
+        worst.core,
+        worst.pairs,
+        us(worst.bounds.at_least_ps)
+    );
+    let (severity, message, cure) = match worst.sync {
+        Sync::Aligned => return None,
+        Sync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
+        Sync::Shifted => (
+            Severity::Info,
+            format!("Device and host clocks are apart; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
+            "None needed for numbers; on the timeline allow for the shift between device and host.",
+        ),
+        Sync::Drifting => (
+            Severity::Info,
+            format!(
+                "Device and host clocks drift apart by {:.1} ppm; device times are shifted accordingly.",
+                worst.drift.map(|line| line.drift_ppm).unwrap_or_default()
+            ),
+            "None needed for numbers; on the timeline allow for the shift between device and host.",
+        ),
+        Sync::Poor => (
+            Severity::Warning,
+            "No shift aligns device and host: some programs seem to end after the host knew of it.".to_owned(),
+            "Compare device with device and host with host; between the two, allow for the difference.",
+        ),
+    };
+    Some(Finding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
+}
+
+fn partial_async_line(cx: &Context<'_>) -> Option<Finding> {
+    let model = cx.model;
+    let mut recorded = 0;
+    let mut rebuilt = Vec::new();
+    for core in cx.tensor_cores() {
+        let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
+        match tracks.flat_map(|track| model.slices_on(track)).next() {
+            Some(span) if span.attr(SliceAttr::Reconstructed).is_some() => {
+                rebuilt.push(model.device_name(core));
+            }
+            Some(_) => recorded += 1,
+            None => {}
+        }
+    }
+    (recorded > 0 && !rebuilt.is_empty()).then(|| Finding {
+        id: "Q07",
+        name: "async-line-partial",
+        severity: Severity::Info,
+        message: "The profiler recorded asynchronous spans on some devices only.".to_owned(),
+        evidence: format!("recorded on {recorded}, rebuilt from starts and dones on {}", rebuilt.join(", ")),
+        cure: "None needed: rebuilding is lossless.",
+    })
+}
+
+/// Collectives name more devices than were captured.
+fn partial_hosts(cx: &Context<'_>) -> Option<Finding> {
+    let model = cx.model;
+    let captured = model.tensor_cores().len();
+    // A simulator shows as many devices as it likes: one stands for all that do the same.
+    if captured == 0 || model.sources().iter().all(|source| source.simulator.is_some()) {
+        return None;
+    }
+    let classes = cx.classes();
+    let mut largest: Option<(usize, &str)> = None;
+    for id in model.labels().iter().filter_map(|label| label.op).filter(|&op| classes.class(op).is_collective()) {
+        let op = model.op(id);
+        let Some(text) = op.hlo_text.map(|text| model.str(text)) else { continue };
+        let groups = HloText::parse(text).and_then(|hlo| hlo.replica_groups()).unwrap_or_default();
+        let devices = groups.iter().map(Vec::len).sum::<usize>();
+        if largest.is_none_or(|(most, _)| devices > most) {
+            largest = Some((devices, model.str(op.name)));
+        }
+    }
+    let (devices, op) = largest.filter(|&(devices, _)| devices > captured)?;
+    Some(Finding {
+        id: "Q08",
+        name: "partial-hosts",
+        severity: Severity::Warning,
+        message: format!("The program runs on {devices} devices, of which {captured} were captured."),
+        evidence: format!("replica groups of {op}"),
+        cure: "Capture all hosts and open their common run directory; waiting between hosts does not show otherwise.",
+    })
+}
+
+/// The first step may take this much longer than the median.
+const WARM_UP_RATIO: f64 = 3.0;
+
+fn slow_first_step(cx: &Context<'_>) -> Option<Finding> {
+    let steps = cx.report::<Steps>().ok()?;
+    let first = steps.steps.first().filter(|step| !step.is_warmup)?;
+    let median = steps.time?.median;
+    let ratio = first.time_ps as f64 / median.max(1.0);
+    (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| Finding {
+        id: "Q09",
+        name: "first-step-included",
+        severity: Severity::Warning,
+        message: "The capture contains warm-up, and the statistics include it.".to_owned(),
+        evidence: format!("step {} took {ratio:.1} × the median", first.number),
+        cure: "Leave the first steps out with --warmup 1, or begin profiling later.",
+    })
+}
+
+/// From this share of host events on, the Python tracer dominates host time.
+const TRACER_SHARE: f64 = 0.5;
+
+fn profiler_overhead(cx: &Context<'_>) -> Option<Finding> {
+    let model = cx.model;
+    let python: Vec<bool> = model.labels().iter().map(|label| model.str(label.name).starts_with('$')).collect();
+    if !python.contains(&true) {
+        return None;
+    }
+    let tracks = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread);
+    let (mut traced, mut all) = (0_usize, 0_usize);
+    for slice in tracks.flat_map(|track| model.slices_on(track)) {
+        all += 1;
+        traced += usize::from(python.get(slice.label_id().index()).copied().unwrap_or(false));
+    }
+    let share = traced as f64 / all.max(1) as f64;
+    (share >= TRACER_SHARE).then(|| Finding {
+        id: "Q10",
+        name: "profiler-overhead",
+        severity: Severity::Warning,
+        message: "The Python tracer was on: host times are inflated.".to_owned(),
+        evidence: format!("{traced} of {all} host events are Python calls ({:.0})", Percent(100.0 * share)),
+        cure: "Set python_tracer_level = 0 in jax.profiler.ProfileOptions.",
+    })
+}
+
+/// Ops whose span on the timeline is off by more than this are misplaced.
+const MISPLACED_PS: i64 = 1_000_000;
+
+/// The profiler's conversion to host time goes wrong for single ops of real captures.
+fn misplaced_ops(cx: &Context<'_>) -> Option<Finding> {
+    let model = cx.model;
+    let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
+    let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
+    let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
+    for op in ops.flat_map(|track| model.slices_on(track)) {
+        all += 1;
+        let off = op.device_range().map_or(0, |device| (device.dur() - op.dur()).ps().saturating_abs());
+        misplaced += usize::from(off > MISPLACED_PS);
+        worst = worst.max(off);
+    }
+    (misplaced > 0).then(|| Finding {
+        id: "Q11",
+        name: "misplaced-ops",
+        severity: Severity::Info,
+        message: "Some ops are misplaced on the timeline; durations are by the device's own clock.".to_owned(),
+        evidence: format!("{misplaced} of {all} ops differ, by up to {}", trace_model::Picos::from_ps(worst)),
+        cure: "None needed for numbers; where the picture and a number disagree, believe the number.",
+    })
+}
+
+fn unreadable_events(cx: &Context<'_>) -> Option<Finding> {
+    let log = cx.model.import_log();
+    let known = [IssueKind::ExportLimit, IssueKind::TruncatedFile, IssueKind::DroppedTraces];
+    let lost = log.counts().iter().filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
+    let parts: Vec<String> = lost.map(|entry| format!("{} × {}", entry.count, entry.kind.id())).collect();
+    (!parts.is_empty()).then(|| Finding {
+        id: "Q12",
+        name: "unreadable-events",
+        severity: Severity::Loss,
+        message: "Some events could not be read and are missing.".to_owned(),
+        evidence: parts.join(", "),
+        cure: "See the import log for the first of each kind.",
+    })
+}
+
+/// What the numbers of a simulator are, they are by its model.
+fn simulated(cx: &Context<'_>) -> Option<Finding> {
+    let simulators: BTreeSet<&str> =
+        cx.model.sources().iter().filter_map(|source| source.simulator.as_deref()).collect();
+    (!simulators.is_empty()).then(|| Finding {
+        id: "Q13",
+        name: "simulated",
+        severity: Severity::Warning,
+        message: format!("Nothing here was measured: {} computed it.", Vec::from_iter(simulators).join(", ")),
+        evidence: "the format is a simulator's".to_owned(),
+        cure: "Compare with a profile of the same program before relying on it.",
+    })
+}
+
+/// Cycles without a clock: shares are right, times are not.
+fn assumed_clock(cx: &Context<'_>) -> Option<Finding> {
+    let issue = cx.model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::AssumedClock);
+    issue.map(|issue| Finding {
+        id: "Q14",
+        name: "assumed-clock",
+        severity: Severity::Warning,
+        message:
+            "Times are cycles, and how long one takes was assumed: shares are right, times and rates are not known."
+                .to_owned(),
+        evidence: issue.examples.first().cloned().unwrap_or_default(),
+        cure: "Name the clock of the device: --clock 940MHz.",
+    })
+}
+
+/// Ops that are named as evidence.
+const NAMED: usize = 3;
+
+/// Work over time above a peak: the work, or the peak, is wrong.
+fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
+    let ops = cx.report::<Ops>().ok()?;
+    let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates().beyond_peak?))).collect();
+    let time_ps = rows.iter().map(|(row, _)| row.self_time_ps()).fold(0, i64::saturating_add);
+    let share = crate::reports::ops::op_stats::percent(time_ps, ops.op_time_ps)?;
+    let named: Vec<String> = rows
+        .iter()
+        .take(NAMED)
+        .map(|&(row, (limit, percent))| {
+            let (name, why) = (crate::engine::shortened(row.name(), 48), cause(row, limit, &ops.peaks));
+            format!("{name} at {percent:.1} of peak ({}): {why}", limit.title(), percent = Percent(percent))
+        })
+        .collect();
+    let more = if rows.len() > NAMED { "; …" } else { "" };
+    let (count, verb) =
+        if rows.len() == 1 { ("1 op".to_owned(), "is") } else { (format!("{} ops", rows.len()), "are") };
+    (!rows.is_empty()).then(|| Finding {
+        id: "Q15",
+        name: "impossible-rates",
+        severity: Severity::Warning,
+        message: format!("{count} {verb} faster than a peak allows; utilizations leave out what they claim to do."),
+        evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
+        cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
+    })
+}
+
+/// Share of op time from which kernels of wrong costs make utilizations doubtful.
+const DOUBTFUL_PERCENT: f64 = 1.0;
+
+/// Costs of one block of a kernel, declared for the whole grid.
+fn too_few_operations(cx: &Context<'_>) -> Option<Finding> {
+    let report = cx.report::<Kernels>().ok()?;
+    let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == Declared::TooFew).collect();
+    let share: f64 = wrong.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
+    let named: Vec<String> = wrong
+        .iter()
+        .take(NAMED)
+        .filter_map(|kernel| {
+            let factor = kernel.needed_flops? as f64 / kernel.flops? as f64;
+            let steps = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.grid_steps);
+            let grid = steps.map_or(String::new(), |steps| format!(", its grid has {steps:.0} steps"));
+            Some(format!(
+                "the shapes of {} need {factor:.1} times as many{grid}",
+                crate::engine::shortened(&kernel.kernel, 48)
+            ))
+        })
+        .collect();
+    (share >= DOUBTFUL_PERCENT).then(|| Finding {
+        id: "Q16",
+        name: "too-few-operations",
+        severity: Severity::Warning,
+        message: "Kernels declare fewer operations than their shapes need: utilizations are too low.".to_owned(),
+        evidence: format!("{share:.1} of op time: {}", named.join("; "), share = Percent(share)),
+        cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
+    })
+}

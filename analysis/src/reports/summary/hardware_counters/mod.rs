@@ -1,0 +1,233 @@
+//! Hardware performance counters and the utilization that follows from them.
+//!
+//! A sample is one line of a device's plane, each of its events a counter with its
+//! number and value. Which counter is which is known for v6e and v7x only; counts of
+//! other chips are listed and not interpreted. Formulas are those of `XProf`'s
+//! utilization viewer; where they differ on purpose, `DIFFERENCES.md` says so. A
+//! metric whose counters were not recorded is left out: it is not zero.
+//!
+//! Tested on generated captures only: no public capture has counters.
+
+mod known;
+mod metrics;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{GroupId, GroupKind, SliceAttr, TrackId};
+
+use crate::engine::{Analysis, AnalysisError, Context};
+use crate::hardware::chips::Chip;
+use crate::hardware::limits::possible;
+use known::Counter;
+pub use known::Generation;
+use metrics::{Counts, Limits, metrics};
+
+/// The analysis `hardware_counters`.
+pub struct HardwareCounters;
+
+/// What the hardware counted.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct HardwareCountersReport {
+    /// Every device that recorded counters.
+    pub devices: Vec<DeviceCounters>,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// Counters of one device.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct DeviceCounters {
+    /// Its name.
+    pub device: String,
+    /// Chip, where its counters are known.
+    pub generation: Option<Generation>,
+    /// Over all samples: Σ achieved and Σ peak.
+    pub metrics: Vec<CounterMetric>,
+    /// Each by itself, in the order of the trace.
+    pub samples: Vec<Sample>,
+    /// Counts as recorded, over all samples, by number.
+    pub counts: Vec<Count>,
+}
+
+/// One reading of the counters.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Sample {
+    /// Name of its line: the kernel, or a number.
+    pub name: String,
+    /// Its metrics.
+    pub metrics: Vec<CounterMetric>,
+}
+
+/// One counter.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Count {
+    /// Number of the counter.
+    pub id: u64,
+    /// Name as recorded.
+    pub name: String,
+    /// Sum over samples.
+    pub value: f64,
+    /// Whether a metric uses it.
+    pub is_known: bool,
+}
+
+/// What a unit did and could have done.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CounterMetric {
+    /// Stable name.
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Core of the chip; `None` for what belongs to the chip.
+    pub core: Option<u8>,
+    /// Count.
+    pub achieved: f64,
+    /// What is possible in the same cycles; `None` where unknown.
+    pub peak: Option<f64>,
+    /// Of both.
+    pub unit: CounterUnit,
+    /// What the peak is: `2 a cycle`.
+    pub of: String,
+}
+
+/// What a count counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterUnit {
+    /// Clock cycles.
+    Cycles,
+    /// Instructions issued.
+    Instructions,
+    /// Bytes moved.
+    Bytes,
+}
+
+impl CounterUnit {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+impl CounterMetric {
+    /// Achieved of the peak, where that is possible.
+    pub fn percent(&self) -> Option<f64> {
+        let peak = self.peak.filter(|&peak| peak > 0.0)?;
+        possible(100.0 * self.achieved / peak)
+    }
+}
+
+impl Analysis for HardwareCounters {
+    type Report = HardwareCountersReport;
+    const ID: &'static str = "hardware_counters";
+    const TITLE: &'static str = "Hardware counters";
+
+    fn run(cx: &Context<'_>) -> Result<HardwareCountersReport, AnalysisError> {
+        let mut devices: BTreeMap<GroupId, Readings> = BTreeMap::new();
+        for (slice, bits) in cx.model.slices_with(SliceAttr::CounterValueBits) {
+            let Some(id) = slice.attr(SliceAttr::CounterId) else { continue };
+            let (track, value) = (slice.track(), f64::from_bits(bits as u64));
+            if value.is_finite() && is_wanted(cx, cx.model.track(track).group) {
+                let readings = devices.entry(cx.model.track(track).group).or_default();
+                // Of a counter that a sample holds twice the last value counts, as in XProf.
+                readings.entry(track).or_default().insert(id as u64, (slice.name().to_owned(), value));
+            }
+        }
+        if devices.is_empty() {
+            return Err(AnalysisError::NotApplicable(
+                "no hardware counters were recorded; the profiler's options tpu_enable_periodic_counter_sampling and \
+                 tpu_tc_perf_counter_sampling_options (advanced_configuration of jax.profiler.ProfileOptions) record \
+                 them on v6e and later"
+                    .to_owned(),
+            ));
+        }
+        let devices: Vec<_> = devices.iter().map(|(&group, readings)| device(cx, group, readings)).collect();
+        let mut notes = Vec::new();
+        if devices.iter().any(|device| device.generation.is_none()) {
+            notes.push(
+                "counters are known for v6e and v7x only; those of other chips are listed as recorded".to_owned(),
+            );
+        }
+        Ok(HardwareCountersReport { devices, notes })
+    }
+}
+
+/// Number, name and value of each counter, by sample.
+type Readings = BTreeMap<TrackId, BTreeMap<u64, (String, f64)>>;
+
+/// Chips have no ordinal: they count unless devices were chosen.
+fn is_wanted(cx: &Context<'_>, group: GroupId) -> bool {
+    let wanted = &cx.options.devices;
+    match cx.model.group(group).kind {
+        _ if wanted.is_empty() => true,
+        GroupKind::TensorCore { ordinal } => wanted.contains(&ordinal),
+        _ => false,
+    }
+}
+
+fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounters {
+    let peaks = cx.peaks(group);
+    let generation = match peaks.chip.as_deref() {
+        Some("v6e") => Some(Generation::V6e),
+        Some("v7x") => Some(Generation::V7x),
+        _ => None,
+    };
+    let limits = generation.map(|generation| Limits {
+        generation,
+        clock_hz: generation.clock_hz(),
+        hbm: peaks.hbm.map(|peak| peak.per_second),
+        links: peaks
+            .chip
+            .as_deref()
+            .and_then(Chip::named)
+            .and_then(|chip| chip.links)
+            .map(|links| f64::from(links.per_chip) * links.peak_bytes),
+    });
+    let find = |name: &str, id| generation.and_then(|generation| Counter::find(generation, name, id));
+    let mut samples = Vec::new();
+    let mut counts: BTreeMap<u64, Count> = BTreeMap::new();
+    for (&track, reading) in readings {
+        let mut known = Counts::new();
+        for (&id, (name, value)) in reading {
+            let counter = find(name, id);
+            if let Some(counter) = counter {
+                *known.entry(counter).or_default() += value;
+            }
+            let is_known = counter.is_some();
+            let count = counts.entry(id).or_insert_with(|| Count { id, name: name.clone(), value: 0.0, is_known });
+            count.value += value;
+        }
+        let metrics = limits.map(|limits| metrics(&known, &limits)).unwrap_or_default();
+        samples.push(Sample { name: cx.model.str(cx.model.track(track).name).to_owned(), metrics });
+    }
+    DeviceCounters {
+        device: cx.model.device_name(group),
+        generation,
+        metrics: totals(&samples),
+        samples,
+        counts: counts.into_values().collect(),
+    }
+}
+
+/// The same metrics over all samples, in the order of the first that has them.
+fn totals(samples: &[Sample]) -> Vec<CounterMetric> {
+    let mut out: Vec<CounterMetric> = Vec::new();
+    for metric in samples.iter().flat_map(|sample| &sample.metrics) {
+        match out.iter_mut().find(|sum| (sum.id, sum.core) == (metric.id, metric.core)) {
+            Some(sum) => {
+                sum.achieved += metric.achieved;
+                sum.peak = sum.peak.zip(metric.peak).map(|(a, b)| a + b);
+            }
+            None => out.push(metric.clone()),
+        }
+    }
+    out
+}

@@ -1,0 +1,407 @@
+//! Targets as traffic lights: how near a program comes to what a well-tuned one reaches.
+//!
+//! | target | green | red |
+//! |---|---|---|
+//! | speed of matrix ops, of peak FLOP/s | > 80 % | < 50 % |
+//! | HBM bandwidth while busy, of peak | > 70 % | < 40 % |
+//! | compiling, of the capture | < 5 % | > 15 % |
+//! | waiting for input, of the time of a device | < 10 % | ≥ 20 % |
+//! | links during collectives, of their published speed | > 85 % | < 50 % |
+//!
+//! Between green and red is amber. The first two are alternatives: a program that
+//! is near one of its roofs is as fast as the chip allows. So only that one is
+//! judged which the work asks more of, and where one is green the other is not
+//! judged; neither is where the link to the host limits the work. What is not
+//! recorded has no light, and says why.
+//!
+//! All limits are thresholds of the user's file (`"targets.mxu_green_percent" = 75`).
+
+use serde::Serialize;
+use trace_model::Caveat;
+
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Threshold, counted};
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::facts::host_class::host_threads;
+use crate::hardware::limits::{BoundBy, is_beyond_peak};
+use crate::math::unit::Unit;
+use crate::reports::communication::collectives::{CollectiveRow, Collectives, Remark};
+use crate::reports::host::compile::{self, Compile};
+use crate::reports::host::input::Input;
+use crate::reports::ops::expected::{Expected, Limit};
+use crate::reports::ops::kernels::{Declared, Kernels};
+use crate::reports::summary::utilization::Utilization;
+
+/// The analysis `targets`.
+pub struct Targets;
+
+/// How near a program comes to its targets.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct TargetsReport {
+    /// Which are missed, in a sentence.
+    pub statement: String,
+    /// Every target.
+    pub targets: Vec<Target>,
+}
+
+/// One target.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Target {
+    /// Stable name: `mxu`.
+    pub id: &'static str,
+    /// In a word or two.
+    pub short: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// What was reached; `None` where unknown.
+    pub value_percent: Option<f64>,
+    /// The denominator.
+    pub of: String,
+    /// Where the value comes from.
+    pub provenance: Provenance,
+    /// How it compares.
+    pub light: Light,
+    /// More is better.
+    pub is_at_least: bool,
+    /// Better than this is green.
+    pub green_percent: f64,
+    /// Worse than this is red.
+    pub red_percent: f64,
+    /// Why there is no light, or what to know.
+    pub note: Option<String>,
+}
+
+/// How a value compares with its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Light {
+    /// Reached.
+    Green,
+    /// Nearly.
+    Amber,
+    /// Far from it.
+    Red,
+    /// It does not matter here.
+    NotJudged,
+    /// The capture does not tell.
+    Unknown,
+}
+
+impl Light {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Amber => "amber",
+            Self::Red => "red",
+            Self::NotJudged => "not judged",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a target is, apart from any capture.
+struct Goal {
+    id: &'static str,
+    short: &'static str,
+    title: &'static str,
+    is_at_least: bool,
+    green: Threshold,
+    red: Threshold,
+}
+
+const fn limit(id: &'static str, value: f64, why: &'static str) -> Threshold {
+    Threshold { id, value, unit: Unit::Percent, why }
+}
+
+static MXU: Goal = Goal {
+    id: "mxu",
+    short: "MXU",
+    title: "Speed of matrix ops",
+    is_at_least: true,
+    green: limit("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
+    red: limit("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
+};
+static HBM: Goal = Goal {
+    id: "hbm",
+    short: "HBM",
+    title: "HBM bandwidth while busy",
+    is_at_least: true,
+    green: limit("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
+    red: limit("targets.hbm_red_percent", 40.0, "below this neither roof is near"),
+};
+static COMPILE: Goal = Goal {
+    id: "compile",
+    short: "compile",
+    title: "Compiling",
+    is_at_least: false,
+    green: limit("targets.compile_green_percent", 5.0, "a warm loop compiles nothing; a capture may begin cold"),
+    red: limit("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
+};
+static INPUT: Goal = Goal {
+    id: "input",
+    short: "input",
+    title: "Waiting for input",
+    is_at_least: false,
+    green: limit("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
+    red: limit("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
+};
+static ICI: Goal = Goal {
+    id: "ici",
+    short: "ICI",
+    title: "Links during collectives",
+    is_at_least: true,
+    green: limit("targets.ici_green_percent", 85.0, "large collectives reach 70 to 95 % of their links"),
+    red: limit("targets.ici_red_percent", 50.0, "below half, messages are too small or wait for others"),
+};
+
+/// Every limit that users can change.
+pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
+    [&MXU, &HBM, &COMPILE, &INPUT, &ICI].into_iter().flat_map(|goal| [&goal.green, &goal.red])
+}
+
+/// A value with its denominator, or why there is none.
+type Found = Result<(f64, String, Provenance), String>;
+
+impl Goal {
+    fn target(&self, cx: &Context<'_>, found: Found) -> Target {
+        let (green, red) = (self.green.of(cx.options), self.red.of(cx.options));
+        let mut target = Target {
+            id: self.id,
+            short: self.short,
+            title: self.title,
+            value_percent: None,
+            of: String::new(),
+            provenance: Provenance::Derived,
+            light: Light::Unknown,
+            is_at_least: self.is_at_least,
+            green_percent: green,
+            red_percent: red,
+            note: None,
+        };
+        match found {
+            Err(why) => target.note = Some(why),
+            Ok((value, ..)) if self.is_at_least && is_beyond_peak(value) => {
+                target.note = Some(format!("{value:.1} comes out, which is impossible", value = Percent(value)));
+            }
+            Ok((value, of, provenance)) => {
+                (target.value_percent, target.of, target.provenance) = (Some(value), of, provenance);
+                target.light = match (value, self.is_at_least) {
+                    (value, true) if value > green => Light::Green,
+                    (value, true) if value < red => Light::Red,
+                    (value, false) if value < green => Light::Green,
+                    (value, false) if value >= red => Light::Red,
+                    _ => Light::Amber,
+                };
+            }
+        }
+        target
+    }
+}
+
+impl Analysis for Targets {
+    type Report = TargetsReport;
+    const ID: &'static str = "targets";
+    const TITLE: &'static str = "Targets";
+
+    fn run(cx: &Context<'_>) -> Result<TargetsReport, AnalysisError> {
+        let mut targets = vec![
+            MXU.target(cx, speed_of_matrix_ops(cx)),
+            HBM.target(cx, metric(cx, &["hbm_util_busy_percent", "hbm_hw_percent"])),
+            COMPILE.target(cx, compiling(cx)),
+            INPUT.target(cx, input(cx)),
+            ICI.target(cx, links(cx)),
+        ];
+        one_roof(cx, &mut targets);
+        leave_modelled(cx, &mut targets);
+        if targets.iter().all(|target| target.light == Light::Unknown) && cx.tensor_cores().is_empty() {
+            let why = "nothing that has a target is recorded: neither what TPUs do nor what a runtime compiles";
+            return Err(AnalysisError::NotApplicable(why.to_owned()));
+        }
+        Ok(TargetsReport { statement: statement(&targets), targets })
+    }
+}
+
+/// The first of these metrics that is known: a rate during the work before one over
+/// the whole capture, which counts idling.
+fn metric(cx: &Context<'_>, ids: &[&str]) -> Found {
+    let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
+    let mut found = ids.iter().filter_map(|id| report.metric(id));
+    let first = found.clone().next().and_then(|metric| metric.note.clone());
+    let known = found.find_map(|metric| Some((metric.value?, metric.of.clone(), metric.provenance)));
+    known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
+}
+
+/// Not from costs that contradict the shapes of the kernels that declare them.
+fn speed_of_matrix_ops(cx: &Context<'_>) -> Found {
+    let kernels = cx.report::<Kernels>().ok();
+    let wrong = kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == Declared::TooFew);
+    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
+    if share >= WRONG_COSTS_PERCENT {
+        return Err(format!(
+            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
+            share = Percent(share)
+        ));
+    }
+    metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
+}
+
+/// Share of op time of kernels with wrong costs from which matrix ops cannot be judged.
+const WRONG_COSTS_PERCENT: f64 = 5.0;
+
+/// Of the two roofs only one has to be near.
+fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
+    let light = |targets: &[Target], id: &str| targets.iter().find(|target| target.id == id).map(|target| target.light);
+    let skip = |targets: &mut [Target], id: &str, why: &str| {
+        let known = targets.iter_mut().find(|target| target.id == id && target.light != Light::Unknown);
+        if let Some(target) = known {
+            (target.light, target.note) = (Light::NotJudged, Some(why.to_owned()));
+        }
+    };
+    for (one, other, near) in [("mxu", "hbm", "matrix ops are near their peak"), ("hbm", "mxu", "HBM is near its peak")]
+    {
+        if light(targets, one) == Some(Light::Green) && light(targets, other) != Some(Light::Green) {
+            return skip(targets, other, &format!("{near}: that is enough"));
+        }
+    }
+    let Ok(expected) = cx.report::<Expected>() else { return };
+    let least =
+        |bound| expected.limits.iter().find(|row| row.limit == Limit::Device(bound)).map_or(0.0, |row| row.least_ps);
+    let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
+    let of_host = expected.limits.iter().filter(|row| matches!(row.limit, Limit::HostRead | Limit::HostWrite));
+    if of_host.map(|row| row.least_ps).any(|link| link > compute.max(hbm)) {
+        let why = "the work asks most of the link to the host";
+        skip(targets, "mxu", why);
+        return skip(targets, "hbm", why);
+    }
+    if compute > hbm {
+        skip(targets, "hbm", "the work asks more of compute than of HBM");
+    } else if hbm > compute {
+        skip(targets, "mxu", "the work asks more of HBM than of compute");
+    }
+}
+
+/// What a model computed from its own limits says nothing of how near to them a program
+/// comes.
+fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
+    for target in targets.iter_mut().filter(|target| target.light != Light::Unknown) {
+        let why = if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+            "times are placeholders"
+        } else if target.id == ICI.id && cx.model.has_caveat(Caveat::ModelledLinks) {
+            "the times of transfers were computed from the speed of the links"
+        } else if [INPUT.id, COMPILE.id].contains(&target.id) && cx.model.simulator().is_some() {
+            "no host was simulated"
+        } else {
+            continue;
+        };
+        (target.light, target.note) = (Light::NotJudged, Some(why.to_owned()));
+    }
+}
+
+fn compiling(cx: &Context<'_>) -> Found {
+    let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
+    if !report.is_recorded {
+        return Err(compile::NOT_RECORDED.to_owned());
+    }
+    // Nothing compiled on threads that were recorded is none.
+    Ok((report.share_percent.unwrap_or(0.0), cx.scope.title().to_owned(), Provenance::Measured))
+}
+
+fn input(cx: &Context<'_>) -> Found {
+    if host_threads(cx.model).next().is_none() {
+        return Err("the host was not recorded: what devices wait for is not known".to_owned());
+    }
+    let report = cx.report::<Input>().map_err(|why| why.to_string())?;
+    let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
+    let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a length")?;
+    let of = if cx.tensor_cores().is_empty() {
+        format!("steps of {name}")
+    } else {
+        format!("{name} from its first program to its last")
+    };
+    Ok((percent, of, Provenance::Inferred))
+}
+
+fn links(cx: &Context<'_>) -> Found {
+    let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
+    if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
+        return Err("the speed of the links, or the size of the messages, is not known".to_owned());
+    }
+    let small = "all messages are so small that hops take longer than bytes";
+    let share = report.share_of_links().ok_or(small)?;
+    let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
+    let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };
+    // As if they had the fewest links of all layouts that are possible.
+    Ok((share.high_percent, format!("published speed of the fewest links possible{rest}"), Provenance::AssumedPeak))
+}
+
+fn statement(targets: &[Target]) -> String {
+    let count = |light| targets.iter().filter(|target| target.light == light).count();
+    let missed: Vec<String> = targets
+        .iter()
+        .filter(|target| matches!(target.light, Light::Red | Light::Amber))
+        .filter_map(|target| {
+            Some(format!("{} {:.1} (target: {})", target.short, Percent(target.value_percent?), target.goal()))
+        })
+        .collect();
+    let judged = count(Light::Green) + missed.len();
+    let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
+    format!(
+        "{} of {} {} met{what}",
+        count(Light::Green),
+        counted(judged, "target"),
+        if judged == 1 { "is" } else { "are" }
+    )
+}
+
+impl Target {
+    /// What is green: `> 80 %`.
+    pub fn goal(&self) -> String {
+        format!("{} {} %", if self.is_at_least { '>' } else { '<' }, self.green_percent)
+    }
+
+    fn red(&self) -> String {
+        format!("{} {} %", if self.is_at_least { "<" } else { "≥" }, self.red_percent)
+    }
+}
+
+impl Tabular for TargetsReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+        let row = |target: &Target| {
+            vec![
+                Cell::text(target.title),
+                Cell::text(target.light.title()),
+                Cell::maybe(target.value_percent),
+                Cell::text(target.goal()),
+                Cell::text(target.red()),
+                if target.of.is_empty() { Cell::Missing } else { Cell::text(&target.of) },
+                Cell::text(target.provenance.title()),
+                target.note.clone().map_or(Cell::Missing, Cell::Text),
+            ]
+        };
+        vec![Table {
+            id: "targets",
+            title: "Targets".to_owned(),
+            columns: vec![
+                column("target", "Target", Unit::None),
+                column("light", "Light", Unit::None),
+                column("value_percent", "Reached", Unit::Percent),
+                column("green", "Green", Unit::None),
+                column("red", "Red", Unit::None),
+                column("of", "Of", Unit::None),
+                column("provenance", "From", Unit::None),
+                column("note", "Note", Unit::None),
+            ],
+            rows: self.targets.iter().map(row).collect(),
+            notes: vec![
+                format!("{}.", self.statement),
+                "Either matrix ops or HBM near its peak is enough. Limits can be changed in systole.toml: \
+                 \"targets.mxu_green_percent\" = 75."
+                    .to_owned(),
+            ],
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! The duty cycle as `XProf` defines it.
+//!
+//! Cores of a chip count together: the chip is busy while an op of any of its
+//! `TensorCores` or `SparseCores` runs, infeed and other off-duty ops left out; the
+//! denominator is the hull of all their ops and programs. Loops count from begin to
+//! end, whatever waits inside. Everything is on the timeline, as there.
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, GroupKind, Picos, SourceId, TimeRange, TraceModel, TrackKind};
+
+use crate::engine::{AnalysisError, Context, Metric, Provenance, counted};
+use crate::facts::{TraceFacts as _, category::OpClasses};
+use crate::math::intervals::IntervalSet;
+use crate::math::unit::Unit;
+
+/// Busy time and denominator of one chip.
+#[derive(Default)]
+struct Chip {
+    busy: Vec<TimeRange>,
+    hull: Option<TimeRange>,
+}
+
+/// The duty cycle of the chips that `cores` belong to.
+pub(super) fn xprof_duty_cycle(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    cores: &[GroupId],
+) -> Result<Metric, AnalysisError> {
+    let mut chips: BTreeMap<(SourceId, Result<i64, GroupId>), Chip> = BTreeMap::new();
+    for &core in cores {
+        let group = cx.model.group(core);
+        let chip = group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core);
+        chips.entry((group.source, chip)).or_default().add(cx, classes, core)?;
+    }
+    let (mut busy, mut span) = (Picos::ZERO, Picos::ZERO);
+    let count = chips.len();
+    for chip in chips.into_values() {
+        busy += chip.busy.into_iter().collect::<IntervalSet>().measure();
+        span += chip.hull.map_or(Picos::ZERO, TimeRange::dur);
+    }
+    Ok(Metric {
+        id: "duty_cycle_xprof_percent",
+        title: "Duty cycle as XProf defines it",
+        value: crate::reports::ops::op_stats::percent(busy.ps(), span.ps()),
+        unit: Unit::Percent,
+        of: format!("first op or program to the end of the last, {}", counted(count, "chip")),
+        provenance: Provenance::Measured,
+        note: Some("loops are busy from begin to end, whatever waits inside".to_owned()),
+    })
+}
+
+impl Chip {
+    fn add(&mut self, cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<(), AnalysisError> {
+        let model = cx.model;
+        for group in std::iter::once(core).chain(sparse_cores(model, core)) {
+            let is_sparse = group != core;
+            let Some(window) = cx.window(group)? else { continue };
+            for track in model.tracks_of(group) {
+                let kind = model.track(track).kind;
+                let counts = kind == TrackKind::Ops || (kind == TrackKind::Modules && !is_sparse);
+                let lanes = model.lanes(track).iter().filter(|_| counts);
+                for slice in lanes.flat_map(|lane| model.slices_of(lane)) {
+                    // The end of the whole trace is outside of the half-open window.
+                    if !window.contains(slice) && cx.scope != crate::engine::Scope::WholeTrace {
+                        continue;
+                    }
+                    let range = slice.range();
+                    self.hull = Some(self.hull.map_or(range, |hull| hull.hull(range)));
+                    if kind == TrackKind::Ops && (is_sparse || !classes.class_of(slice.op()).is_off_duty()) {
+                        self.busy.push(range);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = GroupId> {
+    let is_sparse = |&group: &GroupId| matches!(model.group(group).kind, GroupKind::SparseCore { .. });
+    model.child_groups(Some(core)).into_iter().filter(is_sparse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Options, ReportCache, Scope};
+    use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
+
+    /// Two cores, each with a loop around infeed and infeed of its own, and a
+    /// `SparseCore` of the first.
+    ///
+    /// ```text
+    /// core 0     WWWWWWWW..ii........     W loop, i infeed, f fusion, s sparse op
+    ///              iii
+    /// core 1     ....ffffff..........
+    /// sparse     ............sss.....
+    /// programs   PPPPPPPPPPPPPPPPPPPP
+    /// ```
+    fn model(chips: [i64; 2]) -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let op = |builder: &mut TraceBuilder, name: &str, category: &str| {
+            let (name_id, category) = (builder.intern(name), Some(builder.intern(category)));
+            let op = builder.op(Op { name: name_id, category, ..Op::default() });
+            builder.label(name, Some(op))
+        };
+        let [around, infeed, fusion, sparse] =
+            [("while.1", "while"), ("infeed.1", "infeed"), ("fusion.1", "loop fusion"), ("gather.1", "gather")]
+                .map(|(name, category)| op(&mut builder, name, category));
+        let program = builder.label("jit_f(1)", None);
+        let range = |from, to| TimeRange::new(Timestamp::from_ps(from), Timestamp::from_ps(to));
+        let ops = [vec![(around, 0, 8), (infeed, 2, 5), (infeed, 10, 12)], vec![(fusion, 4, 10)]];
+        for (ordinal, (ops, chip)) in ops.into_iter().zip(chips).enumerate() {
+            let kind = GroupKind::TensorCore { ordinal: ordinal as u32 };
+            let core = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
+            builder.set_device(core, DeviceInfo { local_chip_id: Some(chip), ..DeviceInfo::default() });
+            let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
+            let programs = builder.track(core, TrackKind::Modules, 2, "XLA Modules");
+            builder.add_slice(programs, SliceSpec::new(range(0, 20), program));
+            for (label, from, to) in ops {
+                builder.add_slice(track, SliceSpec::new(range(from, to), label));
+            }
+            if ordinal == 0 {
+                let kind = GroupKind::SparseCore { ordinal: 0 };
+                let core = builder.group(Some(core), kind, "/device:TPU:0 SparseCore 0");
+                let track = builder.track(core, TrackKind::Ops, 3, "Sparse Core Ops");
+                builder.add_slice(track, SliceSpec::new(range(12, 15), sparse));
+            }
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn cores_of_a_chip_count_together() {
+        let duty = |chips| {
+            let model = model(chips);
+            let (options, reports) = (Options::default(), ReportCache::default());
+            let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+            let metric = xprof_duty_cycle(&cx, &OpClasses::new(&model), &model.tensor_cores()).unwrap();
+            (metric.value.unwrap(), metric.of)
+        };
+        // One chip: 0..10 and 12..15 of 20. Two chips: 8 + 3 and 6 of 20 each.
+        let of = |chips| format!("first op or program to the end of the last, {}", counted(chips, "chip"));
+        assert_eq!(duty([0, 0]), (65.0, of(1)));
+        assert_eq!(duty([0, 1]), (42.5, of(2)));
+    }
+}

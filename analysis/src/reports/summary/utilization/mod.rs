@@ -1,0 +1,468 @@
+//! Utilization: how much of what the devices could have done they did.
+//!
+//! "Utilization" has many denominators; every metric here names its own. With
+//! `W` the window of a core (first op to the end of the last, or the scope), `N`
+//! cores and work summed over **leaf** ops (containers repeat what is inside):
+//!
+//! ```text
+//! mfu_window            Σ model flops / Σ (W · peak)          the headline; narrow types at their own peak
+//! flops_util_window     Σ flops       / Σ (W · peak)
+//! flops_util_busy       Σ flops       / Σ (busy · peak)
+//! mxu_util_on_mxu_ops   Σ flops of matrix ops / Σ (their time · peak)
+//! mxu_busy_fraction     Σ time of matrix ops  / Σ W           a share of time, no utilization
+//! hbm_util_window       Σ HBM bytes   / Σ (W · peak HBM)
+//! hbm_util_busy         Σ HBM bytes   / Σ (busy · peak HBM)
+//! mfu_steady            as mfu_window, with the steady steps in a row for W
+//! hbm_util_steady       as hbm_util_window, likewise
+//! ```
+//!
+//! `busy` is the union of leaf ops that are not off duty. Waiting for a copy
+//! (`copy-done`) is busy by that definition, as it is for `XProf`; `wait` says how
+//! much of it there is. HBM bytes are those recorded by memory, of asynchronous
+//! copies too: their start reads and their done writes, so nothing counts twice.
+//! This agrees with `XProf`'s roofline, not with its overview, which shows a host
+//! statistic that many captures lack.
+//!
+//! A window contains what the capture happens to contain: compiling, warm-up, waiting
+//! for the first input. The steady steps say what the program does.
+//!
+//! Ops whose rate is above a peak are in no sum of work ([`crate::reports::ops::op_stats::BeyondPeak`]), and
+//! a utilization that is above 100 % all the same is missing, with the reason.
+
+mod capture;
+mod duty;
+mod hardware;
+mod steady;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use trace_model::{GroupId, Picos};
+
+use crate::engine::{
+    Analysis, AnalysisError, Cell, Column, Context, Metric, Percent, Provenance, Scope, Table, Tabular,
+};
+use crate::facts::TraceFacts as _;
+use crate::hardware::limits::{BoundBy, Work, possible};
+use crate::hardware::peaks::{NO_PEAK, Peaks};
+use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::{BeyondPeak, CoreOps, Ops, OpsReport};
+
+/// The analysis `utilization`.
+pub struct Utilization;
+
+/// Utilization of all devices together and of each.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct UtilizationReport {
+    /// All devices together: sums over sums, never means of percentages.
+    pub combined: Vec<Metric>,
+    /// Each device.
+    pub devices: Vec<DeviceUtilization>,
+}
+
+/// Utilization of one device.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DeviceUtilization {
+    /// Its name (`/device:TPU:0`).
+    pub device: String,
+    /// The metrics of one device, those of the host left out.
+    pub metrics: Vec<Metric>,
+}
+
+impl UtilizationReport {
+    /// The combined metric of this id.
+    pub fn metric(&self, id: &str) -> Option<&Metric> {
+        self.combined.iter().find(|metric| metric.id == id)
+    }
+}
+
+impl Analysis for Utilization {
+    type Report = UtilizationReport;
+    const ID: &'static str = "utilization";
+    const TITLE: &'static str = "Utilization";
+
+    fn run(cx: &Context<'_>) -> Result<UtilizationReport, AnalysisError> {
+        let ops = cx.report::<Ops>()?;
+        let classes = cx.classes();
+        let all: Vec<&CoreOps> = ops.cores.iter().collect();
+        let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
+        let mut combined = metrics(&Sums::new(cx, &ops, &all));
+        combined.extend(steady::metrics(cx, ops.hbm_is_estimated));
+        combined.push(duty::xprof_duty_cycle(cx, classes, &cores)?);
+        combined.extend(capture::covered(cx, &ops));
+        combined.extend(capture::flops(cx, &ops));
+        combined.extend(hardware::host_metrics(cx));
+        sort_by_importance(&mut combined);
+        let devices = ops.cores.iter().map(|core| {
+            let mut metrics = metrics(&Sums::new(cx, &ops, &[core]));
+            metrics.push(duty::xprof_duty_cycle(cx, classes, &[core.core])?);
+            metrics.extend(hardware::counter_metric(cx, core));
+            sort_by_importance(&mut metrics);
+            Ok(DeviceUtilization { device: core.name.clone(), metrics })
+        });
+        let devices = devices.collect::<Result<_, AnalysisError>>()?;
+        Ok(UtilizationReport { combined, devices })
+    }
+}
+
+/// What to read first; anything else follows in the order in which it was computed.
+const FIRST: [&str; 10] = [
+    "mfu_steady_percent",
+    "mfu_window_percent",
+    "flops_util_window_percent",
+    "mxu_util_on_mxu_ops_percent",
+    "mxu_hw_percent",
+    "hbm_util_steady_percent",
+    "hbm_util_window_percent",
+    "hbm_hw_percent",
+    "wait_percent",
+    "device_idle_percent",
+];
+
+fn sort_by_importance(metrics: &mut [Metric]) {
+    metrics.sort_by_key(|metric| FIRST.iter().position(|&id| id == metric.id).unwrap_or(FIRST.len()));
+}
+
+/// Share of op time below which work that is not known does not matter.
+const NEGLIGIBLE_PERCENT: f64 = 0.5;
+
+/// Some cores, added up.
+struct Sums<'a> {
+    hbm_is_estimated: bool,
+    cores: &'a [&'a CoreOps],
+    /// What the window of a core is, in words.
+    window: String,
+    /// It is that of the whole trace.
+    is_whole: bool,
+}
+
+impl<'a> Sums<'a> {
+    fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
+        let window = match cx.scope {
+            Scope::WholeTrace => "first op to last",
+            Scope::Range(_) => "the range",
+            Scope::Steps { .. } => "these steps",
+        };
+        Self {
+            hbm_is_estimated: ops.hbm_is_estimated,
+            cores,
+            window: window.to_owned(),
+            is_whole: cx.scope == Scope::WholeTrace,
+        }
+    }
+
+    /// What limits the trust in a utilization of `limit`, or why there is none.
+    fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
+        let of_op_time = |time: i64| {
+            let whole = self.time(|core| core.op_time_ps);
+            if whole > 0.0 { 100.0 * time as f64 * 1e-12 / whole } else { 0.0 }
+        };
+        let mut notes = Vec::new();
+        let beyond = of_op_time(BeyondPeak::time_of(self.cores, limit));
+        if beyond > 0.0 {
+            let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+            notes.push(format!(
+                "too low: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
+                beyond = Percent(beyond)
+            ));
+        }
+        if limit == BoundBy::Compute {
+            let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
+            if undeclared > NEGLIGIBLE_PERCENT {
+                let what = "custom calls that declare no operations take";
+                notes.push(format!("too low: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
+            }
+        }
+        if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
+            notes.push("this capture does not say which bytes go to HBM".to_owned());
+        }
+        if limit == BoundBy::Hbm && is_known {
+            if self.hbm_is_estimated {
+                notes.push("HBM traffic estimated from the shapes of operands".to_owned());
+            }
+            let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
+            if unknown > NEGLIGIBLE_PERCENT {
+                notes.push(format!(
+                    "too low: ops of unknown traffic take {unknown:.1} of op time",
+                    unknown = Percent(unknown)
+                ));
+            }
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    fn time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
+    }
+
+    /// Known amounts; `None` where no core knows.
+    fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
+        self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
+    }
+
+    /// Σ time × peak of each core; `None` where one has no peak, or no time.
+    fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
+        let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+        parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
+    }
+
+    /// Percent of all op time; 0 without any.
+    fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        let whole = self.time(|core| core.op_time_ps);
+        if whole > 0.0 { 100.0 * self.time(get) / whole } else { 0.0 }
+    }
+
+    /// What a limit is measured against, in words.
+    fn peak_text(&self, limit: BoundBy) -> String {
+        let peaks = self.peaks();
+        let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
+        if self.cores.iter().any(|core| rate(&core.peaks) != rate(&peaks)) {
+            return format!("the peak ({}) of each device", limit.title());
+        }
+        match limit {
+            BoundBy::Compute => peaks.flops_text(),
+            BoundBy::Hbm => peaks.hbm_text(),
+            _ => rate(&peaks).map_or_else(|| "unknown peak".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9)),
+        }
+    }
+
+    fn peaks(&self) -> Peaks {
+        self.cores.first().map(|core| core.peaks.clone()).unwrap_or_default()
+    }
+
+    /// `window of 4 devices, 93.2 s each`.
+    fn over(&self, what: &str, time: impl Fn(&CoreOps) -> i64) -> String {
+        let mean = self.time(time) / self.cores.len().max(1) as f64;
+        let time = Picos::from_ps((mean * 1e12).round() as i64);
+        match self.cores.len() {
+            1 => format!("{what} ({time})"),
+            n => format!("{what} ({time} × {n} devices)"),
+        }
+    }
+}
+
+/// What a utilization is of.
+struct Share<'a> {
+    id: &'static str,
+    title: &'static str,
+    limit: BoundBy,
+    amount: Option<f64>,
+    /// What the time is.
+    over: &'a str,
+    time: fn(&CoreOps) -> i64,
+    /// Why the amount is missing, or what to beware of.
+    note: Option<String>,
+}
+
+fn window(core: &CoreOps) -> i64 {
+    core.total_time_ps
+}
+
+fn busy(core: &CoreOps) -> i64 {
+    core.busy_ps
+}
+
+fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
+    let mut out = vec![];
+    let too_low = sums.notes_on(BoundBy::Compute, true);
+    let flops = sums.amount(|core| core.work.flops);
+    let model_flops = sums.amount(|core| core.model_flops_as_bf16);
+    let flops_note = match (flops, model_flops) {
+        (None, Some(_)) => Some("this capture records only model FLOPs".to_owned()),
+        (None, None) if too_low.is_none() => Some("this capture records no FLOPs".to_owned()),
+        _ => too_low.clone(),
+    };
+    let compute = |id, title, amount, over, time, note: &Option<String>| {
+        let note = note.clone();
+        utilization(sums, Share { id, title, limit: BoundBy::Compute, amount, over, time, note })
+    };
+    let all = sums.window.as_str();
+    let title = if sums.is_whole { "MFU, first op to last" } else { "MFU (model FLOPs)" };
+    out.push(compute("mfu_window_percent", title, model_flops, all, window, &too_low));
+    out.push(compute("flops_util_window_percent", "FLOPs utilization", flops, all, window, &flops_note));
+    out.push(compute("flops_util_busy_percent", "FLOPs utilization while busy", flops, "busy time", busy, &flops_note));
+    let mxu_flops = sums.amount(|core| core.mxu_flops);
+    let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > 0;
+    let no_mxu = match (mxu_flops, flops) {
+        (None, _) if left_out => Some("all matrix ops are above their peak, which is impossible".to_owned()),
+        (None, _) => Some("no matrix op with known FLOPs ran".to_owned()),
+        (_, _) if left_out => Some("without ops above their peak, which is impossible".to_owned()),
+        (_, None) => Some("from model FLOPs".to_owned()),
+        _ => None,
+    };
+    let (id, title) = ("mxu_util_on_mxu_ops_percent", "FLOPs utilization of matrix ops");
+    out.push(compute(id, title, mxu_flops, "time of matrix ops", |core| core.mxu_rated_ps, &no_mxu));
+    memory_metrics(sums, &mut out);
+    time_metrics(sums, &mut out);
+    out.extend(clock_metric(sums));
+    out
+}
+
+/// The clock that ran, where recorded. Peaks are those of the default clock.
+fn clock_metric(sums: &Sums<'_>) -> Option<Metric> {
+    let scaled = sums.amount(|core| core.scaled_time_ps)? * 1e-12;
+    let time = sums.time(|core| core.scale_recorded_ps);
+    let value = (time > 0.0).then(|| 100.0 * scaled / time);
+    let lowered = value.is_some_and(|value| value < 99.0);
+    Some(Metric {
+        id: "clock_of_default_percent",
+        title: "Clock, of the default clock",
+        value,
+        unit: Unit::Percent,
+        of: sums.over("default clock, mean over time of ops", |core| core.scale_recorded_ps),
+        provenance: Provenance::Profile,
+        note: lowered.then(|| "the clock was lowered: compute cannot come nearer than that to its peak".to_owned()),
+    })
+}
+
+/// Utilization of memories.
+fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
+    let amount = |get: fn(&Work) -> Option<f64>| sums.amount(|core| get(&core.work));
+    let hbm = amount(|work| work.hbm_bytes);
+    let note = sums.notes_on(BoundBy::Hbm, hbm.is_some());
+    let mut push = |id, title, limit, amount, over, time, note| {
+        out.push(utilization(sums, Share { id, title, limit, amount, over, time, note }));
+    };
+    let title = if sums.is_whole { "HBM bandwidth, first op to last" } else { "HBM bandwidth" };
+    let all = sums.window.as_str();
+    push("hbm_util_window_percent", title, BoundBy::Hbm, hbm, all, window as fn(&CoreOps) -> i64, note.clone());
+    let title = "HBM bandwidth while busy";
+    push("hbm_util_busy_percent", title, BoundBy::Hbm, hbm, "busy time", busy, note);
+    // Older chips have no such pool and most exports lose the split: nothing to show then.
+    // A split that lists no VMEM does not say that none was used.
+    let mut vmem = |id, title, limit, bytes: Option<f64>, nothing: &str| {
+        let Some(bytes) = bytes else { return };
+        let known = "by the compiler's account: only buffers that it placed in VMEM count";
+        let note = if bytes > 0.0 { known } else { nothing };
+        push(id, title, limit, Some(bytes).filter(|&bytes| bytes > 0.0), "busy time", busy, Some(note.to_owned()));
+    };
+    let (read, written) = (amount(|work| work.vmem_read_bytes), amount(|work| work.vmem_write_bytes));
+    let title = "VMEM read bandwidth utilization while busy";
+    let nothing = "the compiler lists no bytes read from VMEM: what kernels read inside is not recorded";
+    vmem("vmem_read_util_busy_percent", title, BoundBy::VmemRead, read, nothing);
+    let title = "VMEM write bandwidth utilization while busy";
+    let nothing = "the compiler lists no bytes written to VMEM: what kernels write inside is not recorded";
+    vmem("vmem_write_util_busy_percent", title, BoundBy::VmemWrite, written, nothing);
+}
+
+/// Shares of time: they need no peak.
+fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
+    let over = sums.window.as_str();
+    let share = |id, title, part: fn(&CoreOps) -> i64, note: Option<&str>| {
+        let whole = window;
+        let whole_time = sums.time(whole);
+        Metric {
+            id,
+            title,
+            value: (whole_time > 0.0).then(|| 100.0 * sums.time(part) / whole_time),
+            unit: Unit::Percent,
+            of: sums.over(over, whole),
+            provenance: Provenance::Measured,
+            note: note.map(str::to_owned),
+        }
+    };
+    let mxu = "a share of time, not a utilization";
+    out.push(share("mxu_busy_fraction_percent", "Time in matrix ops", |core| core.mxu_time_ps, Some(mxu)));
+    let wait = "ops that end an asynchronous copy, slice or collective";
+    out.push(share("wait_percent", "Time waiting for asynchronous ops", |core| core.wait_ps, Some(wait)));
+    let duty = "leaf ops that are not off duty; waiting for copies counts as busy";
+    let whole = sums.is_whole;
+    let title = if whole { "Duty cycle, first op to last" } else { "Duty cycle" };
+    out.push(share("duty_cycle_percent", title, busy, Some(duty)));
+    let title = if whole { "Idle, first op to last" } else { "Device idle" };
+    out.push(share("device_idle_percent", title, |core| core.idle_ps, None));
+}
+
+fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
+    let Share { id, title, limit, amount, over, time, note } = share;
+    let capacity = sums.capacity(limit, time);
+    let peaks = sums.peaks();
+    let peak = limit.peak(&peaks);
+    let (value, impossible) = possible_or_why(amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity));
+    let peak_text = sums.peak_text(limit);
+    let note = match value {
+        None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
+        _ => impossible.or(note),
+    };
+    let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
+    let provenance = if is_estimated { Provenance::Inferred } else { Provenance::of_peak(peak) };
+    let of = format!("{} × {peak_text}", sums.over(over, time));
+    Metric { id, title, value, unit: Unit::Percent, of, provenance, note }
+}
+
+/// A utilization, or why it cannot be one.
+fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<String>) {
+    let value = percent.and_then(possible);
+    let impossible = percent.filter(|_| value.is_none()).map(|percent| {
+        format!(
+            "{:.1} comes out, which is impossible: the costs, or the peak, are not those of this device",
+            Percent(percent)
+        )
+    });
+    (value, impossible)
+}
+
+impl Tabular for UtilizationReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![metric_table("utilization", "Utilization", &self.combined)];
+        if self.devices.len() > 1 {
+            tables.push(self.device_table());
+        }
+        tables
+    }
+}
+
+fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
+    let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+    let columns = vec![
+        column("metric", "Metric", Unit::None),
+        column("value_percent", "Value", Unit::Percent),
+        column("of", "of", Unit::None),
+        column("provenance", "From", Unit::None),
+        column("note", "Note", Unit::None),
+    ];
+    let row = |metric: &Metric| {
+        vec![
+            Cell::text(metric.title),
+            Cell::maybe(metric.value),
+            Cell::text(&metric.of),
+            Cell::text(metric.provenance.title()),
+            metric.note.as_ref().map_or(Cell::Missing, Cell::text),
+        ]
+    };
+    Table { id, title: title.to_owned(), columns, rows: metrics.iter().map(row).collect(), notes: Vec::new() }
+}
+
+/// A title that leaves room for the others beside it.
+fn short_title(metric: &Metric) -> &'static str {
+    match metric.id {
+        "mfu_window_percent" => "Model FLOPs",
+        "flops_util_window_percent" => "FLOPs",
+        "mxu_util_on_mxu_ops_percent" => "on matrix ops",
+        "hbm_util_window_percent" => "HBM",
+        "wait_percent" => "Waiting",
+        "device_idle_percent" => "Idle",
+        _ => metric.title,
+    }
+}
+
+impl UtilizationReport {
+    /// A column a metric, a row a device.
+    fn device_table(&self) -> Table {
+        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
+        let mut columns = vec![column("device", "Device", Unit::None, Provenance::Profile)];
+        let first = self.devices.first().map(|device| device.metrics.as_slice()).unwrap_or_default();
+        columns
+            .extend(first.iter().map(|metric| column(metric.id, short_title(metric), metric.unit, metric.provenance)));
+        let rows = self.devices.iter().map(|device| {
+            let value = |wanted: &Metric| {
+                let own = device.metrics.iter().find(|metric| metric.id == wanted.id);
+                Cell::maybe(own.and_then(|metric| metric.value))
+            };
+            std::iter::once(Cell::text(&device.device)).chain(first.iter().map(value)).collect()
+        });
+        let rows = rows.collect();
+        let title = "Utilization by device".to_owned();
+        Table { id: "device_utilization", title, columns, rows, notes: Vec::new() }
+    }
+}

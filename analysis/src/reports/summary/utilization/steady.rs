@@ -1,0 +1,38 @@
+//! Utilization over the steady steps: what the program does once it is warm, without
+//! compiling, partial steps, and whatever else the capture contains.
+
+use super::{Share, Sums, utilization, window};
+use crate::engine::{Context, Metric, Scope};
+use crate::facts::steps::Step;
+use crate::hardware::limits::BoundBy;
+use crate::reports::ops::op_stats::{self, CoreOps};
+use crate::reports::steps::step_times::Steps;
+
+/// Of the whole trace only: a part of it is chosen by whoever asks. Nothing where no
+/// steps were found, or the devices recorded no ops in them.
+pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
+    if cx.scope != Scope::WholeTrace {
+        return Vec::new();
+    }
+    let Ok(steps) = cx.report::<Steps>() else { return Vec::new() };
+    let (Some(steady @ [first, ..]), Some(last)) = (steps.steady(), steps.steady().and_then(<[Step]>::last)) else {
+        return Vec::new();
+    };
+    let scope = Scope::Steps { first: first.number, last: last.number };
+    let Ok(cores) = op_stats::cores_without_duty(&cx.scoped(scope)) else { return Vec::new() };
+    let cores: Vec<&CoreOps> = cores.iter().collect();
+    let over = match steady.len() {
+        1 => format!("step {}", first.number),
+        _ => format!("steps {}–{}", first.number, last.number),
+    };
+    let sums = Sums { hbm_is_estimated, cores: &cores, window: over, is_whole: false };
+    let metric = |id, title, limit, amount: Option<f64>| {
+        let note = sums.notes_on(limit, amount.is_some());
+        utilization(&sums, Share { id, title, limit, amount, over: &sums.window, time: window, note })
+    };
+    let (flops, hbm) = (sums.amount(|core| core.model_flops_as_bf16), sums.amount(|core| core.work.hbm_bytes));
+    vec![
+        metric("mfu_steady_percent", "MFU, steady steps", BoundBy::Compute, flops),
+        metric("hbm_util_steady_percent", "HBM bandwidth, steady steps", BoundBy::Hbm, hbm),
+    ]
+}

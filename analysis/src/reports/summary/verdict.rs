@@ -1,0 +1,452 @@
+//! What limits the program, in one sentence, with the evidence.
+//!
+//! Every [`Finding`] is a share of time with its denominator. Shares of device time
+//! (windows of all devices, added up) do not overlap, so the largest is what
+//! dominates. Compilation is a share of the capture on the host's side; it leads
+//! where the devices mostly idle, because then it says why. Who is to blame is named
+//! where another report knows it: the device that others wait for, what the host does
+//! while devices idle, the slow steps.
+//!
+//! Nothing is advised here and nothing is said without a number. What the sentence
+//! names is what [`crate::hints`] must answer.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use trace_model::{Caveat, Picos, TimeRange};
+
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::facts::category::OpGroup;
+use crate::facts::steps::StepsReport;
+use crate::facts::time_use::TimeUse;
+use crate::math::unit::Unit;
+use crate::reports::communication::overlap::{Overlap, OverlapReport};
+use crate::reports::host::compile::{Compile, CompileReport};
+use crate::reports::host::gaps::Gaps;
+use crate::reports::host::input::{Input, InputReport};
+use crate::reports::ops::op_stats::{Ops, OpsReport, percent};
+use crate::reports::steps::balance::{Balance, BalanceReport};
+use crate::reports::steps::step_times::Steps;
+use crate::reports::summary::utilization::{Utilization, UtilizationReport};
+
+/// The analysis `verdict`.
+pub struct Verdict;
+
+/// What limits the program.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct VerdictReport {
+    /// The sentence to read first.
+    pub statement: String,
+    /// What it rests on, what dominates first.
+    pub findings: Vec<Finding>,
+}
+
+impl VerdictReport {
+    /// What the sentence names.
+    pub fn named(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.is_named)
+    }
+
+    /// What the sentence begins with because it explains the rest.
+    pub fn leading(&self) -> Option<TimeUse> {
+        self.named().next().map(|finding| finding.id).filter(|&id| id == TimeUse::Compile)
+    }
+}
+
+/// Something that takes a share of the time.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Finding {
+    /// What the time is spent on.
+    pub id: TimeUse,
+    /// The statement of the report has it, as one of the largest.
+    pub is_named: bool,
+    /// A clause without a full stop.
+    pub statement: String,
+    /// How much time.
+    pub time_ps: i64,
+    /// The same of `of`.
+    pub share_percent: Option<f64>,
+    /// The denominator.
+    pub of: String,
+    /// Where the time comes from.
+    pub provenance: Provenance,
+    /// When, for steps.
+    #[serde(skip)]
+    pub ranges: Vec<TimeRange>,
+}
+
+/// Shares below are not worth a clause of the sentence.
+const WORTH_SAYING_PERCENT: f64 = 10.0;
+/// Above this the devices do so little that the reason lies with the host.
+const MOSTLY_IDLE_PERCENT: f64 = 50.0;
+
+/// What there is to say where no length is known.
+const PLACEHOLDERS: &str = "Times are placeholders: the file says in which order nodes can run, not how long they \
+                            take, so no share of time is judged";
+
+impl Analysis for Verdict {
+    type Report = VerdictReport;
+    const ID: &'static str = "verdict";
+    const TITLE: &'static str = "Verdict";
+
+    fn run(cx: &Context<'_>) -> Result<VerdictReport, AnalysisError> {
+        if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+            return Ok(VerdictReport { statement: PLACEHOLDERS.to_owned(), findings: Vec::new() });
+        }
+        let ops = cx.report::<Ops>().ok();
+        let mut findings = Vec::new();
+        if let Some(ops) = &ops {
+            findings = device_findings(ops, &Known::of(cx), cx.scope);
+        }
+        let mostly_idle =
+            findings.first().is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
+        if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report, cx.scope)) {
+            let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT { 0 } else { findings.len() };
+            findings.insert(at, compile);
+        }
+        if ops.is_none() {
+            findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));
+            findings.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.id.cmp(&b.id)));
+        }
+        let steps = cx.report::<Steps>().ok();
+        findings.extend(steps.as_deref().and_then(slow_steps));
+        name_the_largest(&mut findings);
+        Ok(VerdictReport { statement: statement(ops.is_some(), steps.as_deref(), &findings), findings })
+    }
+}
+
+fn share(finding: &Finding) -> f64 {
+    finding.share_percent.unwrap_or(0.0)
+}
+
+/// Marks what the sentence names: the first findings that are worth it.
+fn name_the_largest(findings: &mut [Finding]) {
+    const CLAUSES: usize = 2;
+    for finding in findings.iter_mut().filter(|finding| share(finding) >= WORTH_SAYING_PERCENT).take(CLAUSES) {
+        finding.is_named = true;
+    }
+}
+
+/// The findings that are named, as one sentence; the first of all where none is worth it.
+fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding]) -> String {
+    let named = findings.iter().filter(|finding| finding.is_named);
+    let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
+    if clauses.is_empty() {
+        clauses.extend(findings.first().map(|finding| finding.statement.as_str()));
+    }
+    let mut text = clauses.join("; ");
+    if !has_devices {
+        if text.is_empty() {
+            text = match steps.and_then(|steps| steps.time.filter(|_| steps.has_steps())) {
+                Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
+                Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
+                None => return "No TPU ops, steps or compilations are recorded here: nothing to judge".to_owned(),
+            };
+        }
+        text.push_str("; no TPU ops in this trace, so device metrics do not apply");
+    }
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// What other reports know of how well devices do what they do, and who is to blame.
+struct Known {
+    has_loops_apart: bool,
+    utilization: Option<Arc<UtilizationReport>>,
+    overlap: Option<Arc<OverlapReport>>,
+    balance: Option<Arc<BalanceReport>>,
+    idle: Option<String>,
+}
+
+impl Known {
+    fn of(cx: &Context<'_>) -> Self {
+        Self {
+            has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
+            utilization: cx.report::<Utilization>().ok(),
+            overlap: cx.report::<Overlap>().ok(),
+            balance: cx.report::<Balance>().ok(),
+            idle: cx.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause()),
+        }
+    }
+
+    /// What part of the time in collectives is waiting for the device that comes last,
+    /// and which one that is; nothing where it is a small part.
+    fn awaited(&self, collective_ps: i64) -> Option<String> {
+        const MOST_PERCENT: f64 = 50.0;
+        let balance = self.balance.as_ref()?;
+        let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
+        let of_it = |time: f64| percent(time as i64, collective_ps).filter(|&share| share >= WORTH_SAYING_PERCENT);
+        if part > MOST_PERCENT {
+            let share = of_it(waiting * part / 100.0)?;
+            return Some(format!(", {} of it waiting for {}, which comes last", shown(Some(share)), device.core));
+        }
+        let share = shown(Some(of_it(waiting)?));
+        Some(format!(", {share} of it waiting for whichever device comes last, most often {}", device.core))
+    }
+}
+
+/// Shares of device time, the largest first.
+fn device_findings(ops: &OpsReport, known: &Known, scope: Scope) -> Vec<Finding> {
+    let total = ops.total_time_ps;
+    let devices = ops.cores.len();
+    let window = match scope {
+        Scope::WholeTrace => "from first op to last",
+        Scope::Range(_) => "in the range",
+        Scope::Steps { .. } => "in these steps",
+    };
+    let of = match devices {
+        1 => format!("device time: {} {window}", length(total as f64)),
+        n => format!("device time: {} {window}, {n} devices added up", length(total as f64)),
+    };
+    let finding = |id, time_ps, statement| Finding {
+        id,
+        is_named: false,
+        statement,
+        time_ps,
+        share_percent: percent(time_ps, total),
+        of: of.clone(),
+        provenance: Provenance::Measured,
+        ranges: Vec::new(),
+    };
+    let mut findings: Vec<Finding> = ops
+        .groups
+        .iter()
+        .map(|row| {
+            let text = format!("{} {}", of_device_time(row.self_time_ps, total), activity(ops, row.group, known));
+            finding(row.group.into(), row.self_time_ps, text)
+        })
+        .collect();
+    let idle = if devices == 1 { "the device is idle" } else { "the devices are idle" };
+    let why = known.idle.as_ref().map_or_else(String::new, |why| format!(", mostly {why}"));
+    let idle = format!("{idle} {} of the time {window}{why}", shown(percent(ops.idle_ps, total)));
+    findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
+    findings.retain(|finding| finding.time_ps > 0);
+    findings.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.id.id().cmp(b.id.id())));
+    findings
+}
+
+fn of_device_time(time_ps: i64, total: i64) -> String {
+    format!("{} of device time", shown(percent(time_ps, total)))
+}
+
+/// What the devices do in this time, with how well where that is known.
+fn activity(ops: &OpsReport, group: OpGroup, known: &Known) -> String {
+    let names = || names_of(ops, group);
+    match group {
+        OpGroup::AsyncWait => {
+            let time = ops.group_self(group).ps();
+            format!(
+                "waits for copies ({}), {} of the time that ops take",
+                names(),
+                shown(percent(time, ops.op_time_ps))
+            )
+        }
+        OpGroup::Collective => {
+            let hidden = known.overlap.as_ref().and_then(|report| report.summary.overlap_ratio_percent);
+            let hidden = hidden
+                .map_or_else(String::new, |part| format!(", compute hides {} of all communication", shown(Some(part))));
+            let awaited = known.awaited(ops.group_self(group).ps()).unwrap_or_default();
+            format!("is communication that blocks the core ({}){awaited}{hidden}", names())
+        }
+        OpGroup::MatMul => {
+            let metric = |id| known.utilization.as_ref().and_then(|report| report.metric(id)?.value);
+            let speed = metric("mxu_util_on_mxu_ops_percent");
+            let speed = speed.map_or_else(String::new, |at| format!(", at {} of peak FLOP/s", shown(Some(at))));
+            format!("multiplies matrices{speed}")
+        }
+        OpGroup::Vector => "is elementwise work and reductions".to_owned(),
+        OpGroup::DataMovement => format!("moves data ({})", names()),
+        OpGroup::CustomKernel => format!("runs custom kernels ({})", names()),
+        OpGroup::HostIo => format!("exchanges data with the host ({})", names()),
+        OpGroup::Control if known.has_loops_apart => {
+            format!("is in loops, whose bodies are drawn apart ({})", names())
+        }
+        OpGroup::Control => "is overhead of loops, branches and calls".to_owned(),
+        OpGroup::SparseCore => "is work for SparseCores".to_owned(),
+        OpGroup::Other | OpGroup::Idle => format!("is in ops of no known kind ({})", names()),
+    }
+}
+
+/// The ops that take most of a group's time, without their numbers; long names cut.
+fn names_of(ops: &OpsReport, group: OpGroup) -> String {
+    const SHOWN: usize = 3;
+    const LONGEST: usize = 40;
+    let mut names: Vec<&str> = Vec::new();
+    for row in ops.rows.iter().filter(|row| row.group() == group) {
+        let number =
+            row.name().rfind('.').filter(|&dot| row.name()[dot + 1..].bytes().all(|byte| byte.is_ascii_digit()));
+        let name = number.map_or(row.name(), |dot| &row.name()[..dot]);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = if names.len() > SHOWN { " …" } else { "" };
+    let names: Vec<String> =
+        names.into_iter().take(SHOWN).map(|name| crate::engine::shortened(name, LONGEST)).collect();
+    names.join(", ") + more
+}
+
+/// Not `(unknown)`.
+fn is_name(function: &&str) -> bool {
+    !function.starts_with('(')
+}
+
+fn compiling(report: &CompileReport, scope: Scope) -> Option<Finding> {
+    let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
+    let names: Vec<_> = report
+        .functions
+        .iter()
+        .filter(|f| f.compilations > 0)
+        .map(|f| f.function.as_str())
+        .filter(is_name)
+        .take(2)
+        .map(|name| crate::engine::shortened(name, 40))
+        .collect();
+    let what = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    let again = match report.recompilations {
+        0 => String::new(),
+        1 if report.compilations == 1 => ", a recompilation".to_owned(),
+        n if n == report.compilations => format!(", all {n} compilations are recompilations"),
+        1 => format!(", 1 of {} compilations is a recompilation", report.compilations),
+        n => format!(", {n} of {} compilations are recompilations", report.compilations),
+    };
+    let part = shown(percent(time_ps, report.window_ps));
+    Some(Finding {
+        id: TimeUse::Compile,
+        is_named: false,
+        statement: format!("compiling takes {}, {part} of the {}{what}{again}", length(time_ps as f64), scope.title()),
+        time_ps,
+        share_percent: percent(time_ps, report.window_ps),
+        of: format!("{}: {}", scope.title(), length(report.window_ps as f64)),
+        provenance: Provenance::Measured,
+        ranges: Vec::new(),
+    })
+}
+
+/// Without a TPU: the host that waits for input for most of its steps.
+fn input(report: &InputReport) -> Option<Finding> {
+    let known = report.devices.iter().filter(|host| host.percent.is_some_and(|part| part >= WORTH_SAYING_PERCENT));
+    let host = known.max_by(|a, b| a.percent.unwrap_or(0.0).total_cmp(&b.percent.unwrap_or(0.0)))?;
+    let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+    Some(Finding {
+        id: TimeUse::Input,
+        is_named: false,
+        statement: format!("{} of the time of steps is waiting for input on {}{event}", shown(host.percent), host.name),
+        time_ps: host.gap_ps,
+        share_percent: host.percent,
+        of: format!("steps of {}: {}", host.name, length(host.length_ps as f64)),
+        provenance: Provenance::Inferred,
+        ranges: Vec::new(),
+    })
+}
+
+/// Steps that take much longer than the median.
+fn slow_steps(report: &StepsReport) -> Option<Finding> {
+    let (slow, median) = (report.outliers(), report.time?.median);
+    if slow.is_empty() {
+        return None;
+    }
+    let shown: Vec<_> =
+        slow.iter().take(3).map(|step| format!("{} ({})", step.number, length(step.time_ps as f64))).collect();
+    let more = if slow.len() > 3 { " …" } else { "" };
+    let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
+    let why = match (compiled, slow.len()) {
+        (0, _) => String::new(),
+        (1, 1) => "; it mostly compiles".to_owned(),
+        (all, slow) if all == slow => "; all of them mostly compile".to_owned(),
+        (1, _) => "; one of them mostly compiles".to_owned(),
+        (some, _) => format!("; {some} of them mostly compile"),
+    };
+    let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
+    let all = report.steps.iter().map(|step| step.time_ps).sum::<Picos>().ps();
+    let (count, median) = (slow.len(), length(median));
+    let steps = if count == 1 { "step is" } else { "steps are" };
+    Some(Finding {
+        id: TimeUse::SlowSteps,
+        is_named: false,
+        statement: format!("{count} {steps} slow: {}{more}, against a median of {median}{why}", shown.join(", ")),
+        time_ps,
+        share_percent: percent(time_ps, all),
+        of: format!("all steps: {}", length(all as f64)),
+        provenance: Provenance::Measured,
+        ranges: slow.iter().filter_map(|step| step.range()).collect(),
+    })
+}
+
+fn length(ps: f64) -> String {
+    Picos::from_ps(ps.round() as i64).to_string()
+}
+
+/// A percentage with the digits that matter: 12.3 %, 99.87 %, 0.06 %.
+fn shown(percent: Option<f64>) -> String {
+    match percent {
+        None => "an unknown share".to_owned(),
+        Some(percent) if (1.0..99.0).contains(&percent) => format!("{:.1}", Percent(percent)),
+        Some(percent) => format!("{:.2}", Percent(percent)),
+    }
+}
+
+impl Tabular for VerdictReport {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
+        let row = |finding: &Finding| {
+            vec![
+                Cell::text(finding.id.id()),
+                Cell::Int(finding.time_ps),
+                Cell::maybe(finding.share_percent),
+                Cell::text(&finding.of),
+                Cell::text(&finding.statement),
+            ]
+        };
+        vec![Table {
+            id: "findings",
+            title: self.statement.clone(),
+            columns: vec![
+                column("finding", "Finding", Unit::None),
+                column("time_ps", "Time", Unit::Picoseconds),
+                column("share_percent", "Share", Unit::Percent),
+                column("of", "Of", Unit::None),
+                column("statement", "In words", Unit::None),
+            ],
+            rows: self.findings.iter().map(row).collect(),
+            notes: Vec::new(),
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(id: TimeUse, statement: &str, share: f64) -> Finding {
+        Finding {
+            id,
+            is_named: false,
+            statement: statement.to_owned(),
+            time_ps: 1,
+            share_percent: Some(share),
+            of: String::new(),
+            provenance: Provenance::Measured,
+            ranges: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_sentence_has_what_dominates_and_what_else_matters() {
+        let mut findings = [
+            finding(TimeUse::AsyncWait, "80 % waits", 80.0),
+            finding(TimeUse::Idle, "15 % idle", 15.0),
+            finding(TimeUse::Vector, "no", 5.0),
+        ];
+        name_the_largest(&mut findings);
+        assert_eq!(statement(true, None, &findings), "80 % waits; 15 % idle");
+        assert_eq!(statement(true, None, &findings[2..]), "No");
+    }
+
+    #[test]
+    fn without_evidence_there_is_no_opinion() {
+        let text = statement(false, None, &[]);
+        assert!(text.contains("nothing to judge"), "{text}");
+    }
+}

@@ -1,0 +1,295 @@
+//! From a trace to a schedule.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
+
+use super::schedule::{Core, Flight, Joint, Member, Schedule, Took};
+use crate::engine::{AnalysisError, Context};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::{CollectiveKind, OpClass};
+use crate::facts::collective_traffic::Message;
+use crate::facts::core_time::CoreTime;
+use crate::hlo_text::{HloText, Shape};
+use crate::reports::communication::overlap::skew::{self, Execution};
+
+/// The schedule of all cores in the scope of `cx`.
+pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
+    let mut schedule = Schedule { cores: Vec::new(), joint: Vec::new(), least: HashMap::new(), unmatched: 0 };
+    for group in cx.tensor_cores() {
+        let Some(time) = cx.core_time(group)? else { continue };
+        if time.segments.is_empty() {
+            continue;
+        }
+        let flights = flights_of(cx.model, &time);
+        let window = time.window.measured;
+        schedule.cores.push(Core { group, window, time, flights, members: Vec::new(), alone: Vec::new() });
+    }
+    if schedule.cores.is_empty() {
+        return Err(AnalysisError::NotApplicable("no TPU device recorded ops here: there is nothing to replay".into()));
+    }
+    join(cx, &mut schedule);
+    schedule.cores.iter_mut().for_each(set_apart);
+    bound_hidden(cx, &mut schedule);
+    Ok(schedule)
+}
+
+/// Everything that a core issues and waits for, both inside of the window.
+fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
+    let mut flights: Vec<Option<Flight>> = Vec::new();
+    let mut awaited = BTreeSet::new();
+    // Of ops that are cut by others inside of them: their last flight so far.
+    let mut last: HashMap<SliceId, usize> = HashMap::new();
+    let mut seen: Option<SliceId> = None;
+    for (row, piece) in time.segments.iter().enumerate() {
+        let is_awaited = awaited.remove(&row);
+        if seen == Some(piece.slice) {
+            continue;
+        }
+        seen = Some(piece.slice);
+        let waits = if piece.class.is_start() {
+            let done = model.flows_from(piece.slice).iter().find_map(|flow| last_piece(model, time, flow.to));
+            let Some(done) = done.filter(|&done| done > row) else { continue };
+            awaited.insert(done);
+            done
+        } else if piece.class.is_collective() && !piece.class.is_async() {
+            row
+        } else if piece.class.is_done() && !is_awaited {
+            // Begun before the window: in flight at least while it is awaited.
+            row
+        } else {
+            continue;
+        };
+        if piece.range != model.slice(piece.slice).measured_range() {
+            // An op with another inside has several pieces: the last one stands for it.
+            if let Some(before) = last.insert(piece.slice, flights.len()) {
+                flights[before] = None;
+            }
+        }
+        flights.push(Some(Flight { issues: row as u32, awaits: waits as u32 }));
+    }
+    let count = flights.iter().flatten().count();
+    let mut out = Vec::with_capacity(count);
+    out.extend(flights.into_iter().flatten());
+    out
+}
+
+/// Row of the last piece of an op; `None` for slices elsewhere.
+fn last_piece(model: &TraceModel, time: &CoreTime, slice: SliceId) -> Option<usize> {
+    let track = model.track(model.slice(slice).track());
+    if track.group != time.core || track.kind != TrackKind::Ops {
+        return None;
+    }
+    let (pieces, span) = (&time.segments, model.slice(slice).measured_range());
+    let until = pieces.partition_point(|piece| piece.range.start < span.end);
+    let from = pieces.partition_point(|piece| piece.range.end <= span.start).min(until);
+    pieces[from..until].iter().rposition(|piece| piece.slice == slice).map(|at| from + at)
+}
+
+/// A flight of a collective: its op, its core and its place there.
+type Candidate = (LabelId, u32, u32);
+
+/// Joins executions of the same collective on several cores, as [`skew::instances`]
+/// finds them. What cannot be joined depends on its own core only.
+fn join(cx: &Context<'_>, schedule: &mut Schedule) {
+    let cores = schedule.cores.len();
+    if cores < 2 {
+        return;
+    }
+    for same in candidates(cx.model, &schedule.cores).chunk_by(|a, b| a.0 == b.0) {
+        let (Some(&(label, core, flight)), Some(last)) = (same.first(), same.last()) else { continue };
+        let first = &schedule.cores[core as usize];
+        let collective = first.piece(first.flights[flight as usize].issues).class.collective;
+        let Some(kind) = collective.filter(|_| last.1 != core) else { continue };
+        let message = Message::of(cx, cx.model.label(label).op, kind, cores);
+        let mut by_core = executions(cx.model, &schedule.cores, same);
+        let instances = skew::instances(&mut by_core, message.groups.as_deref(), cores);
+        let mut is_left = vec![true; same.len()];
+        for instance in instances.unwrap_or_default() {
+            let own = instance.iter().filter_map(|&(core, execution)| {
+                let at = same.binary_search(&(label, core as u32, execution.key)).ok()?;
+                std::mem::take(&mut is_left[at]).then_some((core, execution.key as usize))
+            });
+            let own: Vec<(usize, usize)> = own.collect();
+            if own.len() > 1 {
+                add(cx.model, schedule, &own);
+            }
+        }
+        schedule.unmatched += is_left.iter().filter(|&&is_left| is_left).count() as u64;
+    }
+}
+
+/// Flights of collectives, by what they are executions of.
+fn candidates(model: &TraceModel, cores: &[Core]) -> Vec<Candidate> {
+    let is_one = |core: &Core, flight: Flight| core.piece(flight.issues).class.is_collective();
+    let count = |core: &Core| core.flights.iter().filter(|&&flight| is_one(core, flight)).count();
+    let mut all = Vec::with_capacity(cores.iter().map(count).sum());
+    for (number, core) in cores.iter().enumerate() {
+        for (place, &flight) in core.flights.iter().enumerate().filter(|&(_, &flight)| is_one(core, flight)) {
+            all.push((core.label(model, flight.issues), number as u32, place as u32));
+        }
+    }
+    all.sort_unstable();
+    all
+}
+
+/// When a flight was on its way, on the timeline, which all cores share.
+fn shown(model: &TraceModel, core: &Core, flight: Flight) -> TimeRange {
+    let range = |row: u32| model.slice(core.piece(row).slice).range();
+    let issues = range(flight.issues);
+    if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) }
+}
+
+fn executions(model: &TraceModel, cores: &[Core], same: &[Candidate]) -> BTreeMap<usize, Vec<Execution>> {
+    let mut by_core: BTreeMap<usize, Vec<Execution>> = BTreeMap::new();
+    for own in same.chunk_by(|a, b| a.1 == b.1) {
+        let Some(&(_, number, _)) = own.first() else { continue };
+        let core = &cores[number as usize];
+        let execution = |&(_, _, place): &Candidate| {
+            let flight = core.flights[place as usize];
+            let slice = model.slice(core.piece(flight.issues).slice);
+            let dur = core.piece(flight.awaits).range.dur();
+            let mut execution = Execution { key: place, ..Execution::of(slice, dur, Picos::ZERO) };
+            if !flight.is_sync() {
+                execution.range = shown(model, core, flight);
+            }
+            execution
+        };
+        by_core.insert(number as usize, own.iter().map(execution).collect());
+    }
+    by_core
+}
+
+/// Adds a transfer between cores: of each the number and the place of its flight.
+fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) {
+    let own: Vec<(&Core, Flight)> =
+        flights.iter().map(|&(core, place)| (&schedule.cores[core], schedule.cores[core].flights[place])).collect();
+    let waits = waits(model, &own);
+    let took = own.iter().zip(&waits).map(|((core, flight), &wait)| core.took(*flight, wait));
+    let Some(took) = took.min() else { return };
+    let issues: Vec<u32> = own.iter().map(|(_, flight)| flight.issues).collect();
+    let transfer = schedule.joint.len() as u32;
+    for ((&(core, _), issues), wait) in flights.iter().zip(issues).zip(waits) {
+        schedule.cores[core].members.push(Member { issues, transfer, wait });
+    }
+    schedule.joint.push(Joint { members: flights.len() as u32, took });
+}
+
+/// How long each waited for the last to come. Members of a synchronous collective
+/// leave together, so the shortest was the last; those of an asynchronous one are
+/// compared by when they began on the timeline.
+fn waits(model: &TraceModel, flights: &[(&Core, Flight)]) -> Vec<Picos> {
+    let done = |&(core, flight): &(&Core, Flight)| core.piece(flight.awaits).range;
+    if flights.iter().all(|(_, flight)| flight.is_sync()) {
+        let shortest = flights.iter().map(|own| done(own).dur()).min().unwrap_or_default();
+        return flights.iter().map(|own| done(own).dur() - shortest).collect();
+    }
+    let came = |&(core, flight): &(&Core, Flight)| shown(model, core, flight).start;
+    let last = flights.iter().map(came).max().unwrap_or_default();
+    let longest = |own: &(&Core, Flight)| (done(own).end - own.0.piece(own.1.issues).range.start).clamped();
+    flights.iter().map(|own| (last - came(own)).clamped().min(longest(own))).collect()
+}
+
+/// Keeps flights of which two ends have to meet, or several cores; of the others no
+/// more than where they are.
+fn set_apart(core: &mut Core) {
+    core.members.sort_unstable_by_key(|member| member.issues);
+    core.members.shrink_to_fit();
+    let mut members = core.members.iter().peekable();
+    let is_alone = |flight: &Flight| {
+        let is_member = members.next_if(|member| member.issues == flight.issues).is_some();
+        flight.is_sync() && !is_member
+    };
+    let (alone, flights): (Vec<Flight>, Vec<Flight>) = core.flights.drain(..).partition(is_alone);
+    core.flights = flights;
+    core.flights.shrink_to_fit();
+    core.alone = alone.into_iter().map(|flight| flight.issues).collect();
+}
+
+/// What is known of the transfers that an op issues.
+struct Seen {
+    class: OpClass,
+    /// The shortest one for which somebody waited.
+    shortest: Option<Picos>,
+    has_hidden: bool,
+}
+
+fn seen(model: &TraceModel, schedule: &Schedule) -> BTreeMap<LabelId, Seen> {
+    let mut out: BTreeMap<LabelId, Seen> = BTreeMap::new();
+    let mut add = |core: &Core, row: u32, took: Took| {
+        let class = core.piece(row).class;
+        let empty = Seen { class, shortest: None, has_hidden: false };
+        let seen = out.entry(core.label(model, row)).or_insert(empty);
+        match took {
+            Took::Seen(took) if took > Picos::ZERO => {
+                seen.shortest = Some(seen.shortest.map_or(took, |least| least.min(took)));
+            }
+            Took::Seen(_) => {}
+            Took::AtMost(_) => seen.has_hidden = true,
+        }
+    };
+    for core in &schedule.cores {
+        let mut members = core.members.iter().peekable();
+        for &flight in &core.flights {
+            let member = members.next_if(|member| member.issues == flight.issues);
+            let joint = member.and_then(|member| schedule.joint.get(member.transfer as usize));
+            add(core, flight.issues, joint.map_or_else(|| core.took(flight, Picos::ZERO), |joint| joint.took));
+        }
+        for &row in &core.alone {
+            add(core, row, Took::Seen(core.piece(row).range.dur()));
+        }
+    }
+    out
+}
+
+/// A hidden transfer took at least as long as the shortest of the same op that was
+/// seen, or else as long as its bytes need at the fastest rate that was seen of its kind.
+fn bound_hidden(cx: &Context<'_>, schedule: &mut Schedule) {
+    if schedule.cores.iter().all(|core| core.flights.iter().all(|flight| flight.is_sync())) {
+        return; // Nothing hides.
+    }
+    let cores = schedule.cores.len();
+    let seen = seen(cx.model, schedule);
+    let unseen = || seen.iter().filter(|(_, seen)| seen.has_hidden && seen.shortest.is_none());
+    let mut fastest: BTreeMap<Alike, f64> = BTreeMap::new();
+    if unseen().next().is_some() {
+        for (&label, Seen { class, shortest, .. }) in &seen {
+            let Some(took) = *shortest else { continue };
+            let Some(Size { alike, bytes }) = size(cx, label, *class, cores) else { continue };
+            let rate = bytes / took.ps() as f64;
+            fastest.entry(alike).and_modify(|most| *most = most.max(rate)).or_insert(rate);
+        }
+    }
+    let by_bytes = |(&label, seen): (&LabelId, &Seen)| {
+        let Size { alike, bytes } = size(cx, label, seen.class, cores)?;
+        Some((label, Picos::from_ps((bytes / fastest.get(&alike)?).round() as i64)))
+    };
+    let by_time = seen.iter().filter(|(_, seen)| seen.has_hidden);
+    let by_time = by_time.filter_map(|(&label, seen)| Some((label, seen.shortest?)));
+    schedule.least = by_time.chain(unseen().filter_map(by_bytes)).collect();
+}
+
+/// Transfers over the same links: a pattern among so many, or from one memory to another.
+type Alike = (Option<CollectiveKind>, Vec<u64>);
+
+/// What a transfer moves.
+struct Size {
+    alike: Alike,
+    bytes: f64,
+}
+
+/// `None` where the text of the op does not tell.
+fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Option<Size> {
+    let op = cx.model.label(label).op?;
+    if let Some(kind) = class.collective {
+        let message = Message::of(cx, Some(op), kind, cores);
+        let alike = (Some(kind), message.participants.into_iter().collect());
+        return Some(Size { alike, bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64 });
+    }
+    let hlo = HloText::parse(cx.model.str(cx.model.op(op).hlo_text?))?;
+    let result = hlo.result()?;
+    // (destination, source, context)
+    let ends = result.parts().iter().take(2).flat_map(Shape::arrays).collect::<Vec<_>>();
+    let bytes = result.parts().first()?.bytes().filter(|&bytes| bytes > 0)? as f64;
+    (ends.len() == 2).then(|| Size { alike: (None, ends.iter().map(|end| end.memory_space).collect()), bytes })
+}

@@ -1,0 +1,274 @@
+//! What can be changed before a schedule is played again.
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
+
+use super::schedule::{Core, Flight, Schedule};
+use crate::engine::{AnalysisError, Context, Percent};
+use crate::facts::TraceFacts as _;
+use crate::facts::category::OpGroup;
+use crate::facts::core_time::Segment;
+use crate::hardware::limits::{BoundBy, Work};
+use crate::hardware::peaks::Peaks;
+use crate::reports::host::gaps::{DeviceGaps, Gaps};
+use crate::reports::ops::op_stats::Ops;
+
+/// One change of the recorded run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// These ops take so much of their time.
+    Ops {
+        /// For people: what chose them.
+        what: String,
+        /// Times the recorded time of each.
+        factors: BTreeMap<OpId, f64>,
+    },
+    /// Transfers of collectives take so much of their time; 0 hides them altogether.
+    Collectives(f64),
+    /// Asynchronous copies take so much of their time; 0 hides them altogether.
+    Copies(f64),
+    /// Another chip: operations per second and bytes per second, times those of the
+    /// recorded one. An op keeps its distance from the roofline.
+    Chip {
+        /// Times the peak FLOP/s.
+        flops: f64,
+        /// Times the peak HBM bandwidth.
+        hbm: f64,
+    },
+    /// The device is idle for so much of the recorded time.
+    Idle(f64),
+    /// The device never idles because the host compiles.
+    NoCompile,
+}
+
+impl Change {
+    /// For people: `collectives take 0.5 × their time`.
+    pub fn title(&self) -> String {
+        let times = |what: &str, factor: f64| match factor {
+            0.0 => format!("{what} take no time"),
+            _ => format!("{what} take {factor} × their time"),
+        };
+        match self {
+            Self::Ops { what, factors } => {
+                let what = format!("{what} ({} ops)", factors.len());
+                match factors.values().copied().reduce(|a, b| if a.total_cmp(&b).is_eq() { a } else { f64::NAN }) {
+                    Some(factor) if !factor.is_nan() => times(&what, factor),
+                    _ => format!("{what} take less of their time"),
+                }
+            }
+            Self::Collectives(factor) => times("collectives", *factor),
+            Self::Copies(factor) => times("asynchronous copies", *factor),
+            Self::Chip { flops, hbm } => format!("a chip with {flops} × the FLOP/s and {hbm} × the HBM bandwidth"),
+            Self::Idle(factor) => times("idle gaps", *factor),
+            Self::NoCompile => "no idle time because the host compiles".to_owned(),
+        }
+    }
+
+    /// Changes that were meant one by one, as one run: of several about the same
+    /// thing the one that saves most, because they are about the same time.
+    pub fn merged(changes: &[Self]) -> Vec<Self> {
+        let mut ops: BTreeMap<OpId, f64> = BTreeMap::new();
+        let mut others: Vec<Self> = Vec::new();
+        let least = |slot: &mut f64, factor: f64| *slot = slot.min(factor);
+        for change in changes {
+            if let Self::Ops { factors, .. } = change {
+                for (&op, &factor) in factors {
+                    least(ops.entry(op).or_insert(factor), factor);
+                }
+                continue;
+            }
+            let same = others.iter_mut().find(|other| std::mem::discriminant(*other) == std::mem::discriminant(change));
+            match (same, change) {
+                (Some(Self::Collectives(own)), Self::Collectives(factor))
+                | (Some(Self::Copies(own)), Self::Copies(factor))
+                | (Some(Self::Idle(own)), Self::Idle(factor)) => least(own, *factor),
+                (Some(Self::NoCompile), Self::NoCompile) => {}
+                _ => others.push(change.clone()),
+            }
+        }
+        if !ops.is_empty() {
+            others.push(Self::Ops { what: "chosen ops".to_owned(), factors: ops });
+        }
+        others
+    }
+}
+
+/// What is different from the recording in a replay.
+#[derive(Debug, Default)]
+pub(super) struct Changed<'a> {
+    /// What the own time of each op is multiplied by; empty where every op takes its time.
+    work: Vec<f64>,
+    /// Which groups have ops that do not: nobody has to look at others.
+    groups: [bool; OpGroup::ALL.len()],
+    /// What happens to the time of transfers, one after the other.
+    transfers: Vec<TransferChange<'a>>,
+    /// What happens to idle time, one after the other.
+    gaps: Vec<GapChange>,
+}
+
+#[derive(Debug)]
+enum TransferChange<'a> {
+    /// Collectives, or all others, are multiplied by this.
+    Kind { collective: bool, factor: f64 },
+    /// Those that these ops issue, or else await, are multiplied by that.
+    Ops(&'a BTreeMap<OpId, f64>),
+}
+
+#[derive(Debug)]
+enum GapChange {
+    /// It is multiplied by this.
+    Times(f64),
+    /// Before these pieces of each core so much of it is taken away, by row.
+    Less(Vec<Vec<(u32, Picos)>>),
+}
+
+impl Changed<'_> {
+    /// Whether pieces without a transfer take what they took, and so do gaps.
+    pub fn keeps_work(&self) -> bool {
+        self.work.is_empty() && self.gaps.is_empty()
+    }
+
+    /// Whether transfers take what they took.
+    pub fn keeps_transfers(&self) -> bool {
+        self.transfers.is_empty()
+    }
+
+    /// Own time of a piece that took `recorded`.
+    pub fn work(&self, model: &TraceModel, piece: &Segment, recorded: Picos) -> Picos {
+        if !self.groups[piece.class.group.index()] {
+            return recorded;
+        }
+        let op = model.slice(piece.slice).op();
+        let factor = op.and_then(|op| self.work.get(op.index())).copied().unwrap_or(1.0);
+        // Nearly all ops of most changes.
+        if factor.to_bits() == 1.0_f64.to_bits() { recorded } else { scaled(recorded, factor) }
+    }
+
+    /// The idle time `recorded` before a piece; after the last one for the row behind it.
+    pub fn gap(&self, core: usize, row: usize, recorded: Picos) -> Picos {
+        self.gaps.iter().fold(recorded, |gap, change| match change {
+            GapChange::Times(factor) => scaled(gap, *factor),
+            GapChange::Less(cores) => {
+                let less = cores.get(core).map(Vec::as_slice).unwrap_or_default();
+                let own = less.binary_search_by_key(&row, |&(row, _)| row as usize).ok().and_then(|at| less.get(at));
+                own.map_or(gap, |&(_, less)| (gap - less).clamped())
+            }
+        })
+    }
+
+    /// The time `recorded` of a transfer.
+    pub fn transfer(&self, model: &TraceModel, core: &Core, flight: Flight, recorded: Picos) -> Picos {
+        let factor = |change: &TransferChange<'_>| match change {
+            TransferChange::Kind { collective, factor } => {
+                (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)
+            }
+            TransferChange::Ops(factors) => {
+                let chosen = |row: u32| factors.get(&model.slice(core.piece(row).slice).op()?);
+                // An op that waits takes no time of its own: what it waits for does.
+                chosen(flight.issues).or_else(|| chosen(flight.awaits)).copied()
+            }
+        };
+        scaled(recorded, self.transfers.iter().filter_map(factor).product())
+    }
+
+    /// Scales the own time of the ops for which `factor` has an answer. A collective has
+    /// no own time: its transfer does.
+    fn each_work(&mut self, cx: &Context<'_>, factor: impl Fn(OpId) -> Option<f64>) {
+        let classes = cx.classes();
+        self.work.resize(cx.model.ops().len(), 1.0);
+        for (op, slot) in cx.model.op_ids().zip(&mut self.work) {
+            let Some(factor) = factor(op) else { continue };
+            *slot *= factor;
+            self.groups[classes.class(op).group.index()] = true;
+        }
+    }
+}
+
+/// Adds a change; says what it could not be applied to.
+pub(super) fn apply<'a>(
+    cx: &Context<'_>,
+    change: &'a Change,
+    schedule: &Schedule,
+    out: &mut Changed<'a>,
+) -> Result<Option<String>, AnalysisError> {
+    match change {
+        Change::Ops { factors, .. } => {
+            out.transfers.push(TransferChange::Ops(factors));
+            out.each_work(cx, |op| factors.get(&op).copied());
+        }
+        &Change::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
+        &Change::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
+        Change::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
+        Change::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
+        Change::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
+    }
+    Ok(None)
+}
+
+fn scaled(time: Picos, factor: f64) -> Picos {
+    Picos::from_ps((time.ps() as f64 * factor).round() as i64)
+}
+
+/// An op that took `e` times its least time takes `e` times the new least time.
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result<String, AnalysisError> {
+    let ops = cx.report::<Ops>()?;
+    let peaks = &ops.peaks;
+    let faster = Peaks {
+        flops: peaks.flops.map(|peak| peak.times(flops)),
+        hbm: peaks.hbm.map(|peak| peak.times(hbm)),
+        ..peaks.clone()
+    };
+    let mut factors = vec![None; cx.model.ops().len()];
+    let (mut known, mut unknown) = (Picos::ZERO, Picos::ZERO);
+    for row in ops.rows.iter().filter(|row| row.is_leaf() && !row.is_async() && row.collective().is_none()) {
+        let factor = slowdown(&row.work(), peaks, &faster);
+        *(if factor.is_some() { &mut known } else { &mut unknown }) += Picos::from_ps(row.self_time_ps());
+        if let Some(slot) = row.op().and_then(|op| factors.get_mut(op.index())) {
+            *slot = factor;
+        }
+    }
+    if known == Picos::ZERO {
+        return Err(AnalysisError::NotApplicable(
+            "no op of this capture has both costs and a peak: what another chip would do cannot be said".into(),
+        ));
+    }
+    out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
+    let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);
+    Ok(format!(
+        "{share:.1} of compute time is in ops without recorded costs: it is taken as unchanged",
+        share = Percent(share)
+    ))
+}
+
+fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
+    // With HBM traffic unknown the binding limit is unknown too.
+    BoundBy::Hbm.amount(work)?;
+    let (before, after) = (work.ideal_seconds(before)?, work.ideal_seconds(after)?);
+    (before > 0.0).then(|| after / before)
+}
+
+/// That part of gaps of which the gap analysis says that the host compiled; `None`
+/// where it did not.
+fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
+    let gaps = cx.report::<Gaps>()?;
+    let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
+    let compiling = |core: &Core| Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty());
+    let less = |core: &Core| {
+        let Some(compiling) = compiling(core) else { return Vec::new() };
+        let shown = |piece: &Segment| cx.model.slice(piece.slice).range();
+        let of_pair = |(before, pair): (usize, &[Segment])| {
+            let [earlier, later] = pair else { return None };
+            if earlier.range.end >= later.range.start {
+                return None;
+            }
+            let (end, start) = (shown(earlier).end, shown(later).start);
+            let gap = (end < start).then(|| TimeRange::new(end, start))?;
+            let less = compiling.measure_in(cx.to_host(core.group, gap));
+            (less > Picos::ZERO).then_some((before as u32 + 1, less))
+        };
+        core.pieces().windows(2).enumerate().filter_map(of_pair).collect()
+    };
+    let less: Vec<Vec<(u32, Picos)>> = schedule.cores.iter().map(less).collect();
+    Ok(less.iter().any(|less| !less.is_empty()).then_some(GapChange::Less(less)))
+}

@@ -1,0 +1,310 @@
+//! From a played schedule to an answer.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+
+use super::change::Changed;
+use super::engine::{Game, Groups, Played, play};
+use super::schedule::{Belief, Core, Schedule};
+use super::{Change, Replay};
+use crate::engine::Context;
+use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::facts::category::OpGroup;
+use crate::math::stats::median;
+use crate::math::unit::Unit;
+use crate::reports::steps::step_times::Steps;
+
+/// One step: its span on each core that ran it, by row of [`Schedule::cores`].
+pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
+
+/// What would have happened.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Prediction {
+    /// What was changed.
+    pub changes: Vec<String>,
+    /// Length of the window on the core that takes longest, as recorded.
+    pub window_ps: i64,
+    /// The same with the changes, hidden transfers as short as ever seen.
+    pub predicted_ps: i64,
+    /// The same, hidden transfers as long as possible: the prediction lies between.
+    pub predicted_at_most_ps: i64,
+    /// Steps, where there are any.
+    pub step: Option<StepPrediction>,
+    /// What that core does, recorded and predicted; both add up to the window.
+    pub parts: Vec<Part>,
+    /// The core of the parts.
+    pub core: String,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// Median over complete steps after warm-up, each as long as on its slowest core.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepPrediction {
+    /// How many steps.
+    pub steps: usize,
+    /// As recorded.
+    pub median_ps: f64,
+    /// With the changes, hidden transfers as short as ever seen.
+    pub predicted_ps: f64,
+    /// The same, hidden transfers as long as possible.
+    pub predicted_at_most_ps: f64,
+    /// From the begin of the first of these steps to the end of the last, what lies
+    /// between them included, by number of steps: as recorded.
+    pub each_ps: f64,
+    /// The same with the changes.
+    pub predicted_each_ps: f64,
+}
+
+/// Time of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Part {
+    /// A group of ops, or idle.
+    pub group: OpGroup,
+    /// As recorded.
+    pub recorded_ps: i64,
+    /// With the changes.
+    pub predicted_ps: i64,
+}
+
+impl Prediction {
+    /// Time that the changes save at most: of a step and what follows it where there
+    /// are steps (a mean, so that it can be compared with sums over the run), else of
+    /// the window.
+    pub fn saving(&self) -> Picos {
+        let ps = match self.step {
+            Some(step) => (step.each_ps - step.predicted_each_ps).round() as i64,
+            None => self.window_ps.saturating_sub(self.predicted_ps),
+        };
+        Picos::from_ps(ps)
+    }
+}
+
+/// The steps that statistics count, on the cores of the schedule.
+pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
+    let Ok(report) = cx.report::<Steps>() else { return Vec::new() };
+    if !report.has_steps() {
+        return Vec::new();
+    }
+    let rows: BTreeMap<GroupId, usize> =
+        schedule.cores.iter().enumerate().map(|(row, core)| (core.group, row)).collect();
+    let counted = report.counted().map(|step| {
+        let spans = step.spans.iter().filter_map(|span| Some((*rows.get(&span.group)?, span.measured)));
+        spans.collect::<StepOnCores>()
+    });
+    counted.filter(|spans| !spans.is_empty()).collect()
+}
+
+/// All steps of a core together: from the begin of the first to the end of the last.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// On each core, by row of [`Schedule::cores`].
+    spans: BTreeMap<usize, TimeRange>,
+    steps: usize,
+}
+
+impl Run {
+    pub fn of(steps: &[StepOnCores]) -> Self {
+        let mut spans: BTreeMap<usize, TimeRange> = BTreeMap::new();
+        for &(core, span) in steps.iter().flatten() {
+            spans.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
+        }
+        Self { spans, steps: steps.len() }
+    }
+
+    /// What a step and what follows it take, the core that takes longest.
+    fn each(&self, time: impl Fn(usize, TimeRange) -> Option<i64>) -> Option<f64> {
+        let times: Option<Vec<i64>> = self.spans.iter().map(|(&core, &span)| time(core, span)).collect();
+        Some(times?.into_iter().max()? as f64 / self.steps as f64)
+    }
+}
+
+/// Begins and ends of spans on each core, sorted: when they come is all that is asked
+/// of a replay.
+struct Asked(Vec<Vec<Timestamp>>);
+
+impl Asked {
+    fn of(cores: usize, spans: impl Iterator<Item = (usize, TimeRange)>) -> Self {
+        let mut instants = vec![Vec::new(); cores];
+        for (core, span) in spans {
+            instants[core].extend([span.start, span.end]);
+        }
+        for own in &mut instants {
+            own.sort_unstable();
+            own.dedup();
+        }
+        Self(instants)
+    }
+
+    /// How long a recorded span of a core is as played; `None` where nobody asked for its ends.
+    fn span(&self, played: &[Played], core: usize, span: TimeRange) -> Option<i64> {
+        let at = |time: Timestamp| {
+            let place = self.0.get(core)?.binary_search(&time).ok()?;
+            played.get(core)?.instants.get(place).copied()
+        };
+        Some((at(span.end)? - at(span.start)?).ps())
+    }
+}
+
+fn step_prediction(
+    run: &Run,
+    steps: &[StepOnCores],
+    asked: &Asked,
+    [short, long]: &[Vec<Played>; 2],
+) -> Option<StepPrediction> {
+    let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
+        let longest = |spans: &StepOnCores| {
+            let times: Option<Vec<i64>> = spans.iter().map(|&(core, span)| time(core, span)).collect();
+            Some(times?.into_iter().max()? as f64)
+        };
+        median(&steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
+    };
+    Some(StepPrediction {
+        steps: steps.len(),
+        median_ps: of_median(&|_, span| Some(span.dur().ps()))?,
+        predicted_ps: of_median(&|core, span| asked.span(short, core, span))?,
+        predicted_at_most_ps: of_median(&|core, span| asked.span(long, core, span))?,
+        each_ps: run.each(|_, span| Some(span.dur().ps()))?,
+        predicted_each_ps: run.each(|core, span| asked.span(short, core, span))?,
+    })
+}
+
+pub(super) fn predict(
+    cx: &Context<'_>,
+    Replay { recorded, run }: &Replay,
+    changed: &Changed<'_>,
+    changes: &[Change],
+    mut notes: Vec<String>,
+) -> Prediction {
+    let steps = steps(cx, recorded);
+    let asked = Asked::of(recorded.cores.len(), steps.iter().flatten().copied());
+    let played = [Belief::Shortest, Belief::Longest].map(|belief| {
+        play(Game { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups: true })
+    });
+    let [short, long] = &played;
+    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
+    if recorded.unmatched > 0 {
+        notes.push(format!(
+            "{} executions of collectives could not be matched over the cores: their members are taken to come \
+             as recorded",
+            recorded.unmatched
+        ));
+    }
+    Prediction {
+        changes: changes.iter().map(Change::title).collect(),
+        window_ps: window_ps(recorded),
+        predicted_ps: played_ps(recorded, short),
+        predicted_at_most_ps: played_ps(recorded, long),
+        step: step_prediction(run, &steps, &asked, &played),
+        parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
+        core: cx.model.device_name(recorded.cores[slowest].group),
+        notes,
+    }
+}
+
+/// [`Prediction::saving`] alone, for those who ask often.
+pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, changed: &Changed<'_>) -> Picos {
+    let asked = Asked::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
+    let (belief, with_groups) = (Belief::Shortest, false);
+    let short = play(Game { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0, with_groups });
+    let predicted = run.each(|core, span| asked.span(&short, core, span));
+    match run.each(|_, span| Some(span.dur().ps())).zip(predicted) {
+        Some((recorded, predicted)) => Picos::from_ps((recorded - predicted).round() as i64),
+        None => Picos::from_ps(window_ps(recorded)) - Picos::from_ps(played_ps(recorded, &short)),
+    }
+}
+
+/// How long a core takes from the begin of its window.
+fn lasts(recorded: &Schedule, played: &[Played], core: usize) -> i64 {
+    let end = played.get(core).map(|played| played.end).unwrap_or_default();
+    (end - recorded.cores[core].window.start).ps()
+}
+
+/// The window of the core that takes longest: as recorded.
+fn window_ps(recorded: &Schedule) -> i64 {
+    recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
+}
+
+/// The same as played.
+fn played_ps(recorded: &Schedule, played: &[Played]) -> i64 {
+    (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
+}
+
+/// What a core does; both columns add up to its window.
+fn parts(core: &Core, played: &Played) -> Vec<Part> {
+    let mut recorded = Groups::default();
+    for piece in core.pieces() {
+        // A start only issues: what it costs belongs to its kind as the rest does.
+        recorded[piece.class.group.index()] += piece.range.dur();
+    }
+    let mut predicted = played.groups;
+    let rest = |window: Picos, groups: &Groups| window - groups.iter().copied().sum::<Picos>();
+    let idle = OpGroup::Idle.index();
+    recorded[idle] += rest(core.window.dur(), &recorded);
+    predicted[idle] += rest(played.end - core.window.start, &predicted);
+    let part = |group: OpGroup| Part {
+        group,
+        recorded_ps: recorded[group.index()].ps(),
+        predicted_ps: predicted[group.index()].ps(),
+    };
+    let parts = OpGroup::ALL.iter().map(|&group| part(group));
+    parts.filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0).collect()
+}
+
+impl Tabular for Prediction {
+    fn tables(&self) -> Vec<Table> {
+        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
+        let columns = || {
+            vec![
+                Column { id: "what", title: "What", unit: Unit::None, provenance: Provenance::Measured },
+                Column {
+                    id: "recorded_ps",
+                    title: "Recorded",
+                    unit: Unit::Picoseconds,
+                    provenance: Provenance::Measured,
+                },
+                column("predicted_ps", "Predicted", Unit::Picoseconds),
+                column("saved_ps", "Saved", Unit::Picoseconds),
+                column("saved_percent", "Saved", Unit::Percent),
+            ]
+        };
+        let row = |what: String, recorded: f64, predicted: f64| {
+            let percent = (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded);
+            vec![
+                Cell::text(what),
+                Cell::Float(recorded),
+                Cell::Float(predicted),
+                Cell::Float(recorded - predicted),
+                Cell::maybe(percent),
+            ]
+        };
+        let mut rows = Vec::new();
+        if let Some(step) = self.step {
+            let what = format!("step, median of {}", step.steps);
+            rows.push(row(what, step.median_ps, step.predicted_ps));
+            if step.predicted_at_most_ps > step.predicted_ps {
+                rows.push(row("step, if hidden transfers are slow".into(), step.median_ps, step.predicted_at_most_ps));
+            }
+        }
+        rows.push(row("whole window".into(), self.window_ps as f64, self.predicted_ps as f64));
+        if self.predicted_at_most_ps > self.predicted_ps {
+            let what = "whole window, if hidden transfers are slow".to_owned();
+            rows.push(row(what, self.window_ps as f64, self.predicted_at_most_ps as f64));
+        }
+        let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
+        notes.extend(self.notes.iter().map(|note| format!("{note}.")));
+        let part = |part: &Part| row(part.group.title().to_owned(), part.recorded_ps as f64, part.predicted_ps as f64);
+        vec![
+            Table { id: "prediction", title: "What if".to_owned(), columns: columns(), rows, notes },
+            Table {
+                id: "prediction_parts",
+                title: format!("What {} does in the whole window", self.core),
+                columns: columns(),
+                rows: self.parts.iter().map(part).collect(),
+                notes: vec!["Parts add up to the window; % is of the recorded time of the part.".to_owned()],
+            },
+        ]
+    }
+}
