@@ -39,4 +39,3 @@ pub use facts::shared_slice::Stretch;
 pub use facts::window::{Window, measured_range};
 pub use math::unit::Unit;
 pub use registry::ANALYSES;
-pub use trace_model::hlo_text;

@@ -13,7 +13,6 @@ use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::facts::steps::{Step, StepsReport};
-use crate::hlo_text::HloText;
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::Collectives;
 use crate::reports::communication::overlap::Overlap;
@@ -25,6 +24,7 @@ use crate::reports::steps::step_parts::Part;
 use crate::reports::steps::step_times::Steps;
 use crate::reports::summary::doctor::Doctor;
 use crate::reports::summary::utilization::Utilization;
+use trace_model::hlo_text::HloText;
 
 /// Steps whose numbers are kept.
 const MOST_STEPS: usize = 2048;

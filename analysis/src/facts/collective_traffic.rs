@@ -18,7 +18,7 @@ use crate::facts::category::{CollectiveKind, resized};
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::{Layout, Topology, layouts, placed};
 use crate::hlo::{Collective, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
-use crate::hlo_text::Shape;
+use trace_model::hlo_text::Shape;
 
 /// What one execution of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]

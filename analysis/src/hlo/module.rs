@@ -7,8 +7,8 @@ use trace_model::Blob;
 
 use super::facts::Attributes;
 use super::index::Index;
-use crate::hlo_text::Shape;
-use crate::hlo_text::StackFrames;
+use trace_model::hlo_text::Shape;
+use trace_model::hlo_text::StackFrames;
 
 /// A computation of one module; meaningless in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -16,8 +16,8 @@ use super::module::{
     Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin,
 };
 use super::wire::{Bytes, Damage, number, range};
-use crate::hlo_text::Shape;
-use crate::hlo_text::StackFrames;
+use trace_model::hlo_text::Shape;
+use trace_model::hlo_text::StackFrames;
 
 const COMPUTATION: &str = "HloComputationProto";
 

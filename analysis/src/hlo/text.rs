@@ -9,7 +9,7 @@ use super::config;
 use super::facts::{Attributes, Collective, DotDimensions, FusionKind, Precision, PrecisionConfig};
 use super::index::Index;
 use super::module::{Computation, ComputationId, HloModule, Instruction, InstructionId, Origin};
-use crate::hlo_text::{HloText, ReplicaGroups, Shape, pairs};
+use trace_model::hlo_text::{HloText, ReplicaGroups, Shape, pairs};
 
 impl HloModule {
     /// What one line of HLO text tells; `None` for any other text.

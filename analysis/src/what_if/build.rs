@@ -10,8 +10,8 @@ use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};
 use crate::facts::collective_traffic::Message;
 use crate::facts::core_time::CoreTime;
-use crate::hlo_text::{HloText, Shape};
 use crate::reports::communication::overlap::skew::{self, Execution};
+use trace_model::hlo_text::{HloText, Shape};
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {

@@ -2,7 +2,7 @@
 
 use super::AsyncRole;
 use crate::hardware::ici::CollectiveKind;
-use crate::hlo_text::{HloText, Shape};
+use trace_model::hlo_text::{HloText, Shape};
 
 /// What is known of an op's communication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -27,8 +27,8 @@ use super::programs::hlo_for_now;
 use crate::engine::Context;
 use crate::engine::Fact;
 use crate::hlo::HloModule;
-use crate::hlo_text::HloText;
 use crate::math::parallel;
+use trace_model::hlo_text::HloText;
 
 pub use crate::hardware::ici::CollectiveKind;
 pub(crate) use collective::resized;

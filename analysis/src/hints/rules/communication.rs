@@ -8,13 +8,13 @@ use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold};
 use crate::facts::category::CollectiveKind;
 use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
-use crate::hlo_text::HloText;
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::{CollectiveRow, Collectives};
 use crate::reports::communication::dcn::Dcn;
 use crate::reports::communication::overlap::{CoreOverlap, Overlap};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Change;
+use trace_model::hlo_text::HloText;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

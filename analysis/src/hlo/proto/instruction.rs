@@ -13,8 +13,8 @@ use super::super::facts::{
 use super::super::module::{ComputationId, Instruction, InstructionId};
 use super::super::wire::{Bytes, Damage, number, range};
 use super::{Reader, shape, string_map};
-use crate::hlo_text::Shape;
-use crate::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
+use trace_model::hlo_text::Shape;
+use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
 
 const INSTRUCTION: &str = "HloInstructionProto";
 

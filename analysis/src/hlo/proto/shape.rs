@@ -3,7 +3,7 @@
 use trace_model::wire::Value;
 
 use super::super::wire::{Bytes, Damage, number, range};
-use crate::hlo_text::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
+use trace_model::hlo_text::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
 
 const SHAPE: &str = "ShapeProto";
 const LAYOUT: &str = "LayoutProto";

@@ -8,7 +8,7 @@ use super::instruction;
 use crate::hlo::index::Index;
 use crate::hlo::module::{Computation, ComputationId, DeviceAssignment, HloModule, InstructionId, Origin};
 use crate::hlo::{HloError, Instruction};
-use crate::hlo_text::{BEGIN, HloText, Part, ProgramText};
+use trace_model::hlo_text::{BEGIN, HloText, Part, ProgramText};
 
 /// A computation that is being read, and the instructions of it by name.
 struct Open<'a> {

@@ -9,9 +9,9 @@ use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
 use crate::hardware::limits::ratio;
-use crate::hlo_text::HloText;
 use crate::math::intervals::IntervalSet;
 use crate::reports::ops::op_stats::percent;
+use trace_model::hlo_text::HloText;
 
 /// Which of the four ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

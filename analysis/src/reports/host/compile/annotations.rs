@@ -9,7 +9,7 @@ use super::place::{Place, StepFinder};
 use super::shapes::Change;
 use crate::engine::Context;
 use crate::facts::host_class::{HostClass, classify};
-use crate::hlo_text::Shape;
+use trace_model::hlo_text::Shape;
 
 /// How many events are asked for arguments: in a packed export each takes milliseconds.
 const MAX_ASKED: usize = 16;

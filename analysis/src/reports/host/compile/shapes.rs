@@ -12,7 +12,7 @@ use super::likeness::ProgramOps;
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::hlo::{HloModule, Instruction};
-use crate::hlo_text::{HloText, Shape};
+use trace_model::hlo_text::{HloText, Shape};
 
 /// Where a change was seen, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

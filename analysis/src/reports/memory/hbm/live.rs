@@ -9,7 +9,7 @@ use trace_model::TraceModel;
 use super::SizeClass;
 use super::events::MemoryEvent;
 use super::replay::SizeSums;
-use crate::hlo_text::Shape;
+use trace_model::hlo_text::Shape;
 
 /// Buffers whose words are read from the file.
 const NAMED: usize = 64;

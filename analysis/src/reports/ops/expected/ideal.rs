@@ -12,8 +12,8 @@ use crate::hardware::chips::Chip;
 use crate::hardware::ici::{LinkRate, Topology, expected_time};
 use crate::hardware::limits::BoundBy;
 use crate::hardware::peaks::Peaks;
-use crate::hlo_text::{HloText, Shape};
 use crate::reports::ops::op_stats::{OpRow, OpRows};
+use trace_model::hlo_text::{HloText, Shape};
 
 /// What keeps an op from being faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

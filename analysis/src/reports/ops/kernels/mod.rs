@@ -30,10 +30,10 @@ use trace_model::Picos;
 use crate::engine::{Analysis, AnalysisError, Context, Percent};
 use crate::hardware::limits::{BoundBy, Work, is_beyond_peak, ratio};
 use crate::hardware::peaks::Peaks;
-use crate::hlo_text::HloText;
 use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
 pub use declared::Declared;
 use inside::Inside;
+use trace_model::hlo_text::HloText;
 
 /// The analysis `kernels`.
 pub struct Kernels;

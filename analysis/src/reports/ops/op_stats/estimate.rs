@@ -11,7 +11,7 @@
 use trace_model::{Op, TraceModel};
 
 use crate::facts::category::{AsyncRole, OpClass};
-use crate::hlo_text::{HloText, Shape, array_texts};
+use trace_model::hlo_text::{HloText, Shape, array_texts};
 
 /// The mark of HBM in shapes.
 const HBM: u64 = 0;

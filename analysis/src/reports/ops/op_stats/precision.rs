@@ -10,7 +10,7 @@
 //! operations are taken at the bf16 rate, which can show more than 100 %.
 
 use crate::hardware::peaks::Peaks;
-use crate::hlo_text::HloText;
+use trace_model::hlo_text::HloText;
 
 /// Kinds of elements that chips multiply faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn narrow(text: &str) -> Option<Narrow> {
     let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
     let operands = hlo.operand_list();
     let [left, right] = operands.as_slice() else { return None };
-    let kind = |operand: &crate::hlo_text::Operand<'_>| {
+    let kind = |operand: &trace_model::hlo_text::Operand<'_>| {
         let shape = operand.shape.as_ref()?;
         match shape.arrays().as_slice() {
             [array] => match array.dtype {

@@ -11,10 +11,10 @@ use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::Sync;
 use crate::facts::steps::Rung;
 use crate::hardware::peaks::{PeakSource, Peaks};
-use crate::hlo_text::HloText;
 use crate::reports::ops::kernels::{Declared, Kernels};
 use crate::reports::ops::op_stats::{Ops, cause};
 use crate::reports::steps::step_times::Steps;
+use trace_model::hlo_text::HloText;
 
 /// Every rule.
 pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
