@@ -1,0 +1,12 @@
+//! What importers of several formats share: the contract of an importer, names of tracks and ops, tables, cycles.
+
+pub(crate) mod async_spans;
+pub(crate) mod csv_table;
+pub(crate) mod cycles;
+mod importer;
+pub(crate) mod names;
+pub(crate) mod roles;
+pub(crate) mod waits;
+
+pub use importer::{Confidence, Format, ImportOptions, Importer};
+pub use roles::Roles;

@@ -1,0 +1,179 @@
+//! What the tracks of a simulator are, for Chrome traces that do not say it in the
+//! words of a profiler: which thread is the op line of a device, which shows transfers
+//! in flight, what ops are called, and in which unit times are written.
+//!
+//! Known writers have a file under `profiler/trace_event/dialects`; everybody else's is given by the user:
+//!
+//! ```toml
+//! simulator = "mysim"        # optional: nothing in the trace was measured
+//! time_unit = "ns"           # of ts and dur: ps, ns, us (default), ms, s
+//!
+//! [[track]]
+//! process = "chip *"         # patterns with * and ?; everything where left out
+//! thread = "MXU"
+//! role = "ops"               # ops, in-flight, steps, programs
+//!
+//! [[op]]
+//! role = "ops"
+//! name = "matmul*"
+//! category = "dot"           # as XLA calls it: fusion, copy-done, all-gather-start …
+//! ```
+//!
+//! The first that matches counts. Each process with an op line is a device. Where its
+//! op line shows no waiting, it waits while nothing computes and something is in flight.
+
+use serde::Deserialize;
+use trace_model::{Label, Op, TraceBuilder, TrackId, TrackKind};
+
+use crate::input::glob;
+
+/// Which tracks are what; see the source of this module for the form of the file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Roles {
+    simulator: Option<String>,
+    #[serde(default)]
+    time_unit: TimeUnit,
+    pub(crate) when: Option<When>,
+    /// Names of processes and threads without one: `stage {}` with their number.
+    process_names: Option<String>,
+    thread_names: Option<String>,
+    #[serde(default, rename = "track")]
+    tracks: Vec<TrackRole>,
+    #[serde(default, rename = "op")]
+    ops: Vec<OpRole>,
+}
+
+/// Unit of `ts` and `dur`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TimeUnit {
+    Ps,
+    Ns,
+    #[default]
+    Us,
+    Ms,
+    S,
+}
+
+impl TimeUnit {
+    /// Picoseconds of a time that was read as microseconds.
+    #[inline]
+    pub fn scaled(self, picos: i128) -> i128 {
+        match self {
+            Self::Us => picos,
+            Self::Ps => picos / 1_000_000,
+            Self::Ns => picos / 1000,
+            Self::Ms => picos.saturating_mul(1000),
+            Self::S => picos.saturating_mul(1_000_000),
+        }
+    }
+}
+
+/// How a writer is known: by a member of the document, or by texts that all stand in
+/// its beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum When {
+    Member { key: String, value: String },
+    Head { head: Vec<String> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrackRole {
+    #[serde(default = "anything")]
+    process: String,
+    #[serde(default = "anything")]
+    thread: String,
+    role: Role,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OpRole {
+    role: Role,
+    #[serde(default = "anything")]
+    name: String,
+    category: String,
+}
+
+fn anything() -> String {
+    "*".to_owned()
+}
+
+/// What a track shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Role {
+    Ops,
+    InFlight,
+    Steps,
+    Programs,
+}
+
+impl Role {
+    pub fn kind(self) -> TrackKind {
+        match self {
+            Self::Ops => TrackKind::Ops,
+            Self::InFlight => TrackKind::AsyncOps,
+            Self::Steps => TrackKind::Steps,
+            Self::Programs => TrackKind::Modules,
+        }
+    }
+}
+
+impl Roles {
+    /// Reads a file. The error says where it is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The name of a process that has none.
+    pub(crate) fn process_name(&self, pid: i64) -> Option<String> {
+        self.process_names.as_ref().map(|name| name.replace("{}", &pid.to_string()))
+    }
+
+    /// The name of a thread that has none.
+    pub(crate) fn thread_name(&self, id: &str) -> Option<String> {
+        self.thread_names.as_ref().map(|name| name.replace("{}", id))
+    }
+
+    pub(crate) fn time_unit(&self) -> TimeUnit {
+        self.time_unit
+    }
+
+    pub(crate) fn simulator(&self) -> Option<&str> {
+        self.simulator.as_deref()
+    }
+
+    /// What a thread shows; `None` where no pattern says.
+    pub(crate) fn role(&self, process: &str, thread: &str) -> Option<Role> {
+        let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
+        self.tracks.iter().find(fits).map(|track| track.role)
+    }
+
+    /// Whether any op has a category.
+    #[cfg(test)]
+    pub(crate) fn describes_ops(&self) -> bool {
+        !self.ops.is_empty()
+    }
+
+    fn category(&self, kind: TrackKind, name: &str) -> Option<&str> {
+        let fits = |op: &&OpRole| op.role.kind() == kind && glob::matches(&op.name, name);
+        self.ops.iter().find(fits).map(|op| op.category.as_str())
+    }
+
+    /// Gives the slices of a device's line ops with their categories.
+    pub(crate) fn categorise(&self, builder: &mut TraceBuilder, track: TrackId, kind: TrackKind) {
+        for index in 0..builder.batch(track).len() as u32 {
+            let label = builder.batch(track).label(index);
+            let name = builder.label_ref(label).name;
+            let Some(category) = self.category(kind, builder.str(name)) else { continue };
+            let category = builder.intern(category);
+            let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+            let label = builder.label_of(Label { name, op: Some(op) });
+            builder.batch_mut(track).set_label(index, label);
+        }
+    }
+}

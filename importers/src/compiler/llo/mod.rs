@@ -1,0 +1,283 @@
+//! What the TPU compiler emitted for each op: how many issue slots of each unit the
+//! bundles of its code use (`--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true` in
+//! `LIBTPU_INIT_ARGS`).
+//!
+//! ```text
+//! DIR/<time>-fusion.19-70-final_hlo-static-per-bundle-utilization.txt   the table
+//! DIR/<time>-fusion.19-71-schedule-analysis_final_bundles.txt           the op as text
+//! DIR/<time>-TLP-00-deduplication-map.txt                               ops of the same code
+//! ```
+//!
+//! A bundle stands there once, however often the loops of the kernel run it: the numbers
+//! are of the code, never of time. They become facts of ops ([`trace_model::Bundles`]),
+//! of predicted and of measured programs alike: an op is the one meant where its name
+//! and the shape of what it makes agree. A dump of another program seldom has such ops, but
+//! one of the same program for another chip has, so a dump that nobody named is only read
+//! where it lies in the folder of the program or in a folder there that is not named after
+//! another chip, and the import log says which. Where several tables are of an op and
+//! differ, which one is its own is not known: none is believed. Nor is a table with fewer or
+//! more rows than bundles were scheduled.
+//!
+//! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of
+//! files are looked at. Which buffers lie in VMEM when is in its tables of the memory
+//! space assignment, in steps of a schedule that nothing relates to time.
+//!
+//! Written from dumps of libtpu 0.0.51 and 0.0.52 for v5e and v5p.
+
+mod dump;
+mod table;
+
+pub(crate) use dump::is_dump;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
+use trace_model::{Bundles, IssueKind, Op, OpId, TraceBuilder};
+
+use crate::compiler::xla;
+use crate::input::{ImportError, Progress, Source};
+
+/// Directories beside a program that are looked into.
+const MAX_FOLDERS: usize = 64;
+/// The import is checked for being wanted each time so many ops are compared with tables.
+const OPS_A_CHECK: usize = 1 << 12;
+
+/// Adds what the dump in `named` says, or, where none is named, one that lies beside the
+/// programs `beside`.
+pub(crate) fn add(
+    named: Option<&Path>,
+    beside: &[&Path],
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let folders = match named {
+        Some(folder) => vec![folder.to_owned()],
+        None => near(beside, out),
+    };
+    if folders.is_empty() {
+        return Ok(());
+    }
+    let mut shapes = Shapes::default();
+    let mut ops: HashMap<String, Vec<OpId>> = HashMap::new();
+    for (id, op) in out.ops() {
+        ops.entry(out.str(op.name).to_owned()).or_default().push(id);
+    }
+    let mut said: BTreeMap<OpId, Said> = BTreeMap::new();
+    let mut read: Vec<(PathBuf, usize)> = Vec::new();
+    for folder in folders {
+        let tables = dump::tables(&folder, |name| ops.get(name).map_or(0, Vec::len), progress)?;
+        if tables.all == 0 && named.is_some() {
+            let what = format!(
+                "no *-final_hlo-static-per-bundle-utilization.txt in {}: dump with \
+                 LIBTPU_INIT_ARGS=\"--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true\" and name DIR",
+                folder.display()
+            );
+            return Err(ImportError::NothingFound { what });
+        }
+        if tables.is_cut {
+            let what =
+                || format!("{}: there is too much in it, some tables or texts of ops were left out", folder.display());
+            out.log(IssueKind::SourceSkipped, what);
+        }
+        let nameless = tables.found.iter().filter(|found| found.text.is_none()).count() as u64;
+        out.log_mut().add_many(IssueKind::UnknownMetadata, nameless, || {
+            format!("{}: tables without the text of their op were left out", folder.display())
+        });
+        for found in &tables.found {
+            progress.check()?;
+            let meant = shapes.meant(found, &ops, progress, out)?;
+            if !meant.is_empty() {
+                add_table(found, read.len(), meant, &mut said, progress, out)?;
+            }
+        }
+        read.push((folder, tables.all));
+    }
+    write(said, &read, named.is_some(), out);
+    Ok(())
+}
+
+/// What tables say of an op.
+struct Said {
+    bundles: Bundles,
+    /// Which folder says so.
+    folder: usize,
+    file: String,
+    /// A table that says something else.
+    other: Option<String>,
+}
+
+/// Gives the ops what all tables agree upon.
+fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, out: &mut TraceBuilder) {
+    let mut described = vec![0_usize; read.len()];
+    let mut is_meant = vec![false; read.len()];
+    for (id, Said { bundles, folder, file, other }) in said {
+        is_meant[folder] = true;
+        let Op { name, program, .. } = *out.op_ref(id);
+        if let Some(other) = other {
+            let name = out.str(name).to_owned();
+            out.log(IssueKind::ImplausibleValue, || {
+                format!(
+                    "{file} and {other} say different things of {name}, which may be of two programs: none was read"
+                )
+            });
+            continue;
+        }
+        described[folder] += 1;
+        out.op(Op { name, program, bundles: Some(Box::new(bundles)), ..Op::default() });
+    }
+    for (((folder, tables), described), is_meant) in read.iter().zip(described).zip(is_meant) {
+        if described > 0 {
+            let what = format!("{}: tables: {tables}, ops described: {described}", folder.display());
+            if !is_named {
+                out.log(IssueKind::FoundBeside, || what.clone());
+            }
+            out.source_mut().facts.push(("LLO tables".to_owned(), what));
+        } else if is_named && !is_meant {
+            out.log(IssueKind::SourceSkipped, || {
+                format!("{}: its {tables} tables are of ops that this program does not have", folder.display())
+            });
+        }
+    }
+}
+
+/// Dumps in the folders of the programs, and in those inside. Not in those around: there
+/// lie dumps of other programs, and names and shapes of ops are much the same in all. For
+/// the same reason, none that is named after another chip.
+fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
+    let mut dumps: Vec<PathBuf> = Vec::new();
+    for program in programs {
+        let Some(folder) = program.parent() else { continue };
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let of = chip_of(program, out);
+        for inside in folders_in(&folder).into_iter().filter(|folder| is_dump(folder)) {
+            let named = xla::chip_named(&inside.file_name().unwrap_or_default().to_string_lossy());
+            match (named, &of) {
+                (Some(named), Some(of)) if *named != **of => out.log(IssueKind::FoundBeside, || {
+                    format!(
+                        "{} is named after {named}, and the program beside it after {of}: it was not read",
+                        inside.display()
+                    )
+                }),
+                _ => dumps.push(inside),
+            }
+        }
+        dumps.extend(is_dump(&folder).then_some(folder));
+    }
+    dumps.sort();
+    dumps.dedup();
+    dumps
+}
+
+/// The chip of a program that was imported.
+fn chip_of(program: &Path, out: &TraceBuilder) -> Option<String> {
+    let source = out.sources().iter().find(|source| source.path.as_deref() == Some(program))?;
+    source.facts.iter().find(|(name, _)| name == xla::CHIP).map(|(_, chip)| chip.clone())
+}
+
+/// The first folders in a folder, by name.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_folder = |entry: &fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
+        kind => kind.is_ok_and(|kind| kind.is_dir()),
+    };
+    let mut folders: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.truncate(MAX_FOLDERS);
+    folders
+}
+
+/// What ops make, each read once, however many tables are of it.
+#[derive(Default)]
+struct Shapes {
+    /// A number for each shape.
+    numbers: HashMap<String, usize>,
+    of_ops: HashMap<OpId, Option<usize>>,
+    /// Ops that were compared with tables.
+    compared: usize,
+}
+
+impl Shapes {
+    fn number(&mut self, text: &str) -> Option<usize> {
+        let shape = dump::shape(text)?;
+        let next = self.numbers.len();
+        Some(*self.numbers.entry(shape).or_insert(next))
+    }
+
+    /// The ops that a table is of: those of its names that make what it makes.
+    fn meant(
+        &mut self,
+        found: &dump::Found,
+        ops: &HashMap<String, Vec<OpId>>,
+        progress: &Progress,
+        out: &TraceBuilder,
+    ) -> Result<Vec<OpId>, ImportError> {
+        let wanted = found.text.as_deref().and_then(|text| self.number(text));
+        let Some(wanted) = wanted else { return Ok(Vec::new()) };
+        let mut meant = Vec::new();
+        for &id in found.shared_by.iter().filter_map(|name| ops.get(name)).flatten() {
+            self.compared += 1;
+            if self.compared.is_multiple_of(OPS_A_CHECK) {
+                progress.check()?;
+            }
+            let known = self.of_ops.get(&id).copied();
+            let made = known.unwrap_or_else(|| self.number(out.str(out.op_ref(id).hlo_text?)));
+            self.of_ops.insert(id, made);
+            if made == Some(wanted) {
+                meant.push(id);
+            }
+        }
+        Ok(meant)
+    }
+}
+
+/// Adds what one table says to the ops that it is of.
+fn add_table(
+    found: &dump::Found,
+    folder: usize,
+    meant: Vec<OpId>,
+    said: &mut BTreeMap<OpId, Said>,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let file = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let table = match Source::open(&found.path).map(|source| table::read(&source, progress)) {
+        Ok(table) => table?,
+        Err(error) => Err(error.to_string()),
+    };
+    let table = table.and_then(|table| match found.bundles {
+        Some(bundles) if bundles != table.bundles => {
+            Err(format!("{} rows, but {bundles} bundles were scheduled", table.bundles))
+        }
+        _ => Ok(table),
+    });
+    let table = match table {
+        Ok(table) => table,
+        Err(what) => {
+            out.log(IssueKind::SourceSkipped, || format!("{file}: {what}: the dump is cut, write it again"));
+            return Ok(());
+        }
+    };
+    let emitted_for = out.intern(&found.hlo);
+    let bundles = Bundles { count: table.bundles, units: table.slots(|name| out.intern(name)), emitted_for };
+    for id in meant {
+        match said.entry(id) {
+            Entry::Vacant(said) => {
+                said.insert(Said { bundles: bundles.clone(), folder, file: file.clone(), other: None });
+            }
+            Entry::Occupied(mut said) => {
+                let said = said.get_mut();
+                if (said.bundles.count, &said.bundles.units) != (bundles.count, &bundles.units) {
+                    said.other.get_or_insert_with(|| file.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

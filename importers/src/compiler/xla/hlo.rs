@@ -1,0 +1,173 @@
+//! A program as HLO text: computations of instructions, and where they come from.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use hashbrown::HashMap;
+
+use trace_model::hlo_text::{Part, ProgramText, split_attributes};
+
+use super::config::json_number;
+use crate::common::names::Bounded;
+
+pub(super) use trace_model::hlo_text::HloText as Instruction;
+
+/// The line of text of an instruction as profiles have it: operands with their shapes, and
+/// without the compiler's configuration but for loops, whose trip count stands there. Ends
+/// in … where it would be longer than `most`: many ops can share an operand of a huge shape.
+pub(super) fn profile_text(instruction: &Instruction<'_>, computation: &Computation<'_>, most: usize) -> Bounded {
+    let mut out = Bounded::new(most);
+    out.push_all(&["%", instruction.name, " = ", instruction.shape, " ", instruction.opcode, "("]);
+    let mut separator = "";
+    for name in instruction.operand_names() {
+        let shape = computation.find(name).map_or("", |operand| operand.shape);
+        let space = if shape.is_empty() { "" } else { " " };
+        out.push_all(&[separator, shape, space, "%", name]);
+        separator = ", ";
+    }
+    if separator.is_empty() {
+        out.push_all(&[instruction.operands]);
+    }
+    out.push_all(&[")"]);
+    let keep = |part: &&str| instruction.opcode == "while" || !part.starts_with("backend_config=");
+    for attribute in split_attributes(instruction.attributes).filter(keep) {
+        out.push_all(&[", ", attribute]);
+    }
+    out
+}
+
+/// A list of instructions.
+#[derive(Debug, Default)]
+pub(super) struct Computation<'a> {
+    pub name: &'a str,
+    pub instructions: Vec<Instruction<'a>>,
+    by_name: HashMap<&'a str, usize>,
+    /// Position of the instruction that awaits each start.
+    dones: HashMap<&'a str, usize>,
+    root: Option<usize>,
+    estimated_cycles: OnceCell<u64>,
+}
+
+impl<'a> Computation<'a> {
+    fn push(&mut self, instruction: Instruction<'a>) {
+        let index = self.instructions.len();
+        self.by_name.insert(instruction.name, index);
+        let awaits = instruction.operand_names().next().filter(|_| instruction.opcode.ends_with("-done"));
+        self.dones.extend(awaits.map(|start| (start, index)));
+        self.root = self.root.or(instruction.is_root.then_some(index));
+        self.instructions.push(instruction);
+    }
+
+    /// The instruction that awaits a start, and its position.
+    pub fn done(&self, start: &str) -> Option<(usize, &Instruction<'a>)> {
+        let index = *self.dones.get(start)?;
+        Some((index, self.instructions.get(index)?))
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Instruction<'a>> {
+        self.instructions.get(*self.by_name.get(name)?)
+    }
+
+    /// Position of an instruction.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// What the compiler estimates for its own instructions together.
+    pub fn estimated_cycles(&self) -> u64 {
+        *self.estimated_cycles.get_or_init(|| {
+            let own = |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
+            self.instructions.iter().map(own).fold(0, u64::saturating_add)
+        })
+    }
+
+    /// The instruction that makes its result.
+    pub fn root(&self) -> Option<&Instruction<'a>> {
+        self.root.map_or_else(|| self.instructions.last(), |root| self.instructions.get(root))
+    }
+}
+
+/// A whole program.
+#[derive(Debug, Default)]
+pub(super) struct Program<'a> {
+    pub name: &'a str,
+    /// Bytes of its text.
+    pub len: usize,
+    /// What stands outside of computations.
+    text: ProgramText<'a>,
+    pub computations: Vec<Computation<'a>>,
+    by_name: HashMap<&'a str, usize>,
+    /// The computation that runs.
+    pub entry: Option<usize>,
+    /// Lines that are no instructions where one is expected: number and text.
+    pub broken: Vec<(usize, &'a str)>,
+}
+
+impl<'a> Program<'a> {
+    /// Reads a text; `None` where it is no HLO module at all.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let mut program = Self { len: text.len(), ..Self::default() };
+        let read = ProgramText::read(text, |part| match part {
+            Part::Begin { name, is_entry } => program.begin(name, is_entry),
+            Part::Instruction(instruction) => {
+                if let Some(open) = program.computations.last_mut() {
+                    open.push(instruction);
+                }
+            }
+            Part::Broken { line, text } => program.broken.push((line, text)),
+            Part::End => {}
+        })?;
+        (program.name, program.text) = (read.name, read);
+        Some(program)
+    }
+
+    fn begin(&mut self, name: &'a str, is_entry: bool) {
+        let index = self.computations.len();
+        self.by_name.insert(name, index);
+        if is_entry {
+            self.entry = Some(index);
+        }
+        self.computations.push(Computation { name, ..Computation::default() });
+    }
+
+    /// Position of a computation.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    pub fn computation(&self, index: usize) -> Option<&Computation<'a>> {
+        self.computations.get(index)
+    }
+
+    /// Computation inside of which the text ends.
+    pub fn cut_in(&self) -> Option<&'a str> {
+        self.text.cut_in
+    }
+
+    /// How many rings there were among the frames of its stacks.
+    pub fn frame_rings(&self) -> u64 {
+        self.text.frame_rings
+    }
+
+    /// Whether the instructions are in the order of execution.
+    pub fn is_scheduled(&self) -> bool {
+        self.text.attribute("is_scheduled") == Some("true")
+    }
+
+    /// How many devices run it together, where it says so.
+    pub fn devices(&self) -> u64 {
+        let count = |key| self.text.attribute(key).and_then(|count| count.parse::<u64>().ok()).unwrap_or(1);
+        count("num_partitions").saturating_mul(count("replica_count")).max(1)
+    }
+
+    /// The Python stack of an instruction, innermost frame first: file and line.
+    pub fn stack(&self, instruction: &Instruction<'a>) -> Vec<(Cow<'_, str>, u64)> {
+        let number = |key| instruction.metadata(key).and_then(|number| number.parse().ok());
+        // Older compilers write the innermost frame beside each instruction.
+        if let Some(file) = instruction.metadata("source_file") {
+            return vec![(file, number("source_line").unwrap_or(0))];
+        }
+        let innermost = number("stack_frame_id").unwrap_or(0);
+        self.text.frames.stack(innermost).map(|frame| (Cow::Borrowed(frame.file), frame.line)).collect()
+    }
+}

@@ -1,0 +1,107 @@
+//! Instructions of a program as labels and ops of the model.
+
+use hashbrown::HashMap;
+use trace_model::{IssueKind, LabelId, Op, ProgramId, TraceBuilder};
+
+use super::cost::Costs;
+use super::hlo::{Computation, Instruction, Program, profile_text};
+use super::simulate::Place;
+use crate::common::names::Bounded;
+
+/// Labels made so far: one an instruction.
+pub(super) struct Labels<'p, 'a> {
+    program: &'p Program<'a>,
+    id: ProgramId,
+    costs: Costs<'p, 'a>,
+    known: HashMap<Place, LabelId>,
+    /// Bytes that texts may still take.
+    room: usize,
+    /// Texts that did not fit.
+    cut: u64,
+}
+
+/// Longest text of an op, and of the lines of code that it comes from.
+const MAX_TEXT: usize = 1 << 16;
+/// Every op has at least so much.
+const MIN_TEXT: usize = 256;
+/// Texts repeat shapes of operands and files of frames: together they are a few times as
+/// long as the program.
+const TEXTS_OF_PROGRAM: usize = 8;
+
+impl<'p, 'a> Labels<'p, 'a> {
+    pub fn new(program: &'p Program<'a>, id: ProgramId) -> Self {
+        let room = program.len.saturating_mul(TEXTS_OF_PROGRAM).saturating_add(MAX_TEXT);
+        Self { program, id, costs: Costs::new(program), known: HashMap::new(), room, cut: 0 }
+    }
+
+    /// The label of an instruction; `None` for one that there is not.
+    pub fn of(&mut self, out: &mut TraceBuilder, place: Place) -> Option<LabelId> {
+        if let Some(&known) = self.known.get(&place) {
+            return Some(known);
+        }
+        let program = self.program;
+        let computation = program.computation(place.0)?;
+        let instruction = computation.instructions.get(place.1)?;
+        let op = self.op(out, computation, instruction);
+        let op = out.op(op);
+        let label = out.label(instruction.name, Some(op));
+        self.known.insert(place, label);
+        Some(label)
+    }
+
+    /// Says what was cut, what was counted roughly, and which stacks had no end.
+    pub fn log(&self, out: &mut TraceBuilder) {
+        let log = out.log_mut();
+        let rings = self.program.frame_rings();
+        log.add_many(IssueKind::FrameRing, rings, || format!("stack frames of {}", self.program.name));
+        log.add_many(IssueKind::TextCut, self.cut, || "texts of ops, or where they come from, end in …".to_owned());
+        log.add_many(IssueKind::CostRounded, self.costs.rounded(), || {
+            "windows of convolutions are counted as if all of their positions lay inside".to_owned()
+        });
+    }
+
+    /// The longest text that the next op may have.
+    fn most(&self) -> usize {
+        self.room.clamp(MIN_TEXT, MAX_TEXT)
+    }
+
+    fn op(&mut self, out: &mut TraceBuilder, computation: &Computation<'a>, instruction: &Instruction<'a>) -> Op {
+        let stack = self.program.stack(instruction);
+        let mut lines = Bounded::new(self.most());
+        for (at, (file, line)) in stack.iter().enumerate() {
+            lines.push_all(&[if at > 0 { "\n" } else { "" }, file, ":", &line.to_string()]);
+        }
+        self.cut += u64::from(lines.is_full());
+        let lines = lines.finish();
+        self.room = self.room.saturating_sub(lines.len());
+        let text = profile_text(instruction, computation, self.most());
+        self.cut += u64::from(text.is_full());
+        let text = text.finish();
+        self.room = self.room.saturating_sub(text.len());
+        // What these do is in what they call.
+        let is_opaque = matches!(instruction.opcode, "while" | "call" | "conditional" | "custom-call");
+        // The awaited op did the work.
+        let is_done = instruction.opcode.ends_with("-done");
+        let counts = !is_opaque && !is_done;
+        let flops = self.costs.flops(computation, instruction);
+        let memory = if counts { self.costs.bytes(computation, instruction) } else { Vec::new() };
+        let bytes = memory.iter().fold(0_u64, |sum, access| sum.saturating_add(access.bytes));
+        // The compiler names its own fusions of products so; for the others the text says it.
+        let is_product = instruction.opcode == "fusion" && flops.products > 0;
+        Op {
+            name: out.intern(instruction.name),
+            program: Some(self.id),
+            category: is_product.then(|| out.intern("convolution fusion")),
+            hlo_text: Some(out.intern(&text)),
+            flops: counts.then_some(flops.all),
+            model_flops: counts.then_some(flops.all),
+            bytes_accessed: counts.then_some(bytes),
+            memory,
+            shape: Some(out.intern(instruction.shape)),
+            framework_name: instruction.metadata("op_name").map(|name| out.intern(&name)),
+            source: lines.lines().next().map(|line| out.intern(line)),
+            source_stack: (!lines.is_empty()).then(|| out.intern(&lines)),
+            ..Op::default()
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What XLA:TPU's compiler expects of a program, without a TPU: scheduled HLO text.
+//!
+//! Written by `jax.jit(f).lower(…).compile().as_text()`, and by
+//! `--xla_dump_to=DIR --xla_dump_hlo_as_text` (`*.after_codegen.txt`). Seen from jax
+//! 0.10 with libtpu 0.0.51, for v5e, v5p and v6e.
+//!
+//! ```text
+//! text ─ hlo ─▶ Program ─ simulate ─▶ Run ─ emit ─▶ TraceBuilder
+//!                  │ cost, labels      ▲ machine, collective
+//! ```
+//!
+//! The text has the order of instructions and the compiler's estimate of most in
+//! cycles; copies and communication have none, and are modelled ([`simulate`],
+//! [`collective`]). Ignored: control dependencies (the order is given), sharding,
+//! literals but those that loops count with. The device stands for all that run the program.
+
+mod collective;
+mod config;
+mod cost;
+mod emit;
+mod hlo;
+mod labels;
+mod loops;
+mod machine;
+mod occupancy;
+
+mod schedule;
+mod shape;
+mod simulate;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::sync::Arc;
+
+use trace_model::{Blob, Caveat, IssueKind, TraceBuilder};
+
+use hlo::Program;
+use machine::Machine;
+pub(crate) use machine::chip_named;
+pub use schedule::LatencyHidingSchedule;
+
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::source::Content;
+use crate::input::{ImportError, Progress, SharedBytes, Source};
+
+/// Reads scheduled HLO text.
+#[derive(Debug)]
+pub struct ScheduledHlo;
+
+/// Programs beside which dumps of the compiler lie.
+pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
+/// The fact that says for which chip a program was compiled.
+pub(crate) const CHIP: &str = "chip";
+
+static FORMAT: Format = Format {
+    id: SCHEDULED_HLO,
+    title: "scheduled HLO text",
+    extensions: &["txt", "hlo"],
+    markers: &["scheduled_hlo.txt", "*.after_codegen.txt"],
+    about: "A program compiled for a TPU, with or without one (compiled.as_text(), *after_codegen.txt): what XLA \
+            expects each op to cost, played in the order of the schedule; copies and collectives are modelled.",
+};
+
+/// What such a text cannot tell.
+const CANNOT_KNOW: [&str; 3] =
+    ["anything measured", "how long copies and collectives take (modelled)", "what the host does"];
+
+impl Importer for ScheduledHlo {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        if head.starts_with(b"HloModule ") { Confidence::Certain } else { Confidence::No }
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let content = source.content(progress)?;
+        let (text, blob) = text_of(content, out);
+        let program = Program::parse(&text).ok_or_else(|| malformed(0, "line 1: no module".to_owned()))?;
+        progress.check()?;
+        check(&program, &text)?;
+        let beside = schedule_mhz(source, &program, progress)?;
+        let machine = Machine::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
+        let run = simulate::play(&program, &machine, progress)?;
+        progress.check()?;
+        describe(&program, &machine, out);
+        emit::emit(out, &program, &machine, &run);
+        let id = out.program(program.name, None);
+        let len = text.len();
+        out.set_program_hlo(id, Blob::new(blob, 0..len));
+        Ok(())
+    }
+}
+
+/// The content as text, and as what programs are read from later.
+fn text_of(content: Content, out: &mut TraceBuilder) -> (String, SharedBytes) {
+    if let Some(damage) = content.damage {
+        out.log(IssueKind::TruncatedFile, || damage);
+    }
+    let bytes = (*content.bytes).as_ref();
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    if text.len() == bytes.len() {
+        return (text, content.bytes);
+    }
+    out.log(IssueKind::InvalidUtf8, || "bytes that are no text were replaced".to_owned());
+    (text.clone(), Arc::new(text))
+}
+
+fn malformed(offset: usize, what: String) -> ImportError {
+    ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what }
+}
+
+fn unusable(what: String) -> ImportError {
+    ImportError::Unusable { format: FORMAT.title, what }
+}
+
+/// Refuses what is no schedule of a TPU.
+fn check(program: &Program<'_>, text: &str) -> Result<(), ImportError> {
+    let cure = "take compiled.as_text(), or the dump *after_codegen.txt";
+    let name = program.name;
+    if program.entry.is_none() {
+        let lines = text.lines().count();
+        let inside = program.cut_in().map(|it| format!(", inside of computation {it}")).unwrap_or_default();
+        let what = format!("the file ends at line {lines}{inside}, before the ENTRY computation: save it again");
+        return Err(malformed(text.len(), what));
+    }
+    if !program.is_scheduled() {
+        return Err(unusable(format!("line 1: {name} is not scheduled (no is_scheduled=true): {cure}")));
+    }
+    if !text.contains("\"estimated_cycles\"") {
+        let what =
+            format!("no instruction of {name} has estimated_cycles: it was not compiled for a TPU; {cure} of one");
+        return Err(unusable(what));
+    }
+    Ok(())
+}
+
+/// What stands before the clock in a schedule.
+const CLOCK: &[u8] = b"cycles_per_microsecond:";
+/// Much longer than any schedule.
+const MAX_SCHEDULE: u64 = 1 << 30;
+/// Bytes of it that are looked at together.
+const PIECE: u64 = 1 << 16;
+
+/// The clock of a schedule that was dumped beside the program: `a.b.schedule.txt`
+/// beside `a.b.c.txt`, or one named after the module.
+fn schedule_mhz(source: &Source, program: &Program<'_>, progress: &Progress) -> Result<Option<f64>, ImportError> {
+    let name = source.name();
+    let stems = name.match_indices('.').rev().map(|(at, _)| &name[..at]).chain([program.name]);
+    let beside = stems
+        .filter(|stem| !stem.contains(['/', '\\']))
+        .find_map(|stem| source.beside(&format!("{stem}.schedule.txt")));
+    let Some(beside) = beside else { return Ok(None) };
+    last_clock(beside.reader().take(MAX_SCHEDULE), progress)
+}
+
+/// The last clock in a text, which is read in pieces and not kept. What follows damage
+/// is not read.
+fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, ImportError> {
+    let mut clock = None;
+    let mut buffer = Vec::new();
+    loop {
+        progress.check()?;
+        let kept = buffer.len();
+        let read = text.by_ref().take(PIECE).read_to_end(&mut buffer);
+        let is_last = read.is_err() || buffer.len() == kept;
+        // A line that goes on in the next piece is looked at there; one that the text ends in
+        // may have lost digits.
+        let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |at| at + 1);
+        let lines = &buffer[..whole];
+        if let Some(at) = memchr::memmem::rfind(lines, CLOCK) {
+            let line = lines[at + CLOCK.len()..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let number = std::str::from_utf8(line).ok().and_then(|line| line.trim().parse().ok());
+            clock = number.filter(|mhz: &f64| *mhz > 0.0);
+        }
+        if is_last {
+            return Ok(clock);
+        }
+        buffer.drain(..whole);
+        // No line of a schedule is so long; what matters is short.
+        let excess = buffer.len().saturating_sub(PIECE as usize);
+        buffer.drain(..excess);
+    }
+}
+
+/// Says what was assumed, and what was lost.
+fn describe(program: &Program<'_>, machine: &Machine, out: &mut TraceBuilder) {
+    let chip = machine.chip;
+    let source = out.source_mut();
+    source.simulator = Some("XLA's cost model".to_owned());
+    source.caveats = vec![Caveat::Predicted, Caveat::ModelledLinks];
+    source.cannot_know = CANNOT_KNOW.to_vec();
+    let facts = [
+        (CHIP, chip.id.to_owned()),
+        ("clock", format!("{:.0} MHz, {}", machine.clock_hz / 1e6, machine.clock_from)),
+        ("devices", program.devices().to_string()),
+        ("copies", format!("modelled at {:.0} GB/s of HBM", chip.hbm / 1e9)),
+        (
+            "collectives",
+            format!(
+                "modelled as a ring: {:.0} GB/s a link each way, {:.0} µs a hop",
+                chip.link / 1e9,
+                machine::HOP_S * 1e6
+            ),
+        ),
+    ];
+    source.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+    for (line, text) in &program.broken {
+        let text: String = text.chars().take(80).collect();
+        out.log(IssueKind::MalformedEvent, || format!("line {line}: no instruction: {text:?}"));
+    }
+    if let Some(computation) = program.cut_in() {
+        out.log(IssueKind::TruncatedFile, || format!("the file ends inside of computation {computation}"));
+    }
+}

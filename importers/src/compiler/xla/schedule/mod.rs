@@ -1,0 +1,408 @@
+//! What XLA's latency-hiding scheduler expects: `*.schedule.txt`.
+//!
+//! Written by `--xla_dump_latency_hiding_schedule=true` beside other dumps, where a
+//! program has asynchronous ops; a text-format protobuf with the module as it was when
+//! it was scheduled, and for each computation the begin and end of its instructions in
+//! cycles. Seen from libtpu 0.0.51.
+//!
+//! The scheduler's costs are for choosing an order: products take several times the
+//! cycles that the code generator estimates later. Gaps between instructions are waits
+//! for the next `-done`. Ignored: literals, shardings, statistics by instruction.
+
+mod proto;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use trace_model::{
+    Arg, ArgSourceId, ArgValue, Blob, Caveat, GroupId, GroupKind, IssueKind, LabelId, SliceAttr, SliceSpec, Timestamp,
+    TraceBuilder, TrackId, TrackKind,
+};
+
+use proto::{Damage, Message};
+use render::Names;
+
+use super::collective::collective;
+use super::emit::{self, Facts};
+use super::hlo::Program;
+use super::labels::Labels;
+use super::simulate::Place;
+use super::text_of;
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::{ImportError, Progress, Source};
+
+/// Reads schedules of the latency-hiding scheduler.
+#[derive(Debug)]
+pub struct LatencyHidingSchedule;
+
+static FORMAT: Format = Format {
+    id: "xla-schedule",
+    title: "latency-hiding schedule of XLA",
+    extensions: &["schedule.txt"],
+    markers: &[],
+    about: "Schedules of XLA's latency-hiding scheduler (--xla_dump_latency_hiding_schedule): order, what is in \
+            flight meanwhile, expected waits and memory.",
+};
+
+const CANNOT_KNOW: [&str; 3] =
+    ["anything measured", "how long ops really take (the scheduler's costs are for their order)", "what the host does"];
+
+/// The text of a module is shorter than the same as text-format protobuf.
+const MAX_GROWTH: usize = 4;
+
+/// Later than this nothing is: 27 hours, in picoseconds.
+const LAST: f64 = 1e17;
+
+impl Importer for LatencyHidingSchedule {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        if head.starts_with(b"hlo_module {") { Confidence::Certain } else { Confidence::No }
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let (text, _) = text_of(source.content(progress)?, out);
+        progress.check()?;
+        let parsed = Message::parse(&text).map_err(|Damage { offset, line, what }| malformed(offset, line, &what))?;
+        let (root, module) = (&parsed.root, parsed.root.message("hlo_module"));
+        let schedules: Vec<&Message<'_>> = root.all("computation_schedules").collect();
+        let Some(module) = module.filter(|_| !schedules.is_empty()) else {
+            let lines = text.lines().count();
+            return Err(malformed(text.len(), lines, "the file ends, and there was no schedule of a computation"));
+        };
+        if !parsed.cut_in.is_empty() {
+            out.log(IssueKind::TruncatedFile, || format!("the file ends inside of {}", parsed.cut_in.join(" / ")));
+        }
+        let names = Names::of(module);
+        let most = text.len().saturating_mul(MAX_GROWTH).saturating_add(1 << 20);
+        let Some(hlo) = render::text(module, &names, most) else {
+            let what = "the module repeats names until its text is many times the size of the file";
+            return Err(ImportError::TooLarge { what: what.to_owned() });
+        };
+        let cut_names = names.cut();
+        out.log_mut().add_many(IssueKind::TextCut, cut_names, || "names of the module, or lists of them".to_owned());
+        let Some(program) = Program::parse(&hlo) else { return Err(malformed(0, 1, "the module has no name")) };
+        progress.check()?;
+        let cut = Cut::of(&parsed.cut_in);
+        let last = schedules.len() - 1;
+        let schedules: Vec<Schedule> = schedules
+            .into_iter()
+            .enumerate()
+            .map(|(at, it)| Schedule::read(it, &names, options, cut.filter(|_| at == last)))
+            .collect::<Result<_, _>>()?;
+        let main = main_of(&program, &schedules);
+        if main.is_none() && parsed.cut_in.is_empty() {
+            let entry = program.entry.and_then(|entry| program.computation(entry)).map_or("the entry", |it| it.name);
+            out.log(IssueKind::TruncatedFile, || {
+                format!("no schedule of {entry}, the computation that runs the others")
+            });
+        }
+        describe(&program, &schedules, main, out);
+        convert(&program, &names, &schedules, main, out);
+        let id = out.program(program.name, None);
+        let len = hlo.len();
+        out.set_program_hlo(id, Blob::new(Arc::new(hlo.clone()), 0..len));
+        Ok(())
+    }
+}
+
+/// Where in a schedule the file ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// After a row.
+    Schedule,
+    /// Inside of a row.
+    Row,
+}
+
+impl Cut {
+    /// By the names of what is not closed.
+    fn of(open: &[&str]) -> Option<Self> {
+        match open {
+            ["computation_schedules", "instructions", ..] => Some(Self::Row),
+            ["computation_schedules", ..] => Some(Self::Schedule),
+            _ => None,
+        }
+    }
+}
+
+fn malformed(offset: usize, line: usize, what: &str) -> ImportError {
+    let what = format!("line {line}: {what}; dump the schedule again");
+    ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what }
+}
+
+/// One instruction of a schedule, in picoseconds.
+struct Row {
+    id: u64,
+    start: i64,
+    end: i64,
+    cycles: f64,
+    memory: u64,
+}
+
+/// The schedule of one computation.
+struct Schedule {
+    computation: Rc<str>,
+    /// The file ends in it.
+    is_cut: bool,
+    mhz: f64,
+    rows: Vec<Row>,
+    memory_peak: Option<u64>,
+    statistics: Vec<(String, String)>,
+}
+
+impl Schedule {
+    fn read(
+        message: &Message<'_>,
+        names: &Names,
+        options: &ImportOptions,
+        cut: Option<Cut>,
+    ) -> Result<Self, ImportError> {
+        let computation = names.computations.get(&message.number("computation_id").unwrap_or(0));
+        let computation = computation.cloned().unwrap_or_else(|| "(unknown computation)".into());
+        let recorded = message.number::<f64>("cycles_per_microsecond");
+        let clock = options.clock_mhz.or(recorded).filter(|mhz| mhz.is_finite() && *mhz > 0.0);
+        let Some(mhz) = clock else {
+            let what = format!(
+                "line {}: the schedule of {computation} has no clock (cycles_per_microsecond); name it: --clock 1.75GHz",
+                message.line
+            );
+            return Err(ImportError::Unusable { format: FORMAT.title, what });
+        };
+        let mut written: Vec<&Message<'_>> = message.all("instructions").collect();
+        if cut == Some(Cut::Row) {
+            // Numbers that are missing would read as 0.
+            written.pop();
+        }
+        let mut rows = Vec::new();
+        for row in written {
+            let cycles = |key| row.number::<f64>(key).unwrap_or(0.0);
+            let (start, end) = (cycles("start_timestamp_cycles"), cycles("end_timestamp_cycles"));
+            let backwards = end < start || start < 0.0 || !start.is_finite() || !end.is_finite();
+            if backwards {
+                let what = format!("an instruction that lasts from cycle {start} to {end}");
+                return Err(malformed(row.offset, row.line, &what));
+            }
+            let ps = |cycles: f64| (cycles / mhz * 1e6).min(LAST).round() as i64;
+            rows.push(Row {
+                id: row.number("id").unwrap_or(0),
+                start: ps(start),
+                end: ps(end),
+                cycles: end - start,
+                memory: row.number("memory_usage_after").unwrap_or(0),
+            });
+        }
+        let statistics = message.message("scheduler_statistics");
+        Ok(Self {
+            computation,
+            is_cut: cut.is_some(),
+            mhz,
+            rows,
+            memory_peak: statistics.and_then(|it| it.number("memory_pressure_peak")),
+            statistics: statistics
+                .into_iter()
+                .flat_map(Message::every_scalar)
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect(),
+        })
+    }
+
+    fn end(&self) -> i64 {
+        self.rows.iter().map(|row| row.end).max().unwrap_or(0)
+    }
+}
+
+/// The schedule that stands for the program: that of its entry computation. `None` where
+/// the file has none, and only shows what runs inside of it.
+fn main_of(program: &Program<'_>, schedules: &[Schedule]) -> Option<usize> {
+    let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
+    schedules.iter().position(|it| Some(&*it.computation) == entry)
+}
+
+fn describe(program: &Program<'_>, schedules: &[Schedule], main: Option<usize>, out: &mut TraceBuilder) {
+    let Some(main) = schedules.get(main.unwrap_or(0)) else { return };
+    let about = out.source_mut();
+    about.simulator = Some("XLA's latency-hiding scheduler".to_owned());
+    about.caveats = vec![Caveat::Predicted, Caveat::LoopsApart];
+    about.cannot_know = CANNOT_KNOW.to_vec();
+    about.facts.push(("clock".to_owned(), format!("{:.0} MHz", main.mhz)));
+    about.facts.push(("devices".to_owned(), program.devices().to_string()));
+    about.facts.extend(main.statistics.iter().map(|(key, value)| (format!("scheduler.{key}"), value.clone())));
+}
+
+fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: Option<usize>, out: &mut TraceBuilder) {
+    let id = out.program(program.name, None);
+    let mut labels = Labels::new(program, id);
+    let facts = |schedule: &Schedule| {
+        let cycles = |row: &Row| vec![Arg { name: "cycles".to_owned(), value: ArgValue::Float(row.cycles) }];
+        Arc::new(Facts { rows: schedule.rows.iter().map(cycles).collect() })
+    };
+    for (index, schedule) in schedules.iter().enumerate() {
+        let is_main = Some(index) == main;
+        let group = if is_main {
+            // No chip: peaks would be compared with costs that are not times.
+            let group = emit::device(out, None);
+            let module = emit::module(out, group, program.name, schedule.end());
+            if schedule.is_cut {
+                out.set_attr(module, SliceAttr::Unterminated, 1);
+            }
+            group
+        } else {
+            // A loop's body: once, with a clock of its own that begins at 0.
+            let host = emit::host(out);
+            out.group(Some(host), GroupKind::Custom, &format!("{} (once, by itself)", schedule.computation))
+        };
+        let facts = out.add_arg_source(facts(schedule));
+        let mut writer = Writer { program, names, group, is_main, facts, flights: HashMap::new() };
+        writer.write(schedule, &mut labels, out);
+        memory(out, group, schedule);
+    }
+    labels.log(out);
+}
+
+/// Adds one schedule.
+struct Writer<'p, 'a> {
+    program: &'p Program<'a>,
+    names: &'p Names,
+    group: GroupId,
+    is_main: bool,
+    facts: ArgSourceId,
+    /// Begin and row of each start that is not awaited yet, by its name.
+    flights: HashMap<&'a str, (i64, usize)>,
+}
+
+impl<'a> Writer<'_, 'a> {
+    fn place(&self, row: &Row) -> Option<Place> {
+        let (computation, instruction) = self.names.instructions.get(&row.id)?;
+        let index = self.program.find(computation)?;
+        Some((index, self.program.computation(index)?.position(instruction)?))
+    }
+
+    fn track(&self, out: &mut TraceBuilder, kind: TrackKind, id: i64, name: &str) -> TrackId {
+        let kind = if self.is_main { kind } else { TrackKind::Other };
+        let track = emit::track(out, self.group, kind, id, name);
+        out.set_arg_source(track, self.facts);
+        track
+    }
+
+    fn write(&mut self, schedule: &Schedule, labels: &mut Labels<'_, 'a>, out: &mut TraceBuilder) {
+        let places: Vec<Option<Place>> = schedule.rows.iter().map(|row| self.place(row)).collect();
+        let awaited = next_dones(self.program, &places);
+        let ops = self.track(out, TrackKind::Ops, 2, "XLA Ops");
+        // A slice of one cycle is an instruction that costs nothing.
+        let cycle = (1e6 / schedule.mhz).ceil() as i64;
+        let mut busy_until = 0;
+        for (at, (row, place)) in schedule.rows.iter().zip(&places).enumerate() {
+            let label = place.and_then(|place| labels.of(out, place));
+            if label.is_none() {
+                out.log(IssueKind::UnknownMetadata, || format!("the module has no instruction {}", row.id));
+            }
+            let label = label.unwrap_or_else(|| out.label("(unknown instruction)", None));
+            if row.start > busy_until + 1 {
+                let done = awaited.get(at).copied().flatten().and_then(|done| labels.of(out, done));
+                let wait: LabelId = done.unwrap_or_else(|| out.label("wait", None));
+                out.add_slice(ops, SliceSpec::new(emit::range(busy_until, row.start), wait));
+            } else if row.start < busy_until - 1 {
+                let name = &schedule.computation;
+                out.log(IssueKind::ScheduleOverlaps, || format!("{name}: at {} ps, before {busy_until} ps", row.start));
+            }
+            if row.end - row.start > cycle {
+                let spec = SliceSpec::new(emit::range(row.start, row.end), label);
+                out.add_slice(ops, SliceSpec { args: Some(at as u64), ..spec });
+            }
+            busy_until = row.end.max(busy_until);
+            if let Some(place) = *place {
+                self.fly(schedule, at, place, labels, out);
+            }
+        }
+        let mut open: Vec<_> = self.flights.drain().map(|(name, _)| name).collect();
+        open.sort_unstable();
+        for name in open {
+            out.log(IssueKind::AsyncUnterminated, || format!("{name} of {}", schedule.computation));
+        }
+    }
+
+    /// Remembers a start; adds the span in flight of one that ends here.
+    fn fly(
+        &mut self,
+        schedule: &Schedule,
+        at: usize,
+        place: Place,
+        labels: &mut Labels<'_, 'a>,
+        out: &mut TraceBuilder,
+    ) {
+        let program = self.program;
+        let Some(computation) = program.computation(place.0) else { return };
+        let (Some(instruction), Some(row)) = (computation.instructions.get(place.1), schedule.rows.get(at)) else {
+            return;
+        };
+        if instruction.opcode.ends_with("-start") {
+            self.flights.insert(instruction.name, (row.start, at));
+        }
+        if !instruction.opcode.ends_with("-done") {
+            return;
+        }
+        let name = instruction.operand_names().next();
+        let begun = name.and_then(|name| Some((self.flights.remove(name)?, computation.position(name)?)));
+        let Some(((begin, start_row), start)) = begun else {
+            return out.log(IssueKind::AsyncWithoutStart, || instruction.name.to_owned());
+        };
+        let communicates =
+            computation.instructions.get(start).is_some_and(|start| collective(program, computation, start).is_some());
+        let track = if communicates {
+            self.track(out, TrackKind::AsyncOps, 4, "ICI")
+        } else {
+            self.track(out, TrackKind::AsyncOps, 3, "HBM DMA")
+        };
+        let (Some(label), Some(done)) = (labels.of(out, (place.0, start)), labels.of(out, place)) else { return };
+        let spec = SliceSpec::new(emit::range(begin, row.end), label);
+        let slice = out.add_slice(track, SliceSpec { args: Some(start_row as u64), ..spec });
+        let done = out.label_ref(done).name;
+        out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
+    }
+}
+
+/// For each row the first instruction from there on that awaits something.
+fn next_dones(program: &Program<'_>, places: &[Option<Place>]) -> Vec<Option<Place>> {
+    let is_done = |&(computation, at): &Place| {
+        let instruction = program.computation(computation).and_then(|it| it.instructions.get(at));
+        instruction.is_some_and(|it| it.opcode.ends_with("-done"))
+    };
+    let mut next = None;
+    let mut out: Vec<Option<Place>> = places
+        .iter()
+        .rev()
+        .map(|place| {
+            next = place.filter(is_done).or(next);
+            next
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+/// Adds how much memory the scheduler counts, and the most that it expects.
+fn memory(out: &mut TraceBuilder, group: GroupId, schedule: &Schedule) {
+    let track = emit::track(out, group, TrackKind::Counter, 7, "Memory by the scheduler");
+    for row in &schedule.rows {
+        out.add_counter_sample(track, Timestamp::from_ps(row.end), None, row.memory as f64);
+    }
+    out.set_counter_unit(track, "bytes");
+    if let Some(peak) = schedule.memory_peak {
+        let track = emit::track(out, group, TrackKind::Counter, 8, "Most memory by the scheduler");
+        out.add_counter_sample(track, Timestamp::ZERO, None, peak as f64);
+        out.set_counter_unit(track, "bytes");
+    }
+}

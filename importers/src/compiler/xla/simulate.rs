@@ -1,0 +1,317 @@
+//! The order of a scheduled program, played on a device.
+//!
+//! The core does one thing after the other. Copies go through one queue to HBM, and
+//! what chips send each other through one queue a link, in the order of their starts;
+//! a `-done` waits until its start's transfer has finished:
+//!
+//! ```text
+//! ops : copy-start [fusion.1     ][wait copy-done][fusion.2 ]
+//! HBM :            [copy-start                   ]
+//! ```
+
+use hashbrown::HashMap;
+use trace_model::{ImportLog, IssueKind};
+
+use super::collective::{Links, Transfer};
+use super::hlo::{Computation, Instruction, Program};
+use super::machine::Machine;
+use super::step::Step;
+use crate::input::{ImportError, Progress};
+
+/// An instruction of a program: its computation and its place in that.
+pub(super) type Place = (usize, usize);
+
+/// Where something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    Core,
+    Hbm,
+    Ici(Links),
+}
+
+/// Something that takes time.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Event {
+    pub lane: Lane,
+    /// Picoseconds.
+    pub start: i64,
+    pub end: i64,
+    pub at: Place,
+    /// The instruction that awaits it.
+    pub done: Option<Place>,
+    /// What it moves.
+    pub bytes: Option<u64>,
+    /// The compiler's estimate; `None` where a model stands in, or it is a wait.
+    pub cycles: Option<u64>,
+    /// Its length is by a model of bandwidth and latency.
+    pub modelled: bool,
+}
+
+/// How a program ran.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub events: Vec<Event>,
+    /// When each instruction of the entry computation began and ended.
+    pub entry: Vec<(i64, i64)>,
+    /// Things to be logged.
+    pub issues: ImportLog,
+}
+
+/// Nothing happens later than this: 27 hours.
+const LAST: i64 = 100_000_000_000_000_000;
+
+/// Loops are drawn until there are this many events, or instructions executed.
+const MAX_EVENTS: usize = 100_000;
+const MAX_STEPS: u64 = 1_000_000;
+
+/// Deepest nesting of loops and calls.
+const MAX_DEPTH: usize = 32;
+
+struct Player<'p, 'a> {
+    program: &'p Program<'a>,
+    machine: &'p Machine,
+    progress: &'p Progress,
+    now: i64,
+    hbm_free: i64,
+    next_free: i64,
+    previous_free: i64,
+    /// Event of each transfer in flight, by the name of its start.
+    flights: HashMap<&'a str, usize>,
+    /// What instructions do, once they ran.
+    known: HashMap<Place, Step<'a>>,
+    /// How long each computation took when it last ran.
+    durations: HashMap<usize, i64>,
+    steps: u64,
+    run: Run,
+}
+
+/// Plays the entry computation. The only error is that somebody cancelled.
+pub(super) fn play(program: &Program<'_>, machine: &Machine, progress: &Progress) -> Result<Run, ImportError> {
+    let mut player = Player {
+        program,
+        machine,
+        progress,
+        now: 0,
+        hbm_free: 0,
+        next_free: 0,
+        previous_free: 0,
+        flights: HashMap::new(),
+        known: HashMap::new(),
+        durations: HashMap::new(),
+        steps: 0,
+        run: Run::default(),
+    };
+    if let Some(entry) = program.entry {
+        player.computation(entry, 0)?;
+    }
+    Ok(player.run)
+}
+
+impl<'a> Player<'_, 'a> {
+    fn computation(&mut self, index: usize, depth: usize) -> Result<(), ImportError> {
+        let program = self.program;
+        let Some(computation) = program.computation(index) else { return Ok(()) };
+        let begin = self.now;
+        for (place, instruction) in computation.instructions.iter().enumerate() {
+            if self.steps.is_multiple_of(1024) {
+                self.progress.check()?;
+            }
+            let before = self.now;
+            self.steps += 1;
+            self.instruction(computation, instruction, (index, place), depth)?;
+            if depth == 0 {
+                self.run.entry.push((before, self.now));
+            }
+        }
+        self.durations.insert(index, self.now - begin);
+        Ok(())
+    }
+
+    fn instruction(
+        &mut self,
+        computation: &Computation<'a>,
+        instruction: &Instruction<'a>,
+        at: Place,
+        depth: usize,
+    ) -> Result<(), ImportError> {
+        let (program, chip) = (self.program, self.machine.chip);
+        let step = self.known.entry(at).or_insert_with(|| Step::of(program, computation, instruction, chip));
+        match step.clone() {
+            Step::Nothing => {}
+            Step::While { trips, body } => return self.repeat(instruction, (trips, body), at, depth),
+            Step::Call(callee) => return self.branch(instruction, callee, depth),
+            Step::Choose(branch) => {
+                let (begin, index) = (self.now, self.run.events.len());
+                self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
+                self.branch(instruction, branch, depth)?;
+                self.lasts_until_now(index);
+            }
+            Step::Done(start) => self.wait(instruction, start, at),
+            Step::Update(start) => {
+                let flight = start.and_then(|start| self.flights.get(start).copied());
+                self.flights.extend(flight.map(|flight| (instruction.name, flight)));
+            }
+            Step::Compute(cycles) => {
+                let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
+                self.push(Event { cycles: Some(cycles), modelled: false, ..event(Lane::Core, self.now, end, at) });
+                self.now = end;
+            }
+            Step::Send(transfer) => {
+                let (begin, end) = self.transfer(transfer);
+                let lane = Lane::Ici(transfer.links);
+                self.push(Event { bytes: Some(transfer.bytes), ..event(lane, begin, end, at) });
+                self.flights.insert(instruction.name, self.run.events.len() - 1);
+            }
+            Step::Communicate(transfer) => {
+                // Who waits for the link waits on the core.
+                let (_, end) = self.transfer(transfer);
+                self.push(Event { bytes: Some(transfer.bytes), ..event(Lane::Core, self.now, end, at) });
+                self.now = end;
+            }
+            Step::Copy(bytes) => {
+                let begin = self.now.max(self.hbm_free);
+                let end = self.after(bytes as f64 / self.machine.chip.hbm, begin);
+                self.hbm_free = end;
+                self.push(Event { bytes: Some(bytes), ..event(Lane::Hbm, begin, end, at) });
+                self.flights.insert(instruction.name, self.run.events.len() - 1);
+            }
+            Step::Unknown(why) => self.issue(IssueKind::CostMissing, instruction, || why.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Begin and end of something that chips send each other.
+    fn transfer(&mut self, transfer: Transfer) -> (i64, i64) {
+        let free = match transfer.links {
+            Links::Next => self.next_free,
+            Links::Previous => self.previous_free,
+            Links::Both => self.next_free.max(self.previous_free),
+        };
+        let begin = self.now.max(free);
+        let end = self.after(transfer.seconds, begin);
+        self.book(transfer.links, end);
+        (begin, end)
+    }
+
+    fn wait(&mut self, instruction: &Instruction<'a>, start: Option<&'a str>, at: Place) {
+        let Some(flight) = start.and_then(|start| self.flights.remove(start)) else {
+            if !matches!(instruction.opcode, "send-done" | "recv-done") {
+                let what = || format!("{} awaits {}", instruction.name, start.unwrap_or("nothing"));
+                self.run.issues.add(IssueKind::AsyncWithoutStart, what);
+            }
+            return;
+        };
+        let Some(event) = self.run.events.get_mut(flight) else { return };
+        event.done = Some(at);
+        let end = event.end;
+        if end > self.now {
+            self.push(Event { modelled: false, ..self::event(Lane::Core, self.now, end, at) });
+            self.now = end;
+        }
+    }
+
+    /// A loop: its body as often as it runs, drawn while there is room.
+    fn repeat(
+        &mut self,
+        instruction: &Instruction<'a>,
+        (known, body): (Option<u64>, Option<usize>),
+        at: Place,
+        depth: usize,
+    ) -> Result<(), ImportError> {
+        if known.is_none() {
+            let why = || "no known_trip_count, and it does not count".to_owned();
+            self.issue(IssueKind::TripCountUnknown, instruction, why);
+        }
+        let (trips, begin, index) = (known.unwrap_or(1), self.now, self.run.events.len());
+        self.push(Event { modelled: false, ..event(Lane::Core, begin, begin, at) });
+        let Some(body) = body else {
+            self.issue(IssueKind::NotPlayed, instruction, || "the file has no body of it".to_owned());
+            return Ok(());
+        };
+        for trip in 0..trips {
+            let takes_nothing = trip > 0 && self.durations.get(&body) == Some(&0);
+            if takes_nothing {
+                break;
+            }
+            if self.is_full(depth) {
+                self.fold(instruction, body, trips - trip, trips);
+                break;
+            }
+            self.computation(body, depth + 1)?;
+        }
+        self.lasts_until_now(index);
+        Ok(())
+    }
+
+    /// Runs what an instruction calls.
+    fn branch(
+        &mut self,
+        instruction: &Instruction<'a>,
+        callee: Option<usize>,
+        depth: usize,
+    ) -> Result<(), ImportError> {
+        let Some(callee) = callee else {
+            self.issue(IssueKind::NotPlayed, instruction, || "the file has not what it calls".to_owned());
+            return Ok(());
+        };
+        // A call inside of calls can multiply without a loop.
+        if self.is_full(depth) {
+            self.fold(instruction, callee, 1, 1);
+            return Ok(());
+        }
+        self.computation(callee, depth + 1)
+    }
+
+    /// Whether nothing more is run inside of other computations.
+    fn is_full(&self, depth: usize) -> bool {
+        depth >= MAX_DEPTH || self.run.events.len() > MAX_EVENTS || self.steps > MAX_STEPS
+    }
+
+    /// Lets the time of `left` executions pass, by how long the last one took.
+    fn fold(&mut self, instruction: &Instruction<'a>, callee: usize, left: u64, of: u64) {
+        let Some(&last) = self.durations.get(&callee) else {
+            let why = || format!("{left} of {of} executions, and none before says how long they take");
+            return self.issue(IssueKind::NotPlayed, instruction, why);
+        };
+        self.now = self.after(last as f64 * 1e-12 * left as f64, self.now);
+        self.issue(IssueKind::LoopFolded, instruction, || format!("{left} of {of} executions"));
+    }
+
+    /// Ends an event that others are inside of.
+    fn lasts_until_now(&mut self, index: usize) {
+        let end = self.now;
+        if let Some(event) = self.run.events.get_mut(index) {
+            event.end = end;
+        }
+    }
+
+    /// The end of what takes `seconds` from `begin` on.
+    fn after(&mut self, seconds: f64, begin: i64) -> i64 {
+        let end = begin.saturating_add((seconds * 1e12).round() as i64);
+        if end > LAST {
+            self.run.issues.add(IssueKind::TimeOutOfRange, || format!("{seconds:e} s after {begin} ps"));
+        }
+        end.min(LAST)
+    }
+
+    fn book(&mut self, links: Links, until: i64) {
+        if links != Links::Previous {
+            self.next_free = self.next_free.max(until);
+        }
+        if links != Links::Next {
+            self.previous_free = self.previous_free.max(until);
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        self.run.events.push(event);
+    }
+
+    fn issue(&mut self, kind: IssueKind, instruction: &Instruction<'_>, why: impl FnOnce() -> String) {
+        self.run.issues.add(kind, || format!("{} ({}): {}", instruction.name, instruction.opcode, why()));
+    }
+}
+
+fn event(lane: Lane, start: i64, end: i64, at: Place) -> Event {
+    Event { lane, start, end, at, done: None, bytes: None, cycles: None, modelled: true }
+}

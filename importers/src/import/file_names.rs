@@ -1,0 +1,33 @@
+//! What the names of the files of a run say.
+
+use std::path::Path;
+
+/// Endings of profiles in a run directory, richest first.
+const ENDINGS: &[&str] = &[
+    ".xplane.pb",
+    ".xspace.pb",
+    ".xplane.pb.gz",
+    ".xspace.pb.gz",
+    ".trace.json.gz",
+    ".trace.json",
+    ".et",
+    "perfetto_trace.json.gz",
+    "perfetto_trace.json",
+];
+
+/// The host in a file's name, and how rich its format is (less is richer).
+/// `None` for other files and for the caches that XProf writes beside profiles.
+pub(crate) fn host_and_rank(path: &Path) -> Option<(String, usize)> {
+    let name = path.file_name()?.to_string_lossy();
+    if name.starts_with('.') || name.starts_with("ALL_HOSTS.") || name.contains("SSTABLE") {
+        return None;
+    }
+    let rank = ENDINGS.iter().position(|ending| name.ends_with(ending))?;
+    // `perfetto_trace.json.gz` names no host: the importing host wrote it.
+    let host = if ENDINGS[rank].starts_with("perfetto") { "" } else { name.strip_suffix(ENDINGS[rank])? };
+    Some((host.to_owned(), rank))
+}
+
+pub(crate) fn endings() -> String {
+    ENDINGS[..7].join(", ")
+}

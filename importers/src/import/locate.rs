@@ -1,0 +1,331 @@
+//! From what the user names to the files to import.
+//!
+//! Profilers write one directory per session, `<logdir>/plugins/profile/<run>/`,
+//! with one file per host and format. A user may name the file, the run, the log
+//! directory (or anything around it), or a pattern. Names matter only here, to
+//! choose among the files of a directory; what a chosen file is, its bytes say.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::common::{Confidence, ImportOptions};
+use crate::compiler::llo;
+use crate::import::captures::{self, Capture, Run};
+use crate::import::file_names::{endings, host_and_rank};
+use crate::input::{ImportError, Source, glob};
+use crate::registry::IMPORTERS;
+
+/// The files of one session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Located {
+    /// One entry per host, in the order of their names.
+    pub hosts: Vec<HostFiles>,
+    /// Name of the run, where the path led to a run of a log directory.
+    pub run: Option<String>,
+    /// Runs whose hosts are of the same capture and were joined with it: each host names
+    /// the folder after its own clock.
+    pub joined_runs: Vec<String>,
+    /// Runs of other hosts from about the same time, which may belong to the capture.
+    pub nearby_runs: Vec<String>,
+    /// Other captures of the log directory, newest first.
+    pub other_runs: Vec<String>,
+}
+
+/// The same events of one host in one or several formats.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFiles {
+    /// Name of the host by the convention of run directories; `None` for a file
+    /// that was named directly.
+    pub host: Option<String>,
+    /// Richest format first. One is imported; the next only where it cannot be.
+    pub files: Vec<PathBuf>,
+}
+
+/// How deep below the named directory log directories are looked for.
+const MAX_DEPTH: usize = 8;
+
+/// Finds the files that `path` names.
+pub fn locate(path: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
+    // A file may be called `a*b`: what exists is no pattern.
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(_) if glob::is_pattern(path) => return locate_pattern(path, options),
+        Err(error) => return Err(error.into()),
+    };
+    if metadata.is_dir() {
+        fs::read_dir(path)?; // Not permitted is another message than not found.
+        return locate_in(&[path.to_owned()], options);
+    }
+    if let Some(run) = &options.run {
+        return nothing(format!("run {run:?} was asked for, but this is one file, not a log directory"));
+    }
+    Ok(Located { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..Located::default() })
+}
+
+fn locate_pattern(pattern: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
+    let (directories, files): (Vec<_>, Vec<_>) = glob::expand(pattern).into_iter().partition(|path| path.is_dir());
+    let hosts = match files.len() {
+        0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
+        0 => return locate_in(&directories, options),
+        // What the pattern names is meant, whatever it is called.
+        1 => vec![HostFiles { host: None, files }],
+        _ => hosts_of(files),
+    };
+    if hosts.is_empty() {
+        return nothing(format!("no match of the pattern ends in {}", endings()));
+    }
+    Ok(Located { hosts, ..Located::default() })
+}
+
+fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located, ImportError> {
+    let mut runs: Vec<Run> = directories.iter().flat_map(|directory| runs_in(directory)).collect();
+    if runs.is_empty() && options.run.is_none() {
+        // Not a log directory: the files themselves, as of a run copied elsewhere.
+        let found = directories.iter().map(|directory| hosts_of(files_of(directory))).find(|hosts| !hosts.is_empty());
+        let marked = directories.iter().find_map(|directory| marker_in(directory));
+        let marked = marked.map(|file| vec![HostFiles { host: None, files: vec![file] }]);
+        // A graph is what a simulator ran; its output says more.
+        let hosts =
+            if found.as_ref().is_some_and(|hosts| !hosts.iter().all(is_graph)) { found } else { marked.or(found) };
+        if let Some(hosts) = hosts {
+            return Ok(Located { hosts, ..Located::default() });
+        }
+        if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
+            return nothing(format!(
+                "{} is a dump of the TPU compiler's code: open the program (its HLO text, or a profile of it), and name \
+                 the dump with --llo",
+                dump.display()
+            ));
+        }
+        if let Some(located) = by_content(directories)? {
+            return Ok(located);
+        }
+    }
+    if runs.is_empty() {
+        return nothing(format!(
+            "looked for plugins/profile/<run>/ up to {MAX_DEPTH} levels down, and for files that end in {}{}",
+            endings(),
+            markers()
+        ));
+    }
+    sort_newest_first(&mut runs);
+    let is_wanted = |run: &Run| match &options.run {
+        None => true,
+        Some(wanted) => run.name == *wanted || run.is_called(wanted),
+    };
+    let Some(named) = runs.iter().find(|run| is_wanted(run)).map(|run| run.name.clone()) else {
+        let wanted = options.run.as_deref().unwrap_or_default();
+        return nothing(format!("no run is called {wanted:?}; there are {}", names(&runs)));
+    };
+    let (mut chosen, mut others) = (Capture::default(), Vec::new());
+    for capture in captures::of(runs) {
+        if capture.runs.iter().any(|run| run.name == named) {
+            chosen = capture;
+        } else {
+            others.push(capture);
+        }
+    }
+    // Who names a run has chosen.
+    let nearby_runs = if options.run.is_none() { chosen.nearby(&others) } else { Vec::new() };
+    let other_runs = others.iter().filter_map(|capture| Some(capture.runs.first()?.name.clone())).collect();
+    let joined_runs = chosen.runs.iter().map(|run| run.name.clone()).filter(|name| *name != named).collect();
+    let files = chosen.runs.into_iter().flat_map(|run| run.files).collect();
+    Ok(Located { hosts: hosts_of(files), run: Some(named), joined_runs, nearby_runs, other_runs })
+}
+
+fn nothing<T>(what: String) -> Result<T, ImportError> {
+    Err(ImportError::NothingFound { what })
+}
+
+fn is_graph(host: &HostFiles) -> bool {
+    host.files.iter().all(|file| file.extension().is_some_and(|ending| ending == "et"))
+}
+
+/// Of a directory that a simulator wrote, the file to read first.
+fn marker_in(directory: &Path) -> Option<PathBuf> {
+    let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
+    let file = |marker: &&str| {
+        if !glob::is_pattern(Path::new(marker)) {
+            return Some(directory.join(marker)).filter(|path| path.is_file());
+        }
+        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+        let mut matching = entries.filter(|entry| glob::matches(marker, &entry.file_name().to_string_lossy()));
+        // Of several programs the user must choose.
+        matching.next().filter(|_| matching.next().is_none()).map(|entry| entry.path())
+    };
+    markers.into_iter().find_map(file)
+}
+
+/// Files of a directory that are looked into.
+const MAX_LOOKED_INTO: usize = 256;
+
+/// Simulators name their files after models and chips: in a directory without profiles,
+/// the one file whose beginning an importer is sure about. Of several the user must choose.
+fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
+    let is_named = |path: &PathBuf| {
+        IMPORTERS.iter().any(|importer| {
+            let endings = importer.format().extensions.iter();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            endings.filter(|ending| !ending.contains("json")).any(|ending| name.ends_with(&format!(".{ending}")))
+        })
+    };
+    let is_sure = |path: &PathBuf| {
+        let source = if path.is_file() { Source::open(path).ok() } else { None };
+        source.is_some_and(|it| IMPORTERS.iter().any(|importer| importer.detect(it.head()) == Confidence::Certain))
+    };
+    let entries = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten();
+    let named = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_named);
+    let mut paths: Vec<PathBuf> = named.take(MAX_LOOKED_INTO + 1).collect();
+    if paths.len() > MAX_LOOKED_INTO {
+        // A choice among some of them would be one by chance.
+        let folder = directories.first().map(|folder| folder.display().to_string()).unwrap_or_default();
+        return nothing(format!(
+            "{folder} holds more than {MAX_LOOKED_INTO} files that could be a simulator's; name one"
+        ));
+    }
+    paths.retain(is_sure);
+    paths.sort();
+    // The phases of a run beside the table of all of it.
+    let whole = paths.clone();
+    let is_phase = |path: &Path| {
+        let name = path.to_string_lossy();
+        let run = PHASES.iter().find_map(|phase| name.strip_suffix(phase));
+        run.is_some_and(|run| whole.iter().any(|path| path.as_os_str() == format!("{run}.csv").as_str()))
+    };
+    paths.retain(|path| !is_phase(path));
+    match &paths[..] {
+        [] => Ok(None),
+        [_] => Ok(Some(Located { hosts: vec![HostFiles { host: None, files: paths }], ..Located::default() })),
+        [first, ..] => {
+            let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let mut names: Vec<String> = paths.iter().take(SHOWN).map(name).collect();
+            if paths.len() > SHOWN {
+                names.push(format!("{} more", paths.len() - SHOWN));
+            }
+            let folder = first.parent().unwrap_or(first).display();
+            nothing(format!("{folder} holds {} files of simulators; name one of {}", paths.len(), names.join(", ")))
+        }
+    }
+}
+
+/// How `NeuSim` names the tables of the phases of a run.
+const PHASES: [&str; 2] = ["_prefill.csv", "_decode.csv"];
+
+/// Names that a message lists.
+const SHOWN: usize = 8;
+
+fn markers() -> String {
+    let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
+    markers.fold(String::new(), |text, marker| text + ", or is called " + marker)
+}
+
+fn names(runs: &[Run]) -> String {
+    let mut names: Vec<_> = runs.iter().take(SHOWN).map(|run| run.name.as_str()).collect();
+    let more = format!("{} more", runs.len().saturating_sub(SHOWN));
+    if runs.len() > SHOWN {
+        names.push(&more);
+    }
+    names.join(", ")
+}
+
+/// The date in the name decides, since copying changes the dates of files; where
+/// a run has no such name, the dates of the files decide for all.
+fn sort_newest_first(runs: &mut [Run]) {
+    if runs.iter().all(|run| run.date().is_some()) {
+        runs.sort_by(|a, b| b.date().cmp(&a.date()).then_with(|| a.name.cmp(&b.name)));
+    } else {
+        runs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.name.cmp(&a.name)));
+    }
+}
+
+/// Runs in or below a directory, which may itself be `plugins` or `profile`.
+fn runs_in(directory: &Path) -> Vec<Run> {
+    let named = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let mut runs = Vec::new();
+    if named.ends_with("plugins/profile") {
+        add_runs(directory, "", &mut runs);
+    } else if named.ends_with("plugins") {
+        add_runs(&directory.join("profile"), "", &mut runs);
+    } else {
+        walk(directory, "", 0, &mut runs);
+    }
+    runs
+}
+
+fn walk(directory: &Path, prefix: &str, depth: usize, runs: &mut Vec<Run>) {
+    let profile = directory.join("plugins/profile");
+    if profile.is_dir() {
+        add_runs(&profile, prefix, runs);
+    }
+    if depth == MAX_DEPTH {
+        return;
+    }
+    for (name, path) in subdirectories(directory) {
+        walk(&path, &format!("{prefix}{name}/"), depth + 1, runs);
+    }
+}
+
+fn add_runs(profile: &Path, prefix: &str, runs: &mut Vec<Run>) {
+    for (name, path) in subdirectories(profile) {
+        let files = files_of(&path);
+        if !files.is_empty() {
+            let dates = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
+            let modified = dates.max().unwrap_or(SystemTime::UNIX_EPOCH);
+            runs.push(Run { name: format!("{prefix}{name}"), files, modified });
+        }
+    }
+}
+
+/// Visible subdirectories by name. Links are not followed: they can form rings.
+fn subdirectories(directory: &Path) -> Vec<(String, PathBuf)> {
+    let mut found: Vec<_> = fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        .filter(|(name, _)| !name.starts_with('.') && name != "plugins")
+        .collect();
+    found.sort();
+    found
+}
+
+/// Files directly in a directory that are called like profiles.
+fn files_of(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.retain(|path| host_and_rank(path).is_some());
+    files.sort();
+    files
+}
+
+/// Groups files by host. A file without a host holds the events of one of the
+/// others, so it counts only where it is alone.
+fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
+    let mut hosts: BTreeMap<String, Vec<(usize, PathBuf)>> = BTreeMap::new();
+    for file in files {
+        if let Some((host, rank)) = host_and_rank(&file) {
+            hosts.entry(host).or_default().push((rank, file));
+        }
+    }
+    if hosts.len() > 1
+        && let Some(nameless) = hosts.remove("")
+        && let Some(mut first) = hosts.first_entry()
+    {
+        first.get_mut().extend(nameless);
+    }
+    hosts
+        .into_iter()
+        .map(|(host, mut files)| {
+            files.sort();
+            let host = (!host.is_empty()).then_some(host);
+            HostFiles { host, files: files.into_iter().map(|(_, file)| file).collect() }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "locate_tests.rs"]
+mod tests;

@@ -1,0 +1,244 @@
+//! From a path, or bytes, to a model: recognise, import, merge.
+
+mod captures;
+mod file_names;
+mod locate;
+
+use std::path::{Path, PathBuf};
+
+use trace_model::{IssueKind, TraceBuilder, TraceModel};
+
+use crate::common::{Confidence, ImportOptions, Importer};
+use crate::compiler::{llo, xla};
+use crate::input::sniffing::{self, looks_like};
+use crate::input::{ImportError, Progress, Source};
+use crate::registry::IMPORTERS;
+
+pub use locate::{HostFiles, Located, locate};
+
+/// Imports what `path` names: a file, a run directory, a log directory, or a
+/// pattern (see [`locate`]). Hosts of one run share one model. A file of several
+/// that cannot be read is left out and logged; an error is only returned where
+/// none can be.
+pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+    let located = locate(path, options)?;
+    let model = import_located(&located, IMPORTERS, options, progress)?;
+    if located.run.is_none() {
+        refuse_different_sessions(&model)?;
+    }
+    Ok(model)
+}
+
+/// Hosts of one session begin within seconds of each other. Files in a directory
+/// of somebody's own may be anything; drawn on one timeline they would be nonsense.
+fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
+    let starts = model.sources().iter().filter_map(trace_model::Source::zero_unix_ns);
+    let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
+    if last.saturating_sub(first) <= trace_model::Source::MOST_APART_NS {
+        return Ok(());
+    }
+    let names: Vec<_> = model.sources().iter().map(|source| source.name.as_str()).collect();
+    let minutes = last.saturating_sub(first) / 60_000_000_000;
+    let what = format!(
+        "these files are not hosts of one session, they began up to {minutes} minutes apart; name one of {}",
+        names.join(", ")
+    );
+    Err(ImportError::NothingFound { what })
+}
+
+/// Imports one source without options.
+pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, ImportError> {
+    import_source(source, &ImportOptions::default(), progress)
+}
+
+/// Imports one source, which need not have a path.
+pub fn import_source(source: &Source, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+    let importer = detect(source.head(), IMPORTERS)?;
+    progress.add_total(source.packed_len());
+    let mut builder = TraceBuilder::new();
+    import_into(&mut builder, importer, source, None, options, progress)?;
+    llo::add(options.llo.as_deref(), &[], progress, &mut builder)?;
+    Ok(builder.finish())
+}
+
+/// The importer that is surest about `head`, the first bytes of the unpacked
+/// content; of equally sure ones, the first.
+pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
+    // Of an archive that is not packed, the head shows what is inside.
+    let importers_of = if sniffing::is_archive(head) { &[] } else { importers };
+    let sure = importers_of.iter().map(|&importer| (importer.detect(head), importer));
+    // `max_by_key` takes the last of equals, hence the reverse.
+    let best = sure.filter(|(confidence, _)| *confidence > Confidence::No).rev().max_by_key(|(sure, _)| *sure);
+    best.map(|(_, importer)| importer).ok_or_else(|| {
+        let titles: Vec<_> = importers.iter().map(|importer| importer.format().title).collect();
+        ImportError::UnknownFormat { found: looks_like(head), readable: titles.join(", ") }
+    })
+}
+
+/// A file that an importer claims.
+struct Opened<'a> {
+    host: Option<&'a str>,
+    source: Source,
+    importer: &'a dyn Importer,
+    /// The same events in other formats, tried where this file fails.
+    others: &'a [PathBuf],
+}
+
+fn import_located(
+    located: &Located,
+    importers: &[&dyn Importer],
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
+    let single = matches!(&located.hosts[..], [host] if host.files.len() == 1);
+    let mut skipped = Vec::new();
+    let mut opened = Vec::new();
+    for host in &located.hosts {
+        match open_first(host.host.as_deref(), &host.files, importers, &mut skipped) {
+            Ok(open) => opened.push(open),
+            Err(error) if single => return Err(error),
+            Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
+            Err(_) => {}
+        }
+    }
+    let same = drop_copies(&mut opened);
+    progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
+
+    // A builder cannot forget half a file: begin again without the bad ones, all of which one pass finds.
+    while !opened.is_empty() {
+        let mut builder = TraceBuilder::new();
+        let mut failed = Vec::new();
+        for (index, open) in opened.iter().enumerate() {
+            if let Err(error) = import_into(&mut builder, open.importer, &open.source, open.host, options, progress) {
+                if single || matches!(error, ImportError::Cancelled) {
+                    return Err(error);
+                }
+                failed.push((index, error));
+                builder = TraceBuilder::new();
+            }
+        }
+        if failed.is_empty() {
+            let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
+            let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
+            llo::add(options.llo.as_deref(), &programs, progress, &mut builder)?;
+            note_what_was_left_out(&mut builder, &opened, &skipped);
+            note_runs(&mut builder, located, &same);
+            // Their bytes and the table of slices need not exist at the same time.
+            drop(opened);
+            return Ok(builder.finish());
+        }
+        let mut failed = failed.into_iter().peekable();
+        let mut rest = Vec::with_capacity(opened.len());
+        for (index, open) in opened.into_iter().enumerate() {
+            let Some((_, error)) = failed.next_if(|(bad, _)| *bad == index) else {
+                rest.push(open);
+                continue;
+            };
+            skipped.push(format!("{}: {error}", open.source.name()));
+            if let Ok(other) = open_first(open.host, open.others, importers, &mut skipped) {
+                progress.add_total(other.source.packed_len());
+                rest.push(other);
+            }
+        }
+        opened = rest;
+    }
+    Err(ImportError::NothingFound { what: format!("no file could be read: {}", skipped.join("; ")) })
+}
+
+/// Opens the first of `files` that an importer claims. Where none is, all
+/// reasons are in `skipped`, and the first is returned.
+fn open_first<'a>(
+    host: Option<&'a str>,
+    files: &'a [PathBuf],
+    importers: &[&'a dyn Importer],
+    skipped: &mut Vec<String>,
+) -> Result<Opened<'a>, ImportError> {
+    let mut first_error = None;
+    for (index, path) in files.iter().enumerate() {
+        let result =
+            Source::open(path).and_then(|source| detect(source.head(), importers).map(|importer| (source, importer)));
+        match result {
+            Ok((source, importer)) => {
+                return Ok(Opened { host, source, importer, others: &files[index + 1..] });
+            }
+            Err(error) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                skipped.push(format!("{name}: {error}"));
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    Err(first_error.unwrap_or(ImportError::NothingFound { what: "no file".to_owned() }))
+}
+
+fn import_into(
+    builder: &mut TraceBuilder,
+    importer: &dyn Importer,
+    source: &Source,
+    host: Option<&str>,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<(), ImportError> {
+    progress.check()?;
+    builder.begin_source(trace_model::Source {
+        name: source.name().to_owned(),
+        path: source.path().map(Path::to_owned),
+        packed_bytes: source.packed_len(),
+        format: importer.format().id,
+        host: host.map(str::to_owned),
+        ..trace_model::Source::default()
+    });
+    importer.import(source, options, progress, builder)
+}
+
+/// Leaves out files that hold the bytes of another, and says which: one capture under two
+/// names would be two hosts.
+fn drop_copies(opened: &mut Vec<Opened<'_>>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut kept: Vec<Opened<'_>> = Vec::with_capacity(opened.len());
+    for open in opened.drain(..) {
+        let is_copy = |other: &&Opened<'_>| !open.importer.name_tells() && other.source.has_content_of(&open.source);
+        match kept.iter().find(is_copy) {
+            Some(other) => {
+                notes.push(format!("{} is {} under another name", shown(&open.source), shown(&other.source)));
+            }
+            None => kept.push(open),
+        }
+    }
+    *opened = kept;
+    notes
+}
+
+/// The folder and name of a file, for messages.
+fn shown(source: &Source) -> String {
+    let folder = source.path().and_then(|path| path.parent()?.file_name()).map(|name| name.to_string_lossy());
+    folder.map_or_else(|| source.name().to_owned(), |folder| format!("{folder}/{}", source.name()))
+}
+
+/// Which runs were joined, which may belong to them, and which files were copies.
+fn note_runs(builder: &mut TraceBuilder, located: &Located, same: &[String]) {
+    if let (Some(run), false) = (&located.run, located.joined_runs.is_empty()) {
+        builder.log(IssueKind::RunsJoined, || format!("{run} with {}", located.joined_runs.join(", ")));
+    }
+    for run in &located.nearby_runs {
+        builder.log(IssueKind::RunNearby, || format!("--run {run}"));
+    }
+    for note in same {
+        builder.log(IssueKind::SameContent, || note.clone());
+    }
+}
+
+fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[Opened<'_>], skipped: &[String]) {
+    for why in skipped {
+        builder.log(IssueKind::SourceSkipped, || why.clone());
+    }
+    for open in opened {
+        for other in open.others {
+            let name = other.file_name().unwrap_or_default().to_string_lossy();
+            builder.log(IssueKind::Duplicate, || format!("{name} holds the same session as {}", open.source.name()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

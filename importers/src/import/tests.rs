@@ -1,0 +1,227 @@
+use std::fs;
+
+use tempfile::TempDir;
+use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
+
+use super::*;
+use crate::common::Format;
+
+/// Reads `<prefix><digits>`: one slice that long. `<prefix>!` fails half-way.
+struct Toy {
+    format: Format,
+    prefix: &'static [u8],
+    sure: Confidence,
+}
+
+impl Importer for Toy {
+    fn format(&self) -> &'static Format {
+        // Two constants instead of a borrow: the trait asks for 'static.
+        if self.format.id == "toy" { &TOY_FORMAT } else { &OTHER_FORMAT }
+    }
+    fn detect(&self, head: &[u8]) -> Confidence {
+        if head.starts_with(self.prefix) { self.sure } else { Confidence::No }
+    }
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let group = out.group(None, GroupKind::Host, source.name());
+        let track = out.track(group, TrackKind::Other, 0, self.format.id);
+        let label = out.label("slice", None);
+        let bytes = source.bytes(progress)?;
+        let text = String::from_utf8_lossy(&(*bytes).as_ref()[self.prefix.len()..]).into_owned();
+        let range = TimeRange::new(Timestamp::ZERO, Timestamp::from_ps(text.trim_end_matches('!').parse().unwrap()));
+        out.add_slice(track, SliceSpec::new(range, label));
+        if text.ends_with('!') {
+            return Err(ImportError::Malformed { format: "toy", offset: 3, what: "on purpose".to_owned() });
+        }
+        Ok(())
+    }
+}
+
+const fn format(id: &'static str, title: &'static str) -> Format {
+    Format { id, title, extensions: &[], markers: &[], about: "" }
+}
+static TOY_FORMAT: Format = format("toy", "Toy traces");
+static OTHER_FORMAT: Format = format("other", "Other traces");
+static TOY: Toy = Toy { format: format("toy", ""), prefix: b"toy", sure: Confidence::Certain };
+static OTHER: Toy = Toy { format: format("other", ""), prefix: b"to", sure: Confidence::Possible };
+static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: Confidence::Certain };
+
+fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
+    let located = locate(dir.path(), &ImportOptions::default())?;
+    import_located(&located, &[&OTHER, &TOY], &ImportOptions::default(), &Progress::new())
+}
+
+fn dir(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(dir.path().join(name), content).unwrap();
+    }
+    dir
+}
+
+fn read_files(model: &TraceModel) -> Vec<(String, &'static str)> {
+    model.sources().iter().map(|source| (source.name.clone(), source.format)).collect()
+}
+
+#[test]
+fn the_surest_importer_wins_then_the_first() {
+    assert_eq!(detect(b"toy1", &[&OTHER, &TOY]).unwrap().format().id, "toy");
+    assert_eq!(detect(b"toy1", &[&TOY, &SECOND]).unwrap().format().id, "toy");
+    assert_eq!(detect(b"toy1", &[&SECOND, &TOY]).unwrap().format().id, "other");
+    assert_eq!(detect(b"tomato", &[&TOY, &OTHER]).unwrap().format().id, "other");
+}
+
+/// Without compression the head of an archive shows the file inside.
+#[test]
+fn an_archive_is_not_what_is_in_it() {
+    let log = b"[x] [info] [Core 0] Systolic Array Throughput: 1 GFLOPS, Spad size: 1 KB\n";
+    let zip = [b"PK\x03\x04\x14\0\0\0\0\0run.log".as_slice(), log].concat();
+    let mut tar = [b"run.log".to_vec(), vec![0; 505], log.to_vec()].concat();
+    tar[257..262].copy_from_slice(b"ustar");
+    for (archive, kind) in [(zip, "ZIP"), (tar, "tar")] {
+        let source = Source::from_bytes("runs", archive).unwrap();
+        let error = import(&source, &Progress::new()).err().unwrap().to_string();
+        assert!(error.contains(kind) && error.contains("unpack it and open what is inside"), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_format_names_what_it_looks_like_and_what_is_readable() {
+    let error = detect(b"\x7fELF", &[&TOY, &OTHER]).err().unwrap().to_string();
+    assert!(error.contains("ELF") && error.contains("Toy traces, Other traces"), "{error}");
+}
+
+#[test]
+fn every_host_becomes_a_source_of_one_model() {
+    let dir = dir(&[("b.xplane.pb", "toy5"), ("a.xplane.pb", "toy7")]);
+    let model = import_dir(&dir).unwrap();
+    assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("b.xplane.pb".to_owned(), "toy")]);
+    assert_eq!(model.slice_count(), 2);
+    assert_eq!(model.sources()[0].host.as_deref(), Some("a"));
+    assert_eq!(model.sources()[0].packed_bytes, 4);
+    assert_eq!(model.sources()[0].path, Some(dir.path().join("a.xplane.pb")));
+}
+
+#[test]
+fn one_capture_under_two_names_counts_once() {
+    let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy5"), ("c.xplane.pb", "toy6")]);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut packed, b"toy5").unwrap();
+    fs::write(dir.path().join("d.xplane.pb.gz"), packed.finish().unwrap()).unwrap();
+    let model = import_dir(&dir).unwrap();
+    assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("c.xplane.pb".to_owned(), "toy")]);
+    let issue = model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::SameContent).unwrap();
+    assert_eq!(issue.count, 2);
+    let names = ["b.xplane.pb", "a.xplane.pb", "under another name"];
+    assert!(names.iter().all(|name| issue.examples[0].contains(name)), "{issue:?}");
+}
+
+#[test]
+fn a_file_that_fails_half_way_leaves_nothing_behind() {
+    for bad in ["toy9!", "\x7fELF"] {
+        let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", bad), ("c.xplane.pb", "toy6")]);
+        let model = import_dir(&dir).unwrap();
+        assert_eq!(model.slice_count(), 2, "{bad:?}");
+        assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 1);
+        assert!(model.import_log().counts()[0].examples[0].starts_with("b.xplane.pb: "));
+    }
+}
+
+/// Counts how often a file is read.
+struct Counting(std::sync::atomic::AtomicUsize);
+
+impl Importer for Counting {
+    fn format(&self) -> &'static Format {
+        TOY.format()
+    }
+    fn detect(&self, head: &[u8]) -> Confidence {
+        TOY.detect(head)
+    }
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        TOY.import(source, options, progress, out)
+    }
+}
+
+#[test]
+fn many_bad_files_are_found_in_one_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    for host in 0..60 {
+        let bad = if host % 2 == 0 { "" } else { "!" };
+        fs::write(dir.path().join(format!("{host:02}.xplane.pb")), format!("toy{}{bad}", host + 1)).unwrap();
+    }
+    let located = locate(dir.path(), &ImportOptions::default()).unwrap();
+    let counting = Counting(std::sync::atomic::AtomicUsize::new(0));
+    let model = import_located(&located, &[&counting], &ImportOptions::default(), &Progress::new()).unwrap();
+    assert_eq!((model.sources().len(), model.slice_count()), (30, 30));
+    assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 30);
+    assert_eq!(counting.0.into_inner(), 60 + 30);
+}
+
+#[test]
+fn the_other_format_of_a_host_steps_in_and_is_otherwise_a_duplicate() {
+    let mended = dir(&[("a.xplane.pb", "toy5!"), ("a.trace.json", "toy8")]);
+    let model = import_dir(&mended).unwrap();
+    assert_eq!(read_files(&model), [("a.trace.json".to_owned(), "toy")]);
+    assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 1);
+    assert_eq!(model.extent().end.ps(), 8);
+
+    let both = dir(&[("a.xplane.pb", "toy5"), ("a.trace.json", "toy8")]);
+    let model = import_dir(&both).unwrap();
+    assert_eq!(model.import_log().count(IssueKind::Duplicate), 1);
+    assert_eq!(model.extent().end.ps(), 5);
+}
+
+#[test]
+fn where_all_files_are_bad_each_reason_is_given() {
+    let several = dir(&[("a.xplane.pb", "toy5!"), ("b.xplane.pb", "%PDF")]);
+    let error = import_dir(&several).unwrap_err().to_string();
+    assert!(error.contains("on purpose") && error.contains("PDF"), "{error}");
+    let one = dir(&[("a.xplane.pb", "toy5!")]);
+    assert!(matches!(import_dir(&one), Err(ImportError::Malformed { .. })));
+}
+
+#[test]
+fn a_cancelled_import_of_several_files_is_cancelled() {
+    let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy6")]);
+    let located = locate(dir.path(), &ImportOptions::default()).unwrap();
+    let progress = Progress::new();
+    progress.cancel();
+    assert!(matches!(
+        import_located(&located, &[&TOY], &ImportOptions::default(), &progress),
+        Err(ImportError::Cancelled)
+    ));
+}
+
+#[test]
+fn a_missing_path_is_an_io_error() {
+    let error = import_path(&PathBuf::from("/no/such/path"), &ImportOptions::default(), &Progress::new());
+    assert!(matches!(error, Err(ImportError::Io(_))));
+}
+
+#[test]
+fn files_of_different_sessions_are_not_merged() {
+    let model = |starts: &[Option<i64>]| {
+        let mut builder = TraceBuilder::new();
+        for &started_unix_ns in starts {
+            builder.begin_source(trace_model::Source { started_unix_ns, ..trace_model::Source::default() });
+        }
+        builder.finish()
+    };
+    let hour = 3_600 * 1_000_000_000;
+    assert!(refuse_different_sessions(&model(&[Some(5), Some(7), None])).is_ok());
+    assert!(refuse_different_sessions(&model(&[Some(5 * hour)])).is_ok());
+    let error = refuse_different_sessions(&model(&[Some(5 * hour), None, Some(6 * hour)])).unwrap_err().to_string();
+    assert!(error.contains("60 minutes apart"), "{error}");
+}

@@ -1,0 +1,157 @@
+//! Logs of simulators, line by line: a log can be gigabytes, so it is never held whole.
+
+use trace_model::{IssueKind, TraceBuilder};
+
+use crate::input::{ImportError, Progress, Source};
+
+/// No line of a log is longer; longer ones are passed over.
+const MAX_LINE: usize = 1 << 20;
+
+/// One line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    /// From 1.
+    pub(crate) number: u64,
+    /// Without what a logger writes before and the end of the line.
+    pub(crate) message: &'a str,
+    /// `info`, `debug` … where the logger says so.
+    pub(crate) level: &'a str,
+}
+
+/// What became of a text that was read.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Why the end is missing, where a gzip stream broke off.
+    pub(crate) damage: Option<String>,
+    /// Lines that were passed over because no line of a log is that long.
+    pub(crate) too_long: u64,
+    /// The number of a last line that has no end, and was passed over: what writes such texts
+    /// ends all of its lines, so a number in it may be cut.
+    pub(crate) unended: Option<u64>,
+}
+
+impl Seen {
+    /// Logs what of `file` is missing.
+    pub(crate) fn log(&self, file: &str, out: &mut TraceBuilder) {
+        if let Some(damage) = &self.damage {
+            out.log(IssueKind::TruncatedFile, || format!("{file}: {damage}"));
+        } else if let Some(line) = self.unended {
+            log_unended(file, line, out);
+        }
+        let what = || format!("{file}: lines of more than {} KiB were passed over", MAX_LINE >> 10);
+        out.log_mut().add_many(IssueKind::MalformedEvent, self.too_long, what);
+    }
+}
+
+/// Logs that the last line of `file` was passed over.
+pub(crate) fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
+    let what = || format!("{file}: line {line} has no end, so it may be cut: it was passed over");
+    out.log(IssueKind::TruncatedFile, what);
+}
+
+/// Shows every line of a text to `take`, but for one without an end.
+pub(crate) fn read(
+    source: &Source,
+    progress: &Progress,
+    mut take: impl FnMut(Line<'_>) -> Result<(), ImportError>,
+) -> Result<Seen, ImportError> {
+    let (mut number, mut skipping, mut too_long, mut unended) = (0, false, 0, None);
+    let fed = source.feed(progress, |window, is_last| {
+        let mut used = 0;
+        while let Some(rest) = window.get(used..).filter(|rest| !rest.is_empty()) {
+            let end = memchr::memchr(b'\n', rest);
+            let len = match end {
+                Some(end) => end + 1,
+                None if is_last || rest.len() > MAX_LINE => rest.len(),
+                None => break,
+            };
+            let line = &rest[..len];
+            // The rest of a line that is too long is no line either.
+            if !skipping && len > MAX_LINE {
+                too_long += 1;
+            } else if !skipping && end.is_some() {
+                let text = String::from_utf8_lossy(line);
+                let (level, message) = split_logger(text.trim_end());
+                take(Line { number: number + 1, message, level })?;
+            } else if !skipping && !line.trim_ascii().is_empty() {
+                unended = Some(number + 1);
+            }
+            skipping = end.is_none();
+            number += u64::from(end.is_some());
+            used += len;
+        }
+        Ok(used)
+    })?;
+    Ok(Seen { damage: fed.damage, too_long, unended })
+}
+
+/// Levels of spdlog.
+const LEVELS: [&str; 6] = ["trace", "debug", "info", "warning", "error", "critical"];
+
+/// `[date time] [level] message` as level and message; all of it where there is no level.
+fn split_logger(line: &str) -> (&str, &str) {
+    let mut rest = line;
+    while let Some((word, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        if let Some(level) = LEVELS.iter().find(|level| **level == word) {
+            return (level, after);
+        }
+        rest = after;
+    }
+    ("", line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &[u8]) -> Vec<(u64, String)> {
+        seen(text).0
+    }
+
+    /// The lines, and how many were too long.
+    fn seen(text: &[u8]) -> (Vec<(u64, String)>, u64) {
+        let source = Source::from_bytes("a.log", text.to_vec()).unwrap();
+        let mut seen = Vec::new();
+        let take = |line: Line<'_>| {
+            seen.push((line.number, line.message.to_owned()));
+            Ok(())
+        };
+        let read = read(&source, &Progress::new(), take).unwrap();
+        (seen, read.too_long)
+    }
+
+    #[test]
+    fn lines_have_numbers_and_levels() {
+        let seen = lines(b"[2026] [info] a [b] c\r\n\nplain\n[x] y\n");
+        let expected = [(1, "a [b] c"), (2, ""), (3, "plain"), (4, "[x] y")];
+        assert_eq!(seen, expected.map(|(number, text)| (number, text.to_owned())));
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_may_be_cut() {
+        let unended = |text: &[u8]| {
+            let source = Source::from_bytes("a.log", text.to_vec()).unwrap();
+            let mut taken = 0;
+            let seen = read(&source, &Progress::new(), |_| {
+                taken += 1;
+                Ok(())
+            });
+            (taken, seen.unwrap().unended)
+        };
+        assert_eq!(unended(b"a\nfinish at 10"), (1, Some(2)));
+        assert_eq!(unended(b"a"), (0, Some(1)));
+        assert_eq!((unended(b"a\n"), unended(b""), unended(b"a\n \r")), ((1, None), (0, None), (1, None)));
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_passed_over() {
+        let text = [b"a\n".to_vec(), vec![b'x'; 3 * MAX_LINE], b"\nb\n".to_vec()].concat();
+        let (seen, too_long) = seen(&text);
+        assert_eq!(too_long, 1);
+        let whole = [vec![b'x'; MAX_LINE + 9], b"\nb\n".to_vec()].concat();
+        assert_eq!(self::seen(&whole), (vec![(2, "b".to_owned())], 1));
+        assert_eq!(self::seen(&whole[..=MAX_LINE]), (vec![], 1), "cut");
+        assert_eq!(seen.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(seen[1].0, 3);
+    }
+}

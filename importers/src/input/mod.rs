@@ -1,0 +1,12 @@
+//! Bytes before anybody knows what they mean: files, unpacking, lines, patterns of names, progress, errors.
+
+mod error;
+pub(crate) mod glob;
+pub(crate) mod lines;
+mod progress;
+pub(crate) mod sniffing;
+pub(crate) mod source;
+
+pub use error::ImportError;
+pub use progress::Progress;
+pub use source::{Content, Fed, SharedBytes, Source};

@@ -1,0 +1,51 @@
+//! How far an import is, and whether it is still wanted.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::input::ImportError;
+
+/// Shared between the thread that imports and the one that shows a bar.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: AtomicU64,
+    total: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    /// Nothing done, nothing known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds to the bytes that there are to read (bytes on disk).
+    pub fn add_total(&self, bytes: u64) {
+        self.total.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds to the bytes read (bytes on disk).
+    pub fn add_done(&self, bytes: u64) {
+        self.done.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes read, and bytes to read (0 while unknown).
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+
+    /// Share done, 0 to 1; `None` while the total is unknown.
+    pub fn fraction(&self) -> Option<f32> {
+        let (done, total) = self.bytes();
+        (total > 0).then(|| (done as f64 / total as f64).min(1.0) as f32)
+    }
+
+    /// Asks the import to stop at its next [`Self::check`].
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// An error where somebody cancelled; to be called every few milliseconds.
+    pub fn check(&self) -> Result<(), ImportError> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(ImportError::Cancelled) } else { Ok(()) }
+    }
+}

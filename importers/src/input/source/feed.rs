@@ -1,0 +1,292 @@
+//! Content piece by piece: a thread inflates while the importer reads.
+//!
+//! ```text
+//! file ─ inflate thread ─▶ [headroom|piece] ─ bounded channel ─▶ importer
+//!                ▲───────────── empty buffers ─────────────────────┘
+//! ```
+//!
+//! The importer sees *windows*: it says how many bytes it used, and what it did
+//! not use (the beginning of something) comes again in front of the next piece.
+//! Buffers have room in front for that rest, so it is copied and nothing else.
+
+use std::io::{self, Read as _};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::Source;
+use crate::input::{ImportError, Progress};
+
+/// Unpacked bytes that travel at once: small enough for the cache, large enough
+/// that handing over costs nothing.
+const PIECE: usize = 512 << 10;
+/// Room in front of a piece for what was left of the one before.
+const HEADROOM: usize = 64 << 10;
+/// Buffers in flight.
+const BUFFERS: usize = 4;
+/// One item (an event, a top-level value) of more than this is not a profile.
+const MAX_ITEM: usize = 1 << 30;
+
+/// Above both limits a gzip is taken for a bomb. Real profiles pack 10:1 to 60:1.
+const MAX_RATIO: u64 = 300;
+/// See [`MAX_RATIO`].
+const BOMB_BYTES: u64 = 1 << 30;
+
+/// The damage of a stream that is whole, but not alone.
+pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";
+
+/// How the content ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fed {
+    /// Unpacked bytes that there were.
+    pub bytes: u64,
+    /// Why the end is missing, where a gzip stream broke off.
+    pub damage: Option<String>,
+}
+
+impl Source {
+    /// Shows the unpacked content in windows. `consume` gets a window and whether
+    /// it is the last, and returns how many bytes it used; the others come again
+    /// in front of more.
+    pub fn feed(
+        &self,
+        progress: &Progress,
+        consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
+    ) -> Result<Fed, ImportError> {
+        if self.is_gzip() {
+            feed_gzip(self.packed(), progress, consume)
+        } else {
+            feed_plain(self.packed(), progress, consume)
+        }
+    }
+}
+
+fn feed_plain(
+    content: &[u8],
+    progress: &Progress,
+    mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
+) -> Result<Fed, ImportError> {
+    let (mut used, mut shown) = (0, 0);
+    while shown < content.len() {
+        progress.check()?;
+        // What is not used yet is offered again only when there is twice as much
+        // of it: an item of n bytes costs O(n), not O(n²).
+        let step = PIECE.max(shown - used);
+        let end = content.len().min(shown + step);
+        if end - used > MAX_ITEM {
+            return Err(too_large_item());
+        }
+        used += consume(&content[used..end], end == content.len())?;
+        progress.add_done((end - shown) as u64);
+        shown = end;
+    }
+    Ok(Fed { bytes: content.len() as u64, damage: None })
+}
+
+fn too_large_item() -> ImportError {
+    ImportError::TooLarge { what: "a single value of more than 1 GiB; this is not a profile".into() }
+}
+
+struct Piece {
+    buffer: Vec<u8>,
+    len: usize,
+}
+
+fn feed_gzip(
+    packed: &[u8],
+    progress: &Progress,
+    mut consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
+) -> Result<Fed, ImportError> {
+    let mut inflater = Inflater::new(packed);
+    std::thread::scope(|scope| {
+        let (full_sender, full) = sync_channel::<Piece>(BUFFERS);
+        let (empty, empty_receiver) = sync_channel::<Vec<u8>>(BUFFERS);
+        for _ in 0..BUFFERS {
+            let _ = empty.send(vec![0; HEADROOM + PIECE]);
+        }
+        let worker = std::thread::Builder::new().name("inflate".into()).spawn_scoped(scope, move || {
+            inflate(&mut inflater, &full_sender, &empty_receiver, progress)?;
+            Ok::<_, ImportError>(Fed { bytes: inflater.unpacked, damage: inflater.damage() })
+        })?;
+        let consumed = consume_pieces(&full, &empty, &mut consume);
+        // Without a receiver the worker stops at its next piece.
+        drop((full, empty));
+        let fed = worker.join().unwrap_or_else(|_| Err(io::Error::other("the inflate thread failed").into()));
+        consumed?;
+        fed
+    })
+}
+
+fn inflate(
+    inflater: &mut Inflater<'_>,
+    full: &SyncSender<Piece>,
+    empty: &Receiver<Vec<u8>>,
+    progress: &Progress,
+) -> Result<(), ImportError> {
+    while !inflater.ended() {
+        progress.check()?;
+        let Ok(mut buffer) = empty.recv() else { return Ok(()) };
+        let len = inflater.fill(&mut buffer[HEADROOM..], progress)?;
+        if len > 0 && full.send(Piece { buffer, len }).is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Runs until the sender is gone; its last piece is shown as the last window.
+fn consume_pieces(
+    full: &Receiver<Piece>,
+    empty: &SyncSender<Vec<u8>>,
+    consume: &mut impl FnMut(&[u8], bool) -> Result<usize, ImportError>,
+) -> Result<(), ImportError> {
+    let mut rest: Vec<u8> = Vec::new();
+    // Nothing new to learn from the rest before it has grown to this.
+    let mut enough = 0;
+    let mut next = full.recv().ok();
+    while let Some(Piece { mut buffer, len }) = next.take() {
+        next = full.recv().ok();
+        let last = next.is_none();
+        if rest.len() <= HEADROOM {
+            let start = HEADROOM - rest.len();
+            buffer[start..HEADROOM].copy_from_slice(&rest);
+            let window = &buffer[start..HEADROOM + len];
+            let used = consume(window, last)?.min(window.len());
+            rest.clear();
+            rest.extend_from_slice(&window[used..]);
+            enough = 2 * rest.len();
+        } else {
+            rest.extend_from_slice(&buffer[HEADROOM..HEADROOM + len]);
+            if rest.len() > MAX_ITEM {
+                return Err(too_large_item());
+            }
+            if last || rest.len() >= enough {
+                let used = consume(&rest, last)?.min(rest.len());
+                rest.drain(..used);
+                enough = 2 * rest.len();
+            }
+        }
+        let _ = empty.try_send(buffer);
+    }
+    Ok(())
+}
+
+/// Unpacks a gzip, counts, and gives up on bombs.
+pub(super) struct Inflater<'a> {
+    decoder: MultiGzDecoder<&'a [u8]>,
+    packed_len: usize,
+    packed: u64,
+    unpacked: u64,
+    end: Option<io::Result<()>>,
+}
+
+impl<'a> Inflater<'a> {
+    pub(super) fn new(packed: &'a [u8]) -> Self {
+        Self { decoder: MultiGzDecoder::new(packed), packed_len: packed.len(), packed: 0, unpacked: 0, end: None }
+    }
+
+    pub(super) fn ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Why it ended before its time.
+    pub(super) fn damage(&self) -> Option<String> {
+        let Some(Err(error)) = &self.end else { return None };
+        Some(match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                "the gzip stream breaks off; the file was not written or copied to its end".into()
+            }
+            io::ErrorKind::InvalidInput if self.unpacked > 0 => NOT_GZIP.to_owned(),
+            _ => format!("the gzip stream is damaged: {error}"),
+        })
+    }
+
+    /// Fills as much of `into` as there is and returns how much that was.
+    pub(super) fn fill(&mut self, into: &mut [u8], progress: &Progress) -> Result<usize, ImportError> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match self.decoder.read(&mut into[filled..]) {
+                Ok(0) => {
+                    self.end = Some(Ok(()));
+                    break;
+                }
+                Ok(more) => filled += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.end = Some(Err(error));
+                    break;
+                }
+            }
+        }
+        let packed = (self.packed_len - self.decoder.get_ref().len()) as u64;
+        progress.add_done(packed - self.packed);
+        self.packed = packed;
+        self.unpacked += filled as u64;
+        if self.unpacked > BOMB_BYTES && self.unpacked / self.packed.max(1) > MAX_RATIO {
+            let what = format!(
+                "{} bytes of gzip unpack to more than {} bytes, which no profile does; \
+                 unpack it by hand if it is to be trusted",
+                self.packed, self.unpacked
+            );
+            return Err(ImportError::TooLarge { what });
+        }
+        Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::gzip;
+    use super::*;
+
+    /// Consumes whole lines and returns them.
+    fn lines(source: &Source) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        let fed = source.feed(&Progress::new(), |window, last| {
+            let mut used = 0;
+            while let Some(end) = memchr::memchr(b'\n', &window[used..]) {
+                lines.push(window[used..used + end].to_vec());
+                used += end + 1;
+            }
+            if last {
+                lines.push(window[used..].to_vec());
+                used = window.len();
+            }
+            Ok(used)
+        });
+        assert_eq!(fed.unwrap().damage, None);
+        lines
+    }
+
+    #[test]
+    fn items_across_pieces_come_whole_however_long_they_are() {
+        let mut text = Vec::new();
+        for (i, len) in [10, PIECE - 5, 3, 5 * PIECE + 17, 0, HEADROOM + 1, 2 * PIECE, 1].into_iter().enumerate() {
+            text.extend(std::iter::repeat_n(b'a' + i as u8, len));
+            text.push(b'\n');
+        }
+        text.extend_from_slice(b"end");
+        let expected: Vec<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+        assert!(lines(&Source::from_bytes("plain", text.clone()).unwrap()) == expected);
+        assert!(lines(&Source::from_bytes("packed", gzip(&text)).unwrap()) == expected);
+    }
+
+    #[test]
+    fn progress_counts_packed_bytes_and_cancel_stops() {
+        let source = Source::from_bytes("packed", gzip(&vec![b'x'; 4 * PIECE])).unwrap();
+        let progress = Progress::new();
+        source.feed(&progress, |window, _| Ok(window.len())).unwrap();
+        assert_eq!(progress.bytes().0, source.packed_len());
+        let progress = Progress::new();
+        progress.cancel();
+        let fed = source.feed(&progress, |window, _| Ok(window.len()));
+        assert!(matches!(fed, Err(ImportError::Cancelled)));
+    }
+
+    #[test]
+    fn an_error_of_the_importer_comes_back() {
+        let source = Source::from_bytes("packed", gzip(&vec![b'x'; 40 * PIECE])).unwrap();
+        let fed = source.feed(&Progress::new(), |_, _| Err(ImportError::Cancelled));
+        assert!(matches!(fed, Err(ImportError::Cancelled)));
+    }
+}

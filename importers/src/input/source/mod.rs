@@ -1,0 +1,371 @@
+//! One file to import: its bytes, unpacked.
+//!
+//! Files up to [`READ_LIMIT`] are read into memory, larger ones are mapped. Gzip
+//! is recognised by its magic number. Importers that need everything at once call
+//! [`Source::content`]; those that can work piece by piece call [`Source::feed`],
+//! which inflates on a thread of its own while they work.
+
+mod feed;
+mod later;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::input::{ImportError, Progress};
+
+pub use feed::Fed;
+use feed::Inflater;
+pub(crate) use feed::NOT_GZIP;
+pub(crate) use later::Later;
+
+/// How much of the unpacked content importers see to recognise it.
+pub(crate) const HEAD_BYTES: usize = 4096;
+
+/// Larger files are mapped instead of read: their pages can be dropped again.
+const READ_LIMIT: u64 = 256 << 20;
+
+/// Bytes that may be shared with whoever reads arguments later.
+pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// One file to import. Gzip is unpacked on the way, whatever the name says.
+#[derive(Debug, Clone)]
+pub struct Source {
+    name: String,
+    path: Option<PathBuf>,
+    /// Size and time of change when it was opened, for [`Self::open_again`].
+    version: Option<(u64, Option<SystemTime>)>,
+    packed: Arc<Packed>,
+    gzip: bool,
+    head: Vec<u8>,
+}
+
+/// The whole unpacked content.
+pub struct Content {
+    /// The bytes, borrowed from the file where it was not packed.
+    pub bytes: SharedBytes,
+    /// Why the end is missing, where a gzip stream broke off.
+    pub damage: Option<String>,
+}
+
+#[derive(Debug)]
+enum Packed {
+    Read(Vec<u8>),
+    Mapped(memmap2::Mmap),
+}
+
+impl AsRef<[u8]> for Packed {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Read(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+}
+
+impl Source {
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            let what = "a directory was given where a file is expected";
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, what).into());
+        }
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let packed = read_or_map(file, &metadata)?;
+        // What came through a pipe cannot be had again by its name.
+        let path = metadata.is_file().then(|| path.to_owned());
+        Self::new(name, path, Some(version_of(&metadata)), packed)
+    }
+
+    /// A file that has no name, or none that others should see: `name` stands for it. It is mapped, however large.
+    pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
+        // Nothing can be mapped of an empty file.
+        let packed = if file.metadata()?.len() == 0 { Packed::Read(Vec::new()) } else { Packed::Mapped(map(file)?) };
+        Self::new(name.into(), None, None, packed)
+    }
+
+    /// A source that never was a file.
+    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ImportError> {
+        Self::new(name.into(), None, None, Packed::Read(bytes))
+    }
+
+    fn new(
+        name: String,
+        path: Option<PathBuf>,
+        version: Option<(u64, Option<SystemTime>)>,
+        packed: Packed,
+    ) -> Result<Self, ImportError> {
+        let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
+        let mut source = Self { name, path, version, packed: Arc::new(packed), gzip, head: Vec::new() };
+        let mut head = Vec::new();
+        // A damaged gzip still shows what it holds up to the damage.
+        let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
+        if head.is_empty() {
+            result?;
+        }
+        source.head = head;
+        Ok(source)
+    }
+
+    /// Whether another file unpacks to the same bytes. Files that begin differently are told
+    /// apart by that.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        if self.head != other.head {
+            return false;
+        }
+        let is_same = (*self.packed).as_ref() == (*other.packed).as_ref();
+        if is_same || !(self.gzip || other.gzip) {
+            return is_same;
+        }
+        let (mut own, mut others) = (BufReader::new(self.reader()), BufReader::new(other.reader()));
+        loop {
+            // Where one is damaged they are not known to be the same.
+            let (Ok(one), Ok(two)) = (own.fill_buf(), others.fill_buf()) else { return false };
+            let n = one.len().min(two.len());
+            if one.get(..n) != two.get(..n) || (n == 0 && one.len() != two.len()) {
+                return false;
+            }
+            if n == 0 {
+                return true;
+            }
+            own.consume(n);
+            others.consume(n);
+        }
+    }
+
+    /// Another file of the same directory, where it can be read.
+    pub(crate) fn beside(&self, name: &str) -> Option<Self> {
+        self.has_beside(name).then(|| Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()).flatten()
+    }
+
+    /// Whether there is another file of the same directory. A pipe or a device is none:
+    /// nobody named it, and reading it might never end.
+    pub(crate) fn has_beside(&self, name: &str) -> bool {
+        let folder = self.path.as_ref().and_then(|path| path.parent());
+        folder.is_some_and(|folder| folder.join(name).is_file())
+    }
+
+    /// The file again, for reading arguments long after the import. The error is a
+    /// sentence for the user: the file is gone, or no longer what it was.
+    pub(crate) fn open_again(&self) -> Result<File, String> {
+        let Some(path) = &self.path else { return Err("cannot read arguments: this was never a file".to_owned()) };
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (metadata, file) = opened.map_err(|error| self.no_arguments(&error))?;
+        if Some(version_of(&metadata)) != self.version {
+            let shown = path.display();
+            return Err(format!("cannot read arguments: the file has changed since it was opened: {shown}"));
+        }
+        Ok(file)
+    }
+
+    fn no_arguments(&self, error: &io::Error) -> String {
+        let shown = self.path.as_ref().map_or_else(|| self.name.clone(), |path| path.display().to_string());
+        format!("cannot read arguments: {error}: {shown}")
+    }
+
+    /// The same source without its bytes, where those who read
+    /// arguments later can have them again from the file.
+    pub fn without_bytes(&self) -> Self {
+        let mut source = self.clone();
+        if source.path.is_some() {
+            source.packed = Arc::new(Packed::Read(Vec::new()));
+        }
+        source
+    }
+
+    /// File name, without directories.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it lies on disk; `None` of what came through a pipe.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Bytes on disk.
+    pub fn packed_len(&self) -> u64 {
+        self.packed().len() as u64
+    }
+
+    /// Whether the content is gzipped.
+    pub fn is_gzip(&self) -> bool {
+        self.gzip
+    }
+
+    /// The first bytes of the unpacked content.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The unpacked content from its beginning.
+    pub fn reader(&self) -> Box<dyn Read + Send + '_> {
+        if self.is_gzip() { Box::new(MultiGzDecoder::new(self.packed())) } else { Box::new(self.packed()) }
+    }
+
+    /// The whole unpacked content. A gzip stream that breaks off is an error only
+    /// where nothing could be unpacked; else see [`Content::damage`].
+    pub fn content(&self, progress: &Progress) -> Result<Content, ImportError> {
+        if !self.is_gzip() {
+            progress.add_done(self.packed_len());
+            return Ok(Content { bytes: Arc::clone(&self.packed) as _, damage: None });
+        }
+        let mut inflater = Inflater::new(self.packed());
+        let mut unpacked = Vec::new();
+        while !inflater.ended() {
+            progress.check()?;
+            let filled = unpacked.len();
+            let room = (2 * filled).clamp(1 << 20, 64 << 20);
+            unpacked.resize(filled + room, 0);
+            let more = inflater.fill(&mut unpacked[filled..], progress)?;
+            unpacked.truncate(filled + more);
+        }
+        let damage = inflater.damage();
+        if let (true, Some(what)) = (unpacked.is_empty(), &damage) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what.clone()).into());
+        }
+        Ok(Content { bytes: Arc::new(unpacked), damage })
+    }
+
+    /// Like [`Self::content`], for formats that cannot use half a file.
+    pub fn bytes(&self, progress: &Progress) -> Result<SharedBytes, ImportError> {
+        let Content { bytes, damage } = self.content(progress)?;
+        match damage {
+            None => Ok(bytes),
+            Some(what) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, what).into()),
+        }
+    }
+
+    fn packed(&self) -> &[u8] {
+        (*self.packed).as_ref()
+    }
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bytes = (*self.bytes).as_ref().len();
+        f.debug_struct("Content").field("bytes", &bytes).field("damage", &self.damage).finish()
+    }
+}
+
+fn version_of(metadata: &fs::Metadata) -> (u64, Option<SystemTime>) {
+    (metadata.len(), metadata.modified().ok())
+}
+
+fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<Packed, ImportError> {
+    if metadata.is_file() && metadata.len() > READ_LIMIT {
+        return Ok(Packed::Mapped(map(&file)?));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+    // A pipe has no length of its own.
+    file.by_ref().take(READ_LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > READ_LIMIT {
+        let what = "a stream of more than 256 MiB cannot be mapped; save it as a file and open that".into();
+        return Err(ImportError::TooLarge { what });
+    }
+    Ok(Packed::Read(bytes))
+}
+
+#[allow(unsafe_code)]
+fn map(file: &File) -> io::Result<memmap2::Mmap> {
+    // SAFETY: a map is undefined behaviour where another process truncates or
+    // rewrites the file meanwhile. Profiles are written once; what is read from
+    // the map is only ever parsed as bytes, with every bound checked, so that a
+    // change costs wrong values or a bus error, never memory safety of our data.
+    // The alternative, reading a 10 GB profile into memory, fails for everybody.
+    unsafe { memmap2::Mmap::map(file) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn members_of_a_gzip_are_joined() {
+        let packed = [gzip(b"[{\"ph\":"), gzip(b"\"X\"}]")].concat();
+        let source = Source::from_bytes("two members", packed).unwrap();
+        assert!(source.is_gzip());
+        assert_eq!(source.head(), b"[{\"ph\":\"X\"}]");
+        let bytes = source.bytes(&Progress::new()).unwrap();
+        assert_eq!((*bytes).as_ref(), b"[{\"ph\":\"X\"}]");
+    }
+
+    #[test]
+    fn a_gzip_that_breaks_off_gives_what_it_holds_and_says_so() {
+        let text: Vec<u8> =
+            (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) % 997).to_le_bytes()).collect();
+        let mut packed = gzip(&text);
+        packed.truncate(packed.len() / 2);
+        let source = Source::from_bytes("cut", packed).unwrap();
+        let content = source.content(&Progress::new()).unwrap();
+        let bytes = (*content.bytes).as_ref();
+        assert!(!bytes.is_empty() && text.starts_with(bytes));
+        assert!(content.damage.is_some());
+        assert!(source.bytes(&Progress::new()).is_err());
+    }
+
+    #[test]
+    fn a_gzip_bomb_is_refused_before_it_fills_the_memory() {
+        let zeros = vec![0_u8; 64 << 20];
+        let member = gzip(&zeros);
+        let mut packed = Vec::new();
+        for _ in 0..40 {
+            packed.extend_from_slice(&member);
+        }
+        let source = Source::from_bytes("bomb", packed).unwrap();
+        let fed = source.feed(&Progress::new(), |window, _| Ok(window.len()));
+        assert!(matches!(fed, Err(ImportError::TooLarge { .. })), "{fed:?}");
+    }
+
+    #[test]
+    fn what_is_not_a_file_with_content_is_refused_clearly() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Source::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("directory"), "{error}");
+        let empty = dir.path().join("empty.json");
+        fs::write(&empty, b"").unwrap();
+        assert!(
+            crate::import(&Source::open(&empty).unwrap(), &Progress::new()).unwrap_err().to_string().contains("empty")
+        );
+        fs::write(&empty, gzip(b"")).unwrap();
+        assert!(
+            crate::import(&Source::open(&empty).unwrap(), &Progress::new()).unwrap_err().to_string().contains("empty")
+        );
+        assert!(Source::open(&dir.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn a_changed_file_is_not_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace.json");
+        for content in [b"[1234]".to_vec(), gzip(b"[1234]")] {
+            fs::write(&path, content).unwrap();
+            let mut later = Later::new(&Source::open(&path).unwrap());
+            let mut read = |start, len| {
+                let mut bytes = Vec::new();
+                later.read(start, len, &mut bytes).map(|()| bytes)
+            };
+            assert_eq!(read(1, 2).unwrap(), b"12");
+            assert_eq!(read(4, 100).unwrap(), b"4]");
+            assert_eq!(read(9, 1).unwrap(), b"");
+            assert_eq!(read(1, 4).unwrap(), b"1234");
+            fs::write(&path, b"[ ]").unwrap();
+            assert!(read(5, 1).unwrap_err().contains("changed"));
+            fs::remove_file(&path).unwrap();
+            assert!(read(0, 1).is_err());
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Recordings of profilers.
+
+pub(crate) mod trace_event;
+pub(crate) mod xplane;

@@ -1,0 +1,121 @@
+//! Arguments, read from the file when somebody looks.
+//!
+//! A handle is the position of an event in the unpacked content. What lies around the
+//! last one is kept: neighbours are looked at next.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use trace_model::{Arg, ArgSource, ArgValue};
+
+use super::json::{Stop, Value, arg_value, flatten, members};
+use crate::input::Source;
+use crate::input::source::Later;
+
+/// Read at first; most events are shorter.
+const STEP: usize = 64 << 10;
+/// No event is longer.
+const MAX_EVENT: usize = 1 << 30;
+/// Frames of a stack that are shown.
+const MAX_FRAMES: usize = 256;
+
+/// Reads arguments of one file.
+pub(super) struct JsonArgs {
+    /// Where an end event has more arguments, by the position of its begin.
+    end_args: BTreeMap<u64, u64>,
+    /// Name and parent of stack frames, by id.
+    frames: BTreeMap<String, (String, Option<String>)>,
+    block: Mutex<Block>,
+}
+
+/// Unpacked content around the last position that somebody looked at.
+struct Block {
+    file: Later,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl JsonArgs {
+    pub(super) fn new(
+        source: &Source,
+        end_args: Vec<(u64, u64)>,
+        frames: Vec<(String, String, Option<String>)>,
+    ) -> Self {
+        Self {
+            end_args: end_args.into_iter().collect(),
+            frames: frames.into_iter().map(|(id, name, parent)| (id, (name, parent))).collect(),
+            block: Mutex::new(Block { file: Later::new(source), start: 0, bytes: Vec::new() }),
+        }
+    }
+
+    fn event_args(&self, offset: u64, into: &mut Vec<Arg>) -> Result<(), String> {
+        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut want = STEP;
+        loop {
+            let bytes = block.bytes_at(offset, want)?;
+            let before = into.len();
+            match members(bytes, 0, |key, value| {
+                self.add_member(key.raw, value, into);
+                Ok(())
+            }) {
+                Ok(_) => return Ok(()),
+                Err(Stop::End) if bytes.len() >= want && want < MAX_EVENT => want *= 8,
+                Err(_) => return Err(format!("no event at byte {offset} of {}", block.file.name())),
+            }
+            into.truncate(before);
+        }
+    }
+
+    fn add_member(&self, key: &[u8], value: Value<'_>, into: &mut Vec<Arg>) {
+        match (key, value) {
+            (b"ph" | b"pid" | b"tid" | b"ts" | b"dur" | b"name", _) => {}
+            (b"args", Value::Object(_)) => flatten("", value, into),
+            (b"sf" | b"esf", value) => {
+                let id = arg_value(value).to_string();
+                let stack = self.stack(&id).map_or(ArgValue::Text(id), ArgValue::Text);
+                into.push(Arg { name: "stack".to_owned(), value: stack });
+            }
+            (key, value) => flatten(&String::from_utf8_lossy(key), value, into),
+        }
+    }
+
+    /// The frames from `id` outwards, one a line.
+    fn stack(&self, id: &str) -> Option<String> {
+        let mut lines = Vec::new();
+        let mut next = Some(id);
+        while let Some((name, parent)) = next.and_then(|id| self.frames.get(id)).filter(|_| lines.len() < MAX_FRAMES) {
+            lines.push(name.as_str());
+            next = parent.as_deref();
+        }
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+impl Block {
+    /// At least `want` bytes from `offset` on, or all that there are.
+    fn bytes_at(&mut self, offset: u64, want: usize) -> Result<&[u8], String> {
+        let end = self.start + self.bytes.len() as u64;
+        if offset < self.start || offset + want as u64 > end {
+            // Some of what comes before too, of which the end may be there.
+            let start = offset.saturating_sub(STEP as u64);
+            let known =
+                if start < self.start || start > end { self.bytes.len() } else { (start - self.start) as usize };
+            self.bytes.drain(..known);
+            self.start = start;
+            let from = start + self.bytes.len() as u64;
+            self.file.read(from, offset + (want + STEP) as u64 - from, &mut self.bytes)?;
+        }
+        Ok(self.bytes.get((offset - self.start) as usize..).unwrap_or_default())
+    }
+}
+
+impl ArgSource for JsonArgs {
+    fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
+        let mut args = Vec::new();
+        self.event_args(handle, &mut args)?;
+        if let Some(&end) = self.end_args.get(&handle) {
+            self.event_args(end, &mut args)?;
+        }
+        Ok(args)
+    }
+}

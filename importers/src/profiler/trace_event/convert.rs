@@ -1,0 +1,136 @@
+//! Makes the model of what was collected, when everything is read.
+
+use std::sync::Arc;
+
+use trace_model::{IssueKind, TrackId};
+
+use super::args::JsonArgs;
+use super::collect::Collector;
+use super::places::{Places, cores_by_lines};
+use super::{asynchronous, dialects, flows, ops, stack};
+use crate::common::async_spans;
+use crate::input::Source;
+
+/// Exporters stop after this many complete events, without saying so.
+const EXPORT_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
+
+/// What no trace-event JSON of XProf tells.
+const XPROF_CANNOT_KNOW: &[&str] = &[
+    "device type",
+    "device peaks",
+    "bytes by memory space",
+    "HLO protos",
+    "memory allocations",
+    "wall-clock start of the session",
+    "hardware utilization counters",
+];
+/// What the exporter leaves out beyond that, and the viewer does not.
+const EXPORT_CANNOT_KNOW: &[&str] = &[
+    "flops at the bf16 rate",
+    "in-flight spans of asynchronous ops (rebuilt from start and done)",
+    "symbol ids of ops",
+    "step groups",
+    "links from host to device",
+    "host names",
+];
+/// What a trace of another program tells nothing about.
+const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and bytes of ops", "HLO protos"];
+
+/// Makes the model of what was collected from `source`.
+pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
+    let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads).is_empty();
+    describe(&mut collected, is_xprof);
+    if !is_xprof {
+        name_the_nameless(&mut collected);
+    }
+    let places = Places::new(&mut collected, is_xprof);
+
+    let described = Arc::clone(&collected.roles);
+    let Collector { builder, facts, threads, asynchronous, flows, counters, session, .. } = collected;
+    let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
+    let (mut op_facts, mut end_args) = (Vec::new(), Vec::new());
+    for (index, thread) in threads.into_iter().enumerate() {
+        let Some(track) = places.track_of(index as u32) else {
+            offsets.push(0);
+            stacks.push(None);
+            continue;
+        };
+        offsets.push(builder.append(track, thread.batch));
+        op_facts.push((track, thread.op_facts));
+        let stacked = stack::build(builder, track, &thread.stack);
+        end_args.extend_from_slice(&stacked.end_args);
+        stacks.push(Some(stacked));
+    }
+    ops::label_ops(builder, &facts, op_facts);
+    if !is_xprof {
+        let lines = places.device_lines();
+        // The usual roles hold for any file; others were given, or their writer is known.
+        if !lines.is_empty() || !Arc::ptr_eq(&described, &dialects::usual()) {
+            builder.source_mut().simulator = described.simulator().map(str::to_owned);
+        }
+        for &(track, kind) in &lines {
+            described.categorise(builder, track, kind);
+        }
+        dialects::add_missing_waits(builder, &lines);
+    }
+    let spans = asynchronous::build(asynchronous, builder, &places);
+    end_args.extend(spans.end_args);
+    counters.build(builder, |pid| places.group_of(pid));
+    flows::build(flows, builder, &places, &offsets, &stacks);
+
+    let args = builder.add_arg_source(Arc::new(JsonArgs::new(source, end_args, session.stack_frames)));
+    let tracks: Vec<TrackId> = places.tracks().chain(spans.tracks).collect();
+    for track in tracks {
+        builder.set_arg_source(track, args);
+    }
+    if is_xprof {
+        async_spans::complete(builder);
+    }
+}
+
+/// Names processes and threads as the roles say, where the file does not.
+fn name_the_nameless(collected: &mut Collector<'_>) {
+    for thread in &mut collected.threads {
+        if thread.name.is_none() {
+            let id = thread.id_text.clone().unwrap_or_else(|| thread.tid.to_string());
+            thread.name = collected.roles.thread_name(&id);
+        }
+        if let Some(name) = collected.roles.process_name(thread.pid) {
+            collected.processes.entry(thread.pid).or_default().name.get_or_insert(name);
+        }
+    }
+}
+
+/// Fills in what is known about the file, and what cannot be.
+fn describe(collected: &mut Collector<'_>, is_xprof: bool) {
+    let session = &mut collected.session;
+    let mut cannot_know: Vec<&'static str> = Vec::new();
+    if is_xprof {
+        cannot_know.extend(XPROF_CANNOT_KNOW);
+        if !session.is_viewer {
+            cannot_know.extend(EXPORT_CANNOT_KNOW);
+        }
+    } else {
+        cannot_know.extend(FOREIGN_CANNOT_KNOW);
+    }
+    let origin = collected.origin.unwrap_or(0);
+    let source = collected.builder.source_mut();
+    source.cannot_know = cannot_know;
+    source.facts = std::mem::take(&mut session.facts);
+    if source.host.is_none() {
+        source.host.clone_from(&session.host);
+    }
+    source.origin_ps = origin;
+    // By a base that the file states, or because its times are microseconds since 1970.
+    source.started_unix_ns = match session.base_unix_ns {
+        Some(base) => i64::try_from(origin / 1000).ok().and_then(|origin| base.checked_add(origin)),
+        None => source.zero_unix_ns(),
+    };
+    if session.is_downsampled {
+        collected.builder.log(IssueKind::Downsampled, || "filteredByVisibility is true".to_owned());
+    }
+    let complete = collected.complete_events;
+    if is_xprof && EXPORT_LIMITS.contains(&complete) {
+        collected.builder.log(IssueKind::ExportLimit, || format!("exactly {complete} complete events"));
+    }
+}

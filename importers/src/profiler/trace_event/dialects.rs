@@ -1,0 +1,105 @@
+//! Roles of the tracks of known writers, and the waiting that their devices do not record.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use hashbrown::HashMap;
+use trace_model::{GroupId, Label, LabelId, Op, TraceBuilder, TrackId, TrackKind};
+
+use crate::common::Roles;
+use crate::common::roles::When;
+use crate::common::waits::add_waits;
+
+static MODEL: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/device_model.toml")));
+static CHAKRA: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/chakra_timeline.toml")));
+static VIDUR: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/vidur.toml")));
+static LOCAL_MEMORY: LazyLock<Arc<Roles>> = LazyLock::new(|| known(include_str!("dialects/astra_local_memory.toml")));
+
+/// Those that come with the program; a test reads them all.
+fn known(text: &str) -> Arc<Roles> {
+    Arc::new(Roles::parse(text).unwrap_or_default())
+}
+
+/// Those that go by the names of processes alone.
+pub(super) fn usual() -> Arc<Roles> {
+    Arc::clone(&MODEL)
+}
+
+/// The roles of a known writer, by a member of the document.
+pub(super) fn of_document(facts: &[(String, String)]) -> Option<Arc<Roles>> {
+    let Some(When::Member { key: wanted, value: said }) = &CHAKRA.when else { return None };
+    let is_said = facts.iter().any(|(key, value)| key == wanted && value == said);
+    is_said.then(|| Arc::clone(&CHAKRA))
+}
+
+/// The roles of a known writer, by the beginning of the document.
+pub(super) fn of_head(head: &[u8]) -> Option<Arc<Roles>> {
+    let has = |text: &String| memchr::memmem::find(head, text.as_bytes()).is_some();
+    let fits = |roles: &Roles| matches!(&roles.when, Some(When::Head { head }) if head.iter().all(has));
+    [&VIDUR, &LOCAL_MEMORY].into_iter().find(|roles| fits(roles)).map(|roles| Arc::clone(roles))
+}
+
+/// Adds the waiting that a device's op line does not show.
+pub(super) fn add_missing_waits(builder: &mut TraceBuilder, lines: &[(TrackId, TrackKind)]) {
+    let group_of: HashMap<TrackId, GroupId> = builder.tracks().map(|(track, about)| (track, about.group)).collect();
+    let mut devices: BTreeMap<GroupId, Lines> = BTreeMap::new();
+    for (track, kind) in lines {
+        let Some(&group) = group_of.get(track) else { continue };
+        let device = devices.entry(group).or_default();
+        match kind {
+            TrackKind::Ops => device.ops.push(*track),
+            TrackKind::AsyncOps => device.in_flight.push(*track),
+            _ => {}
+        }
+    }
+    for Lines { ops, in_flight } in devices.into_values() {
+        // A device with several op lines waits while none of them has anything to do.
+        let Some(&first) = ops.first() else { continue };
+        let waits = |track: &TrackId| {
+            let batch = builder.batch(*track);
+            (0..batch.len() as u32).any(|index| is_wait(builder, batch.label(index)))
+        };
+        if ops.iter().any(waits) {
+            continue;
+        }
+        let mut busy = Vec::new();
+        for batch in ops.iter().map(|track| builder.batch(*track)) {
+            busy.extend((0..batch.len() as u32).map(|index| batch.range(index)));
+        }
+        let mut flights = Vec::new();
+        for track in in_flight {
+            for index in 0..builder.batch(track).len() as u32 {
+                let (range, label) = (builder.batch(track).range(index), builder.batch(track).label(index));
+                flights.extend(wait_for(builder, label).map(|wait| (range, wait)));
+            }
+        }
+        add_waits(&mut busy, flights, first, builder);
+    }
+}
+
+/// Tracks of one device.
+#[derive(Default)]
+struct Lines {
+    ops: Vec<TrackId>,
+    in_flight: Vec<TrackId>,
+}
+
+fn is_wait(builder: &TraceBuilder, label: LabelId) -> bool {
+    let category = builder.label_ref(label).op.and_then(|op| builder.op_ref(op).category);
+    category.is_some_and(|category| builder.str(category).ends_with("-done"))
+}
+
+/// The op on which a device waits for what began with `label`.
+fn wait_for(builder: &mut TraceBuilder, label: LabelId) -> Option<LabelId> {
+    let Label { name, op } = builder.label_ref(label);
+    let category = builder.op_ref(op?).category?;
+    let category = format!("{}-done", builder.str(category).strip_suffix("-start")?);
+    let text = format!("wait {}", builder.str(name));
+    let (name, category) = (builder.intern(&text), builder.intern(&category));
+    let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+    Some(builder.label(&text, Some(op)))
+}
+
+#[cfg(test)]
+#[path = "dialects_tests.rs"]
+mod tests;

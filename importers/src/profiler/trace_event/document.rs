@@ -1,0 +1,337 @@
+//! The document around the events, window by window.
+//!
+//! Accepts the object form with its keys in any order, the bare array, and what
+//! writers leave behind: a byte order mark, trailing commas, `{}`, a missing end.
+//! After an event that cannot be read it goes on with the next one that can.
+//! Nothing here depends on where windows begin and end.
+
+use trace_model::IssueKind;
+
+use super::collect::Collector;
+use super::event::{RawEvent, read_event};
+use super::json::{Read, Stop, Text, Value, skip_blank, text, value};
+use crate::input::ImportError;
+
+/// Members that hold what other recorders than that of the events recorded: samples of
+/// V8's profiler, Linux ftrace, power meters.
+const OTHER_DATA: &[&str] = &["samples", "systemTraceEvents", "powerTraceAsString"];
+
+/// How far the end of an event that cannot be read is looked for.
+const MAX_EVENT: usize = 1 << 20;
+
+/// Where in the document reading stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Start,
+    /// Between members of the top-level object.
+    Members,
+    /// Inside the array of events.
+    Events,
+    /// Looking for the next readable event.
+    Resync,
+    /// Inside a top-level value that nobody needs.
+    Skipping {
+        depth: u32,
+        in_text: bool,
+        /// Which it is, where it holds data that is lost, and how many elements it has.
+        lost: Option<&'static str>,
+        elements: u64,
+    },
+    Done,
+    /// Behind the end, where something follows.
+    Rest,
+}
+
+/// Reads a document in windows.
+pub(super) struct Document {
+    state: State,
+    /// Whether the array of events is the whole document.
+    bare: bool,
+    /// Bytes used in windows before this one.
+    offset: u64,
+    /// Where the last window ended.
+    seen: u64,
+    /// Events read; `None` before the first array of them.
+    events: Option<u64>,
+    /// Whether the last window ended inside of something.
+    cut: bool,
+}
+
+/// How far a step got, and whether it needs to see more of the file.
+enum Step {
+    To(usize),
+    Wait(usize),
+}
+
+impl Document {
+    pub(super) fn new() -> Self {
+        Self { state: State::Start, bare: false, offset: 0, seen: 0, events: None, cut: false }
+    }
+
+    /// Whether there was an array of events at all.
+    pub(super) fn found_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// Whether the file ends where no writer means it to. The bare array may lack
+    /// its end: writers that crash, or never close it, are part of the format. A bracket
+    /// alone is the beginning of a file that was never written.
+    pub(super) fn is_truncated(&self) -> bool {
+        let may_end = self.bare && self.state == State::Events && self.events > Some(0);
+        self.cut || !(matches!(self.state, State::Done | State::Rest) || may_end)
+    }
+
+    /// Whether the document ends as it should, and nothing follows.
+    pub(super) fn is_complete(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Bytes seen.
+    pub(super) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Reads what it can of a window and returns how much it used.
+    pub(super) fn consume(
+        &mut self,
+        window: &[u8],
+        last: bool,
+        into: &mut Collector<'_>,
+    ) -> Result<usize, ImportError> {
+        let mut at = 0;
+        while at < window.len() {
+            let step = match self.state {
+                State::Start => self.start(window, at)?,
+                State::Members => self.member(window, at, into)?,
+                State::Events => self.events(window, at, last, into),
+                State::Resync => self.resync(window, at, into),
+                State::Skipping { .. } => self.skip(window, at, into),
+                State::Done => self.rest(window, at, into),
+                State::Rest => Step::To(window.len()),
+            };
+            match step {
+                Step::To(next) => at = next,
+                Step::Wait(next) => {
+                    at = next;
+                    break;
+                }
+            }
+        }
+        let blank = skip_blank(window, at).is_err();
+        self.cut = last && !blank;
+        self.seen = self.offset + window.len() as u64;
+        self.offset += at as u64;
+        Ok(at)
+    }
+
+    fn start(&mut self, window: &[u8], at: usize) -> Result<Step, ImportError> {
+        let from = if self.offset == 0 && window.starts_with(b"\xef\xbb\xbf") { at.max(3) } else { at };
+        if self.offset == 0 && b"\xef\xbb\xbf".starts_with(window) {
+            return Ok(Step::Wait(at));
+        }
+        let Ok(from) = skip_blank(window, from) else { return Ok(Step::Wait(window.len())) };
+        match window[from] {
+            b'{' => self.state = State::Members,
+            b'[' => self.begin_events(true),
+            _ => return Err(self.malformed(from, "neither an object nor an array begins here")),
+        }
+        Ok(Step::To(from + 1))
+    }
+
+    fn begin_events(&mut self, bare: bool) {
+        self.bare = bare;
+        self.events.get_or_insert(0);
+        self.state = State::Events;
+    }
+
+    fn member(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
+        let (key, from) = match member_key(window, at) {
+            Ok((Some(key), from)) => (key, from),
+            Ok((None, end)) => {
+                self.state = State::Done;
+                return Ok(Step::To(end));
+            }
+            Err(Stop::End) => return Ok(Step::Wait(at)),
+            Err(Stop::Bad) => return self.bad_member(at, into),
+        };
+        if key.raw == b"traceEvents" && window[from] == b'[' {
+            self.begin_events(false);
+            return Ok(Step::To(from + 1));
+        }
+        let lost = OTHER_DATA.iter().copied().find(|name| name.as_bytes() == key.raw);
+        if matches!(window[from], b'{' | b'[') && !into.wants(key) {
+            self.state = State::Skipping { depth: 0, in_text: false, lost, elements: 0 };
+            return Ok(Step::To(from));
+        }
+        match value(window, from) {
+            Ok((value, end)) => {
+                if let (Some(name), Value::Text(_)) = (lost, value) {
+                    into.log(IssueKind::NotRead, || format!("{name:?}, a text of {} bytes", end - from));
+                }
+                into.top_level(key, value);
+                Ok(Step::To(end))
+            }
+            Err(Stop::End) => Ok(Step::Wait(at)),
+            Err(Stop::Bad) => self.bad_member(from, into),
+        }
+    }
+
+    /// Nothing can be read after this; fatal only where nothing was read before.
+    fn bad_member(&mut self, at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
+        if self.events.is_none() {
+            return Err(self.malformed(at, "a key in quotes and its value are expected here"));
+        }
+        let offset = self.offset + at as u64;
+        into.log(IssueKind::MalformedEvent, || format!("top level of the document at byte {offset}"));
+        self.state = State::Done;
+        Ok(Step::To(at))
+    }
+
+    /// What follows the end of the document: nothing, or what is not read.
+    fn rest(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Step {
+        if let Ok(found) = skip_blank(window, at) {
+            let offset = self.offset + found as u64;
+            let first = char::from(window[found]);
+            into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, where {first:?} stands"));
+            self.state = State::Rest;
+        }
+        Step::To(window.len())
+    }
+
+    /// Steps over an object or array without keeping it.
+    fn skip(&mut self, window: &[u8], from: usize, into: &mut Collector<'_>) -> Step {
+        let State::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else { return Step::To(from) };
+        let mut at = from;
+        while at < window.len() {
+            if in_text {
+                match memchr::memchr2(b'"', b'\\', &window[at..]).map(|found| at + found) {
+                    None => at = window.len(),
+                    Some(quote) if window[quote] == b'"' => (in_text, at) = (false, quote + 1),
+                    Some(backslash) if backslash + 1 < window.len() => at = backslash + 2,
+                    Some(backslash) => {
+                        self.state = State::Skipping { depth, in_text, lost, elements };
+                        return Step::Wait(backslash);
+                    }
+                }
+                continue;
+            }
+            if depth == 1 {
+                let begins = elements == 0 && !matches!(window[at], b' ' | b'\n' | b'\r' | b'\t' | b'}' | b']');
+                elements += u64::from(begins || window[at] == b',');
+            }
+            match window[at] {
+                b'"' => in_text = true,
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                self.state = State::Members;
+                if let Some(name) = lost {
+                    into.log_many(IssueKind::NotRead, elements, || format!("{elements} elements of {name:?}"));
+                }
+                return Step::To(at);
+            }
+        }
+        self.state = State::Skipping { depth, in_text, lost, elements };
+        Step::To(at)
+    }
+
+    fn events(&mut self, window: &[u8], from: usize, last: bool, into: &mut Collector<'_>) -> Step {
+        let mut event = RawEvent::default();
+        let mut at = from;
+        loop {
+            match window.get(at) {
+                None => return Step::To(at),
+                Some(b',' | b' ' | b'\n' | b'\r' | b'\t') => at += 1,
+                Some(b'{') => match read_event(window, at, &mut event, into) {
+                    Ok(end) => {
+                        *self.events.get_or_insert(0) += 1;
+                        into.event(&event, self.offset + at as u64);
+                        at = end;
+                    }
+                    Err(Stop::End) => return Step::Wait(at),
+                    Err(Stop::Bad) => match self.step_over(window, at, last, into) {
+                        Step::To(next) if self.state == State::Events => at = next,
+                        step => return step,
+                    },
+                },
+                Some(b']') => {
+                    self.state = if self.bare { State::Done } else { State::Members };
+                    return Step::To(at + 1);
+                }
+                Some(_) => match self.step_over(window, at, last, into) {
+                    Step::To(next) if self.state == State::Events => at = next,
+                    step => return step,
+                },
+            }
+        }
+    }
+
+    /// Steps over something at `at` that is no event: to its end where it has one.
+    fn step_over(&mut self, window: &[u8], at: usize, last: bool, into: &mut Collector<'_>) -> Step {
+        let whole = window.len().min(at + MAX_EVENT);
+        let end = match value(&window[..whole], at) {
+            Ok((_, end)) => Some(end),
+            Err(Stop::End) if whole == window.len() && !last => return Step::Wait(at),
+            Err(_) => None,
+        };
+        let offset = self.offset + at as u64;
+        into.log(IssueKind::MalformedEvent, || format!("at byte {offset}"));
+        if end.is_none() {
+            self.state = State::Resync;
+        }
+        Step::To(end.unwrap_or(at + 1))
+    }
+
+    /// Goes to the next brace at which an event can be read.
+    fn resync(&mut self, window: &[u8], from: usize, into: &mut Collector<'_>) -> Step {
+        let mut event = RawEvent::default();
+        let mut at = from;
+        while let Some(found) = memchr::memchr(b'{', &window[at..]) {
+            at += found;
+            match read_event(window, at, &mut event, into) {
+                Ok(_) if event.ph != 0 => {
+                    self.state = State::Events;
+                    return Step::To(at);
+                }
+                Err(Stop::End) => return Step::Wait(at),
+                Ok(_) | Err(Stop::Bad) => at += 1,
+            }
+        }
+        Step::To(window.len())
+    }
+
+    fn malformed(&self, at: usize, what: &str) -> ImportError {
+        ImportError::Malformed {
+            format: super::FORMAT.title,
+            offset: self.offset + at as u64,
+            what: format!("{what}; this is not trace-event JSON, or the file is damaged"),
+        }
+    }
+}
+
+/// The next key of the top-level object with the position of its value; no key at
+/// its closing brace.
+fn member_key(window: &[u8], at: usize) -> Read<(Option<Text<'_>>, usize)> {
+    let mut at = skip_blank(window, at)?;
+    if window[at] == b',' {
+        at = skip_blank(window, at + 1)?;
+    }
+    match window[at] {
+        b'}' => return Ok((None, at + 1)),
+        b'"' => {}
+        _ => return Err(Stop::Bad),
+    }
+    let (key, end) = text(window, at)?;
+    let colon = skip_blank(window, end)?;
+    if window[colon] != b':' {
+        return Err(Stop::Bad);
+    }
+    Ok((Some(key), skip_blank(window, colon + 1)?))
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

@@ -1,0 +1,305 @@
+//! Arguments that become facts of the model; all others stay in the file.
+//!
+//! Three kinds: numbers of one execution ([`ExecutionArg`]), numbers of an op
+//! ([`OpNumbers`]) and texts of an op, which are interned as one set.
+
+use hashbrown::HashMap;
+use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
+
+use super::event::ArgReader;
+use super::json::{Read, Stop, Text, Value, byte, skip_blank, text, value};
+use super::names::{NameId, Names};
+use super::number;
+use crate::common::names::is_null;
+
+/// What one execution recorded of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ExecutionArg {
+    DeviceStart,
+    DeviceDur,
+    Attr(SliceAttr),
+}
+
+/// Which argument of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Execution(ExecutionArg),
+    Number(usize),
+    Text(usize),
+}
+
+const FLOPS: usize = 0;
+const MODEL_FLOPS: usize = 1;
+const BYTES: usize = 2;
+const RAW_BYTES: usize = 3;
+const SYMBOL: usize = 4;
+const ALL_REDUCE: usize = 5;
+
+/// Numbers of an op, by the constants above.
+pub(super) type OpNumbers = [Option<i64>; 6];
+
+/// Texts of an op: category, HLO text, shape, framework name, source, stack,
+/// deduplicated name.
+type OpTexts = [Option<StringId>; TEXTS];
+
+const TEXTS: usize = 7;
+const DEDUPLICATED: usize = 6;
+
+fn known(key: &[u8]) -> Option<Known> {
+    use ExecutionArg::{Attr, DeviceDur, DeviceStart};
+    Some(match key {
+        b"device_offset_ps" => Known::Execution(DeviceStart),
+        b"device_duration_ps" => Known::Execution(DeviceDur),
+        b"run_id" => Known::Execution(Attr(SliceAttr::RunId)),
+        b"group_id" => Known::Execution(Attr(SliceAttr::GroupId)),
+        b"step_num" => Known::Execution(Attr(SliceAttr::StepNum)),
+        b"_r" => Known::Execution(Attr(SliceAttr::StepRoot)),
+        b"all_reduce_unique_id" => Known::Execution(Attr(SliceAttr::CollectiveInstance)),
+        b"queue_id" => Known::Execution(Attr(SliceAttr::QueueId)),
+        b"Time Scale Multiplier" => Known::Execution(Attr(SliceAttr::TimeScaleBits)),
+        b"dma_stall_duration_ps" => Known::Execution(Attr(SliceAttr::DmaStallPs)),
+        b"dropped_traces" => Known::Execution(Attr(SliceAttr::DroppedTraces)),
+        b"device_ordinal" => Known::Execution(Attr(SliceAttr::DeviceOrdinal)),
+        b"bytes_transferred" | b"size" => Known::Execution(Attr(SliceAttr::TransferBytes)),
+        b"tc_offload_start_id" => Known::Execution(Attr(SliceAttr::OffloadStart)),
+        b"offload_execution_index" => Known::Execution(Attr(SliceAttr::OffloadExecution)),
+        b"performance_counter_id" => Known::Execution(Attr(SliceAttr::CounterId)),
+        b"counter_value" => Known::Execution(Attr(SliceAttr::CounterValueBits)),
+        b"offload_core_id" => Known::Execution(Attr(SliceAttr::OffloadCore)),
+        b"num_occurrences" => Known::Execution(Attr(SliceAttr::Occurrences)),
+        b"flops" => Known::Number(FLOPS),
+        b"model_flops" => Known::Number(MODEL_FLOPS),
+        b"bytes_accessed" => Known::Number(BYTES),
+        b"raw_bytes_accessed" => Known::Number(RAW_BYTES),
+        b"symbol_id" => Known::Number(SYMBOL),
+        b"all_reduce_id" => Known::Number(ALL_REDUCE),
+        b"hlo_category" => Known::Text(0),
+        b"long_name" => Known::Text(1),
+        b"shape_with_layout" => Known::Text(2),
+        b"tf_op" => Known::Text(3),
+        b"source" => Known::Text(4),
+        b"source_stack" => Known::Text(5),
+        b"deduplicated_name" => Known::Text(DEDUPLICATED),
+        _ => return None,
+    })
+}
+
+/// What the arguments of one event said.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) device_start: Option<i64>,
+    pub(super) device_dur: Option<i64>,
+    pub(super) attrs: Vec<(SliceAttr, i64)>,
+    pub(super) numbers: OpNumbers,
+    /// The set of texts, where there are any.
+    pub(super) texts: Option<u32>,
+    /// Whether there is anything about an op.
+    pub(super) has_op: bool,
+}
+
+impl Said {
+    fn clear(&mut self) {
+        (self.device_start, self.device_dur) = (None, None);
+        self.attrs.clear();
+        if self.has_op {
+            (self.numbers, self.texts, self.has_op) = (OpNumbers::default(), None, false);
+        }
+    }
+}
+
+/// Facts of an op as some events state them, by its row in [`Facts`].
+pub(super) type FactsId = u32;
+
+/// Reads arguments and keeps what is worth keeping.
+#[derive(Default)]
+pub(super) struct Facts {
+    pub(super) names: Names,
+    /// Of the event read last.
+    pub(super) said: Said,
+    /// The name of the event read last, where its arguments came after it.
+    pub(super) name: Option<NameId>,
+    texts: Vec<OpTexts>,
+    text_index: HashMap<OpTexts, u32>,
+    stated: Vec<(Option<u32>, OpNumbers)>,
+    fact_index: HashMap<(Option<u32>, OpNumbers), FactsId>,
+}
+
+impl Facts {
+    /// Forgets the event before.
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        self.said.clear();
+        self.name = None;
+    }
+
+    /// The id of what the event read last said about an op.
+    pub(super) fn current(&mut self) -> Option<FactsId> {
+        if !self.said.has_op {
+            return None;
+        }
+        let key = (self.said.texts, self.said.numbers);
+        Some(*self.fact_index.entry(key).or_insert_with(|| {
+            self.stated.push(key);
+            (self.stated.len() - 1) as FactsId
+        }))
+    }
+
+    /// An op with these facts, without a program.
+    pub(super) fn op(&self, name: StringId, facts: Option<FactsId>) -> Op {
+        let mut op = Op { name, ..Op::default() };
+        let Some(&(texts, numbers)) = facts.and_then(|id| self.stated.get(id as usize)) else { return op };
+        let number = |i: usize| numbers[i].and_then(|value| u64::try_from(value).ok());
+        op.flops = number(FLOPS);
+        op.model_flops = number(MODEL_FLOPS);
+        op.bytes_accessed = number(BYTES);
+        op.raw_bytes_accessed = number(RAW_BYTES);
+        op.symbol_id = numbers[SYMBOL].map(|value| value as u64);
+        op.all_reduce_id = numbers[ALL_REDUCE];
+        if let Some(texts) = texts.and_then(|id| self.texts.get(id as usize)) {
+            [op.category, op.hlo_text, op.shape, op.framework_name, op.source, op.source_stack, op.deduplicated_name] =
+                *texts;
+        }
+        op
+    }
+
+    fn text_set(&mut self, raw: &[Option<Text<'_>>; TEXTS], builder: &mut TraceBuilder) -> Option<u32> {
+        let texts = raw.map(|text| {
+            let text = text?.decode().0;
+            (!is_null(&text)).then(|| builder.intern(&text))
+        });
+        if texts.iter().all(Option::is_none) {
+            return None;
+        }
+        Some(*self.text_index.entry(texts).or_insert_with(|| {
+            self.texts.push(texts);
+            (self.texts.len() - 1) as u32
+        }))
+    }
+
+    fn execution(&mut self, arg: ExecutionArg, value: Value<'_>) {
+        match arg {
+            ExecutionArg::DeviceStart => self.said.device_start = number::integer(value.number()),
+            ExecutionArg::DeviceDur => self.said.device_dur = number::integer(value.number()),
+            ExecutionArg::Attr(SliceAttr::TimeScaleBits) => {
+                // The usual factor of one is left out: it says nothing.
+                if let Some(factor) = number::float(value.number()).filter(|factor| (factor - 1.0).abs() > 1e-12) {
+                    self.said.attrs.push((SliceAttr::TimeScaleBits, factor.to_bits() as i64));
+                }
+            }
+            ExecutionArg::Attr(SliceAttr::CounterValueBits) => {
+                let bits = number::float(value.number()).map(|value| value.to_bits() as i64);
+                self.said.attrs.extend(bits.map(|bits| (SliceAttr::CounterValueBits, bits)));
+            }
+            ExecutionArg::Attr(attr) => {
+                if let Some(number) = number::integer(value.number()) {
+                    self.said.attrs.push((attr, number));
+                } else if value.is_true() {
+                    self.said.attrs.push((attr, 1));
+                }
+            }
+        }
+    }
+}
+
+/// [`Facts`] with the builder that texts are interned in.
+pub(super) struct FactsReader<'a> {
+    pub(super) facts: &'a mut Facts,
+    pub(super) builder: &'a mut TraceBuilder,
+}
+
+/// The part of the arguments that is the same for all executions of an op.
+#[derive(Default)]
+struct Constant<'a> {
+    /// Where it begins; nowhere where what varies comes last.
+    from: Option<usize>,
+    /// The one text that may come before it.
+    before: &'a [u8],
+    texts: [Option<Text<'a>>; TEXTS],
+    numbers: OpNumbers,
+}
+
+impl Constant<'_> {
+    /// Takes notice that what came until `end` varies, and says whether the rest
+    /// may be known.
+    fn restart(&mut self, end: usize, arg: ExecutionArg) -> bool {
+        let others = self.texts.iter().enumerate().any(|(i, text)| i != DEDUPLICATED && text.is_some());
+        let may_begin = arg == ExecutionArg::DeviceStart && !others;
+        self.from = may_begin.then_some(end);
+        self.before = self.texts[DEDUPLICATED].map_or(b"", |text| text.raw);
+        self.numbers = OpNumbers::default();
+        may_begin
+    }
+}
+
+impl ArgReader for FactsReader<'_> {
+    #[inline]
+    fn read<'a>(&mut self, buf: &'a [u8], start: usize, name: Text<'a>) -> Read<usize> {
+        let Self { facts, builder } = self;
+        facts.reset();
+        let name = if name.raw.is_empty() { None } else { Some(facts.names.id(name)) };
+        facts.name = name;
+        let mut constant = Constant { from: Some(start), ..Constant::default() };
+        if let Some(end) = facts.recall(&constant, buf, start) {
+            return Ok(end);
+        }
+        let mut at = skip_blank(buf, start + 1)?;
+        while byte(buf, at)? != b'}' {
+            if buf[at] != b'"' {
+                return Err(Stop::Bad);
+            }
+            let (key, end) = text(buf, at)?;
+            let colon = skip_blank(buf, end)?;
+            if buf[colon] != b':' {
+                return Err(Stop::Bad);
+            }
+            let (value, end) = value(buf, skip_blank(buf, colon + 1)?)?;
+            match (known(key.raw), value) {
+                (Some(Known::Execution(arg)), value) => {
+                    facts.execution(arg, value);
+                    if constant.restart(end, arg)
+                        && let Some(end) = facts.recall(&constant, buf, end)
+                    {
+                        return Ok(end);
+                    }
+                }
+                (Some(Known::Number(i)), value) => {
+                    facts.said.numbers[i] = number::integer(value.number());
+                    facts.said.has_op = true;
+                    constant.numbers[i] = facts.said.numbers[i];
+                }
+                (Some(Known::Text(i)), Value::Text(text)) => {
+                    constant.texts[i] = Some(text);
+                    facts.said.has_op = true;
+                }
+                (Some(Known::Text(_)) | None, _) => {}
+            }
+            at = skip_blank(buf, end)?;
+            match buf[at] {
+                b',' => at = skip_blank(buf, at + 1)?,
+                b'}' => {}
+                _ => return Err(Stop::Bad),
+            }
+        }
+        facts.said.texts = facts.text_set(&constant.texts, builder);
+        if let (Some(name), Some(from)) = (name, constant.from) {
+            let texts = facts.said.texts;
+            facts.names.remember(name, constant.before, &buf[from..=at], texts, constant.numbers);
+        }
+        Ok(at + 1)
+    }
+}
+
+impl Facts {
+    /// The end of the arguments where their rest from `at` on is known.
+    #[inline]
+    fn recall(&mut self, constant: &Constant<'_>, buf: &[u8], at: usize) -> Option<usize> {
+        let (memo, len) = self.names.recall(self.name?, constant.before, &buf[at..])?;
+        let said = &mut self.said;
+        for (number, known) in said.numbers.iter_mut().zip(memo.numbers) {
+            *number = known.or(*number);
+        }
+        said.texts = memo.texts;
+        said.has_op |= memo.texts.is_some() || memo.numbers.iter().any(Option::is_some);
+        Some(at + len)
+    }
+}

@@ -1,0 +1,167 @@
+//! Names and order of processes and threads, and facts of the session.
+
+use trace_model::{Arg, IssueKind};
+
+use super::collect::Collector;
+use super::event::RawEvent;
+use super::json::{Text, Value, arg_value, elements, flatten, members};
+use super::number;
+use crate::common::names::{PlaneKind, plane_kind};
+
+/// Facts kept of a session.
+const MAX_FACTS: usize = 200;
+/// Bytes kept of one fact.
+const MAX_FACT: usize = 1000;
+
+/// What the document says beside its events.
+#[derive(Default)]
+pub(super) struct Session {
+    /// Whether XProf wrote it, in any of its dialects: its planes are called as XProf calls them.
+    pub(super) is_xprof: bool,
+    /// Whether it has members that only an answer of XProf's viewer has among XProf's dialects.
+    pub(super) is_viewer: bool,
+    /// Whether the viewer left out what was too small to see.
+    pub(super) is_downsampled: bool,
+    /// Host that wrote it.
+    pub(super) host: Option<String>,
+    /// Nanoseconds of the Unix epoch at time zero of the file.
+    pub(super) base_unix_ns: Option<i64>,
+    /// Facts for people.
+    pub(super) facts: Vec<(String, String)>,
+    /// Frame id, name, parent id.
+    pub(super) stack_frames: Vec<(String, String, Option<String>)>,
+}
+
+impl Session {
+    /// Whether an object or array under this key is kept; takes notice of the key.
+    pub(super) fn wants(&mut self, key: &[u8]) -> bool {
+        self.note_key(key);
+        matches!(
+            key,
+            b"metadata" | b"otherData" | b"details" | b"distributedInfo" | b"stackFrames" | b"deviceProperties"
+        )
+    }
+
+    /// Keys tell the viewer's answers from exports. Other programs use such words, too.
+    fn note_key(&mut self, key: &[u8]) {
+        if matches!(
+            key,
+            b"codeLink" | b"useNewBackend" | b"details" | b"returnedEventsSize" | b"fullTimespan" | b"tasks"
+        ) {
+            self.is_viewer = true;
+        }
+    }
+
+    /// A member of the top-level object that is kept.
+    pub(super) fn add(&mut self, key: Text<'_>, value: Value<'_>) {
+        self.note_key(key.raw);
+        match (key.raw, value) {
+            (b"stackFrames", Value::Object(raw)) => self.add_frames(raw),
+            (b"details", Value::Array(raw)) => {
+                let _ = elements(raw, 0, |detail| {
+                    let mut args = Vec::new();
+                    flatten("", detail, &mut args);
+                    let field = |name| args.iter().find(|arg: &&Arg| arg.name == name).map(|arg| arg.value.to_string());
+                    if let (Some(name), Some(value)) = (field("name"), field("value")) {
+                        self.add_fact(name, value);
+                    }
+                    Ok(())
+                });
+            }
+            (b"filteredByVisibility", value) => self.is_downsampled |= value.is_true(),
+            (b"host_name" | b"hostname", Value::Text(text)) => self.host = Some(text.decode().0.into_owned()),
+            (b"baseTimeNanoseconds", value) => self.base_unix_ns = number::integer(value.number()),
+            (_, Value::Object(_)) => {
+                let mut args = Vec::new();
+                flatten("", value, &mut args);
+                for arg in args {
+                    self.add_fact(arg.name, arg.value.to_string());
+                }
+            }
+            (_, Value::Text(_) | Value::Word(_)) => {
+                self.add_fact(key.decode().0.into_owned(), arg_value(value).to_string());
+            }
+            _ => {}
+        }
+    }
+
+    fn add_fact(&mut self, name: String, mut value: String) {
+        if self.facts.len() < MAX_FACTS {
+            let end = (0..=MAX_FACT.min(value.len())).rev().find(|&at| value.is_char_boundary(at)).unwrap_or(0);
+            value.truncate(end);
+            self.facts.push((name, value));
+        }
+    }
+
+    fn add_frames(&mut self, raw: &[u8]) {
+        let _ = members(raw, 0, |id, frame| {
+            let mut args = Vec::new();
+            flatten("", frame, &mut args);
+            let field = |name| args.iter().find(|arg| arg.name == name).map(|arg| arg.value.to_string());
+            if let Some(name) = field("name") {
+                self.stack_frames.push((id.decode().0.into_owned(), name, field("parent")));
+            }
+            Ok(())
+        });
+    }
+}
+
+/// What is left of a plane's name without the host that multi-host viewers put in
+/// front, and that host.
+pub(super) fn split_host(name: &str) -> (Option<&str>, &str) {
+    if plane_kind(name) != PlaneKind::Other {
+        return (None, name);
+    }
+    match name.split_once(' ') {
+        Some((host, plane)) if plane_kind(plane) != PlaneKind::Other => (Some(host), plane),
+        _ => (None, name),
+    }
+}
+
+impl Collector<'_> {
+    pub(super) fn metadata(&mut self, event: &RawEvent<'_>) {
+        let wanted: &[u8] = match event.name.raw {
+            b"process_name" | b"thread_name" => b"name",
+            b"process_labels" => b"labels",
+            b"process_sort_index" | b"thread_sort_index" => b"sort_index",
+            _ => return,
+        };
+        let mut found = None;
+        if !event.args.is_empty() {
+            let _ = members(event.args, 0, |key, value| {
+                if key.raw == wanted {
+                    found = Some(value);
+                }
+                Ok(())
+            });
+        }
+        let Some(value) = found else {
+            self.log(IssueKind::MalformedEvent, || "metadata event without its value".to_owned());
+            return;
+        };
+        match event.name.raw {
+            b"process_name" => {
+                let name = text_of(value);
+                self.session.is_xprof |= plane_kind(split_host(&name).1) != PlaneKind::Other;
+                self.process_of(event).name = Some(name);
+            }
+            b"process_labels" => self.process_of(event).labels = Some(text_of(value)),
+            b"process_sort_index" => self.process_of(event).sort = number::integer(value.number()),
+            b"thread_name" => {
+                let name = text_of(value);
+                let thread = self.thread_of(event);
+                let thread = &mut self.threads[thread as usize];
+                thread.is_counters = name == "_counters_";
+                thread.name = Some(name);
+            }
+            _ => {
+                let thread = self.thread_of(event);
+                self.threads[thread as usize].sort = number::integer(value.number());
+            }
+        }
+    }
+}
+
+fn text_of(value: Value<'_>) -> String {
+    arg_value(value).to_string()
+}

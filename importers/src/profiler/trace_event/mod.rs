@@ -1,0 +1,134 @@
+//! Trace-event JSON: what XProf and JAX export beside the protobuf, what XProf's
+//! viewer answers, and what any other program writes for Chrome's trace viewer.
+//!
+//! ```text
+//! source ─ windows ─▶ document ─ events ─▶ collect ──▶ convert ─▶ TraceBuilder
+//!  (inflate thread)   (JSON around)  event │ (by phase)  (names known)
+//!                                    facts ┘
+//! ```
+//!
+//! Format: "Trace Event Format" (Chromium project) and the two dialects of
+//! `xla/tsl/profiler/convert/trace_events_to_json` and of XProf's trace viewer.
+//! Read: phases X, B/E, b/n/e, S/T/p/F, C, M, i/I/R, s/t/f, `bind_id`, stack
+//! frames. Ignored, and counted: N/D/O objects, P samples, c clock syncs, v/V
+//! memory dumps, what other recorders put beside the events (V8's `samples`, ftrace). Arguments stay in the file, but for those that are facts of ops
+//! and executions. Times are exact: decimal microseconds to picoseconds.
+
+mod args;
+mod asynchronous;
+mod collect;
+mod convert;
+mod counters;
+mod dialects;
+mod document;
+mod event;
+mod facts;
+mod flows;
+mod json;
+mod metadata;
+mod names;
+mod number;
+mod ops;
+mod places;
+mod stack;
+
+use trace_model::{IssueKind, TraceBuilder};
+
+use collect::Collector;
+use document::Document;
+
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::source::{HEAD_BYTES, NOT_GZIP};
+use crate::input::{ImportError, Progress, Source};
+
+/// The importer of this module.
+#[derive(Debug)]
+pub struct TraceEventJson;
+
+pub(crate) static FORMAT: Format = Format {
+    id: "trace-event-json",
+    title: "trace-event JSON",
+    extensions: &["trace.json", "trace.json.gz", "json", "json.gz"],
+    markers: &[],
+    about: "Exports of XProf and JAX (*.trace.json.gz, perfetto_trace.json.gz), answers of XProf's trace viewer, \
+            and Chrome traces of any program.",
+};
+
+impl Importer for TraceEventJson {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        let is_cut = head.len() >= HEAD_BYTES;
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        match head.first() {
+            Some(b'{') if has(b"\"traceEvents\"") => Confidence::Certain,
+            Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => Confidence::Possible,
+            // What comes before the events may be of any length.
+            Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => Confidence::Possible,
+            Some(b'[') => match head[1..].trim_ascii_start() {
+                [b'{', ..] if has(b"\"ph\"") => Confidence::Certain,
+                [] | [b']', ..] => Confidence::Possible,
+                _ => Confidence::No,
+            },
+            _ => Confidence::No,
+        }
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let roles = options.roles.clone().or_else(|| dialects::of_head(source.head()));
+        let mut collector = Collector::new(out, roles);
+        let mut document = Document::new();
+        let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
+        finish(&document, collector, fed.damage, source)
+    }
+}
+
+/// Makes the model, or says why there is none.
+fn finish(
+    document: &Document,
+    mut collector: Collector<'_>,
+    damage: Option<String>,
+    source: &Source,
+) -> Result<(), ImportError> {
+    let offset = document.seen();
+    if !document.found_events() {
+        if damage.is_none() && document.is_complete() {
+            let what = "the JSON document is whole, but has no array \"traceEvents\"".to_owned();
+            return Err(ImportError::Unusable { format: FORMAT.title, what });
+        }
+        let what = damage.unwrap_or_else(|| "the file ends, and there was no array of events".into());
+        return Err(ImportError::Malformed { format: FORMAT.title, offset, what });
+    }
+    if let Some(damage) = damage {
+        let follows = document.is_complete() && damage == NOT_GZIP;
+        let kind = if follows { IssueKind::ContentAfterEnd } else { IssueKind::TruncatedFile };
+        collector.log(kind, || damage);
+    } else if document.is_truncated() {
+        collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside of something"));
+    }
+    convert::convert(collector, source);
+    Ok(())
+}
+
+/// Keys that come before the events in files whose head shows no events yet.
+const OTHER_KEYS: &[&[u8]] = &[
+    b"\"displayTimeUnit\"",
+    b"\"stackFrames\"",
+    b"\"highres-ticks\"",
+    b"\"useNewBackend\"",
+    b"\"returnedEventsSize\"",
+    b"\"fullTimespan\"",
+    b"\"deviceProperties\"",
+];
+
+#[cfg(test)]
+mod tests;

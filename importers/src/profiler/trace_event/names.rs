@@ -1,0 +1,126 @@
+//! Event names: each distinct one is looked at once.
+//!
+//! Beside its label a name remembers the arguments that it came with the last
+//! times. Most events repeat them to the letter, and comparing a kilobyte costs
+//! less than reading it.
+
+use std::hash::BuildHasher as _;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use trace_model::{LabelId, TraceBuilder};
+
+use super::facts::OpNumbers;
+use super::json::Text;
+use crate::common::names::{NO_NAME, is_null};
+
+/// Longer arguments are not remembered.
+const MAX_MEMO: usize = 64 << 10;
+/// Bytes remembered in all.
+const MEMO_BUDGET: usize = 64 << 20;
+/// Arguments remembered of one name: ops of several programs share names.
+const MEMOS: usize = 4;
+
+/// A name, by its row in [`Names`].
+pub(super) type NameId = u32;
+
+/// What followed a position in arguments: everything from there to the closing
+/// brace, and what it said.
+pub(super) struct Memo {
+    /// The deduplicated name, which writers put in front.
+    before: Box<[u8]>,
+    bytes: Box<[u8]>,
+    pub(super) texts: Option<u32>,
+    pub(super) numbers: OpNumbers,
+}
+
+struct Name {
+    start: usize,
+    len: u32,
+    label: Option<LabelId>,
+    /// How often it was read without a memo that fitted.
+    misses: u32,
+    memos: Vec<Memo>,
+}
+
+/// All names of a file.
+#[derive(Default)]
+pub(super) struct Names {
+    arena: Vec<u8>,
+    rows: Vec<Name>,
+    index: HashTable<NameId>,
+    hasher: DefaultHashBuilder,
+    memo_bytes: usize,
+}
+
+impl Names {
+    /// The id of a name as written.
+    #[inline]
+    pub(super) fn id(&mut self, name: Text<'_>) -> NameId {
+        let hash = self.hasher.hash_one(name.raw);
+        let (arena, rows) = (&self.arena, &self.rows);
+        let found = self.index.find(hash, |&id| rows.get(id as usize).is_some_and(|n| n.raw(arena) == name.raw));
+        if let Some(&id) = found {
+            return id;
+        }
+        self.add(name, hash)
+    }
+
+    #[cold]
+    fn add(&mut self, name: Text<'_>, hash: u64) -> NameId {
+        let id = self.rows.len() as NameId;
+        let start = self.arena.len();
+        self.arena.extend_from_slice(name.raw);
+        self.rows.push(Name { start, len: name.raw.len() as u32, label: None, misses: 0, memos: Vec::new() });
+        let (arena, rows, hasher) = (&self.arena, &self.rows, &self.hasher);
+        self.index.insert_unique(hash, id, |&id| hasher.hash_one(rows[id as usize].raw(arena)));
+        id
+    }
+
+    /// The label of a name without an op; the flag tells whether its text had to
+    /// be mended.
+    #[inline]
+    pub(super) fn label(&mut self, id: NameId, name: Text<'_>, builder: &mut TraceBuilder) -> (LabelId, bool) {
+        if let Some(label) = self.rows[id as usize].label {
+            return (label, false);
+        }
+        let (text, mended) = name.decode();
+        let label = builder.label(if is_null(&text) { NO_NAME } else { &text }, None);
+        self.rows[id as usize].label = Some(label);
+        (label, mended)
+    }
+
+    /// What is remembered of arguments that go on like `rest`, with their length.
+    #[inline]
+    pub(super) fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&Memo, usize)> {
+        let memos = &self.rows[id as usize].memos;
+        let same_before =
+            |memo: &Memo| memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before);
+        let fits = |memo: &&Memo| rest.starts_with(&memo.bytes) && same_before(memo);
+        memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
+    }
+
+    /// Remembers arguments from some position to their closing brace, from the
+    /// second time on that a name comes.
+    pub(super) fn remember(&mut self, id: NameId, before: &[u8], bytes: &[u8], texts: Option<u32>, numbers: OpNumbers) {
+        let name = &mut self.rows[id as usize];
+        name.misses += 1;
+        if name.misses == 1 || bytes.len() > MAX_MEMO || self.memo_bytes + bytes.len() > MEMO_BUDGET {
+            return;
+        }
+        let memo = Memo { before: before.into(), bytes: bytes.into(), texts, numbers };
+        self.memo_bytes += bytes.len();
+        if name.memos.len() < MEMOS {
+            name.memos.push(memo);
+        } else {
+            let oldest = name.misses as usize % MEMOS;
+            self.memo_bytes -= name.memos[oldest].bytes.len();
+            name.memos[oldest] = memo;
+        }
+    }
+}
+
+impl Name {
+    fn raw<'a>(&self, arena: &'a [u8]) -> &'a [u8] {
+        &arena[self.start..self.start + self.len as usize]
+    }
+}

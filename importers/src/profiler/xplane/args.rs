@@ -1,0 +1,138 @@
+//! Arguments of slices, read from the file when somebody looks.
+//!
+//! A file on disk is read again there, a few hundred bytes at a time, so that
+//! its bytes need not stay in memory beside the model. What was unpacked, or
+//! never was a file, has to.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use trace_model::{Arg, ArgSource, ArgValue};
+
+use super::ops::EventMetadata;
+use super::tables::{Bytes, Index, stat};
+use crate::input::Source;
+use trace_model::wire::{Broken, Cursor, Value};
+
+/// Tag and length of a field are no longer than this.
+const FIELD_HEAD: usize = 20;
+
+/// The bytes of a file, long after its import.
+pub(super) enum Later {
+    Kept(Bytes),
+    OnDisk { source: Source, file: Mutex<Option<File>> },
+}
+
+impl Later {
+    /// How to read `bytes`, the content of `source`, later.
+    pub(super) fn new(source: &Source, bytes: &Bytes) -> Self {
+        if source.path().is_some() && !source.is_gzip() {
+            Self::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
+        } else {
+            Self::Kept(Arc::clone(bytes))
+        }
+    }
+
+    /// The bytes at `range`; fewer where the file ends.
+    fn read(&self, range: Range<usize>) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Kept(bytes) => {
+                let bytes = (**bytes).as_ref();
+                let end = range.end.min(bytes.len());
+                Ok(bytes.get(range.start.min(end)..end).unwrap_or_default().to_vec())
+            }
+            Self::OnDisk { source, file } => {
+                let mut slot = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut file = match slot.take() {
+                    Some(file) => file,
+                    None => source.open_again()?,
+                };
+                let result = read_at(&mut file, range);
+                *slot = Some(file);
+                result.map_err(|error| format!("cannot read arguments: {error}: {}", source.name()))
+            }
+        }
+    }
+}
+
+fn read_at(file: &mut File, range: Range<usize>) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(range.start as u64))?;
+    file.take(range.len() as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads the stats of an event, then those of its metadata that the event does
+/// not override. A handle is the offset of the event's field in the file.
+pub(super) struct PlaneArgs {
+    pub(super) index: Arc<Index>,
+    pub(super) file: Arc<Later>,
+}
+
+impl ArgSource for PlaneArgs {
+    fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
+        let at = usize::try_from(handle).unwrap_or(usize::MAX);
+        let event = self.event(at)?;
+        let mut metadata_id = 0;
+        let mut args = Vec::new();
+        let mut cursor = Cursor::new(&event, 0..event.len());
+        while let Some(field) = cursor.next().map_err(damaged)? {
+            match field {
+                (1, Value::Varint(id)) => metadata_id = id,
+                (4, Value::Bytes(range)) => {
+                    let (id, value) = stat(&event, range).map_err(damaged)?;
+                    self.push(&mut args, id, self.index.arg_value(&event, &value));
+                }
+                _ => {}
+            }
+        }
+        let message = self.index.event_row(metadata_id).and_then(|row| self.index.event_messages().get(row));
+        if let Some(message) = message {
+            let message = self.file.read(message.clone())?;
+            self.push_metadata(&mut args, &message);
+        }
+        Ok(args)
+    }
+}
+
+fn damaged(broken: Broken) -> String {
+    format!("cannot read arguments: {}", broken.why)
+}
+
+impl PlaneArgs {
+    /// The event whose field begins at `at`.
+    fn event(&self, at: usize) -> Result<Vec<u8>, String> {
+        let head = self.file.read(at..at.saturating_add(FIELD_HEAD))?;
+        let mut cursor = Cursor::new(&head, 0..head.len());
+        let tag = cursor.varint().map_err(damaged)?;
+        let len = cursor.varint().map_err(damaged)?;
+        if tag != 4 << 3 | 2 {
+            return Err(damaged(Broken { at, why: "no event lies there" }));
+        }
+        let start = at.saturating_add(cursor.position());
+        self.file.read(start..start.saturating_add(len as usize))
+    }
+
+    fn push_metadata(&self, args: &mut Vec<Arg>, message: &[u8]) {
+        let (Ok(metadata) | Err((metadata, _))) = EventMetadata::read(message, 0..message.len());
+        // With a name to show, the other name is the text of the op.
+        if !metadata.display_name.is_empty() && !metadata.name.is_empty() {
+            let text = String::from_utf8_lossy(message.get(metadata.name).unwrap_or_default()).into_owned();
+            args.push(Arg { name: "long_name".to_owned(), value: ArgValue::Text(text) });
+        }
+        let own = args.len();
+        for (id, value) in metadata.stats {
+            let name = self.index.stat_name(id);
+            if !args[..own].iter().any(|arg| name == Some(&arg.name)) {
+                self.push(args, id, self.index.arg_value(message, &value));
+            }
+        }
+    }
+
+    fn push(&self, args: &mut Vec<Arg>, id: u64, value: ArgValue) {
+        let name = self.index.stat_name(id).map_or_else(|| format!("stat {id}"), str::to_owned);
+        args.push(Arg { name, value });
+    }
+}

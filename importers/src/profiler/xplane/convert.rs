@@ -1,0 +1,335 @@
+//! From the outline of a file to groups, tracks and slices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use trace_model::{
+    Aggregate, ArgSourceId, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, Tells, TraceBuilder, TrackId, TrackKind,
+};
+
+use super::args::{Later, PlaneArgs};
+use super::flows::{self, XFlow};
+use super::lines::{self, Context, Decoded, EPOCH_LIKE_NS, Outline};
+use super::memory::MemoryCurves;
+use super::ops::ProgramNames;
+use super::space::{Plane, Space};
+use super::tables::{Bytes, Tables};
+use super::{counters, facts, ops, programs};
+use crate::common::async_spans;
+use crate::common::names::{self, PlaneKind};
+use crate::input::{ImportError, Progress, Source};
+
+/// A plane on its way into the model.
+struct Ready<'a> {
+    plane: &'a Plane,
+    kind: PlaneKind,
+    tables: Tables,
+    /// Lines in file order; parts of one line are together.
+    lines: Vec<Vec<Outline>>,
+}
+
+/// A line to be decoded onto its track.
+struct Job {
+    plane: usize,
+    track: TrackId,
+    kind: TrackKind,
+    parts: Vec<Outline>,
+}
+
+/// Adds everything in `space` to `out`.
+pub(super) fn convert(
+    bytes: &Bytes,
+    space: &Space,
+    source: &Source,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let later = Arc::new(Later::new(source, bytes));
+    let planes: Vec<Ready<'_>> = space.planes.iter().map(|plane| ready(bytes, plane, out)).collect();
+    progress.check()?;
+    describe_session(bytes, space, &planes, out);
+    let epoch_ns = epoch(&planes, out);
+    let program_names = read_programs(&planes, out);
+
+    let host = out.source_mut().host.clone().unwrap_or_else(|| host_from(source.name()).to_owned());
+    let groups = add_groups(&planes, &host, out);
+    let mut labels: Vec<Vec<LabelId>> = Vec::with_capacity(planes.len());
+    let mut jobs = Vec::new();
+    for (index, (plane, group)) in planes.iter().zip(&groups).enumerate() {
+        let Some(group) = *group else {
+            labels.push(Vec::new());
+            continue;
+        };
+        facts::group_facts(out, group, &plane.tables, &plane.plane.stats, plane.kind.is_core());
+        labels.push(ops::labels(out, &plane.tables, &program_names));
+        jobs.extend(add_tracks(plane, index, group, &later, out));
+    }
+    progress.check()?;
+
+    decode_lines(&planes, &labels, jobs, epoch_ns, progress, out)?;
+    for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
+        let Some(group) = *group else { continue };
+        let op_track = out.tracks_in(group).find(|(_, track)| track.kind == TrackKind::Ops).map(|(id, _)| id);
+        for line in plane.lines.iter().flatten().filter(|line| plane.is_counters(line)) {
+            counters::add(out, group, op_track, &plane.tables, labels, line, epoch_ns);
+        }
+    }
+    async_spans::complete(out);
+    Ok(())
+}
+
+impl Ready<'_> {
+    fn track_kind(&self, line: &Outline) -> TrackKind {
+        let name = String::from_utf8_lossy(self.tables.slice(line.name.clone()));
+        names::track_kind(self.kind, line.id, &name)
+    }
+
+    fn is_counters(&self, line: &Outline) -> bool {
+        self.track_kind(line) == TrackKind::Counter
+    }
+}
+
+/// Reads metadata tables and line outlines of a plane.
+fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'a> {
+    let tables = Tables::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
+        out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
+    });
+    let file = tables.bytes();
+    let outlines: Vec<Outline> = plane.lines.par_iter().map(|range| Outline::read(file, range.clone())).collect();
+    let mut lines: Vec<Vec<Outline>> = Vec::new();
+    let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
+    for line in outlines {
+        // Lines of one id are one timeline; so is none, in files that number nothing.
+        let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
+        if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
+            out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
+            parts.push(line);
+        } else {
+            by_id.insert(key, lines.len());
+            lines.push(vec![line]);
+        }
+    }
+    drop(by_id);
+    Ready { plane, kind: names::plane_kind(&plane.name), tables, lines }
+}
+
+/// Host name, times of the session, and what the profiler had to say.
+fn describe_session(bytes: &Bytes, space: &Space, planes: &[Ready<'_>], out: &mut TraceBuilder) {
+    out.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
+    let file = (**bytes).as_ref();
+    let text = |range: &Range<usize>| String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned();
+    if let Some(host) = space.hostnames.first().map(text).filter(|host| !host.is_empty()) {
+        out.source_mut().host.get_or_insert(host);
+    }
+    for error in &space.errors {
+        out.log(IssueKind::ProfilerError, || text(error));
+    }
+    for warning in &space.warnings {
+        out.log(IssueKind::ProfilerWarning, || text(warning));
+    }
+    for plane in planes.iter().filter(|plane| plane.kind.group_kind().is_none()) {
+        facts::session_facts(out, &plane.tables, &plane.plane.stats);
+    }
+}
+
+/// `host0` of `host0.xplane.pb`.
+fn host_from(name: &str) -> &str {
+    [".xplane.pb", ".xspace.pb", ".pb"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// The Unix time that lines with absolute timestamps are brought back by: the
+/// begin of the session, or of the first such line.
+fn epoch(planes: &[Ready<'_>], out: &mut TraceBuilder) -> i64 {
+    let lines = planes.iter().flat_map(|plane| plane.lines.iter().flatten());
+    let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
+    let Some(first) = absolute else { return 0 };
+    let epoch = *out.source_mut().started_unix_ns.get_or_insert(first);
+    // A session that claims to begin long after its first event is no help.
+    let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 { epoch } else { first };
+    out.source_mut().origin_ps = i128::from(epoch) * 1000;
+    epoch
+}
+
+fn read_programs(planes: &[Ready<'_>], out: &mut TraceBuilder) -> ProgramNames {
+    let mut names = ProgramNames::new();
+    for plane in planes.iter().filter(|plane| plane.kind == PlaneKind::Metadata) {
+        programs::hlo_protos(out, &plane.tables, &mut names);
+    }
+    for plane in planes.iter().filter(|plane| plane.kind.is_core()) {
+        for line in plane.lines.iter().flatten() {
+            if plane.track_kind(line) == TrackKind::Modules {
+                programs::names_from_modules(out, &plane.tables, line, &mut names);
+            }
+        }
+    }
+    names
+}
+
+/// Groups of all planes that have something to show: below the host, and
+/// sparse cores below their device.
+fn add_groups(planes: &[Ready<'_>], host: &str, out: &mut TraceBuilder) -> Vec<Option<GroupId>> {
+    let host = out.group(None, GroupKind::Host, host);
+    let mut devices: HashMap<u32, GroupId> = HashMap::new();
+    let mut groups: Vec<Option<GroupId>> = vec![None; planes.len()];
+    // Devices first: a sparse core may come before the device that it belongs to.
+    for sparse in [false, true] {
+        for (plane, slot) in planes.iter().zip(&mut groups) {
+            let is_sparse = matches!(plane.kind, PlaneKind::SparseCore { .. });
+            let shown = plane.kind.is_core()
+                || matches!(plane.kind, PlaneKind::Gpu { .. } | PlaneKind::Host)
+                || !plane.lines.is_empty();
+            let Some(kind) = plane.kind.group_kind().filter(|_| shown && is_sparse == sparse) else { continue };
+            let parent = match plane.kind {
+                PlaneKind::SparseCore { device, .. } => devices.get(&device).copied().unwrap_or(host),
+                _ => host,
+            };
+            let group = out.group(Some(parent), kind, &plane.plane.name);
+            out.group_mut(group).sort = plane.kind.sort();
+            if let PlaneKind::TensorCore { ordinal } = plane.kind {
+                devices.insert(ordinal, group);
+            }
+            *slot = Some(group);
+        }
+    }
+    groups
+}
+
+/// Tracks of all lines that have events; counters come later, a track a series.
+fn add_tracks(plane: &Ready<'_>, index: usize, group: GroupId, later: &Arc<Later>, out: &mut TraceBuilder) -> Vec<Job> {
+    let args = PlaneArgs { index: Arc::clone(plane.tables.index()), file: Arc::clone(later) };
+    let args = out.add_arg_source(Arc::new(args));
+    let mut jobs = Vec::new();
+    for parts in &plane.lines {
+        let Some(first) = parts.iter().find(|part| !part.name.is_empty()).or_else(|| parts.first()) else { continue };
+        let kind = plane.track_kind(first);
+        if kind == TrackKind::Counter || parts.iter().all(|part| part.events == 0) {
+            continue;
+        }
+        let track = add_track(plane, first, kind, group, args, out);
+        jobs.push(Job { plane: index, track, kind, parts: parts.clone() });
+    }
+    jobs
+}
+
+fn add_track(
+    plane: &Ready<'_>,
+    line: &Outline,
+    kind: TrackKind,
+    group: GroupId,
+    args: ArgSourceId,
+    out: &mut TraceBuilder,
+) -> TrackId {
+    let name = ops::text(out, &plane.tables, line.shown_name());
+    let name = if name.is_empty() { line.shown_id().to_string() } else { name };
+    let track = out.track(group, kind, line.shown_id(), &name);
+    out.track_mut(track).sort = names::track_sort(kind);
+    out.set_arg_source(track, args);
+    track
+}
+
+/// Decodes lines on all threads and adds them in file order.
+fn decode_lines(
+    planes: &[Ready<'_>],
+    labels: &[Vec<LabelId>],
+    jobs: Vec<Job>,
+    epoch_ns: i64,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let unknown = out.label("(unknown event)", None);
+    let decoded: Vec<(Job, Decoded)> = jobs
+        .into_par_iter()
+        .filter_map(|job| {
+            let tables = &planes.get(job.plane)?.tables;
+            let labels = labels.get(job.plane)?;
+            let context = Context { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
+            Some(lines::decode(&context, &job.parts).map(|decoded| (job, decoded)))
+        })
+        .collect::<Result<_, _>>()?;
+    let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());
+    for (job, mut decoded) in decoded {
+        out.log_mut().merge(std::mem::take(&mut decoded.log));
+        for row in &decoded.aggregates {
+            out.add_aggregate(Aggregate {
+                track: job.track,
+                label: row.label,
+                occurrences: row.occurrences,
+                total: row.total,
+                self_time: row.self_time,
+                min: row.min,
+            });
+        }
+        for (attr, index, text) in &decoded.texts {
+            let text = planes.get(job.plane).and_then(|plane| plane.tables.text(text));
+            if let Some(text) = text.map(|text| out.intern(&text)) {
+                decoded.batch.set_attr(*index, *attr, text.index() as i64);
+            }
+        }
+        curves.collect(job.track, &decoded.memory, &decoded.batch);
+        let batch = match job.kind {
+            TrackKind::AsyncOps => join_pairs(decoded.batch, &decoded.async_flows),
+            _ => decoded.batch,
+        };
+        if job.kind == TrackKind::DeviceScopes {
+            log_drop_markers(&batch, out);
+        }
+        let first = out.append(job.track, batch);
+        // Two lines of one id and name share a track: indices move up.
+        decoded.flow_points.iter_mut().for_each(|point| point.move_up(first));
+        if !decoded.flow_points.is_empty() {
+            points.push((job.track, decoded.flow_points));
+        }
+    }
+    flows::link(out, points);
+    curves.add_to(out);
+    Ok(())
+}
+
+/// The runtime marks where the hardware lost events by a scope that says so.
+fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
+    for index in 0..batch.len() as u32 {
+        let name = out.str(out.label_ref(batch.label(index)).name);
+        if name.to_ascii_lowercase().contains("dropped") {
+            let example = format!("{name:?} at {} ps", batch.range(index).start.ps());
+            out.log(IssueKind::DroppedTraces, || example);
+        }
+    }
+}
+
+/// Some runtimes record an asynchronous op as two events, one for its start and
+/// one for its end, linked by a flow: they become one span.
+fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> SliceBatch {
+    let mut groups: HashMap<(u8, u64), Vec<u32>> = HashMap::new();
+    for &(index, flow) in flows.iter().filter(|(_, flow)| flow.into != flow.out) {
+        groups.entry((flow.category, flow.id)).or_default().push(index);
+    }
+    groups.retain(|_, members| members.len() > 1);
+    if groups.is_empty() {
+        return batch;
+    }
+    let mut span_of: HashMap<u32, Option<trace_model::TimeRange>> = HashMap::new();
+    for members in groups.values() {
+        let hull = members.iter().map(|&i| batch.range(i)).reduce(trace_model::TimeRange::hull);
+        let first = members.iter().copied().min_by_key(|&i| (batch.range(i).start, i));
+        span_of.extend(members.iter().map(|&i| (i, hull.filter(|_| Some(i) == first))));
+    }
+    let mut joined = SliceBatch::with_capacity(batch.len(), true);
+    let mut index_of: HashMap<u32, u32> = HashMap::new();
+    for i in 0..batch.len() as u32 {
+        let mut spec = batch.spec(i);
+        match span_of.get(&i) {
+            Some(None) => continue,
+            Some(Some(span)) => spec.range = *span,
+            None => {}
+        }
+        index_of.insert(i, joined.push(spec));
+    }
+    for &(attr, i, value) in batch.attrs() {
+        if let Some(&index) = index_of.get(&i) {
+            joined.set_attr(index, attr, value);
+        }
+    }
+    joined
+}

@@ -1,0 +1,93 @@
+//! Whether bytes begin an `XSpace`.
+
+use crate::common::{Confidence, names};
+use trace_model::wire::{Cursor, Value};
+
+/// U+FFFD, which text filters put in place of every byte they do not understand.
+const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+
+/// How sure the first bytes make that this is a profile.
+pub(super) fn confidence(head: &[u8]) -> Confidence {
+    match first_plane(head) {
+        Some(name) if names::is_plane_name(name) => Confidence::Certain,
+        Some(_) => Confidence::Possible,
+        None if head.first() == Some(&0x0a) && is_text_mangled(head) && mentions_plane(head) => Confidence::Possible,
+        None => Confidence::No,
+    }
+}
+
+/// Name of the first plane, if the bytes up to it are what an `XSpace` has.
+/// Texts (errors, warnings, hostnames) may come before.
+fn first_plane(head: &[u8]) -> Option<&[u8]> {
+    let mut at = 0;
+    loop {
+        let mut cursor = Cursor::new(head, at..head.len());
+        let tag = cursor.varint().ok()?;
+        let len = usize::try_from(cursor.varint().ok()?).ok()?;
+        let start = cursor.position();
+        match tag {
+            0x0a => return plane_name(head, start..start.saturating_add(len).min(head.len())),
+            0x12 | 0x1a | 0x22 => {
+                let text = head.get(start..start.checked_add(len)?)?;
+                std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
+                at = start + len;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Name of a plane: the second field, after the id or alone.
+fn plane_name(head: &[u8], range: std::ops::Range<usize>) -> Option<&[u8]> {
+    let mut cursor = Cursor::new(head, range);
+    let mut field = cursor.next().ok()??;
+    if let (1, Value::Varint(_)) = field {
+        field = cursor.next().ok()??;
+    }
+    let (2, Value::Bytes(range)) = field else { return None };
+    head.get(range).filter(|name| !name.is_empty() && std::str::from_utf8(name).is_ok())
+}
+
+/// Whether replacement characters are as dense as a text filter leaves them in a
+/// protobuf: a quarter of its bytes are no text, a name here or there may be.
+pub(super) fn is_text_mangled(bytes: &[u8]) -> bool {
+    const SAMPLE: usize = 1 << 16;
+    const ONE_IN: usize = 64;
+    let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
+    let replaced = memchr::memmem::find_iter(sample, REPLACEMENT).count();
+    replaced >= 4 && replaced * ONE_IN > sample.len()
+}
+
+fn mentions_plane(head: &[u8]) -> bool {
+    [&b"/device:"[..], b"/host:"].iter().any(|name| memchr::memmem::find(head, name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_planes_with_a_name_of_the_profiler_are_certain() {
+        assert_eq!(confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"), Confidence::Certain);
+        assert_eq!(confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"), Confidence::Certain);
+        assert_eq!(confidence(b"\x0a\x05\x12\x03foo"), Confidence::Possible);
+    }
+
+    #[test]
+    fn other_bytes_are_not_a_profile() {
+        let random: Vec<u8> = (0_u32..4096).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let json = b"\n{\"traceEvents\": [{\"ph\": \"M\"}]}";
+        let hlo = b"\x0a\x10\x0a\x05jit_f\x12\x04main";
+        for bytes in [&b""[..], b"{}", b"\n", b"\n\n\n", &[0; 4096], &random, json, hlo, b"\x1f\x8b\x08\x00"] {
+            assert_eq!(confidence(bytes), Confidence::No, "{:?}", &bytes[..bytes.len().min(16)]);
+        }
+    }
+
+    #[test]
+    fn a_mangled_profile_is_still_known_as_one() {
+        let length_and_id = "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
+        let tag = "\n\u{6}\u{fffd}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}\u{fffd}4\u{8}";
+        assert!(confidence(length_and_id.as_bytes()) >= Confidence::Possible);
+        assert_eq!(confidence(tag.as_bytes()), Confidence::Possible);
+    }
+}

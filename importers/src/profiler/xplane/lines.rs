@@ -1,0 +1,343 @@
+//! From the events of a line to slices. This is where the time of an import
+//! goes: lines are decoded in parallel, each into a batch of its own.
+//!
+//! ```text
+//! XLine   1 id · 2 name · 3 timestamp (ns) · 4 events · 9 duration · 10 display id · 11 display name
+//! XEvent  1 metadata id · 2 offset (ps) | 5 occurrences · 3 duration (ps) · 4 stats
+//! ```
+
+use std::ops::Range;
+
+use trace_model::{
+    ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp, TrackKind,
+};
+
+use super::flows::{FlowPoint, Role, XFlow};
+use super::known::Known;
+use super::tables::{StatValue, Tables, stat};
+use crate::input::{ImportError, Progress};
+use trace_model::wire::{Broken, Cursor, Value};
+
+/// A line timestamp above this is nanoseconds of the Unix epoch (three years of
+/// session time otherwise) and has to be brought near zero.
+pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
+
+/// Everything about a line but its events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outline {
+    pub(super) id: i64,
+    pub(super) name: Range<usize>,
+    pub(super) timestamp_ns: i64,
+    pub(super) events: usize,
+    /// The whole line.
+    pub(super) range: Range<usize>,
+    display_id: i64,
+    display_name: Range<usize>,
+}
+
+impl Outline {
+    /// Reads the line at `range`, as far as it is whole.
+    pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
+        let mut line = Self { range: range.clone(), ..Self::default() };
+        let mut cursor = Cursor::new(file, range);
+        while let Ok(Some(field)) = cursor.next() {
+            match field {
+                (4, Value::Bytes(_)) => line.events += 1,
+                (1, Value::Varint(v)) => line.id = v as i64,
+                (2, Value::Bytes(range)) => line.name = range,
+                (3, Value::Varint(v)) => line.timestamp_ns = v as i64,
+                (10, Value::Varint(v)) => line.display_id = v as i64,
+                (11, Value::Bytes(range)) => line.display_name = range,
+                _ => {}
+            }
+        }
+        line
+    }
+
+    /// The id to show.
+    pub(super) fn shown_id(&self) -> i64 {
+        if self.display_id == 0 { self.id } else { self.display_id }
+    }
+
+    /// Where the name to show lies.
+    pub(super) fn shown_name(&self) -> Range<usize> {
+        if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
+    }
+
+    /// Time of offset 0, with `epoch_ns` as zero for lines that count from 1970.
+    pub(super) fn base_ps(&self, epoch_ns: i64) -> i64 {
+        let epoch = if self.timestamp_ns >= EPOCH_LIKE_NS { epoch_ns } else { 0 };
+        self.timestamp_ns.saturating_sub(epoch).saturating_mul(1000)
+    }
+}
+
+/// What decoding a line needs to know.
+pub(super) struct Context<'a> {
+    pub(super) tables: &'a Tables,
+    /// Label of each row of the event metadata.
+    pub(super) labels: &'a [LabelId],
+    /// Label of events whose metadata is missing.
+    pub(super) unknown: LabelId,
+    pub(super) epoch_ns: i64,
+    pub(super) kind: TrackKind,
+    pub(super) progress: &'a Progress,
+}
+
+/// An event without a place on the timeline.
+pub(super) struct AggregateRow {
+    pub(super) label: LabelId,
+    pub(super) occurrences: u64,
+    pub(super) total: Picos,
+    pub(super) self_time: Option<Picos>,
+    pub(super) min: Option<Picos>,
+}
+
+/// What a line holds.
+#[derive(Default)]
+pub(super) struct Decoded {
+    pub(super) batch: SliceBatch,
+    pub(super) aggregates: Vec<AggregateRow>,
+    pub(super) flow_points: Vec<FlowPoint>,
+    /// Flow of each slice of an async line, where it has one.
+    pub(super) async_flows: Vec<(u32, XFlow)>,
+    /// Sparse facts that are texts.
+    pub(super) texts: Vec<(SliceAttr, u32, StatValue)>,
+    /// Slices that say how full a memory is.
+    pub(super) memory: Vec<u32>,
+    pub(super) log: ImportLog,
+}
+
+/// The fields of one event that the model takes.
+#[derive(Default)]
+struct Event {
+    metadata: u64,
+    offset_ps: i64,
+    dur_ps: i64,
+    occurrences: Option<u64>,
+    device_start: Option<i64>,
+    device_dur: Option<i64>,
+    producer: (u64, Option<u64>),
+    consumer: (u64, Option<u64>),
+    flow: Option<XFlow>,
+    done_op: Option<StatValue>,
+    allocator: Option<StatValue>,
+    self_time: Option<Picos>,
+    min: Option<Picos>,
+}
+
+/// Decodes all parts of one line.
+pub(super) fn decode(context: &Context<'_>, parts: &[Outline]) -> Result<Decoded, ImportError> {
+    let file = context.tables.bytes();
+    let mut out = Decoded {
+        batch: SliceBatch::with_capacity(parts.iter().map(|part| part.events).sum(), true),
+        ..Decoded::default()
+    };
+    let mut attrs = Vec::new();
+    for part in parts {
+        let base_ps = part.base_ps(context.epoch_ns);
+        let mut cursor = Cursor::new(file, part.range.clone());
+        for count in 0_usize.. {
+            if count.is_multiple_of(1 << 14) {
+                context.progress.check()?;
+            }
+            let at = cursor.position();
+            match cursor.next() {
+                Ok(None) => break,
+                Ok(Some((4, Value::Bytes(range)))) => match event(context, range, &mut attrs) {
+                    Ok(event) => out.add(context, base_ps, &event, &mut attrs, at),
+                    Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
+                },
+                Ok(Some(_)) => {}
+                Err(broken) => {
+                    // The end of a truncated file was counted when the outline was read.
+                    if part.range.end < file.len() {
+                        out.log_broken(IssueKind::MalformedEvent, broken);
+                    }
+                    break;
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Reads one event; its sparse facts go to `attrs`.
+fn event(context: &Context<'_>, range: Range<usize>, attrs: &mut Vec<(SliceAttr, i64)>) -> Result<Event, Broken> {
+    attrs.clear();
+    let mut event = Event::default();
+    let mut cursor = Cursor::new(context.tables.bytes(), range);
+    while let Some(field) = cursor.next()? {
+        match field {
+            (1, Value::Varint(v)) => event.metadata = v,
+            (2, Value::Varint(v)) => event.offset_ps = v as i64,
+            (3, Value::Varint(v)) => event.dur_ps = v as i64,
+            (4, Value::Bytes(range)) => event_stat(context, range, &mut event, attrs)?,
+            (5, Value::Varint(v)) => event.occurrences = Some(v),
+            _ => {}
+        }
+    }
+    Ok(event)
+}
+
+fn event_stat(
+    context: &Context<'_>,
+    range: Range<usize>,
+    event: &mut Event,
+    attrs: &mut Vec<(SliceAttr, i64)>,
+) -> Result<(), Broken> {
+    let tables = context.tables;
+    let (id, value) = stat(tables.bytes(), range)?;
+    let known = tables.known(id);
+    let attr = match known {
+        Known::Other => return Ok(()),
+        Known::HloOp => {
+            event.done_op = (context.kind == TrackKind::AsyncOps).then_some(value);
+            return Ok(());
+        }
+        Known::TimeScale | Known::Fragmentation | Known::CounterValue => {
+            let attr = match known {
+                Known::TimeScale => SliceAttr::TimeScaleBits,
+                Known::Fragmentation => SliceAttr::FragmentationBits,
+                _ => SliceAttr::CounterValueBits,
+            };
+            attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
+            return Ok(());
+        }
+        Known::Allocator => {
+            event.allocator = Some(value);
+            return Ok(());
+        }
+        Known::Flops => SliceAttr::Flops,
+        Known::ModelFlops => SliceAttr::ModelFlops,
+        Known::BytesAccessed => SliceAttr::Bytes,
+        Known::DmaStall => SliceAttr::DmaStallPs,
+        Known::OffloadCore => SliceAttr::OffloadCore,
+        Known::OffloadStart => SliceAttr::OffloadStart,
+        Known::OffloadExecution => SliceAttr::OffloadExecution,
+        Known::CounterId => SliceAttr::CounterId,
+        Known::GroupId => SliceAttr::GroupId,
+        Known::RunId => SliceAttr::RunId,
+        Known::QueueId => SliceAttr::QueueId,
+        Known::DeviceOrdinal => SliceAttr::DeviceOrdinal,
+        Known::StepNum => SliceAttr::StepNum,
+        Known::StepRoot => SliceAttr::StepRoot,
+        Known::CollectiveInstance => SliceAttr::CollectiveInstance,
+        Known::DroppedTraces => SliceAttr::DroppedTraces,
+        Known::TransferBytes => SliceAttr::TransferBytes,
+        Known::MemoryReserved => SliceAttr::MemoryReserved,
+        Known::MemoryAllocated => SliceAttr::MemoryAllocated,
+        Known::MemoryAvailable => SliceAttr::MemoryAvailable,
+        Known::RequestedBytes => SliceAttr::RequestedBytes,
+        Known::AllocationBytes => SliceAttr::AllocationBytes,
+        Known::Address => SliceAttr::Address,
+        _ => {
+            if let Some(number) = tables.int(&value) {
+                event.set(known, number);
+            }
+            return Ok(());
+        }
+    };
+    // Zero is what most memories set aside, not worth a row.
+    let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
+    attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
+    Ok(())
+}
+
+/// A counter's number can be the same for all events of its metadata, or be the
+/// number of the metadata itself.
+fn complete_counter(tables: &Tables, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
+    attrs.push((SliceAttr::Instant, 1));
+    if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {
+        let id = tables.metadata_int(metadata, Known::CounterId).unwrap_or(metadata as i64);
+        attrs.push((SliceAttr::CounterId, id));
+    }
+}
+
+impl Event {
+    fn set(&mut self, known: Known, number: i64) {
+        match known {
+            Known::DeviceOffset => self.device_start = Some(number),
+            Known::DeviceDuration => self.device_dur = Some(number),
+            Known::ProducerType => self.producer.0 = number as u64,
+            Known::ProducerId => self.producer.1 = Some(number as u64),
+            Known::ConsumerType => self.consumer.0 = number as u64,
+            Known::ConsumerId => self.consumer.1 = Some(number as u64),
+            Known::Flow => self.flow = Some(XFlow::from_bits(number as u64)),
+            Known::SelfDuration => self.self_time = Some(Picos::from_ps(number.max(0))),
+            Known::MinDuration => self.min = Some(Picos::from_ps(number.max(0))),
+            _ => {}
+        }
+    }
+}
+
+impl Decoded {
+    fn add(
+        &mut self,
+        context: &Context<'_>,
+        base_ps: i64,
+        event: &Event,
+        attrs: &mut Vec<(SliceAttr, i64)>,
+        at: usize,
+    ) {
+        let row = context.tables.event_row(event.metadata);
+        let label = row.and_then(|row| context.labels.get(row)).copied().unwrap_or_else(|| {
+            self.log.add(IssueKind::UnknownMetadata, || format!("event at byte {at} has metadata {}", event.metadata));
+            context.unknown
+        });
+        if event.dur_ps < 0 {
+            self.log.add(IssueKind::BadDuration, || format!("event at byte {at}: {} ps", event.dur_ps));
+        }
+        let dur = Picos::from_ps(event.dur_ps.max(0));
+        if let Some(occurrences) = event.occurrences {
+            let (self_time, min) = (event.self_time, event.min);
+            self.aggregates.push(AggregateRow { label, occurrences, total: dur, self_time, min });
+            return;
+        }
+        let mut range = self.range(base_ps, event.offset_ps, dur, at);
+        if attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
+            complete_counter(context.tables, event.metadata, attrs);
+            // Hundreds of counters are read at once: as spans they would nest.
+            range.end = range.start;
+        }
+        let device = event
+            .device_start
+            .zip(event.device_dur)
+            .map(|(start, dur)| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0))));
+        let index = self.batch.push(SliceSpec { range, label, args: Some(at as u64), device });
+        for (attr, value) in attrs.drain(..) {
+            if attr == SliceAttr::DroppedTraces {
+                self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
+            }
+            if attr == SliceAttr::MemoryAllocated {
+                self.memory.push(index);
+            }
+            self.batch.set_attr(index, attr, value);
+        }
+        self.texts.extend(event.allocator.clone().map(|name| (SliceAttr::Allocator, index, name)));
+        self.add_flows(context, event, index);
+    }
+
+    fn add_flows(&mut self, context: &Context<'_>, event: &Event, index: u32) {
+        if context.kind == TrackKind::AsyncOps {
+            self.async_flows.extend(event.flow.map(|flow| (index, flow)));
+            self.texts.extend(event.done_op.clone().map(|name| (SliceAttr::DoneOp, index, name)));
+        } else if let Some(flow) = event.flow {
+            self.flow_points.extend(flow.points(index));
+        }
+        for ((class, id), role) in [(event.producer, Role::Out), (event.consumer, Role::In)] {
+            self.flow_points.extend(id.map(|id| FlowPoint::new(id, class, role, index)));
+        }
+    }
+
+    fn range(&mut self, base_ps: i64, offset_ps: i64, dur: Picos, at: usize) -> TimeRange {
+        let start = base_ps.checked_add(offset_ps);
+        if start.and_then(|start| start.checked_add(dur.ps())).is_none() {
+            self.log.add(IssueKind::TimeOutOfRange, || format!("event at byte {at}: offset {offset_ps} ps"));
+        }
+        TimeRange::at(Timestamp::from_ps(start.unwrap_or_else(|| base_ps.saturating_add(offset_ps))), dur)
+    }
+
+    fn log_broken(&mut self, kind: IssueKind, broken: Broken) {
+        self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
+    }
+}

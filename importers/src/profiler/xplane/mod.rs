@@ -1,0 +1,93 @@
+//! `*.xplane.pb`: what the XLA profiler writes for one host, serialized `XSpace`
+//! of `tsl/profiler/protobuf/xplane.proto`. JAX, TensorFlow and PyTorch/XLA all
+//! capture into it, on TPU, GPU and CPU.
+//!
+//! The file is read in place, in this order:
+//!
+//! 1. [`space`]: the outline, planes and their parts; damage is found here;
+//! 2. [`tables`], [`ops`], [`programs`]: metadata, one label or op each;
+//! 3. [`lines`], in parallel: events become slices; arguments stay in the file;
+//! 4. [`counters`], curves of [`memory`], [`flows`], and asynchronous spans where a core has none.
+//!
+//! Left out on purpose: `child_id` of event metadata (the HLO proto says more),
+//! descriptions of stats, and dumps of compiler internals in `/host:metadata`.
+
+mod args;
+mod convert;
+mod counters;
+mod detect;
+mod facts;
+mod flows;
+mod ids;
+mod known;
+mod lines;
+mod memory;
+mod ops;
+mod programs;
+mod space;
+mod tables;
+
+use trace_model::{ImportLog, IssueKind, TraceBuilder, wire};
+
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::source::Content;
+use crate::input::{ImportError, Progress, Source};
+
+static FORMAT: Format = Format {
+    id: "xplane",
+    title: "XLA profile (XPlane protobuf)",
+    extensions: &["xplane.pb", "xspace.pb", "pb"],
+    markers: &[],
+    about: "What the XLA profiler of JAX, TensorFlow and PyTorch/XLA writes: one file a host, everything in it is read",
+};
+
+/// Reads `*.xplane.pb`.
+pub(crate) struct XPlane;
+
+impl Importer for XPlane {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        detect::confidence(head)
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let Content { bytes, damage } = source.content(progress)?;
+        let file = (*bytes).as_ref();
+        let mut log = ImportLog::default();
+        if let Some(damage) = damage {
+            log.add(IssueKind::TruncatedFile, || damage);
+        }
+        let space = space::Space::read(file, &mut log);
+        let malformed =
+            |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
+        if let Some(broken) = space.broken
+            && detect::is_text_mangled(file)
+        {
+            return Err(malformed(broken.at, MANGLED.to_owned()));
+        }
+        if !space.is_usable() {
+            let broken = space.broken.unwrap_or(wire::Broken { at: 0, why: "the file is empty" });
+            return Err(malformed(broken.at, format!("{}; nothing of the file can be read", broken.why)));
+        }
+        out.log_mut().merge(log);
+        convert::convert(&bytes, &space, source, progress, out)
+    }
+}
+
+/// Why a protobuf that went through a text filter is refused.
+const MANGLED: &str = "the file looks re-encoded as UTF-8 text somewhere on its way: bytes that are not text were \
+    replaced and cannot be recovered. Copy the original again, in binary mode";
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod writer;

@@ -1,0 +1,79 @@
+//! Compiled programs: their names, and their HLO where the profiler kept it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use trace_model::{Blob, TraceBuilder};
+
+use super::known::Known;
+use super::lines::Outline;
+use super::ops::{EventMetadata, ProgramNames, text};
+use super::tables::{StatValue, Tables};
+use crate::common::names;
+use trace_model::wire::{Cursor, Value};
+
+/// Reads the HLO protos of the metadata plane: one for each program.
+///
+/// The program's id is where the writer of the day put it: in a stat, as the key
+/// of the entry, or (one release of libtpu got the key wrong) in parentheses at
+/// the end of the name.
+pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &Tables, programs: &mut ProgramNames) {
+    for (row, message) in tables.event_messages().iter().enumerate() {
+        let metadata = match EventMetadata::read(tables.bytes(), message.clone()) {
+            Ok(metadata) | Err((metadata, _)) => metadata,
+        };
+        let mut proto: Option<Range<usize>> = None;
+        let mut stat_id = None;
+        for (id, value) in &metadata.stats {
+            match (tables.known(*id), value) {
+                (Known::HloProto | Known::HloProtoMisspelt, StatValue::Bytes(range)) => proto = Some(range.clone()),
+                (Known::ProgramId, value) => stat_id = tables.int(value).map(|id| id as u64),
+                _ => {}
+            }
+        }
+        let Some(proto) = proto else { continue };
+        let name = text(builder, tables, metadata.name.clone());
+        let (name, name_id) = names::program_name(&name);
+        let id = stat_id.or(name_id).or_else(|| tables.event_key(row));
+        if let Some(id) = id {
+            programs.insert(id, name.to_owned());
+        }
+        let program = builder.program(name, id);
+        // Copied, so that the file need not stay in memory for them.
+        let copy = tables.slice(proto).to_vec();
+        let all = 0..copy.len();
+        builder.set_program_hlo(program, Blob::new(Arc::new(copy), all));
+    }
+}
+
+/// Learns the names of programs from the executions on a module line.
+pub(super) fn names_from_modules(
+    builder: &mut TraceBuilder,
+    tables: &Tables,
+    line: &Outline,
+    programs: &mut ProgramNames,
+) {
+    let mut rows: Vec<usize> = Vec::new();
+    let mut cursor = Cursor::new(tables.bytes(), line.range.clone());
+    while let Ok(Some(field)) = cursor.next() {
+        let (4, Value::Bytes(range)) = field else { continue };
+        let mut event = Cursor::new(tables.bytes(), range);
+        while let Ok(Some((number, value))) = event.next() {
+            if let (1, Value::Varint(id)) = (number, value) {
+                rows.extend(tables.event_row(id));
+                break;
+            }
+        }
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    for row in rows {
+        let Some(message) = tables.event_messages().get(row) else { continue };
+        let (Ok(metadata) | Err((metadata, _))) = EventMetadata::read(tables.bytes(), message.clone());
+        let name = text(builder, tables, metadata.name);
+        if let (name, Some(id)) = names::program_name(&name) {
+            let name = programs.entry(id).or_insert_with(|| name.to_owned());
+            builder.program(name, Some(id));
+        }
+    }
+}

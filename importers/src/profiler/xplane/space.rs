@@ -1,0 +1,256 @@
+//! The outline of a file: which planes it has and where their parts lie. Only
+//! tags and lengths are read here, so this costs little even for large files.
+//!
+//! ```text
+//! XSpace  1 planes · 2 errors · 3 warnings · 4 hostnames
+//! XPlane  1 id · 2 name · 3 lines · 4 event metadata · 5 stat metadata · 6 stats
+//! ```
+//!
+//! Files get damaged on their way: cut off by a full disk, or edited by a tool
+//! that replaces text without mending the lengths around it. A plane whose parts
+//! do not add up is read as far as it goes; reading resumes at the next place
+//! that looks like the beginning of a plane.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+use trace_model::{ImportLog, IssueKind};
+
+use crate::common::names;
+use trace_model::wire::{Broken, Cursor, Value};
+
+/// How often reading resumes after damage: bounds the work on hostile files.
+const MAX_RESUMED: usize = 100;
+
+/// More planes than any machine has; the rest of a hostile file is left out.
+const MAX_PLANES: usize = 1 << 14;
+
+/// What a file consists of.
+#[derive(Debug, Default)]
+pub(super) struct Space {
+    pub(super) planes: Vec<Plane>,
+    pub(super) errors: Vec<Range<usize>>,
+    pub(super) warnings: Vec<Range<usize>>,
+    pub(super) hostnames: Vec<Range<usize>>,
+    /// The first place where something was wrong.
+    pub(super) broken: Option<Broken>,
+}
+
+/// The parts of a plane; a plane that came in chunks is one.
+#[derive(Debug, Default)]
+pub(super) struct Plane {
+    pub(super) name: String,
+    pub(super) lines: Vec<Range<usize>>,
+    pub(super) event_metadata: Vec<Range<usize>>,
+    pub(super) stat_metadata: Vec<Range<usize>>,
+    pub(super) stats: Vec<Range<usize>>,
+}
+
+impl Plane {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+            && self.event_metadata.is_empty()
+            && self.stat_metadata.is_empty()
+            && self.stats.is_empty()
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.lines.extend(other.lines);
+        self.event_metadata.extend(other.event_metadata);
+        self.stat_metadata.extend(other.stat_metadata);
+        self.stats.extend(other.stats);
+    }
+
+    /// Forgets what reaches past `end`, except a line, which is cut there.
+    fn cut_off(&mut self, end: usize) {
+        for part in [&mut self.event_metadata, &mut self.stat_metadata, &mut self.stats] {
+            part.retain(|range| range.end <= end);
+        }
+        self.lines.retain(|range| range.start < end);
+        for line in &mut self.lines {
+            line.end = line.end.min(end);
+        }
+    }
+}
+
+impl Space {
+    /// Reads the outline of `file`. What is damaged goes to `log`.
+    pub(super) fn read(file: &[u8], log: &mut ImportLog) -> Self {
+        let mut reader = Reader { file, log, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
+        let mut at = 0;
+        while at < file.len() {
+            at = reader.element(at);
+        }
+        reader.space
+    }
+
+    /// Whether there is anything to import: content, or a whole file without any.
+    pub(super) fn is_usable(&self) -> bool {
+        let says_something = !(self.planes.is_empty() && self.hostnames.is_empty() && self.errors.is_empty());
+        self.planes.iter().any(|plane| !plane.is_empty()) || (says_something && self.broken.is_none())
+    }
+}
+
+/// Reads one element after the other.
+struct Reader<'a> {
+    file: &'a [u8],
+    log: &'a mut ImportLog,
+    space: Space,
+    by_name: HashMap<String, usize>,
+    resumed: usize,
+}
+
+impl Reader<'_> {
+    /// Reads the element at `at` and returns where the next one begins.
+    fn element(&mut self, at: usize) -> usize {
+        let end = self.file.len();
+        match element(self.file, at) {
+            Ok((1, range)) => self.plane(range),
+            Ok((number, range)) if range.end <= end => {
+                let next = range.end;
+                match number {
+                    2 => self.space.errors.push(range),
+                    3 => self.space.warnings.push(range),
+                    4 => self.space.hostnames.push(range),
+                    _ => {}
+                }
+                next
+            }
+            Ok(_) => {
+                self.log.add(IssueKind::TruncatedFile, || format!("byte {end}"));
+                self.space.broken.get_or_insert(Broken { at: end, why: "the file ends inside a text" });
+                end
+            }
+            Err(broken) => {
+                let next = self.resume(at);
+                let kind = if next.is_some() { IssueKind::MalformedEvent } else { IssueKind::TruncatedFile };
+                self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
+                self.space.broken.get_or_insert(broken);
+                next.unwrap_or(end)
+            }
+        }
+    }
+
+    /// Reads the plane at `range`, which may reach past the end of the file.
+    fn plane(&mut self, range: Range<usize>) -> usize {
+        let end = self.file.len();
+        let (mut plane, broken) = plane(self.file, range.start..range.end.min(end));
+        let name = plane.name.clone();
+        let next = broken.and_then(|_| self.resume(range.start));
+        match (broken, next) {
+            (Some(broken), Some(next)) => {
+                plane.cut_off(next);
+                self.log.add(IssueKind::MalformedEvent, || {
+                    format!("plane {name:?}, byte {}: {}; read on at byte {next}", broken.at, broken.why)
+                });
+            }
+            _ if range.end > end => {
+                self.log.add(IssueKind::TruncatedFile, || format!("in plane {name:?}, byte {end}"));
+                self.space.broken.get_or_insert(Broken { at: end, why: "the file ends inside a plane" });
+            }
+            (Some(broken), None) => self.log.add(IssueKind::MalformedEvent, || {
+                format!("plane {name:?}, byte {}: {}; rest of it skipped", broken.at, broken.why)
+            }),
+            (None, _) => {}
+        }
+        if let Some(broken) = broken {
+            self.space.broken.get_or_insert(broken);
+        }
+        self.add(plane);
+        next.unwrap_or(range.end)
+    }
+
+    /// Where reading goes on after damage at `from`; `None` where no plane follows.
+    fn resume(&mut self, from: usize) -> Option<usize> {
+        if self.resumed >= MAX_RESUMED {
+            return None;
+        }
+        self.resumed += 1;
+        next_plane(self.file, from)
+    }
+
+    fn add(&mut self, plane: Plane) {
+        if plane.name.is_empty() && plane.is_empty() {
+            return;
+        }
+        if let Some(first) = self.by_name.get(&plane.name).and_then(|&at| self.space.planes.get_mut(at)) {
+            self.log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
+            first.absorb(plane);
+        } else if self.space.planes.len() >= MAX_PLANES {
+            self.log.add(IssueKind::MalformedEvent, || format!("plane {:?} is one too many", plane.name));
+        } else {
+            self.by_name.insert(plane.name.clone(), self.space.planes.len());
+            self.space.planes.push(plane);
+        }
+    }
+}
+
+/// Number and content of the field at `at` of the file; the content of a field
+/// of the space may reach past the end of the file.
+fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), Broken> {
+    let mut cursor = Cursor::new(file, at..file.len());
+    let tag = cursor.varint()?;
+    if tag & 7 == 2 && (1..=4).contains(&(tag >> 3)) {
+        let len = cursor.varint()?;
+        let start = cursor.position();
+        let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
+        let end = end.ok_or(Broken { at, why: "a length beyond any file" })?;
+        return Ok(((tag >> 3) as u32, start..end));
+    }
+    let mut cursor = Cursor::new(file, at..file.len());
+    let number = cursor.next()?.map_or(0, |(number, _)| number);
+    // Unknown fields of later versions are small; larger numbers are damage.
+    if (5..64).contains(&number) { Ok((number, at..cursor.position())) } else { Err(Broken { at, why: "no plane" }) }
+}
+
+/// The parts of the plane at `range`, as far as they can be told apart.
+fn plane(file: &[u8], range: Range<usize>) -> (Plane, Option<Broken>) {
+    let mut plane = Plane::default();
+    let end = range.end;
+    let mut cursor = Cursor::new(file, range);
+    loop {
+        let at = cursor.position();
+        match cursor.next() {
+            Ok(None) => return (plane, None),
+            Ok(Some((number, Value::Bytes(range)))) => match number {
+                2 => plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default()).into_owned(),
+                3 => plane.lines.push(range),
+                4 => plane.event_metadata.push(range),
+                5 => plane.stat_metadata.push(range),
+                6 => plane.stats.push(range),
+                _ => {}
+            },
+            Ok(Some((2..=6, _))) => return (plane, Some(Broken { at, why: "a part of a plane that is a number" })),
+            Ok(Some(_)) => {}
+            Err(broken) => {
+                let mut rest = Cursor::new(file, at..end);
+                if rest.varint() == Ok(3 << 3 | 2) && rest.varint().is_ok() {
+                    plane.lines.push(rest.position()..end);
+                }
+                return (plane, Some(broken));
+            }
+        }
+    }
+}
+
+/// The first place after `from` that looks like the beginning of a plane.
+fn next_plane(file: &[u8], from: usize) -> Option<usize> {
+    let rest = file.get(from..)?;
+    memchr::memchr_iter(1 << 3 | 2, rest).map(|i| from + i).find(|&at| begins_plane(file, at))
+}
+
+fn begins_plane(file: &[u8], at: usize) -> bool {
+    let name = || -> Option<Range<usize>> {
+        let mut cursor = Cursor::new(file, at + 1..file.len());
+        cursor.varint().ok()?;
+        match cursor.next().ok()?? {
+            (1, Value::Varint(_)) => match cursor.next().ok()?? {
+                (2, Value::Bytes(range)) => Some(range),
+                _ => None,
+            },
+            (2, Value::Bytes(range)) => Some(range),
+            _ => None,
+        }
+    };
+    name().and_then(|range| file.get(range)).is_some_and(names::is_plane_name)
+}

@@ -1,0 +1,486 @@
+use proptest::prelude::{any, prop, proptest};
+use proptest::test_runner::Config;
+use trace_model::{
+    ArgValue, GroupKind, IssueKind, Picos, SliceAttr, SliceRef, Timestamp, TraceModel, TrackId, TrackKind,
+};
+
+use super::writer::{Message, PlaneWriter, Stat, space};
+use crate::import;
+use crate::input::{ImportError, Progress, Source};
+
+fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
+    import(&Source::from_bytes("host0.xplane.pb", bytes)?, &Progress::new())
+}
+
+fn model(planes: &[&PlaneWriter]) -> TraceModel {
+    read(space(planes)).unwrap()
+}
+
+fn track(model: &TraceModel, kind: TrackKind) -> TrackId {
+    model.track_ids().find(|&id| model.track(id).kind == kind).unwrap()
+}
+
+fn slices(model: &TraceModel, kind: TrackKind) -> Vec<SliceRef<'_>> {
+    model.slices_on(track(model, kind)).collect()
+}
+
+fn core() -> PlaneWriter {
+    PlaneWriter::new("/device:TPU:0")
+}
+
+#[test]
+fn self_time_is_what_direct_children_leave() {
+    let mut plane = core();
+    let events = [("parent", 0, 100), ("child1", 10, 30), ("child2", 50, 40), ("grandchild", 55, 5)];
+    let events: Vec<_> = events.iter().map(|&(name, at, dur)| plane.event(name, at, dur, &[])).collect();
+    plane.line(3, "XLA Ops", 0, &events);
+    let model = model(&[&plane]);
+    let times: Vec<_> = slices(&model, TrackKind::Ops).iter().map(|s| (s.name(), s.self_dur().ps())).collect();
+    assert_eq!(times, [("parent", 30), ("child1", 30), ("child2", 35), ("grandchild", 5)]);
+}
+
+#[test]
+fn ids_of_any_size_and_sign_work() {
+    for offset in [0, 1, 9_646_411_105_960_254_074, u64::MAX - 40] {
+        let mut plane = core();
+        plane.id_offset = offset;
+        let stats = [("device_offset_ps", Stat::Uint(5)), ("device_duration_ps", Stat::Int(7))];
+        let event = plane.event("op", 1, 2, &stats);
+        plane.line(i64::MIN, "XLA Ops", 3, &[event]);
+        let model = model(&[&plane]);
+        let op = slices(&model, TrackKind::Ops)[0];
+        assert_eq!((op.name(), op.start().ps(), op.dur().ps()), ("op", 3001, 2));
+        assert_eq!(op.device_range().unwrap().start.ps(), 5);
+        assert_eq!(op.measured_dur(), Picos::from_ps(7));
+    }
+}
+
+#[test]
+fn op_metadata_becomes_an_op_of_its_program() {
+    let mut plane = core();
+    let text = "%fusion.3 = f32[8]{0} fusion(f32[8]{0} %p), kind=kLoop, calls=%fused";
+    let id = plane.metadata(
+        text,
+        "fusion.3",
+        &[
+            ("hlo_category", Stat::Ref("loop fusion")),
+            ("program_id", Stat::Uint(11_287_434_908_481_120_160)),
+            ("symbol_id", Stat::Int(4)),
+            ("flops", Stat::Int(8)),
+            ("tf_op", Stat::Text("jit(f)/add:")),
+            ("bytes_accessed", Stat::Text("64")),
+        ],
+    );
+    let events = [plane.event_of(id, 0, 10, &[("flops", Stat::Uint(12))])];
+    plane.line(3, "XLA Ops", 0, &events);
+    let module = plane.event("jit_f(11287434908481120160)", 0, 10, &[("run_id", Stat::Int(-3))]);
+    plane.line(2, "XLA Modules", 0, &[module]);
+    let model = model(&[&plane]);
+    let slice = slices(&model, TrackKind::Ops)[0];
+    let op = model.op(slice.op().unwrap());
+    let program = model.program(op.program.unwrap());
+    assert_eq!((model.str(program.name), program.id), ("jit_f", Some(11_287_434_908_481_120_160)));
+    assert_eq!(model.str(op.name), "fusion.3");
+    assert_eq!(op.hlo_text.map(|id| model.str(id)), Some(text));
+    assert_eq!(op.category.map(|id| model.str(id)), Some("loop fusion"));
+    assert_eq!(op.framework_name.map(|id| model.str(id)), Some("jit(f)/add:"));
+    assert_eq!((op.flops, op.model_flops, op.bytes_accessed, op.symbol_id), (Some(8), None, Some(64), Some(4)));
+    assert_eq!(slice.attr(SliceAttr::Flops), Some(12));
+    assert_eq!(slices(&model, TrackKind::Modules)[0].attr(SliceAttr::RunId), Some(-3));
+
+    let args = slice.args().unwrap();
+    let flops: Vec<_> = args.iter().filter(|arg| arg.name == "flops").map(|arg| &arg.value).collect();
+    assert_eq!(flops, [&ArgValue::Uint(12)], "the event's own value hides that of its metadata");
+    let category = args.iter().find(|arg| arg.name == "hlo_category").unwrap();
+    assert_eq!(category.value, ArgValue::Text("loop fusion".to_owned()));
+}
+
+#[test]
+fn what_c_prints_for_a_missing_text_is_no_text() {
+    let null = || Stat::Text("(null)");
+    let mut plane = core();
+    let facts = [("tf_op", null()), ("source", null()), ("hlo_category", null())];
+    let nameless = plane.metadata("(null)", "(null)", &facts);
+    let named = plane.metadata("%add.1 = f32[8]{0} add(f32[8]{0} %p)", "(null)", &[]);
+    let events = [plane.event_of(nameless, 0, 10, &[]), plane.event_of(named, 20, 10, &[])];
+    plane.line(3, "XLA Ops", 0, &events);
+    let model = model(&[&plane]);
+    let ops: Vec<_> = slices(&model, TrackKind::Ops).into_iter().map(|slice| model.op(slice.op().unwrap())).collect();
+    let names: Vec<_> = ops.iter().map(|op| model.str(op.name)).collect();
+    assert_eq!(names, ["(no name)", "add.1"]);
+    assert_eq!((ops[0].framework_name, ops[0].source, ops[0].category), (None, None, None));
+}
+
+#[test]
+fn chunks_of_a_plane_and_of_a_line_are_one() {
+    let (mut first, mut second) = (core(), core());
+    let events = [first.event("a", 0, 5, &[])];
+    first.line(3, "XLA Ops", 1, &events);
+    let events = [second.event("a", 10, 5, &[])];
+    second.line(3, "XLA Ops", 2, &events);
+    let model = model(&[&first, &second]);
+    let starts: Vec<_> = slices(&model, TrackKind::Ops).iter().map(|s| s.start().ps()).collect();
+    assert_eq!(starts, [1000, 2010]);
+    assert_eq!(model.import_log().count(IssueKind::ChunksMerged), 2);
+}
+
+#[test]
+fn sparse_cores_lie_below_their_device_whatever_comes_first() {
+    let planes = ["/device:TPU:1 SparseCore 0", "/device:TPU:1", "/host:CPU"];
+    let writers: Vec<_> = planes.iter().map(|name| PlaneWriter::new(name)).collect();
+    let model = model(&writers.iter().collect::<Vec<_>>());
+    let find = |kind| model.group_ids().find(|&id| model.group(id).kind == kind).unwrap();
+    let device = find(GroupKind::TensorCore { ordinal: 1 });
+    let host = find(GroupKind::Host);
+    assert_eq!(model.group(find(GroupKind::SparseCore { ordinal: 0 })).parent, Some(device));
+    assert_eq!(model.group(device).parent, Some(host));
+    assert_eq!(model.group(find(GroupKind::HostProcess)).parent, Some(host));
+    assert_eq!(model.str(model.group(host).name), "host0");
+}
+
+#[test]
+fn aggregated_events_are_sums_and_not_on_the_timeline() {
+    let mut plane = core();
+    let id = plane.metadata("op", "", &[]);
+    let own = plane.stat("self_duration_ps", &Stat::Int(60));
+    let aggregate = Message::default().varint(1, id).varint(5, 4).varint(3, 100).message(4, &own);
+    plane.line(3, "XLA Ops", 0, &[aggregate]);
+    let model = model(&[&plane]);
+    assert_eq!(model.slice_count(), 0);
+    let [aggregate] = model.aggregates() else { panic!("one aggregate") };
+    assert_eq!((aggregate.occurrences, aggregate.total.ps()), (4, 100));
+    assert_eq!((aggregate.self_time, aggregate.min), (Some(Picos::from_ps(60)), None));
+}
+
+#[test]
+fn counters_hold_no_longer_than_the_op_around_them() {
+    let mut plane = core();
+    let op = plane.event("kernel", 100, 100, &[]);
+    plane.line(3, "XLA Ops", 0, &[op]);
+    let sample =
+        |plane: &mut PlaneWriter, at, dur, value| plane.event("MXU", at, dur, &[("% util", Stat::Double(value))]);
+    let samples = [
+        sample(&mut plane, 100, 50, 10.0),
+        sample(&mut plane, 150, 20, 30.0),
+        sample(&mut plane, 170, 81_386_618_828, 90.0),
+    ];
+    plane.line(i64::MAX, "_counters_", 0, &samples);
+    let model = model(&[&plane]);
+    let counter = model.counter(track(&model, TrackKind::Counter)).unwrap();
+    assert_eq!(counter.unit().map(|unit| model.str(unit)), Some("% util"));
+    let held: Vec<_> = counter.samples().map(|(at, value)| (at.start.ps(), at.end.ps(), value as i64)).collect();
+    assert_eq!(held, [(100, 150, 10), (150, 170, 30), (170, 200, 90)]);
+    assert_eq!(model.import_log().count(IssueKind::CounterClipped), 1);
+}
+
+#[test]
+fn start_and_end_of_one_flow_are_one_span_and_a_flow_of_both_ways_is_alone() {
+    let mut plane = core();
+    let flow = |id: u64, direction: u64| [("flow", Stat::Uint(id << 2 | direction))];
+    let events = [
+        plane.event("%s = f32[] all-gather-start(f32[] %p)", 10, 1, &flow(5, 2)),
+        plane.event("%s = f32[] all-gather-start(f32[] %p)", 40, 2, &flow(5, 1)),
+        plane.event("%c = f32[] copy-start(f32[] %p)", 20, 7, &flow(6, 3)),
+        plane.event("%c = f32[] copy-start(f32[] %p)", 50, 7, &flow(6, 3)),
+    ];
+    plane.line(4, "Async XLA Ops", 0, &events);
+    let model = model(&[&plane]);
+    let mut spans: Vec<_> =
+        slices(&model, TrackKind::AsyncOps).iter().map(|s| (s.start().ps(), s.dur().ps())).collect();
+    spans.sort_unstable();
+    assert_eq!(spans, [(10, 32), (20, 7), (50, 7)]);
+}
+
+#[test]
+fn arrows_lead_from_producers_to_consumers() {
+    let mut host = PlaneWriter::new("/host:CPU");
+    let from = |id: i64| [("_pt", Stat::Int(7)), ("_p", Stat::Int(id))];
+    let to = |kind: i64| [("_ct", Stat::Int(kind)), ("_c", Stat::Uint(1))];
+    let events = [
+        host.event("launch", 0, 5, &from(1)),
+        host.event("launch again", 20, 5, &from(1)),
+        host.event("work", 10, 5, &to(7)),
+        host.event("more work", 30, 5, &to(7)),
+        host.event("other", 40, 5, &to(8)),
+    ];
+    host.line(1, "main", 0, &events);
+    let model = model(&[&host]);
+    let flows: Vec<_> =
+        model.flows().iter().map(|flow| (model.slice(flow.from).name(), model.slice(flow.to).name())).collect();
+    assert_eq!(flows, [("launch", "work"), ("launch again", "more work")]);
+}
+
+#[test]
+fn equal_run_ids_link_the_enqueue_with_the_module_of_its_device() {
+    let (mut host, mut device) = (PlaneWriter::new("/host:CPU"), PlaneWriter::new("/device:TPU:1"));
+    let run = |ordinal: i64| [("run_id", Stat::Int(9)), ("device_ordinal", Stat::Int(ordinal))];
+    let events = [
+        host.event("DoEnqueueProgram", 0, 5, &run(0)),
+        host.event("DoEnqueueProgram", 10, 5, &run(1)),
+        host.event("Execute", 20, 5, &run(1)),
+    ];
+    host.line(1, "main", 0, &events);
+    let module = device.event("jit_f(1)", 50, 5, &[("run_id", Stat::Uint(9))]);
+    device.line(2, "XLA Modules", 0, &[module]);
+    let model = model(&[&host, &device]);
+    let [flow] = model.flows() else { panic!("one arrow, not {:?}", model.flows()) };
+    assert_eq!(model.slice(flow.from).start().ps(), 10);
+    assert_eq!(model.slice(flow.to).name(), "jit_f(1)");
+}
+
+#[test]
+fn hlo_protos_are_found_under_both_spellings_and_by_all_three_ids() {
+    let mut plane = PlaneWriter::new("/host:metadata");
+    let proto = |name: &'static str, len| (name, Stat::Bytes(vec![1; len]));
+    plane.metadata("jit_a", "", &[proto("Hlo Proto", 3), ("program_id", Stat::Int(42))]);
+    plane.metadata("jit_b(77)", "", &[proto("HLO Proto", 4)]);
+    plane.id_offset = 0;
+    plane.metadata("jit_c", "", &[proto("Hlo Proto", 5)]);
+    plane.metadata("SYMBOL_MAP:1", "", &[("symbol_id", Stat::Text("1"))]);
+    let model = model(&[&plane]);
+    let programs: Vec<_> = model
+        .programs()
+        .iter()
+        .map(|program| (model.str(program.name), program.id, program.hlo.as_ref().unwrap().bytes().len()))
+        .collect();
+    assert_eq!(programs, [("jit_a", Some(42), 3), ("jit_b", Some(77), 4), ("jit_c", Some(2), 5)]);
+}
+
+#[test]
+fn the_session_is_described_and_its_complaints_are_counted() {
+    let mut environment = PlaneWriter::new("Task Environment");
+    environment.plane_stat("profile_start_time", &Stat::Uint(1_779_098_263_865_619_879));
+    environment.plane_stat("profile_stop_time", &Stat::Uint(1_779_098_264_108_272_449));
+    let mut host = PlaneWriter::new("/host:CPU");
+    host.plane_stat("matrix_unit_utilization_percent", &Stat::Double(0.5));
+    let mut bytes = space(&[&environment, &host]);
+    bytes.extend(Message::default().bytes(2, "lost").bytes(3, "slow").bytes(4, "vm-0").0);
+    let model = read(bytes).unwrap();
+    let source = &model.sources()[0];
+    assert_eq!(source.host.as_deref(), Some("vm-0"));
+    assert_eq!(source.started_unix_ns, Some(1_779_098_263_865_619_879));
+    assert_eq!(source.stopped_unix_ns, Some(1_779_098_264_108_272_449));
+    let group = model.group_ids().find(|&id| model.group(id).kind == GroupKind::HostProcess).unwrap();
+    let fact = model.group_fact(group, "matrix_unit_utilization_percent");
+    assert_eq!(fact, Some(&ArgValue::Float(0.5)));
+    let log = model.import_log();
+    assert_eq!((log.count(IssueKind::ProfilerError), log.count(IssueKind::ProfilerWarning)), (1, 1));
+}
+
+#[test]
+fn timestamps_since_1970_come_near_zero() {
+    let mut host = PlaneWriter::new("/host:CPU");
+    let events = [host.event("late", 5, 5, &[])];
+    host.line(1, "main", 1_779_098_263_000_000_100, &events);
+    let events = [host.event("early", 7, 5, &[])];
+    host.line(2, "other", 1_779_098_263_000_000_000, &events);
+    let model = model(&[&host]);
+    let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).map(SliceRef::start);
+    assert_eq!(start("early"), Some(Timestamp::from_ps(7)));
+    assert_eq!(start("late"), Some(Timestamp::from_ps(100_005)));
+    assert_eq!(model.sources()[0].origin_ps, 1_779_098_263_000_000_000_000);
+}
+
+#[test]
+fn bad_values_are_mended_and_counted() {
+    let mut plane = core();
+    let known = plane.event("\u{fffd}", 0, -5, &[]);
+    let strange = plane.event_of(999, 10, 5, &[]);
+    let far = plane.event("far", i64::MAX, 5, &[("dropped_traces", Stat::Int(3))]);
+    let broken = Message::default().bytes(4, b"\x08");
+    plane.line(3, "XLA Ops", 1, &[known, strange, far, broken]);
+    let mut bytes = space(&[&plane]);
+    let name = bytes.windows(3).position(|w| w == "\u{fffd}".as_bytes()).unwrap();
+    bytes[name] = 0xff;
+    let model = read(bytes).unwrap();
+    assert_eq!(model.slice_count(), 2);
+    let log = model.import_log();
+    for (kind, count) in [
+        (IssueKind::ImpossibleTime, 1),
+        (IssueKind::BadDuration, 1),
+        (IssueKind::UnknownMetadata, 1),
+        (IssueKind::TimeOutOfRange, 1),
+        (IssueKind::DroppedTraces, 3),
+        (IssueKind::MalformedEvent, 1),
+        (IssueKind::InvalidUtf8, 1),
+    ] {
+        assert_eq!(log.count(kind), count, "{kind:?}");
+    }
+}
+
+/// A line that begins when no other does is left out, whatever the profiler wrote.
+#[test]
+fn lines_with_broken_begins_are_left_out_and_counted() {
+    for begin_ns in [i64::MIN, 1 << 53] {
+        let mut plane = core();
+        let op = |plane: &mut PlaneWriter, offset| plane.event("fusion.1", offset, 5, &[]);
+        let events = [op(&mut plane, 0), op(&mut plane, 10), op(&mut plane, 20)];
+        plane.line(3, "XLA Ops", 1, &events);
+        let far = [op(&mut plane, 30), op(&mut plane, 40)];
+        plane.line(2, "XLA Modules", begin_ns, &far);
+        let model = model(&[&plane]);
+        assert_eq!((model.slice_count(), model.import_log().count(IssueKind::ImpossibleTime)), (3, 2), "{begin_ns}");
+        assert_eq!(model.extent().dur(), Picos::from_ps(25));
+    }
+}
+
+#[test]
+fn a_marker_of_dropped_events_is_counted() {
+    let mut plane = core();
+    let events = [plane.event("barrier-cores", 0, 5, &[]), plane.event("Dropped traces", 9, 5, &[])];
+    plane.line(6, "XLA TraceMe", 0, &events);
+    assert_eq!(model(&[&plane]).import_log().count(IssueKind::DroppedTraces), 1);
+}
+
+#[test]
+fn reading_goes_on_after_a_plane_with_wrong_lengths() {
+    let mut metadata = PlaneWriter::new("/host:metadata");
+    metadata.metadata("jit_a(1)", "", &[("Hlo Proto", Stat::Bytes(b"0123456789".to_vec()))]);
+    let mut host = PlaneWriter::new("/host:CPU");
+    let events = [host.event("work", 0, 5, &[])];
+    host.line(1, "main", 0, &events);
+    let mut bytes = space(&[&metadata, &host]);
+    let cut = bytes.windows(5).position(|w| w == b"34567").unwrap();
+    bytes.drain(cut..cut + 5);
+    let model = read(bytes).unwrap();
+    assert_eq!(model.slice_count(), 1);
+    assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1);
+    assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 0);
+}
+
+#[test]
+fn what_is_whole_of_a_truncated_file_is_kept() {
+    let mut host = PlaneWriter::new("/host:CPU");
+    let events: Vec<_> = (0..10).map(|i| host.event("work", i * 10, 5, &[])).collect();
+    host.line(1, "main", 0, &events);
+    let bytes = space(&[&host]);
+    let line = host.lines[0].0.len();
+    let model = read(bytes[..24 + line / 2].to_vec()).unwrap();
+    assert!((3..9).contains(&model.slice_count()), "{}", model.slice_count());
+    assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1);
+    assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 0);
+}
+
+#[test]
+fn nothing_usable_is_an_error_with_its_place() {
+    let huge_length = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+    for bytes in [&b""[..], &huge_length, b"\x0a\x03\x12\xff\x01"] {
+        let source = Source::from_bytes("x", bytes.to_vec()).unwrap();
+        let mut builder = trace_model::TraceBuilder::new();
+        let error = crate::common::Importer::import(
+            &super::XPlane,
+            &source,
+            &crate::common::ImportOptions::default(),
+            &Progress::new(),
+            &mut builder,
+        )
+        .unwrap_err();
+        assert!(matches!(error, ImportError::Malformed { .. }), "{error}");
+    }
+}
+
+#[test]
+fn one_op_without_a_device_clock_takes_it_from_no_other() {
+    let mut device = core();
+    let clock = |at, dur| vec![("device_offset_ps", Stat::Int(at)), ("device_duration_ps", Stat::Int(dur))];
+    // The device says 20 ps where the timeline says 10.
+    let clocks = [clock(1000, 20), clock(1020, 20), Vec::new(), clock(1060, 20)];
+    let events: Vec<_> = [0, 10, 25, 40]
+        .into_iter()
+        .zip(&clocks)
+        .map(|(at, clock)| device.event(&format!("%fusion.{at} = f32[8] fusion(f32[8] %p)"), at, 10, clock))
+        .collect();
+    device.line(3, "XLA Ops", 0, &events);
+    let model = model(&[&device]);
+    let spans = slices(&model, TrackKind::Ops).into_iter().map(|op| op.device_range().unwrap());
+    let spans: Vec<_> = spans.map(|span| (span.start.ps(), span.dur().ps())).collect();
+    // 5 ps after the one before, as on the timeline, and as long as there.
+    assert_eq!(spans, [(1000, 20), (1020, 20), (1045, 10), (1060, 20)]);
+    assert_eq!(model.import_log().count(IssueKind::DeviceClockMissing), 1);
+}
+
+/// A little of everything.
+fn sample() -> Vec<u8> {
+    let mut device = core();
+    let id = device.metadata(
+        "%copy-start.1 = (f32[8], f32[8], u32[]) copy-start(f32[8] %p)",
+        "copy-start.1",
+        &[("hlo_category", Stat::Text("copy-start")), ("program_id", Stat::Uint(7)), ("symbol_id", Stat::Int(1))],
+    );
+    let clock = |at| [("device_offset_ps", Stat::Int(at)), ("device_duration_ps", Stat::Int(3))];
+    let events = [
+        device.event_of(id, 0, 2, &clock(0)),
+        device.event("%copy-done.1 = f32[8] copy-done((f32[8]) %copy-start.1)", 9, 4, &clock(9)),
+    ];
+    device.line(3, "XLA Ops", 0, &events);
+    let module =
+        device.event("jit_f(7)", 0, 20, &[("run_id", Stat::Int(1)), ("_ct", Stat::Int(12)), ("_c", Stat::Int(5))]);
+    device.line(2, "XLA Modules", 0, &[module]);
+    let sample = device.event("MXU", 1, 500, &[("% util", Stat::Double(4.0))]);
+    device.line(9, "_counters_", 0, &[sample]);
+    device.plane_stat("core_details", &Stat::Bytes(vec![0x20, 2]));
+    device.plane_stat("peak_teraflops_per_second", &Stat::Double(197.0));
+    let mut host = PlaneWriter::new("/host:CPU");
+    let launch = host.event("launch", 0, 5, &[("_pt", Stat::Int(12)), ("_p", Stat::Int(5)), ("shape", Stat::Ref("x"))]);
+    host.line(1, "main", 10, &[launch]);
+    let mut metadata = PlaneWriter::new("/host:metadata");
+    metadata.metadata("jit_f(7)", "", &[("Hlo Proto", Stat::Bytes(vec![8; 20]))]);
+    space(&[&device, &host, &metadata])
+}
+
+/// Reads everything that a model could have got wrong.
+fn visit(model: &TraceModel) {
+    for slice in model.all_slices() {
+        drop((slice.args(), slice.name(), slice.measured_range(), slice.parent()));
+        assert!(slice.self_dur() >= Picos::ZERO);
+    }
+    for program in model.programs() {
+        assert!(program.hlo.as_ref().is_none_or(|hlo| hlo.bytes().len() < 10_000));
+    }
+}
+
+#[test]
+fn the_sample_is_read_without_complaint() {
+    let model = read(sample()).unwrap();
+    assert_eq!(model.slice_count(), 5, "two ops, a module, a launch, and the span in flight");
+    let counts: Vec<_> = model.import_log().counts().iter().map(|count| count.kind).collect();
+    assert_eq!(counts, [IssueKind::CounterClipped]);
+    assert_eq!(model.flows().len(), 2);
+    visit(&model);
+}
+
+#[test]
+fn any_prefix_of_the_sample_opens_or_is_refused() {
+    let bytes = sample();
+    for len in 0..bytes.len() {
+        if let Ok(model) = read(bytes[..len].to_vec()) {
+            visit(&model);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 512, ..Config::default() })]
+
+    #[test]
+    fn damaged_bytes_never_panic(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+        let mut bytes = sample();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(model) = read(bytes) {
+            visit(&model);
+        }
+    }
+
+    #[test]
+    fn noise_never_panics(noise in prop::collection::vec(any::<u8>(), 0..300), at in any::<prop::sample::Index>()) {
+        let mut bytes = sample();
+        let at = at.index(bytes.len());
+        bytes.splice(at..at, noise);
+        if let Ok(model) = read(bytes) {
+            visit(&model);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The list of formats.
+
+use crate::common::Importer;
+use crate::compiler::xla;
+use crate::profiler::{trace_event, xplane};
+use crate::simulator::{astra_sim, chakra, onnxim, op_costs, scale_sim, togsim};
+
+/// Every format, best guess first where two are equally sure.
+pub static IMPORTERS: &[&dyn Importer] = &[
+    &xplane::XPlane,
+    &trace_event::TraceEventJson,
+    &astra_sim::AstraSim,
+    &chakra::Chakra,
+    &scale_sim::ScaleSim,
+    &onnxim::OnnxIm,
+    &togsim::TogSim,
+    &op_costs::NeuSim,
+    &op_costs::GenZ,
+    &xla::ScheduledHlo,
+    &xla::LatencyHidingSchedule,
+];

@@ -1,0 +1,145 @@
+//! Logs of ASTRA-sim 2 (`log/log.log`, written where the system configuration says
+//! `"trace-enabled": 1`): when each node of each NPU began and ended.
+//!
+//! - Ticks are nanoseconds, whatever the log calls them.
+//! - The file is rotated at 10 MiB (`log.1.log` is older than `log.log`), and a second
+//!   run appends to the first: the last one is read.
+//! - Compute nodes become the ops of a device, everything else spans in flight beside
+//!   them. Where nothing computes while something is in flight, the device waits: such
+//!   waits are made here (and marked as reconstructed), for what ends first.
+//! - The peaks of the device follow from the roofline of its compute nodes: a rate
+//!   and the share that it is.
+//! - The log has no sizes of messages and no dependencies. Where the Chakra graphs of
+//!   the run (`<prefix>.<rank>.et`) lie beside the log or in the directory around it,
+//!   they are taken from there, if all nodes agree.
+//!
+//! - The network is that of the configuration (YAML) in the same places, if it has as many
+//!   NPUs: rings of equal links become links of the devices.
+//!
+//! Ignored: what the topology says of itself.
+//!
+//! Written from the output of ASTRA-sim 2 with its analytical network, July 2025.
+
+mod line;
+mod network;
+mod nodes;
+mod write;
+
+use trace_model::{IssueKind, TraceBuilder};
+
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::{ImportError, Progress, Source, lines};
+use nodes::{Run, Runs};
+
+/// The importer of this module.
+#[derive(Debug)]
+pub struct AstraSim;
+
+static FORMAT: Format = Format {
+    id: "astra-sim",
+    title: "ASTRA-sim log",
+    extensions: &["log"],
+    markers: &["log/log.log", "log.log"],
+    about: "What ASTRA-sim 2 traces of a run (log/log.log): compute and communication of each NPU.",
+};
+
+/// More parts than a logger keeps.
+const MAX_PARTS: usize = 1000;
+
+impl Importer for AstraSim {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        if has(b",sys->id=") && has(b"node->name=") {
+            Confidence::Certain
+        } else if has(b"[system::topology::") || (has(b"[statistics]") && has(b"sys[")) {
+            // Large systems describe themselves for longer than the head.
+            Confidence::Possible
+        } else {
+            Confidence::No
+        }
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let mut runs = Runs::default();
+        for name in older_parts(source) {
+            // One at a time: together they may not fit into memory.
+            match source.beside(&name) {
+                Some(part) => read_part(&part, &mut runs, progress, out)?,
+                None => out.log(IssueKind::SourceSkipped, || format!("{name}: an older part that cannot be opened")),
+            }
+        }
+        read_part(source, &mut runs, progress, out)?;
+        if runs.earlier > 0 {
+            let earlier = runs.earlier;
+            out.log(IssueKind::Duplicate, || format!("{earlier} earlier runs in the same log; the last one is shown"));
+        }
+        if runs.last.is_empty() {
+            return Err(untraced(&runs.last));
+        }
+        let described = out.source_mut();
+        described.simulator = Some("ASTRA-sim".to_owned());
+        described.cannot_know = vec!["steps", "directions of memory accesses"];
+        write::write(runs.last, source, progress, out)
+    }
+}
+
+/// The parts that a rotating logger has set aside, oldest first.
+fn older_parts(source: &Source) -> Vec<String> {
+    let Some(stem) = source.name().strip_suffix(".log") else { return Vec::new() };
+    let names = (1..MAX_PARTS).map(|number| format!("{stem}.{number}.log"));
+    let mut parts: Vec<String> = names.take_while(|name| source.has_beside(name)).collect();
+    parts.reverse();
+    parts
+}
+
+fn read_part(part: &Source, runs: &mut Runs, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    let content = part.content(progress)?;
+    let (name, bytes) = (part.name(), (*content.bytes).as_ref());
+    let is_damaged = content.damage.is_some();
+    if let Some(damage) = content.damage {
+        out.log(IssueKind::TruncatedFile, || format!("{name}: {damage}"));
+    }
+    let mut begin = 0;
+    let mut whole = 0;
+    for (number, end) in memchr::memchr_iter(b'\n', bytes).enumerate() {
+        if number % 4096 == 0 {
+            progress.check()?;
+        }
+        let text = String::from_utf8_lossy(bytes.get(begin..end).unwrap_or_default());
+        if let Some(line) = line::parse(&text) {
+            runs.add(line, out).map_err(|what| ImportError::Malformed {
+                format: FORMAT.title,
+                offset: begin as u64,
+                what: format!("line {} of {name}: {what}", number + 1),
+            })?;
+        }
+        (begin, whole) = (end + 1, number as u64 + 1);
+    }
+    // The logger ends its lines: a number in one without an end may be cut.
+    if !is_damaged && bytes.get(begin..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+        lines::log_unended(name, whole + 1, out);
+    }
+    Ok(())
+}
+
+fn untraced(run: &Run) -> ImportError {
+    let what = if run.is_finished() {
+        "the run ended, but none of its nodes was traced: set \"trace-enabled\": 1 in the system configuration"
+    } else {
+        "no node begins or ends in it"
+    };
+    ImportError::Malformed { format: FORMAT.title, offset: 0, what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! From lines to nodes with begin and end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashbrown::HashMap;
+use trace_model::{IssueKind, TraceBuilder};
+
+use super::line::{Line, NodeEvent, Roofline};
+use crate::simulator::chakra::graph::NodeKind;
+
+/// A node that ran, in nanoseconds.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub id: u64,
+    pub name: String,
+    pub kind: NodeKind,
+    pub begin: i64,
+    /// `None` until it ends.
+    pub end: Option<i64>,
+    pub roofline: Option<Roofline>,
+}
+
+/// What one NPU did.
+#[derive(Debug, Default)]
+pub(super) struct Npu {
+    /// In the order in which they began.
+    pub nodes: Vec<Node>,
+    /// What the simulator says of it at the end.
+    pub statistics: Vec<(String, String)>,
+    open: HashMap<u64, usize>,
+    issued: BTreeSet<u64>,
+    /// The last time of its log.
+    pub now: i64,
+    finished: bool,
+}
+
+/// One run.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub npus: BTreeMap<u32, Npu>,
+    /// The compute node that the next roofline is of.
+    issued_last: Option<(u32, usize)>,
+}
+
+impl Run {
+    pub fn is_empty(&self) -> bool {
+        self.npus.values().all(|npu| npu.nodes.is_empty())
+    }
+
+    /// Whether all NPUs came to their end.
+    pub fn is_finished(&self) -> bool {
+        !self.npus.is_empty() && self.npus.values().all(|npu| npu.finished)
+    }
+}
+
+/// All runs of a log, of which the last counts.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    pub last: Run,
+    pub earlier: usize,
+}
+
+impl Runs {
+    /// Takes a line. The error says why nothing after it can be believed.
+    pub fn add(&mut self, line: Line<'_>, out: &mut TraceBuilder) -> Result<(), String> {
+        match line {
+            Line::Node(event) => return self.add_event(event, out),
+            Line::Roofline(roofline) => {
+                let node = self.last.issued_last.take();
+                let node = node.and_then(|(sys, index)| self.last.npus.get_mut(&sys)?.nodes.get_mut(index));
+                match node {
+                    Some(node) => node.roofline = Some(roofline),
+                    None => out.log(IssueKind::MalformedEvent, || "a roofline that follows no compute node".to_owned()),
+                }
+            }
+            Line::Finished { sys } => self.last.npus.entry(sys).or_default().finished = true,
+            Line::Statistic { sys, name, value } => {
+                let npu = self.last.npus.entry(sys).or_default();
+                npu.statistics.push((name.to_owned(), value.to_owned()));
+            }
+            Line::Broken => out.log(IssueKind::MalformedEvent, || "a line about a node that cannot be read".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn add_event(&mut self, event: NodeEvent<'_>, out: &mut TraceBuilder) -> Result<(), String> {
+        let npu = self.last.npus.entry(event.sys).or_default();
+        if event.tick < npu.now {
+            let again = event.begins && (npu.finished || npu.issued.contains(&event.node));
+            if !again {
+                return Err(format!(
+                    "time of sys {} goes back from {} to {}: are parts of a rotated log in the wrong order?",
+                    event.sys, npu.now, event.tick
+                ));
+            }
+            self.earlier += 1;
+            self.last = Run::default();
+        }
+        self.last.add(event, out);
+        Ok(())
+    }
+}
+
+impl Run {
+    fn add(&mut self, event: NodeEvent<'_>, out: &mut TraceBuilder) {
+        let npu = self.npus.entry(event.sys).or_default();
+        npu.now = event.tick;
+        let node = |end| Node {
+            id: event.node,
+            name: event.name.to_owned(),
+            kind: event.kind,
+            begin: event.tick,
+            end,
+            roofline: None,
+        };
+        if event.begins {
+            if npu.open.insert(event.node, npu.nodes.len()).is_some() {
+                out.log(IssueKind::BeginWithoutEnd, || format!("sys {} node {} begins twice", event.sys, event.node));
+            }
+            npu.issued.insert(event.node);
+            self.issued_last = (event.kind == NodeKind::Compute).then_some((event.sys, npu.nodes.len()));
+            npu.nodes.push(node(None));
+        } else if let Some(begun) = npu.open.remove(&event.node).and_then(|index| npu.nodes.get_mut(index)) {
+            begun.end = Some(event.tick);
+        } else {
+            // Nodes that are skipped end without having begun.
+            out.log(IssueKind::EndWithoutBegin, || format!("sys {} node {}", event.sys, event.node));
+            npu.nodes.push(node(Some(event.tick)));
+        }
+    }
+}

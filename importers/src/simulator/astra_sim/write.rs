@@ -1,0 +1,157 @@
+//! From a run, and the graphs that it was made of where they lie beside, to devices.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
+use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
+
+use super::line::Roofline;
+use super::network;
+use super::nodes::{Node, Npu, Run};
+use crate::input::{ImportError, Progress, Source};
+use crate::simulator::chakra;
+use crate::simulator::chakra::graph::{self, Graph};
+use crate::simulator::chakra::npu::{self, Costs, Ran};
+
+/// Makes a device of every NPU.
+pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    if !run.is_finished() {
+        let unfinished = "the log ends before the run does: nodes without an end reach to its last line";
+        out.log(IssueKind::TruncatedFile, || unfinished.to_owned());
+    }
+    let graphs = graphs_beside(source, &run, out);
+    let of = Some(run.npus.len());
+    let network = network::find(source, run.npus.len(), out);
+    if let Some(network) = &network {
+        out.source_mut().facts.push(("network".to_owned(), network.describe()));
+    }
+    let links = network.and_then(|network| network.links());
+    let mut has_graphs = false;
+    for (rank, npu) in run.npus {
+        // Read one at a time: a run can have thousands.
+        let graph = match graphs.get(&rank) {
+            Some(path) => graph_of(path, &npu, progress, out)?,
+            None => None,
+        };
+        has_graphs |= graph.is_some();
+        let device = DeviceInfo { links: links.clone(), ..device(&npu) };
+        let nodes = nodes(&npu, graph.as_ref());
+        npu::write(&npu::Npu { rank, nodes, device, facts: npu.statistics, of }, out);
+    }
+    if !has_graphs {
+        out.source_mut().cannot_know.extend(["sizes of messages", "dependencies of nodes"]);
+    }
+    Ok(())
+}
+
+/// Nodes with their times, and what the graph says of them.
+fn nodes(npu: &Npu, graph: Option<&Graph>) -> Vec<Ran> {
+    let described: HashMap<u64, &graph::Node> =
+        graph.into_iter().flat_map(|graph| &graph.nodes).map(|node| (node.id, node)).collect();
+    let ran = |node: &Node| {
+        let described = described.get(&node.id);
+        let costs = node.roofline.map(|costs| Costs { flops: costs.flops, bytes: costs.bytes });
+        Ran {
+            id: node.id,
+            name: node.name.clone(),
+            kind: node.kind,
+            is_on_host: described.is_some_and(|node| node.is_on_host),
+            begin: node.begin,
+            end: node.end.unwrap_or(npu.now),
+            is_open: node.end.is_none(),
+            costs: costs.or_else(|| described.and_then(|node| chakra::costs(node))),
+            message: described.and_then(|node| chakra::message(node)),
+            needs: described.map(|node| node.needs.clone()).unwrap_or_default(),
+        }
+    };
+    npu.nodes.iter().map(ran).collect()
+}
+
+/// The peaks, from the roofline of the node that comes nearest to each.
+fn device(npu: &Npu) -> DeviceInfo {
+    let rooflines = || npu.nodes.iter().filter_map(|node| node.roofline);
+    let nearest = |share: fn(&Roofline) -> f64| rooflines().max_by(|a, b| share(a).total_cmp(&share(b)));
+    DeviceInfo {
+        type_name: Some("ASTRA-sim NPU".to_owned()),
+        peak_flops: nearest(|roofline| roofline.compute).and_then(|roofline| roofline.peaks().0),
+        peak_hbm_bytes: nearest(|roofline| roofline.memory).and_then(|roofline| roofline.peaks().1),
+        ..DeviceInfo::default()
+    }
+}
+
+/// Files of graphs by rank, in the directory of the log or the one around it, those of
+/// ranks that did not run left out. Nothing where a rank has several.
+fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
+    let log_in = source.path().and_then(Path::parent);
+    let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
+    let Some(paths) = folders.map(graphs_in).find(|paths| !paths.is_empty()) else { return BTreeMap::new() };
+    let mut graphs = BTreeMap::new();
+    for path in paths {
+        let rank = chakra::rank(&name_of(&path));
+        if !run.npus.contains_key(&rank) {
+            let ran = run.npus.len();
+            let why = || format!("{}: {ran} NPUs ran, and none of them is rank {rank}", name_of(&path));
+            out.log(IssueKind::SourceSkipped, why);
+        } else if let Some(other) = graphs.insert(rank, path.clone()) {
+            let why =
+                || format!("{} and {} are both of rank {rank}: no graph was read", name_of(&other), name_of(&path));
+            out.log(IssueKind::SourceSkipped, why);
+            return BTreeMap::new();
+        }
+    }
+    graphs
+}
+
+/// The graph of an NPU, where it is the one that ran. What is wrong with it is logged; the
+/// error is that somebody cancelled.
+fn graph_of(path: &Path, npu: &Npu, progress: &Progress, out: &mut TraceBuilder) -> Result<Option<Graph>, ImportError> {
+    let file = name_of(path);
+    // Its limits on what a gzip may unpack to hold for files beside, too.
+    let content = match Source::open(path).and_then(|source| source.content(progress)) {
+        Ok(content) => content,
+        Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
+        Err(error) => {
+            out.log(IssueKind::SourceSkipped, || format!("{file}: {error}"));
+            return Ok(None);
+        }
+    };
+    let graph = graph::read((*content.bytes).as_ref());
+    let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
+    let damage = content.damage.or(broken);
+    let fits = fits(&graph, npu);
+    match (fits, damage) {
+        // All that ran is in what could be read.
+        (true, Some(what)) => {
+            let nodes = graph.nodes.len();
+            out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; {nodes} nodes were read"));
+        }
+        (false, Some(what)) => out.log(IssueKind::SourceSkipped, || format!("{file}: {what}")),
+        (false, None) => out.log(IssueKind::SourceSkipped, || format!("{file}: it has other nodes than the run")),
+        (true, None) => {}
+    }
+    Ok(fits.then_some(graph))
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn graphs_in(folder: &Path) -> Vec<PathBuf> {
+    let is_graph = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "et");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_graph(path) && path.is_file())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Whether every node of the run is in the graph, by number and name.
+fn fits(graph: &Graph, npu: &Npu) -> bool {
+    let names: HashMap<u64, &str> = graph.nodes.iter().map(|node| (node.id, node.name.as_str())).collect();
+    npu.nodes.iter().all(|node| names.get(&node.id).is_some_and(|name| *name == node.name))
+}

@@ -1,0 +1,130 @@
+//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of what one NPU is to do,
+//! as simulators take it and as converters make it of a run.
+//!
+//! It is a graph, not a timeline. Opened alone, each node begins as early as what it
+//! needs allows, one at a time on its unit: the longest path, without any contention
+//! between NPUs. Where the file has begins, those are shown.
+//!
+//! Lengths are whole microseconds by the clock of a host; graphs written by hand have
+//! none, and their nodes are drawn one microsecond long.
+//!
+//! Ignored: tensors, process groups, and all attributes but costs and messages.
+
+pub(crate) mod graph;
+pub(crate) mod npu;
+mod schedule;
+
+use trace_model::{Caveat, IssueKind, TraceBuilder};
+
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::{ImportError, Progress, Source};
+use graph::{Graph, Node};
+use npu::{Costs, Message, Npu, Pattern, Ran};
+
+/// The importer of this module.
+#[derive(Debug)]
+pub struct Chakra;
+
+static FORMAT: Format = Format {
+    id: "chakra",
+    title: "Chakra execution trace",
+    extensions: &["et"],
+    markers: &[],
+    about: "Graphs of work for simulators (<prefix>.<rank>.et), drawn along their longest path.",
+};
+
+impl Importer for Chakra {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        if graph::begins(head) { Confidence::Certain } else { Confidence::No }
+    }
+
+    fn name_tells(&self) -> bool {
+        // Which rank it is.
+        true
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let content = source.content(progress)?;
+        let graph = graph::read((*content.bytes).as_ref());
+        let malformed =
+            |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
+        if let (true, Some(broken)) = (graph.nodes.is_empty(), graph.broken) {
+            return Err(malformed(broken.at, format!("{}; nothing of the graph can be read", broken.why)));
+        }
+        note_damage(&graph, content.damage, out);
+        let schedule = schedule::schedule(&graph.nodes).map_err(|what| malformed(0, what))?;
+        if schedule.dangling > 0 {
+            out.log(IssueKind::FlowWithoutEnd, || format!("{} needs of which there is no node", schedule.dangling));
+        }
+        let described = out.source_mut();
+        described.simulator = Some("the longest path through a Chakra graph".to_owned());
+        described.caveats = vec![Caveat::Predicted];
+        described.cannot_know = vec!["contention between NPUs", "steps", "peaks of the NPU"];
+        if !schedule.has_lengths {
+            described.caveats.push(Caveat::PlaceholderTimes);
+            described.cannot_know.push("lengths of nodes (each is drawn 1 µs long)");
+        }
+        described.facts.push(("schema version".to_owned(), graph.version));
+        let spans = graph.nodes.iter().zip(&schedule.spans);
+        let nodes = spans.filter_map(|(node, span)| ran(node, *span, out)).collect();
+        npu::write(&Npu { rank: rank(source.name()), nodes, ..Npu::default() }, out);
+        Ok(())
+    }
+}
+
+fn note_damage(graph: &Graph, damage: Option<String>, out: &mut TraceBuilder) {
+    let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
+    if let Some(what) = damage.or(broken) {
+        out.log(IssueKind::TruncatedFile, || format!("{what}; {} nodes were read", graph.nodes.len()));
+    }
+}
+
+fn ran(node: &Node, (begin, end): (u64, u64), out: &mut TraceBuilder) -> Option<Ran> {
+    let ns = |micros: u64| i64::try_from(micros).ok().and_then(|micros| micros.checked_mul(1000)).unwrap_or(i64::MAX);
+    let Some(kind) = node.kind else {
+        out.log(IssueKind::MalformedEvent, || format!("node {} has no known type", node.id));
+        return None;
+    };
+    Some(Ran {
+        id: node.id,
+        name: node.name.clone(),
+        kind,
+        is_on_host: node.is_on_host,
+        begin: ns(begin),
+        end: ns(end),
+        is_open: false,
+        costs: costs(node),
+        message: message(node),
+        needs: node.needs.clone(),
+    })
+}
+
+/// What a compute node costs, where both numbers are given.
+pub(crate) fn costs(node: &Node) -> Option<Costs> {
+    node.flops.zip(node.bytes).map(|(flops, bytes)| Costs { flops, bytes })
+}
+
+/// What a collective moves.
+pub(crate) fn message(node: &Node) -> Option<Message> {
+    let pattern = node.pattern.and_then(Pattern::from_number)?;
+    Some(Message { pattern, bytes: node.message_bytes? })
+}
+
+/// The number before the ending; 0 where there is none.
+pub(crate) fn rank(name: &str) -> u32 {
+    let stem = name.trim_end_matches(".gz").trim_end_matches(".et");
+    stem.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

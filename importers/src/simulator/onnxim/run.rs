@@ -1,0 +1,387 @@
+//! From lines to layers, tiles and models with begin and end, in cycles.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hashbrown::{HashMap, HashSet};
+use trace_model::{IssueKind, StringId, TraceBuilder};
+
+use super::line::{Line, Sizes, Usage};
+use crate::input::lines;
+
+/// More cores than any chip has; each gets tracks of its own.
+const MAX_CORES: u32 = 4096;
+
+/// No name of a model has more words.
+const MAX_WORDS: usize = 16;
+
+/// A layer that ran.
+#[derive(Clone, Debug)]
+pub(super) struct Layer {
+    pub name: StringId,
+    pub id: Number,
+    /// Known from its end, or from its first tile.
+    pub begin: Option<i64>,
+    /// `None` until it ends.
+    pub end: Option<i64>,
+}
+
+/// The number of a layer, in the order of the graph, as the ends of its tiles tell it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Number {
+    #[default]
+    Unknown,
+    Known(u64),
+    /// Its tiles tell several: it was mixed with another of its name.
+    Several,
+}
+
+/// Part of a layer on one core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tile {
+    pub layer: StringId,
+    /// Which layer of that name.
+    of: usize,
+    pub core: u32,
+    pub begin: i64,
+    pub end: Option<i64>,
+}
+
+/// What a product of matrices costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Product {
+    pub sizes: Sizes,
+    pub gflops: Option<f64>,
+    pub gigabytes: Option<f64>,
+    /// No layer can do it in less, by the clock of the simulator.
+    pub least_ms: Option<f64>,
+}
+
+/// How busy a core was until a cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub until: i64,
+    pub usage: Usage,
+}
+
+/// What one core did.
+#[derive(Debug, Default)]
+pub(super) struct Core {
+    pub gflops: Option<f64>,
+    /// Each since the one before.
+    pub samples: Vec<Sample>,
+    /// Of the whole run.
+    pub total: Option<Sample>,
+    /// Tiles in the order in which it got them; those at the front may have ended.
+    got: VecDeque<usize>,
+    /// The same of layers that had no number then.
+    got_unnumbered: VecDeque<usize>,
+    /// The same of each layer.
+    got_of: HashMap<StringId, VecDeque<usize>>,
+}
+
+/// A model that was asked for once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub name: StringId,
+    pub start_us: i64,
+    pub end: i64,
+}
+
+/// One simulation.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub cores: BTreeMap<u32, Core>,
+    pub layers: Vec<Layer>,
+    pub tiles: Vec<Tile>,
+    pub products: Vec<Product>,
+    pub requests: Vec<Request>,
+    pub dram_gigabytes: Option<f64>,
+    pub dram_percent: Option<f64>,
+    /// Cycles and whole microseconds of all of it, where it came to its end.
+    pub ended: Option<(i64, i64)>,
+    /// The last cycle that the log names.
+    pub now: i64,
+    /// How many layers were announced; some schedulers announce none.
+    pub announced: usize,
+    /// How often the log says that there was no choice which layer to begin.
+    pub without_choice: usize,
+    /// Whether there ever was one.
+    pub had_choice: bool,
+    /// What stands before the names of layers where they end.
+    pub models: Models,
+    /// The number of a layer, which the ends of tiles name instead of its name.
+    names: HashMap<u64, StringId>,
+    /// Layers that have a number.
+    numbered: HashSet<StringId>,
+    /// The layer that the next length is of.
+    ended_last: Option<usize>,
+    /// Unended layers by name, in the order in which they began.
+    open: HashMap<Box<str>, VecDeque<usize>>,
+}
+
+/// The models that layers are named for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Models {
+    #[default]
+    Unnamed,
+    One(Box<str>),
+    Several,
+}
+
+impl Models {
+    fn add(&mut self, name: &str) {
+        match self {
+            Self::Unnamed => *self = Self::One(name.into()),
+            Self::One(known) if **known != *name => *self = Self::Several,
+            _ => {}
+        }
+    }
+}
+
+impl Run {
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty() && self.tiles.is_empty()
+    }
+
+    /// Whether all cores stood still, with work left, when the log ended without an end.
+    pub fn is_stuck(&self) -> bool {
+        let idle = |usage: Usage| usage.array == 0.0 && usage.vector == 0.0;
+        let stands = |core: &Core| core.samples.last().is_some_and(|last| last.until == self.now && idle(last.usage));
+        let waits = self.layers.is_empty() || self.layers.iter().any(|layer| layer.end.is_none());
+        self.ended.is_none() && waits && !self.cores.is_empty() && self.cores.values().all(stands)
+    }
+
+    /// As if each of two cores printed a peak, in GFLOP/s.
+    #[cfg(test)]
+    pub fn set_peak(&mut self, gflops: Option<f64>) {
+        self.cores.extend([0, 1].map(|core| (core, Core { gflops, ..Core::default() })));
+    }
+
+    /// Whether layers of several models may be among these.
+    pub fn has_several_models(&self) -> bool {
+        let first = self.requests.first().map(|request| request.name);
+        self.models == Models::Several || self.requests.iter().any(|request| Some(request.name) != first)
+    }
+}
+
+/// All simulations of a log, of which the last counts.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    pub last: Run,
+    pub earlier: usize,
+}
+
+impl Runs {
+    /// Takes a line of `file`.
+    pub fn add(&mut self, line: lines::Line<'_>, file: &str, out: &mut TraceBuilder) {
+        if matches!(line.level, "error" | "critical") {
+            out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
+        }
+        let Some(parsed) = super::line::parse(line.message) else { return };
+        let wrong = match parsed {
+            Ok(Line::Begin) => {
+                let before = std::mem::take(&mut self.last);
+                self.earlier += usize::from(!before.is_empty());
+                Ok(())
+            }
+            Ok(parsed) => self.last.add(&parsed, out),
+            Err(()) => Err((IssueKind::MalformedEvent, "cannot be read".to_owned())),
+        };
+        if let Err((kind, what)) = wrong {
+            out.log(kind, || format!("line {} of {file}: {what}", line.number));
+        }
+    }
+}
+
+type Added = Result<(), (IssueKind, String)>;
+
+impl Run {
+    fn add(&mut self, line: &Line<'_>, out: &mut TraceBuilder) -> Added {
+        let lasts = std::mem::take(&mut self.ended_last);
+        match *line {
+            Line::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
+            Line::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
+            // Before the end it is of an interval.
+            Line::DramUsage { percent } if self.ended.is_some() => self.dram_percent = Some(percent),
+            Line::Sizes(_) | Line::Work { .. } | Line::LeastCompute { .. } => self.product(line),
+            Line::Begin | Line::DramUsage { .. } | Line::Ready { layers: 0 } => {}
+            Line::Ready { layers } => {
+                self.had_choice |= layers > 1;
+                self.without_choice += usize::from(layers == 1);
+            }
+            Line::Start { layer } => {
+                self.announced += 1;
+                self.begin_layer(layer, out);
+            }
+            Line::GetTile { layer, core, cycle } => self.get_tile(layer, core, cycle, out)?,
+            Line::FinishTile { layer, core, cycle } => self.finish_tile(layer, core, cycle)?,
+            Line::Finish { layer, cycle } => self.finish_layer(layer, cycle, out)?,
+            Line::Took { cycles } => {
+                let Some(layer) = lasts.and_then(|index| self.layers.get_mut(index)) else {
+                    return Err((IssueKind::MalformedEvent, "a length that follows no end of a layer".to_owned()));
+                };
+                let begin = layer.end.unwrap_or_default() - cycles;
+                if begin < 0 {
+                    let what = format!("a layer that took {cycles} cycles begins at cycle {begin}");
+                    return Err((IssueKind::BadDuration, what));
+                }
+                layer.begin = Some(begin);
+            }
+            Line::Model { name, start_us, cycle } => {
+                self.pass(cycle)?;
+                self.requests.push(Request { name: out.intern(name), start_us, end: cycle });
+            }
+            Line::End { cycle, us } => {
+                self.pass(cycle)?;
+                self.ended = Some((cycle, us));
+            }
+            Line::Usage { core, cycle, usage } => {
+                self.pass(cycle)?;
+                let ended = self.ended.is_some();
+                let (core, sample) = (self.core(core)?, Sample { until: cycle, usage });
+                if ended { core.total = Some(sample) } else { core.samples.push(sample) }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a product that a layer will do costs.
+    fn product(&mut self, line: &Line<'_>) {
+        let last = self.products.last_mut();
+        match (line, last) {
+            (Line::Sizes(sizes), _) => {
+                self.products.push(Product { sizes: *sizes, gflops: None, gigabytes: None, least_ms: None });
+            }
+            (Line::Work { gflops, gigabytes }, Some(product)) => {
+                let some = |amount: f64| (amount > 0.0).then_some(amount);
+                (product.gflops, product.gigabytes) = (some(*gflops), some(*gigabytes));
+            }
+            (Line::LeastCompute { ms }, Some(product)) => product.least_ms = Some(*ms),
+            _ => {}
+        }
+    }
+
+    fn core(&mut self, core: u32) -> Result<&mut Core, (IssueKind, String)> {
+        if core >= MAX_CORES {
+            return Err((
+                IssueKind::MalformedEvent,
+                format!("there is no core {core}: a chip has at most {MAX_CORES}"),
+            ));
+        }
+        Ok(self.cores.entry(core).or_default())
+    }
+
+    /// Time only moves on.
+    fn pass(&mut self, cycle: i64) -> Added {
+        if cycle < self.now {
+            let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
+            return Err((IssueKind::BadTimestamp, what));
+        }
+        self.now = cycle;
+        Ok(())
+    }
+
+    fn begin_layer(&mut self, name: &str, out: &mut TraceBuilder) -> usize {
+        let index = self.layers.len();
+        self.layers.push(Layer { name: out.intern(name), id: Number::Unknown, begin: None, end: None });
+        match self.open.get_mut(name) {
+            Some(open) => open.push_back(index),
+            None => drop(self.open.insert(name.into(), VecDeque::from([index]))),
+        }
+        index
+    }
+
+    fn get_tile(&mut self, name: &str, core: u32, cycle: i64, out: &mut TraceBuilder) -> Added {
+        self.pass(cycle)?;
+        let first = self.open.get(name).and_then(VecDeque::front).copied();
+        let of = first.unwrap_or_else(|| self.begin_layer(name, out));
+        let layer = out.intern(name);
+        if let Some(layer) = self.layers.get_mut(of) {
+            layer.begin.get_or_insert(cycle);
+        }
+        let tile = self.tiles.len();
+        let is_numbered = self.numbered.contains(&layer);
+        let core_of_tile = self.core(core)?;
+        core_of_tile.got.push_back(tile);
+        core_of_tile.got_of.entry(layer).or_default().push_back(tile);
+        if !is_numbered {
+            core_of_tile.got_unnumbered.push_back(tile);
+        }
+        self.tiles.push(Tile { layer, of, core, begin: cycle, end: None });
+        Ok(())
+    }
+
+    /// A core may work at several tiles at once, and ends name a number: the first tile of
+    /// the core tells what it stands for, of layers without a number where there are any.
+    fn finish_tile(&mut self, number: u64, core: u32, cycle: i64) -> Added {
+        self.pass(cycle)?;
+        let known = self.names.get(&number).copied();
+        let Some(state) = self.cores.get_mut(&core) else {
+            return Err((IssueKind::EndWithoutBegin, format!("core {core} never got a tile")));
+        };
+        let tiles = &self.tiles;
+        let has_ended = |index: usize| tiles.get(index).is_none_or(|tile| tile.end.is_some());
+        let is_numbered = |index: usize| tiles.get(index).is_none_or(|tile| self.numbered.contains(&tile.layer));
+        let tile = match known {
+            Some(layer) => state.got_of.get_mut(&layer).and_then(|got| front(got, has_ended)),
+            None => front(&mut state.got_unnumbered, |index| has_ended(index) || is_numbered(index))
+                .or_else(|| front(&mut state.got, has_ended)),
+        };
+        let Some(tile) = tile.and_then(|index| self.tiles.get_mut(index)) else {
+            // The barrier at the end of a layer ends like a tile that nobody got.
+            let what = format!("core {core} ends a tile of layer {number} that it did not get");
+            return if known.is_some() { Ok(()) } else { Err((IssueKind::EndWithoutBegin, what)) };
+        };
+        tile.end = Some(cycle);
+        self.names.insert(number, tile.layer);
+        self.numbered.insert(tile.layer);
+        if let Some(layer) = self.layers.get_mut(tile.of) {
+            layer.id = match layer.id {
+                Number::Unknown => Number::Known(number),
+                Number::Known(other) if other == number => layer.id,
+                _ => Number::Several,
+            };
+        }
+        Ok(())
+    }
+
+    fn finish_layer(&mut self, name: &str, cycle: i64, out: &mut TraceBuilder) -> Added {
+        self.pass(cycle)?;
+        let open = match self.end_open(name) {
+            Some(index) => Some(index),
+            // The longest name that is open first.
+            None => name.match_indices(' ').take(MAX_WORDS).find_map(|(at, _)| {
+                let index = self.end_open(&name[at + 1..])?;
+                self.models.add(&name[..at]);
+                Some(index)
+            }),
+        };
+        let index = open.unwrap_or_else(|| {
+            self.layers.push(Layer { name: out.intern(name), id: Number::Unknown, begin: None, end: None });
+            self.layers.len() - 1
+        });
+        if let Some(layer) = self.layers.get_mut(index) {
+            layer.end = Some(cycle);
+        }
+        self.ended_last = Some(index);
+        Ok(())
+    }
+
+    /// The first open layer of the name, which is open no more.
+    fn end_open(&mut self, name: &str) -> Option<usize> {
+        let open = self.open.get_mut(name)?;
+        let index = open.pop_front();
+        if open.is_empty() {
+            self.open.remove(name);
+        }
+        index
+    }
+}
+
+/// The first tile that is not `over`; those before it go for good.
+fn front(tiles: &mut VecDeque<usize>, over: impl Fn(usize) -> bool) -> Option<usize> {
+    while tiles.front().is_some_and(|index| over(*index)) {
+        tiles.pop_front();
+    }
+    tiles.front().copied()
+}

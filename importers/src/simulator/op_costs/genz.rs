@@ -1,0 +1,137 @@
+//! Operator tables of `GenZ` (`*_model_df.csv`).
+//!
+//! - `(msec)` are milliseconds of one execution, `(MB)` are MiB, `(MFLOP)` is 1e6
+//!   operations; columns of cycles are at 1 GHz whatever the chip, and ignored.
+//! - What is between the rows `Repeat` and `EndRepeat` runs as often as they say.
+//! - The table names no chip. Its peaks follow from its rows: operations over compute
+//!   time, bytes over memory time; bytes are those that fit into the memory time, because
+//!   `Total Data` counts what stays on the chip too.
+//!
+//! Written from the output of `GenZ` for llama3-8b, prefill and decode.
+
+use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
+
+use super::{Block, Cost, Device, GENZ, Program};
+use crate::common::csv_table::{CsvTable, Row};
+use crate::input::{ImportError, Progress, Source};
+
+const PARTS: [&str; 3] = ["Compute", "HBM", "ICI"];
+const MIB: f64 = 1_048_576.0;
+const PS_PER_MS: f64 = 1e9;
+/// No row takes longer (about an hour and a half of simulated time).
+const MAX_MS: f64 = 5e6;
+
+/// Reads the table.
+pub(super) fn read(
+    source: &Source,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(Vec<Program>, Device), ImportError> {
+    let table = CsvTable::read(source, GENZ.title, progress, out)?;
+    let [name, kind, dimension, latency, flops, bytes, compute, memory, communication] = table.columns([
+        "Layer Name",
+        "Op Type",
+        "Dimension",
+        "Latency (msec)",
+        "Num ops (MFLOP)",
+        "Total Data (MB)",
+        "Compute time (msec)",
+        "Memory time (msec)",
+        "Communication time (msec)",
+    ])?;
+    let columns = [name, kind, latency, flops, bytes, compute, memory, communication];
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut repeats = None;
+    let mut begins = true;
+    for row in table.rows() {
+        match row.text(kind) {
+            "Repeat" => {
+                repeats = row.count(dimension).ok().filter(|&passes| passes > 0);
+                if repeats.is_none() {
+                    out.log(IssueKind::MalformedEvent, || row.wrong("no number of repetitions; taken as one"));
+                }
+                begins = true;
+            }
+            "EndRepeat" => (repeats, begins) = (None, true),
+            _ => match cost(row, columns) {
+                Ok(cost) => {
+                    let passes = repeats.unwrap_or(1);
+                    if std::mem::take(&mut begins) {
+                        blocks.push(Block { passes, costs: Vec::new() });
+                    }
+                    blocks.last_mut().into_iter().for_each(|block| block.costs.push(cost.clone()));
+                }
+                Err(what) => out.log(IssueKind::MalformedEvent, || what),
+            },
+        }
+    }
+    if blocks.is_empty() {
+        return Err(table.malformed(format!("{}: no row of an operator can be read", table.file())));
+    }
+    let peak = |work: fn(&Cost) -> Option<u64>, part: usize, choose: fn(f64, f64) -> f64| {
+        let costs = || blocks.iter().flat_map(|block| &block.costs);
+        let time = |cost: &Cost| cost.parts_ps.get(part).copied().unwrap_or(0);
+        // Of a short time, its last digit is a large share.
+        let longest = costs().filter(|cost| work(cost).is_some()).map(time).max().unwrap_or(0);
+        let rates = costs().filter(|cost| time(cost) >= longest / 100).filter_map(|cost| {
+            let seconds = time(cost) as f64 * 1e-12;
+            Some(work(cost)? as f64 / seconds).filter(|rate| rate.is_finite() && *rate > 0.0)
+        });
+        rates.reduce(choose)
+    };
+    let info = DeviceInfo {
+        peak_flops: peak(|cost| cost.flops, 0, f64::max),
+        // Some of the data of a fused op stays on the chip: those rates are too high.
+        peak_hbm_bytes: peak(|cost| cost.hbm_bytes, 1, f64::min),
+        ..DeviceInfo::default()
+    };
+    if let Some(peak) = info.peak_hbm_bytes {
+        for cost in blocks.iter_mut().flat_map(|block| &mut block.costs) {
+            let moved = (cost.parts_ps.get(1).map_or(0.0, |&time| time as f64) * 1e-12 * peak).round() as u64;
+            cost.hbm_bytes = cost.hbm_bytes.map(|bytes| bytes.min(moved));
+        }
+    }
+    let stem = source.name().trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches("_model_df");
+    let facts = vec![("peaks".to_owned(), "as the costs of the rows imply".to_owned())];
+    Ok((vec![Program { name: stem.to_owned(), blocks }], Device { info, parts: &PARTS, facts }))
+}
+
+fn cost(row: Row<'_>, columns: [usize; 8]) -> Result<Cost, String> {
+    let [name, kind, latency, flops, bytes, compute, memory, communication] = columns;
+    let ps = |column| {
+        let ms = row.number(column)?;
+        let valid = (0.0..=MAX_MS).contains(&ms);
+        valid.then_some((ms * PS_PER_MS).round() as i64).ok_or_else(|| row.wrong(&format!("{ms} ms is no time")))
+    };
+    let amount = |column, scale: f64| {
+        let amount = row.number(column)? * scale;
+        let valid = (0.0..9e18).contains(&amount);
+        valid.then_some(amount.round() as u64).ok_or_else(|| row.wrong("an amount that cannot be"))
+    };
+    let time_ps = ps(latency)?;
+    let parts = [ps(compute)?, ps(memory)?, ps(communication)?];
+    let name = row.text(name);
+    let is_collective = row.text(kind) == "Sync";
+    let known = |amount: u64| (!is_collective).then_some(amount);
+    Ok(Cost {
+        name: name.to_owned(),
+        category: if is_collective { collective(name) } else { "dot" },
+        time_ps,
+        parts_ps: parts.map(|part| part.min(time_ps)).to_vec(),
+        flops: known(amount(flops, 1e6)?),
+        hbm_bytes: known(amount(bytes, MIB)?),
+        args: row.args(),
+        ..Cost::default()
+    })
+}
+
+/// `MHA AR`, `classifier_AG`: the last word.
+fn collective(name: &str) -> &'static str {
+    match name.rsplit([' ', '_']).next().unwrap_or_default() {
+        "AR" => "all-reduce",
+        "AG" => "all-gather",
+        "RS" => "reduce-scatter",
+        "A2A" => "all-to-all",
+        _ => "collective",
+    }
+}

@@ -1,0 +1,162 @@
+//! Tables of analytical simulators: a row an op, what it costs, how often it repeats,
+//! and no times of day. `NeuSim` and `GenZ` write them.
+//!
+//! Rows follow each other, so they become a timeline: ops one after the other, in
+//! blocks (layers) that repeat. An op takes as long as the slowest of its parts (MXU,
+//! VPU, HBM, ICI): the models assume that parts overlap perfectly inside of an op, and
+//! ops not at all. The parts are drawn beside the op from its start; when they really
+//! run, no such model says.
+//!
+//! ```text
+//! ops    [Q ][K ][all-gather  ] [Q ][K ][all-gather  ] …      pass 1, pass 2 …
+//! MXU    [Q ][K ]               [Q ][K ]
+//! ICI            [all-gather  ]         [all-gather  ]
+//! ```
+//!
+//! All passes are drawn while there are few. Of longer blocks the first and the last
+//! are, and one op for each op between them stands for all of its executions there:
+//! sums stay right.
+
+mod genz;
+mod neusim;
+mod timeline;
+
+use trace_model::{Caveat, DeviceInfo, TraceBuilder};
+
+use crate::common::csv_table::RowArgs;
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::{ImportError, Progress, Source};
+
+/// Tables of `NeuSim`.
+#[derive(Debug)]
+pub struct NeuSim;
+
+/// Tables of `GenZ`.
+#[derive(Debug)]
+pub struct GenZ;
+
+static NEUSIM: Format = Format {
+    id: "neusim",
+    title: "NeuSim operator CSV",
+    extensions: &["csv"],
+    markers: &[],
+    about: "What NeuSim computes for each operator of a model on a TPU: times of its parts, FLOPs, bytes, what bounds \
+            it; peaks from the JSON beside it.",
+};
+
+static GENZ: Format = Format {
+    id: "genz",
+    title: "GenZ operator CSV",
+    extensions: &["csv"],
+    markers: &[],
+    about: "What GenZ computes for each operator of a model: compute, memory and communication time, FLOPs, bytes.",
+};
+
+/// What tables of costs do not say.
+const CANNOT_KNOW: [&str; 4] =
+    ["when the parts of an op run", "overlap between ops", "dependencies of ops", "directions of memory accesses"];
+
+/// One row.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Cost {
+    name: String,
+    /// What the simulator calls it otherwise.
+    description: String,
+    /// As the categories of XLA, so that analyses know what it is.
+    category: &'static str,
+    /// One execution.
+    time_ps: i64,
+    /// The same of each part that works for it, in the order of [`Device::parts`].
+    parts_ps: Vec<i64>,
+    flops: Option<u64>,
+    hbm_bytes: Option<u64>,
+    /// Its operands and result in the notation of HLO, where the sizes are known.
+    hlo_text: Option<String>,
+    args: RowArgs,
+}
+
+/// Rows that repeat together.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Block {
+    passes: u64,
+    costs: Vec<Cost>,
+}
+
+/// Blocks that run one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Program {
+    name: String,
+    blocks: Vec<Block>,
+}
+
+/// What everything runs on.
+#[derive(Clone, Debug, Default)]
+struct Device {
+    info: DeviceInfo,
+    /// What works inside of an op.
+    parts: &'static [&'static str],
+    facts: Vec<(String, String)>,
+}
+
+impl Importer for NeuSim {
+    fn format(&self) -> &'static Format {
+        &NEUSIM
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        has_columns(head, &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"])
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let (programs, device) = neusim::read(source, progress, out)?;
+        describe("NeuSim", out);
+        timeline::write(programs, device, out);
+        Ok(())
+    }
+}
+
+impl Importer for GenZ {
+    fn format(&self) -> &'static Format {
+        &GENZ
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        has_columns(head, &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"])
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let (programs, device) = genz::read(source, progress, out)?;
+        describe("GenZ", out);
+        timeline::write(programs, device, out);
+        Ok(())
+    }
+}
+
+fn describe(simulator: &str, out: &mut TraceBuilder) {
+    let described = out.source_mut();
+    described.simulator = Some(simulator.to_owned());
+    described.caveats = vec![Caveat::Predicted];
+    described.cannot_know = CANNOT_KNOW.to_vec();
+}
+
+/// Whether the first line names these columns.
+fn has_columns(head: &[u8], names: &[&[u8]]) -> Confidence {
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let all = names.iter().all(|name| memchr::memmem::find(line, name).is_some());
+    if all { Confidence::Certain } else { Confidence::No }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Output directories of SCALE-Sim v2 and v3, the cycle-accurate simulator of one
+//! systolic array.
+//!
+//! ```text
+//! DRAM read   [ifmap][filter]                               negative cycles
+//! array                      [ layer 0        ]             from cycle 0 of the layer
+//! DRAM write                                   [ofmap]
+//! next layer                                          [...
+//! ```
+//!
+//! - Every layer counts cycles from its own first compute cycle; layers follow each
+//!   other without overlap, because the simulator models none between them.
+//! - The array has no clock: [`ImportOptions::clock_mhz`] says how long a cycle is.
+//! - Utilization × cycles × array is the number of multiplications. The array's size is
+//!   in the configuration, which is looked for beside and above the reports, or follows
+//!   from the topology; both are only believed where the numbers of all layers agree.
+//! - v3 counts cells of its DRAM traces that hold no address. Where the trace is there
+//!   it is counted again (read in pieces, it may be gigabytes); where it is not, counts
+//!   above those of the SRAM are left out.
+//!
+//! Ignored: `BANDWIDTH_REPORT.csv` (averages of what is read here), SRAM traces, and
+//! `SPARSE_REPORT.csv` (storage, no time).
+//!
+//! Written from the output of SCALE-Sim 3.0.0 and of v2 at commit 22f88b1.
+
+mod dram_trace;
+mod inputs;
+mod layers;
+mod timeline;
+
+use trace_model::TraceBuilder;
+
+use crate::common::csv_table::CsvTable;
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::{ImportError, Progress, Source};
+
+/// The importer of this module.
+#[derive(Debug)]
+pub struct ScaleSim;
+
+static FORMAT: Format = Format {
+    id: "scale-sim",
+    title: "SCALE-Sim reports",
+    extensions: &["csv"],
+    markers: &[REPORT],
+    about: "Output directories of SCALE-Sim v2 and v3: layers on a systolic array, DRAM traffic, utilization; \
+            name the clock with --clock.",
+};
+
+/// The report that every run has.
+const REPORT: &str = "COMPUTE_REPORT.csv";
+
+/// What the reports do not say.
+const CANNOT_KNOW: [&str; 3] = ["where in a layer the array stalls", "peak DRAM bandwidth", "dependencies of layers"];
+
+impl Importer for ScaleSim {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
+        let is_report = line.starts_with(b"LayerID,") && (has(b"Total Cycles") || has(b"SRAM") || has(b"Storage"));
+        if is_report { Confidence::Certain } else { Confidence::No }
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let mut compute = CsvTable::read(source, FORMAT.title, progress, out)?;
+        if compute.column("Total Cycles").is_none()
+            && let Some(beside) = source.beside(REPORT)
+        {
+            // Another report of the run was named.
+            compute = CsvTable::read(&beside, FORMAT.title, progress, out)?;
+        }
+        let access = source.beside("DETAILED_ACCESS_REPORT.csv");
+        let access = access.map(|source| CsvTable::read(&source, FORMAT.title, progress, out)).transpose()?;
+        let mut layers = layers::read(&compute, access.as_ref(), out)?;
+        let inputs = inputs::find(source.path(), &layers);
+        layers::name(&mut layers, inputs.topology.as_ref());
+        if let Some(directory) = source.path().and_then(std::path::Path::parent) {
+            dram_trace::count(directory, &mut layers, progress, out)?;
+        }
+        layers::leave_out_padded(&mut layers, out);
+        let is_v3 = compute.column(layers::WITH_PREFETCH).is_some();
+        let described = out.source_mut();
+        described.simulator = Some(if is_v3 { "SCALE-Sim v3" } else { "SCALE-Sim v2" }.to_owned());
+        described.cannot_know = CANNOT_KNOW.to_vec();
+        timeline::write(&layers, &inputs, options.clock_mhz, out);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Small runs written by hand.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+use trace_model::{IssueKind, SliceAttr, TraceModel, TrackKind};
+
+use super::{FORMAT, REPORT};
+use crate::common::ImportOptions;
+use crate::input::{ImportError, Progress};
+
+const COMPUTE: &str = "LayerID, Total Cycles (incl. prefetch), Total Cycles, Stall Cycles, Overall Util %, \
+    Mapping Efficiency %, Compute Util %,\n\
+    0, 160, 100, 10, 50.0, 100.0, 40.0,\n\
+    1, 60, 40, 0, 25.0, 50.0, 20.0,\n";
+const ACCESS: &str = "LayerID, SRAM IFMAP Start Cycle, SRAM IFMAP Stop Cycle, SRAM IFMAP Reads, SRAM Filter Start \
+    Cycle, SRAM Filter Stop Cycle, SRAM Filter Reads, SRAM OFMAP Start Cycle, SRAM OFMAP Stop Cycle, SRAM OFMAP \
+    Writes, DRAM IFMAP Start Cycle, DRAM IFMAP Stop Cycle, DRAM IFMAP Reads, DRAM Filter Start Cycle, DRAM Filter \
+    Stop Cycle, DRAM Filter Reads, DRAM OFMAP Start Cycle, DRAM OFMAP Stop Cycle, DRAM OFMAP Writes,\n\
+    0, 1.0, 90.0, 64, 1.0, 90.0, 64, 9.0, 99.0, 32, -40.0, -1.0, 80, -20.0, -1.0, 40, 100.0, 119.0, 32,\n\
+    1, 1.0, 30.0, 64, 1.0, 30.0, 64, 9.0, 39.0, 32, -4.0, -1.0, 16, -10.0, -1.0, 40, 20.0, 29.0, 32,\n";
+const CONFIG: &str = "[architecture_presets]\nArrayHeight: 4\nArrayWidth: 2\nDataflow: ws\n";
+/// 400 and 80 multiplications on 4 × 2 multipliers.
+const TOPOLOGY: &str = "Layer,M,N,K,\nup,10,8,5,\ndown,2,8,5,\n";
+
+/// A run directory inside of a directory of its own, because its surroundings count.
+fn run(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("run")).unwrap();
+    for (name, content) in files {
+        let path = dir.path().join("run").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    dir
+}
+
+fn open_at(path: &Path, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
+    let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
+    crate::import_path(path, &options, &Progress::new())
+}
+
+fn open(dir: &TempDir) -> TraceModel {
+    open_at(&dir.path().join("run"), Some(500.0)).unwrap()
+}
+
+/// `name start..end` in ns of every slice of a track.
+fn spans(model: &TraceModel, kind: TrackKind) -> Vec<String> {
+    let track = |slice: &trace_model::SliceRef<'_>| model.track(slice.track()).kind == kind;
+    let shown = |slice: trace_model::SliceRef<'_>| {
+        format!("{} {}..{}", slice.name(), slice.range().start.ps() / 1000, slice.range().end.ps() / 1000)
+    };
+    model.all_slices().filter(track).map(shown).collect()
+}
+
+#[test]
+fn layers_follow_each_other_with_their_transfers_around() {
+    let dir = run(&[(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]);
+    let model = open(&dir);
+    // 500 MHz: a cycle takes 2 ns.
+    assert_eq!(
+        spans(&model, TrackKind::Ops),
+        [
+            "layer 0 DRAM read 0..80",
+            "layer 0 80..280",
+            "layer 0 DRAM write 280..320",
+            "layer 1 DRAM read 320..340",
+            "layer 1 340..420",
+            "layer 1 DRAM write 420..420",
+        ]
+    );
+    assert_eq!(spans(&model, TrackKind::Modules), ["SCALE-Sim run 0..420"]);
+    let mut transfers = spans(&model, TrackKind::AsyncOps);
+    transfers.sort();
+    assert_eq!(transfers[..3], ["layer 0 filter 40..80", "layer 0 ifmap 0..80", "layer 0 ofmap 280..320"]);
+    // The results of layer 1 are written while it computes.
+    assert_eq!(transfers[5], "layer 1 ofmap 380..400");
+    assert_eq!(model.sources()[0].simulator.as_deref(), Some("SCALE-Sim v3"));
+    assert_eq!(model.import_log().count(IssueKind::AssumedClock), 0);
+}
+
+#[test]
+fn stalls_are_counted_and_drawn_apart() {
+    let model = open(&run(&[(REPORT, COMPUTE)]));
+    let stalled: Vec<_> = model.slices_with(SliceAttr::DmaStallPs).map(|(_, stall)| stall).collect();
+    assert_eq!(stalled, [20_000]);
+    assert_eq!(spans(&model, TrackKind::Derived), ["layer 0: 10 cycles 180..200"]);
+    // Without the other report there is no traffic, and that is said.
+    assert_eq!(model.import_log().count(IssueKind::UnknownMetadata), 1);
+    assert!(spans(&model, TrackKind::AsyncOps).is_empty());
+}
+
+#[test]
+fn flops_need_the_size_of_the_array() {
+    let flops = |files: &[(&str, &str)]| {
+        let model = open(&run(&[&[(REPORT, COMPUTE)], files].concat()));
+        let names = model.ops().iter().map(|op| (model.str(op.name).to_owned(), op.flops)).collect::<Vec<_>>();
+        (names, model.group(model.tensor_cores()[0]).device.clone().unwrap().peak_flops)
+    };
+    let named = |first: &str, second: &str, known: bool| {
+        vec![(first.to_owned(), known.then_some(800)), (second.to_owned(), known.then_some(160))]
+    };
+    assert_eq!(flops(&[]), (named("layer 0", "layer 1", false), None));
+    assert_eq!(flops(&[("google.cfg", CONFIG)]), (named("layer 0", "layer 1", true), Some(8e9)));
+    assert_eq!(flops(&[("mlp.csv", TOPOLOGY)]), (named("up", "down", true), Some(8e9)));
+    let model = open(&run(&[(REPORT, COMPUTE), ("mlp.csv", TOPOLOGY)]));
+    let text = model.ops().iter().find_map(|op| op.hlo_text).map(|text| model.str(text));
+    assert!(text.unwrap().starts_with("%dot = s8[10,8]{1,0} dot(s8[10,5]{1,0} %lhs, s8[5,8]{1,0} %rhs)"));
+    // An array on which a layer would do a fraction of a multiplication is of another run.
+    let other = CONFIG.replace("ArrayWidth: 2", "ArrayWidth: 2\nx: 0").replace("Height: 4", "Height: 1");
+    let fraction = COMPUTE.replace("50.0, 100.0", "50.3, 100.0");
+    let model = open(&run(&[(REPORT, &fraction), ("google.cfg", &other)]));
+    assert!(model.ops().iter().all(|op| op.flops.is_none()));
+    // Neither is a topology of as many, but other, layers.
+    let other = TOPOLOGY.replace("down,2", "down,3");
+    assert_eq!(flops(&[("mlp.csv", &other)]).0, named("layer 0", "layer 1", false));
+}
+
+#[test]
+fn padding_is_found_out_by_the_trace_or_by_the_sram() {
+    let dram = |model: &TraceModel, name: &str| {
+        model.ops().iter().find(|op| model.str(op.name) == name).unwrap().bytes_accessed
+    };
+    let files = [(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", ACCESS)];
+    let model = open(&run(&files));
+    // 80 words from DRAM, but only 64 from the SRAM.
+    assert_eq!((dram(&model, "layer 0 ifmap"), dram(&model, "layer 0 DRAM read")), (None, None));
+    assert_eq!(dram(&model, "layer 0 filter"), Some(40));
+    assert_eq!(model.import_log().count(IssueKind::PaddedCounts), 1);
+
+    let trace = (-40..0).fold(String::new(), |text, cycle| text + &format!("{cycle}.0,{}.0,-1.0\n", cycle + 40));
+    let path = "layer0/IFMAP_DRAM_TRACE.csv";
+    let model = open(&run(&[&files[..], &[(path, &trace)]].concat()));
+    assert_eq!((dram(&model, "layer 0 ifmap"), dram(&model, "layer 0 DRAM read")), (Some(40), Some(80)));
+    let example = &model.import_log().counts().iter().find(|e| e.kind == IssueKind::PaddedCounts).unwrap().examples[0];
+    assert!(example.contains("80 words, its trace holds 40"), "{example}");
+    // A word a cycle of 2 ns.
+    let counter = model.counters().iter().find(|c| model.str(model.track(c.track()).name) == "DRAM ifmap").unwrap();
+    assert_eq!(counter.value_at(trace_model::Timestamp::from_ps(0)), Some(5e8));
+
+    let model = open(&run(&[&files[..], &[(path, &trace[..trace.len() - 3])]].concat()));
+    assert_eq!(dram(&model, "layer 0 ifmap"), None);
+    assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1);
+}
+
+#[test]
+fn without_a_clock_a_cycle_is_a_nanosecond_and_that_is_said() {
+    let dir = run(&[(REPORT, COMPUTE)]);
+    let model = open_at(&dir.path().join("run").join(REPORT), None).unwrap();
+    assert_eq!(spans(&model, TrackKind::Ops), ["layer 0 0..100", "layer 1 100..140"]);
+    let log = model.import_log().counts();
+    let assumed = log.iter().find(|entry| entry.kind == IssueKind::AssumedClock).unwrap();
+    assert!(assumed.count == 1 && assumed.examples[0].contains("--clock"), "{log:?}");
+}
+
+#[test]
+fn version_2_has_no_column_for_the_prefetch() {
+    let compute = "LayerID, Total Cycles, Stall Cycles, Overall Util %, Mapping Efficiency %, Compute Util %,\n\
+                   0, 100, 0, 50.0, 100.0, 40.0,\n";
+    let model = open(&run(&[(REPORT, compute), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]));
+    assert_eq!(model.sources()[0].simulator.as_deref(), Some("SCALE-Sim v2"));
+    assert_eq!(spans(&model, TrackKind::Ops)[1], "layer 0 80..280");
+}
+
+#[test]
+fn another_report_of_the_run_can_be_named() {
+    let dir = run(&[(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]);
+    let model = open_at(&dir.path().join("run/DETAILED_ACCESS_REPORT.csv"), None).unwrap();
+    assert_eq!(spans(&model, TrackKind::Ops).len(), 6);
+}
+
+#[test]
+fn layers_of_one_name_stay_apart() {
+    let model = open(&run(&[(REPORT, COMPUTE), ("t.csv", &TOPOLOGY.replace("down", "up"))]));
+    assert_eq!(spans(&model, TrackKind::Ops), ["up 0..200", "up (layer 1) 200..280"]);
+}
+
+#[test]
+fn what_cannot_be_read_says_where_and_what_to_do() {
+    let fails = |compute: &str| open_at(&run(&[(REPORT, compute)]).path().join("run"), None).unwrap_err().to_string();
+    let error = fails(&COMPUTE.replace("Stall Cycles", "Stalls"));
+    assert!(error.contains("COMPUTE_REPORT.csv line 1: no column \"Stall Cycles\""), "{error}");
+    assert!(error.contains(FORMAT.title), "{error}");
+    let header = COMPUTE.lines().next().unwrap();
+    assert!(fails(&format!("{header}\n")).contains("did the simulation finish?"));
+    assert!(fails("").contains("empty"));
+}
+
+#[test]
+fn hostile_numbers_cost_their_row_or_their_value() {
+    for bad in ["-1", "NaN", "1e308", "inf", "99999999999999999999", "x", ""] {
+        let compute = COMPUTE.replace("60, 40, 0", &format!("60, {bad}, 0"));
+        let model = open(&run(&[(REPORT, &compute), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]));
+        assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1, "{bad}");
+        let compute = COMPUTE.replace("50.0, 100.0", &format!("{bad}, 100.0"));
+        let model = open(&run(&[(REPORT, &compute), ("g.cfg", CONFIG)]));
+        assert_eq!(model.import_log().count(IssueKind::ImplausibleValue), 1, "{bad}");
+        let access = ACCESS.replace("-40.0, -1.0, 80", &format!("{bad}, -50.0, 80"));
+        let model = open(&run(&[(REPORT, COMPUTE), ("DETAILED_ACCESS_REPORT.csv", &access)]));
+        assert!(model.import_log().count(IssueKind::MalformedEvent) == 1, "{bad}");
+    }
+    // More picoseconds than the timeline holds.
+    let long = COMPUTE.replace("60, 40, 0", "60, 9007199254740000, 0");
+    let model = open(&run(&[(REPORT, &long)]));
+    assert_eq!(model.import_log().count(IssueKind::BeyondTimeline), 1);
+    assert_eq!(spans(&model, TrackKind::Ops).len(), 1);
+}
+
+#[test]
+fn a_report_cut_anywhere_never_panics() {
+    for end in 0..COMPUTE.len() {
+        let dir = run(&[(REPORT, &COMPUTE[..end]), ("DETAILED_ACCESS_REPORT.csv", &ACCESS[..end * 2])]);
+        let _ = open_at(&dir.path().join("run"), None);
+    }
+}
+
+#[test]
+fn layers_in_any_order_and_said_twice_find_their_traffic() {
+    let header = COMPUTE.lines().next().unwrap();
+    let rows: Vec<&str> = COMPUTE.lines().skip(1).collect();
+    let shuffled = format!("{header}\n{}\n{}\n{}\n", rows[1], rows[0], rows[1]);
+    let files = |compute| open(&run(&[(REPORT, compute), ("DETAILED_ACCESS_REPORT.csv", ACCESS)]));
+    let model = files(&shuffled);
+    assert_eq!(spans(&model, TrackKind::Ops), spans(&files(COMPUTE), TrackKind::Ops));
+    assert_eq!(model.import_log().count(IssueKind::Duplicate), 1);
+}

@@ -1,0 +1,113 @@
+//! Logs of `TOGSim`, the timing simulator of `PyTorchSim`, written with
+//! `--log_level trace`.
+//!
+//! ```text
+//! [Config/Core] Core 0: core_freq_mhz: 940, systolic_arrays_per_core: 2
+//! [100][Core 0][INST_ISSUED    ][INST_ID=7] MOVIN (addr_name=arg0 …)
+//! [180][Core 0][INST_FINISHED  ][INST_ID=7] MOVIN (addr_name=arg0 …)
+//! [181][Core 0][INST_ISSUED    ][INST_ID=8] COMP (compute_type=1 … sa=0 …)
+//! [Scheduler 0] Kernel 0 has completed - … operation: gemm finished at cycle 400
+//! ```
+//!
+//! - Each core is a device. What its units compute are ops, one after the other, because
+//!   units work beside each other: what begins while another runs is shown from its end on,
+//!   and not at all where it ends before; both are counted. Each unit also has a track of
+//!   its own that nothing counts. Where nothing computes while a load or store is on its way, the core waits:
+//!   such waits are made here, and marked as reconstructed.
+//! - The younger generation of the simulator numbers instructions. The older one says at
+//!   the issue when computation will end, and loads end in the order in which they began.
+//! - Operators (kernels) are the programs of every core; of the first cores only, where
+//!   there are too many of both.
+//! - What cores say of themselves is printed now and then, and last at the end: it is of
+//!   the run only where the run came to its end.
+//! - The clock is in the log of the younger generation; `--clock` names that of others.
+//!
+//! Ignored: barriers, tiles, what caches and memory channels did.
+//!
+//! No log of this simulator was at hand: written from its messages in its source, and
+//! tested on lines that were written after them.
+
+mod line;
+mod run;
+mod timeline;
+
+use trace_model::{IssueKind, TraceBuilder};
+
+use crate::common::cycles::Clock;
+use crate::common::{Confidence, Format, ImportOptions, Importer};
+use crate::input::{ImportError, Progress, Source, lines};
+use run::Run;
+
+/// The importer of this module.
+#[derive(Debug)]
+pub struct TogSim;
+
+static FORMAT: Format = Format {
+    id: "togsim",
+    title: "PyTorchSim log",
+    extensions: &["log", "txt"],
+    markers: &[],
+    about: "What PyTorchSim's TOGSim prints of a run with --log_level trace: what each core computes, loads and stores, \
+            and what it waits for; operators.",
+};
+
+/// What the log does not say.
+const CANNOT_KNOW: [&str; 5] = [
+    "operations",
+    "bytes that are moved",
+    "peaks",
+    "dependencies of instructions",
+    "how much of a core an op needs (times of ops are shares of the core: one op at a time)",
+];
+
+impl Importer for TogSim {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn detect(&self, head: &[u8]) -> Confidence {
+        let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+        let is_log = has(b"][INST_ISSUED") || has(b"[TOGSim]") || has(b"[Config/Core] Core ");
+        if is_log { Confidence::Certain } else { Confidence::No }
+    }
+
+    fn import(
+        &self,
+        source: &Source,
+        options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let mut run = Run::default();
+        let seen = lines::read(source, progress, |line| {
+            run.add(line, source.name(), out);
+            Ok(())
+        })?;
+        seen.log(source.name(), out);
+        if run.cores.values().all(|core| core.spans.is_empty()) {
+            let what = "no instruction is issued in it: run the simulator with --log_level trace";
+            return Err(ImportError::Unusable { format: FORMAT.title, what: what.to_owned() });
+        }
+        if run.ended.is_none() {
+            out.log(IssueKind::TruncatedFile, || "the log ends before the run does".to_owned());
+        }
+        let described = out.source_mut();
+        described.simulator = Some("PyTorchSim".to_owned());
+        described.cannot_know = CANNOT_KNOW.to_vec();
+        let clock = options.clock_mhz.or(run.mhz).map(|mhz| Clock { mhz });
+        let from = if options.clock_mhz.is_some() { "named" } else { "the log" };
+        let clock_fact = match clock {
+            Some(Clock { mhz }) => format!("{mhz} MHz ({from})"),
+            None => "not known; a cycle is 1 ns here".to_owned(),
+        };
+        described.facts.push(("clock".to_owned(), clock_fact));
+        if clock.is_none() {
+            let why = "a cycle is shown as a nanosecond: name the clock with --clock, 940MHz for TPU v3";
+            out.log(IssueKind::AssumedClock, || why.to_owned());
+        }
+        timeline::write(&run, clock.unwrap_or(Clock::NONE), progress, out)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! From lines to spans of units, in cycles.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hashbrown::HashMap;
+use trace_model::{IssueKind, StringId, TraceBuilder};
+
+use super::line::{Instruction, Line, Unit};
+use crate::input::lines;
+
+/// More cores and arrays than any chip has; each gets tracks of its own.
+const MAX_UNITS: u32 = 4096;
+
+/// More than the simulator prints of a core.
+const MAX_STATISTICS: usize = 1 << 10;
+
+/// An instruction that ran.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub unit: Unit,
+    pub array: u32,
+    pub name: StringId,
+    pub begin: i64,
+    /// `None` until it ends.
+    pub end: Option<i64>,
+}
+
+/// What one core did.
+#[derive(Debug, Default)]
+pub(super) struct Core {
+    /// In the order in which they were issued.
+    pub spans: Vec<Span>,
+    /// What the simulator said last of it, by what it is about: of the run where it ended,
+    /// else of an interval.
+    pub statistics: BTreeMap<String, String>,
+    /// Ends of what was never issued.
+    pub only_ended: u64,
+    /// Open spans by number.
+    numbered: HashMap<u64, usize>,
+    /// Open spans without one, by what they do.
+    named: HashMap<(Unit, StringId), VecDeque<usize>>,
+    /// When each pipeline is free.
+    free: HashMap<(Unit, u32), i64>,
+}
+
+/// An operator that ran on all cores of a scheduler.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernel {
+    pub scheduler: u32,
+    pub number: u64,
+    pub name: StringId,
+    pub start: Option<i64>,
+    pub end: i64,
+}
+
+/// A simulation.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub cores: BTreeMap<u32, Core>,
+    pub kernels: Vec<Kernel>,
+    pub mhz: Option<f64>,
+    /// Cycles of all of it, where it came to its end.
+    pub ended: Option<i64>,
+    /// The last cycle that the log names.
+    pub now: i64,
+}
+
+type Added = Result<(), (IssueKind, String)>;
+
+impl Run {
+    /// Takes a line of `file`.
+    pub fn add(&mut self, line: lines::Line<'_>, file: &str, out: &mut TraceBuilder) {
+        if matches!(line.level, "error" | "critical") {
+            out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
+        }
+        let added = match super::line::parse(line.message) {
+            None => return,
+            Some(Ok(parsed)) => self.add_parsed(parsed, out),
+            Some(Err(())) => Err((IssueKind::MalformedEvent, "cannot be read".to_owned())),
+        };
+        if let Err((kind, what)) = added {
+            out.log(kind, || format!("line {} of {file}: {what}", line.number));
+        }
+    }
+
+    fn add_parsed(&mut self, line: Line<'_>, out: &mut TraceBuilder) -> Added {
+        match line {
+            Line::Clock { mhz } => self.mhz = Some(mhz),
+            Line::End { cycle } => {
+                self.ended = Some(cycle);
+                self.now = self.now.max(cycle);
+            }
+            Line::Statistic { core, text } => {
+                let (name, value) = statistic(text);
+                let statistics = &mut self.core(core)?.statistics;
+                if statistics.len() < MAX_STATISTICS || statistics.contains_key(name) {
+                    statistics.insert(name.to_owned(), value);
+                }
+            }
+            Line::Kernel { scheduler, number, name, end } => {
+                self.now = self.now.max(end);
+                self.kernels.push(Kernel { scheduler, number, name: out.intern(name), start: None, end });
+            }
+            Line::KernelTimes { scheduler, number, start } => {
+                let mut last = self.kernels.iter_mut().rev().take(64);
+                let kernel = last.find(|kernel| (kernel.scheduler, kernel.number) == (scheduler, number));
+                if let Some(kernel) = kernel.filter(|kernel| start <= kernel.end) {
+                    kernel.start = Some(start);
+                } else {
+                    return Err((IssueKind::MalformedEvent, format!("times of kernel {number}, which has not ended")));
+                }
+            }
+            Line::Issued(instruction, end) => {
+                self.check(&instruction)?;
+                let name = out.intern(instruction.name);
+                self.issue(&instruction, name, end)?;
+            }
+            Line::Finished(instruction) => {
+                self.check(&instruction)?;
+                let name = out.intern(instruction.name);
+                self.finish(&instruction, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn core(&mut self, core: u32) -> Result<&mut Core, (IssueKind, String)> {
+        if core >= MAX_UNITS {
+            return Err((
+                IssueKind::MalformedEvent,
+                format!("there is no core {core}: a chip has at most {MAX_UNITS}"),
+            ));
+        }
+        Ok(self.cores.entry(core).or_default())
+    }
+
+    /// Time only moves on; cores run in lockstep.
+    fn check(&mut self, instruction: &Instruction<'_>) -> Added {
+        let Instruction { cycle, array, .. } = *instruction;
+        if array >= MAX_UNITS {
+            return Err((IssueKind::MalformedEvent, format!("there is no array {array}")));
+        }
+        // A core finishes instructions before it counts the cycle in which it issues others.
+        if cycle.saturating_add(1) < self.now {
+            let what = format!("cycle {cycle} comes after cycle {}; the line was passed over", self.now);
+            return Err((IssueKind::BadTimestamp, what));
+        }
+        self.now = self.now.max(cycle);
+        Ok(())
+    }
+
+    fn issue(&mut self, instruction: &Instruction<'_>, name: StringId, end: Option<i64>) -> Added {
+        let Instruction { cycle, unit, array, id, .. } = *instruction;
+        let core = self.core(instruction.core)?;
+        let is_moved = matches!(unit, Unit::Load | Unit::Store);
+        // A pipeline works at one instruction after the other; loads and stores are only
+        // known to be on their way.
+        let begin = if is_moved { cycle } else { core.free.get(&(unit, array)).copied().unwrap_or(0).max(cycle) };
+        let index = core.spans.len();
+        let end = end.map(|end| end.max(begin));
+        core.spans.push(Span { unit, array, name, begin, end });
+        if let Some(end) = end {
+            core.free.insert((unit, array), end);
+            self.now = self.now.max(cycle);
+        } else if let Some(id) = id {
+            core.numbered.insert(id, index);
+        } else {
+            core.named.entry((unit, name)).or_default().push_back(index);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, instruction: &Instruction<'_>, name: StringId) -> Added {
+        let Instruction { cycle, unit, id, .. } = *instruction;
+        let core = self.core(instruction.core)?;
+        let is_moved = matches!(unit, Unit::Load | Unit::Store);
+        let open = match id {
+            // Data may come after all of an asynchronous load was asked for: the last end counts.
+            Some(id) if is_moved => core.numbered.get(&id).copied(),
+            Some(id) => core.numbered.remove(&id),
+            None => core.named.get_mut(&(unit, name)).and_then(VecDeque::pop_front),
+        };
+        let Some(span) = open.and_then(|index| core.spans.get_mut(index)) else {
+            // The older generation says at the issue when computation will end.
+            core.only_ended += u64::from(is_moved || id.is_some());
+            return Ok(());
+        };
+        if !is_moved {
+            let free = core.free.entry((unit, span.array)).or_default();
+            span.begin = span.begin.max(*free).min(cycle);
+            *free = cycle.max(*free);
+        }
+        span.end = Some(cycle.max(span.begin));
+        Ok(())
+    }
+}
+
+/// `Systolic array [1] utilization(%) 41.5, active_cycles 3` as what it is about and how
+/// much: `41.5 %, active_cycles 3`.
+fn statistic(text: &str) -> (&str, String) {
+    let Some((name, value)) = text.split_once("(%)") else {
+        let name = text.split_once("active").map_or(text, |(name, _)| name);
+        return (name.trim(), text.to_owned());
+    };
+    let value = value.trim_start_matches([':', ' ']);
+    let (percent, rest) = value.split_once(',').unwrap_or((value, ""));
+    let comma = if rest.is_empty() { "" } else { "," };
+    (name.trim(), format!("{} %{comma}{rest}", percent.trim()))
+}

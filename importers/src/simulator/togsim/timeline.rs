@@ -1,0 +1,237 @@
+//! From a run to a device a core.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use trace_model::{
+    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceSpec, StringId, TimeRange,
+    TraceBuilder, TrackId, TrackKind,
+};
+
+use super::line::Unit;
+use super::run::{Core, Run, Span};
+use crate::common::cycles::Clock;
+use crate::common::waits::add_waits;
+use crate::input::{ImportError, Progress};
+
+/// More kernels of all cores together are not written: which core runs which is not in
+/// the log, so each has all of them.
+const MAX_KERNELS: usize = if cfg!(test) { 8 } else { 1 << 20 };
+/// The import is checked for being wanted each time so many spans are written.
+const SPANS_A_CHECK: usize = 1 << 12;
+
+/// Makes a device of every core.
+pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut TraceBuilder) -> Result<(), ImportError> {
+    let is_shown = |core: &&Core| !core.spans.is_empty() || !run.kernels.is_empty();
+    let shown = run.cores.values().filter(is_shown).count();
+    let with_kernels = (MAX_KERNELS / run.kernels.len().max(1)).clamp(1, shown.max(1));
+    let without = (shown - with_kernels.min(shown)) as u64;
+    let kernels = run.kernels.len();
+    out.log_mut().add_many(IssueKind::SourceSkipped, without, || {
+        format!("cores without kernels: there are {kernels}, shown on the first {with_kernels} cores only")
+    });
+    for (number, core) in &run.cores {
+        let what = || format!("core {number}: {} instructions were skipped, or the log lacks lines", core.only_ended);
+        out.log_mut().add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
+    }
+    let labels: Vec<LabelId> = run.kernels.iter().map(|kernel| label_of(kernel.name, out)).collect();
+    for (at, (number, core)) in run.cores.iter().filter(|(_, core)| is_shown(core)).enumerate() {
+        progress.check()?;
+        let group = out.group(None, GroupKind::TensorCore { ordinal: *number }, &format!("core {number}"));
+        out.set_device(group, DeviceInfo { type_name: Some("PyTorchSim core".to_owned()), ..DeviceInfo::default() });
+        if let Some(cycles) = run.ended {
+            for (name, value) in &core.statistics {
+                // Of the run, as the simulator prints it.
+                let value = value.replacen(" %", &format!(" % of {cycles} cycles"), 1);
+                out.set_group_fact(group, name, ArgValue::Text(value));
+            }
+        }
+        if core.only_ended > 0 {
+            let value = format!("{} instructions: skipped, or the log lacks lines", core.only_ended);
+            out.set_group_fact(group, "ends without a begin", ArgValue::Text(value));
+        }
+        let mut writer = Writer { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
+        if at < with_kernels {
+            writer.kernels(run, &labels);
+        }
+        let overlaps = writer.core(core, progress)?;
+        overlaps.log(*number, out);
+    }
+    Ok(())
+}
+
+struct Writer<'a> {
+    out: &'a mut TraceBuilder,
+    group: GroupId,
+    clock: Clock,
+    now: i64,
+    /// Of units, in the order of the picture.
+    tracks: BTreeMap<(Unit, u32), TrackId>,
+    labels: HashMap<StringId, LabelId>,
+}
+
+impl Writer<'_> {
+    fn track(&mut self, kind: TrackKind, sort: i64, name: &str) -> TrackId {
+        let track = self.out.track(self.group, kind, sort, name);
+        self.out.track_mut(track).sort = sort;
+        track
+    }
+
+    /// Operators as programs. Where there are several schedulers, which of them a core
+    /// belongs to is not in the log.
+    fn kernels(&mut self, run: &Run, labels: &[LabelId]) {
+        let track = self.track(TrackKind::Modules, 1, "Kernels");
+        for (kernel, label) in run.kernels.iter().zip(labels) {
+            let begin = kernel.start.unwrap_or(kernel.end);
+            if let Some(range) = self.clock.range_of("a kernel", begin, kernel.end, self.out) {
+                self.out.add_slice(track, SliceSpec::new(range, *label));
+            }
+        }
+        if run.kernels.is_empty() {
+            let label = self.out.label("PyTorchSim run", None);
+            if let Some(range) = self.clock.range_of("the run", 0, self.now, self.out) {
+                self.out.add_slice(track, SliceSpec::new(range, label));
+            }
+        }
+    }
+
+    fn core(&mut self, core: &Core, progress: &Progress) -> Result<Overlaps, ImportError> {
+        let ops = self.track(TrackKind::Ops, 2, "Compute");
+        let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
+        let (mut moved, mut unended) = (Vec::new(), 0);
+        let mut computed: Vec<(TimeRange, LabelId)> = Vec::new();
+        for (at, span) in core.spans.iter().enumerate() {
+            if at % SPANS_A_CHECK == 0 {
+                progress.check()?;
+            }
+            let end = span.end.unwrap_or(self.now);
+            let Some(range) = self.clock.range_of("an instruction", span.begin, end, self.out) else { continue };
+            let label = self.label(span);
+            let track = if is_moved(span) { flights } else { self.unit_track(span) };
+            let slice = self.out.add_slice(track, SliceSpec::new(range, label));
+            if span.end.is_none() {
+                self.out.set_attr(slice, SliceAttr::Unterminated, 1);
+                unended += 1;
+            }
+            if is_moved(span) {
+                let wait = self.wait_label(span);
+                let done = self.out.label_ref(wait).name;
+                self.out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
+                moved.push((range, wait));
+            } else {
+                computed.push((range, label));
+            }
+        }
+        let log = self.out.log_mut();
+        log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions that do not end".to_owned());
+        Ok(self.ops(ops, computed, moved))
+    }
+
+    /// What the core works at, one after the other: units work beside each other, so each
+    /// op is shown from where the one before it ends, if that is before its own end.
+    fn ops(
+        &mut self,
+        track: TrackId,
+        mut computed: Vec<(TimeRange, LabelId)>,
+        moved: Vec<(TimeRange, LabelId)>,
+    ) -> Overlaps {
+        let mut overlaps = Overlaps::default();
+        computed.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut busy: Vec<TimeRange> = Vec::with_capacity(computed.len());
+        for (range, label) in computed {
+            let free = busy.last().map_or(range.start, |last| last.end);
+            let begin = range.start.max(free);
+            if begin < range.end {
+                let rest = TimeRange::new(begin, range.end);
+                self.out.add_slice(track, SliceSpec::new(rest, label));
+                busy.push(rest);
+                overlaps.shortened += u64::from(begin > range.start);
+            } else {
+                overlaps.hidden += u64::from(!range.is_empty());
+            }
+        }
+        add_waits(&mut busy, moved, track, self.out);
+        overlaps
+    }
+
+    fn unit_track(&mut self, span: &Span) -> TrackId {
+        if let Some(track) = self.tracks.get(&(span.unit, span.array)) {
+            return *track;
+        }
+        let (sort, name) = match span.unit {
+            Unit::Array => (10 + i64::from(span.array), format!("Systolic array {}", span.array)),
+            Unit::Vector => (4, "Vector unit".to_owned()),
+            _ => (5, "Cross-lane unit".to_owned()),
+        };
+        let track = self.track(TrackKind::Derived, sort, &name);
+        self.tracks.insert((span.unit, span.array), track);
+        track
+    }
+
+    fn label(&mut self, span: &Span) -> LabelId {
+        let category = match span.unit {
+            Unit::Array => "dot",
+            Unit::Vector | Unit::CrossLane => "loop fusion",
+            Unit::Load | Unit::Store => "copy-start",
+        };
+        let name = self.out.str(span.name).to_owned();
+        let name = match span.unit {
+            Unit::Load => format!("load {name}"),
+            Unit::Store => format!("store {name}"),
+            _ => name,
+        };
+        self.op_label(&name, category)
+    }
+
+    /// The op on which the core waits for a load or a store.
+    fn wait_label(&mut self, span: &Span) -> LabelId {
+        let verb = if span.unit == Unit::Load { "load" } else { "store" };
+        let name = format!("wait {verb} {}", self.out.str(span.name));
+        self.op_label(&name, "copy-done")
+    }
+
+    fn op_label(&mut self, name: &str, category: &'static str) -> LabelId {
+        let text = self.out.intern(name);
+        if let Some(label) = self.labels.get(&text) {
+            return *label;
+        }
+        let category_id = Some(self.out.intern(category));
+        let op = self.out.op(Op { name: text, category: category_id, ..Op::default() });
+        let label = self.out.label(name, Some(op));
+        self.labels.insert(text, label);
+        label
+    }
+}
+
+/// Instructions that units ran beside others.
+#[derive(Default)]
+struct Overlaps {
+    /// Those that are shown from where others end.
+    shortened: u64,
+    /// Those that end before others do.
+    hidden: u64,
+}
+
+impl Overlaps {
+    fn log(&self, core: u32, out: &mut TraceBuilder) {
+        let log = out.log_mut();
+        log.add_many(IssueKind::ScheduleOverlaps, self.shortened, || {
+            format!("core {core}: instructions that are shown on Compute from where others end ({})", self.shortened)
+        });
+        log.add_many(IssueKind::ScheduleOverlaps, self.hidden, || {
+            format!(
+                "core {core}: instructions that Compute does not show, because others go on longer ({})",
+                self.hidden
+            )
+        });
+    }
+}
+
+fn label_of(name: StringId, out: &mut TraceBuilder) -> LabelId {
+    let name = out.str(name).to_owned();
+    out.label(&name, None)
+}
+
+fn is_moved(span: &Span) -> bool {
+    matches!(span.unit, Unit::Load | Unit::Store)
+}
