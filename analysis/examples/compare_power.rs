@@ -10,7 +10,7 @@
 //! from each other by `between`, which a single run cannot know.
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
-use analysis::compare::{Change, TestOptions};
+use analysis::compare::{MetricChange, TestOptions};
 use analysis::math::resample::random;
 
 const JITTER: f64 = 0.005;
@@ -60,7 +60,7 @@ fn called_real(case: &Case, slower: f64, experiments: usize) -> f64 {
             (0..case.runs).map(|_| dice.run(case.steps, case.correlation, slower, case.between)).collect()
         };
         let (base, cand) = (side(0.0), side(slower));
-        real += usize::from(Change::of_runs(&base, &cand, 0.0, &options).is_real());
+        real += usize::from(MetricChange::of_runs(&base, &cand, 0.0, &options).is_real());
     }
     100.0 * real as f64 / experiments as f64
 }

@@ -35,7 +35,7 @@ pub use engine::{
 };
 pub use facts::TraceFacts;
 pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};
-pub use facts::shared_slice::Stretch;
+pub use facts::shared_slice::SharedSlice;
 pub use facts::window::{Window, measured_range};
 pub use math::unit::Unit;
 pub use registry::ANALYSES;

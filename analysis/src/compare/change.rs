@@ -30,7 +30,7 @@ impl Default for TestOptions {
 /// What can be said of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Finding {
+pub enum ChangeVerdict {
     /// More than noise.
     Changed,
     /// Not more than chance shows.
@@ -45,7 +45,7 @@ pub enum Finding {
 
 /// The middle of some numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Estimate {
+pub struct ShiftEstimate {
     /// Median over all steps of all runs.
     pub median: f64,
     /// With 95 % confidence the median is not below; `None` for fewer than six steps.
@@ -59,11 +59,11 @@ pub struct Estimate {
 
 /// A number on two sides.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Change {
+pub struct MetricChange {
     /// The first side.
-    pub base: Option<Estimate>,
+    pub base: Option<ShiftEstimate>,
     /// The second side.
-    pub cand: Option<Estimate>,
+    pub cand: Option<ShiftEstimate>,
     /// Second less first.
     pub change: Option<f64>,
     /// The same of the first.
@@ -78,17 +78,17 @@ pub struct Change {
     /// Differences up to this are seen between equal runs.
     pub noise: Option<f64>,
     /// What can be said.
-    pub finding: Finding,
+    pub finding: ChangeVerdict,
 }
 
 /// With so many runs on each side, runs are compared instead of steps.
 pub const ENOUGH_RUNS: usize = 4;
 
-impl Change {
+impl MetricChange {
     /// Of two single numbers.
     pub fn of_values(base: Option<f64>, cand: Option<f64>) -> Self {
-        let estimate = |value: f64| Estimate { median: value, low: None, high: None, count: 1 };
-        let finding = if base.is_some() && cand.is_some() { Finding::Untested } else { Finding::OneSided };
+        let estimate = |value: f64| ShiftEstimate { median: value, low: None, high: None, count: 1 };
+        let finding = if base.is_some() && cand.is_some() { ChangeVerdict::Untested } else { ChangeVerdict::OneSided };
         Self::between(base.map(estimate), cand.map(estimate), finding)
     }
 
@@ -102,7 +102,7 @@ impl Change {
             change.give_up();
         }
         change.conclude(base, cand, effect, options);
-        if change.noise.is_none() && matches!(change.finding, Finding::Noise) {
+        if change.noise.is_none() && matches!(change.finding, ChangeVerdict::Noise) {
             change.noise = Some(noise(base, cand));
         }
         change
@@ -110,15 +110,15 @@ impl Change {
 
     /// Medians and the chance that they differ by; what it is worth is concluded later.
     pub(super) fn tested(base: &Runs, cand: &Runs, options: &TestOptions) -> Self {
-        let mut change = Self::between(estimate(base), estimate(cand), Finding::OneSided);
+        let mut change = Self::between(estimate(base), estimate(cand), ChangeVerdict::OneSided);
         let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
         change.p = with_sets(base, cand, |a, b, loss| rank_test_inflated(a, b, loss).map(|test| test.p));
         let by_runs = is_by_runs(base, cand);
         change.finding = match first.count.min(second.count) {
-            _ if by_runs => Finding::Noise,
-            1 => Finding::Untested,
-            few if few < options.min_steps => Finding::TooFew,
-            _ => Finding::Noise,
+            _ if by_runs => ChangeVerdict::Noise,
+            1 => ChangeVerdict::Untested,
+            few if few < options.min_steps => ChangeVerdict::TooFew,
+            _ => ChangeVerdict::Noise,
         };
         change
     }
@@ -126,7 +126,7 @@ impl Change {
     /// Decides by `p`; looks at the noise only where that says that something differs.
     pub(super) fn conclude(&mut self, base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) {
         let (Some(change), Some(p)) = (self.change, self.p) else { return };
-        if self.finding != Finding::Noise || p > options.alpha {
+        if self.finding != ChangeVerdict::Noise || p > options.alpha {
             return;
         }
         if change.abs() < effect {
@@ -135,7 +135,7 @@ impl Change {
         let noise = noise(base, cand);
         self.noise = Some(noise);
         if change.abs() > noise {
-            self.finding = Finding::Changed;
+            self.finding = ChangeVerdict::Changed;
         }
     }
 
@@ -146,12 +146,12 @@ impl Change {
 
     /// No change could be found, so that none was found says nothing.
     pub(super) fn give_up(&mut self) {
-        if self.finding == Finding::Noise {
-            self.finding = Finding::TooFew;
+        if self.finding == ChangeVerdict::Noise {
+            self.finding = ChangeVerdict::TooFew;
         }
     }
 
-    fn between(base: Option<Estimate>, cand: Option<Estimate>, finding: Finding) -> Self {
+    fn between(base: Option<ShiftEstimate>, cand: Option<ShiftEstimate>, finding: ChangeVerdict) -> Self {
         let change = base.zip(cand).map(|(base, cand)| cand.median - base.median);
         let of = base.map(|base| base.median).filter(|median| median.abs() > 0.0);
         let change_percent = match change {
@@ -163,7 +163,7 @@ impl Change {
 
     /// Whether it is more than noise.
     pub fn is_real(&self) -> bool {
-        self.finding == Finding::Changed
+        self.finding == ChangeVerdict::Changed
     }
 }
 
@@ -175,13 +175,13 @@ fn medians(runs: &Runs) -> Vec<f64> {
     runs.iter().filter_map(|run| median(run)).collect()
 }
 
-fn estimate(runs: &Runs) -> Option<Estimate> {
+fn estimate(runs: &Runs) -> Option<ShiftEstimate> {
     let stats = Stats::of(&pooled(runs))?;
     let medians = medians(runs);
     // Steps of one run say nothing of how the next one turns out; runs do.
     let range = if medians.len() >= ENOUGH_RUNS { Stats::of(&medians)?.median_range } else { stats.median_range };
     let (low, high) = (range.map(|r| r.0.min(stats.median)), range.map(|r| r.1.max(stats.median)));
-    Some(Estimate { median: stats.median, low, high, count: stats.count })
+    Some(ShiftEstimate { median: stats.median, low, high, count: stats.count })
 }
 
 /// Whether runs are compared instead of steps.
@@ -206,7 +206,7 @@ fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
 }
 
 /// Ranks take steps for independent; drawn blocks of neighbours do not. The wider of the two.
-fn widen(estimate: &mut Option<Estimate>, runs: &Runs) {
+fn widen(estimate: &mut Option<ShiftEstimate>, runs: &Runs) {
     let Some(estimate) = estimate.as_mut().filter(|_| medians(runs).len() < ENOUGH_RUNS) else { return };
     if !runs.iter().any(|run| inflation(run) > 1.0) {
         return;
@@ -259,50 +259,53 @@ mod tests {
         vec![(0..n).map(|i| from + step * f64::from(i * 7 % 10)).collect()]
     }
 
-    fn finding(base: &Runs, cand: &Runs) -> Finding {
-        Change::of_runs(base, cand, 0.0, &TestOptions::default()).finding
+    fn finding(base: &Runs, cand: &Runs) -> ChangeVerdict {
+        MetricChange::of_runs(base, cand, 0.0, &TestOptions::default()).finding
     }
 
     #[test]
     fn a_run_beside_itself_did_not_change() {
         let same = run(100.0, 0.3, 30);
-        let change = Change::of_runs(&same, &same, 0.0, &TestOptions::default());
-        assert_eq!((change.change, change.change_percent, change.finding), (Some(0.0), Some(0.0), Finding::Noise));
+        let change = MetricChange::of_runs(&same, &same, 0.0, &TestOptions::default());
+        assert_eq!(
+            (change.change, change.change_percent, change.finding),
+            (Some(0.0), Some(0.0), ChangeVerdict::Noise)
+        );
         assert!(change.p.unwrap() > 0.99);
     }
 
     #[test]
     fn a_change_beyond_noise_is_real_and_has_its_size() {
-        let change = Change::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 0.0, &TestOptions::default());
+        let change = MetricChange::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 0.0, &TestOptions::default());
         assert!(change.is_real());
         assert!((change.change_percent.unwrap() - 10.0).abs() < 0.1);
         let (low, high) = change.range.unwrap();
         assert!(low <= 10.0 && 10.0 <= high);
         // The same change does not matter where only more would.
-        let asked = Change::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 11.0, &TestOptions::default());
-        assert_eq!(asked.finding, Finding::Noise);
+        let asked = MetricChange::of_runs(&run(100.0, 0.1, 30), &run(110.0, 0.1, 30), 11.0, &TestOptions::default());
+        assert_eq!(asked.finding, ChangeVerdict::Noise);
     }
 
     #[test]
     fn few_steps_conclude_nothing() {
-        assert_eq!(finding(&run(1.0, 0.1, 5), &run(9.0, 0.1, 30)), Finding::TooFew);
-        assert_eq!(finding(&run(1.0, 0.1, 1), &run(9.0, 0.1, 30)), Finding::Untested);
-        assert_eq!(finding(&[], &run(9.0, 0.1, 30)), Finding::OneSided);
+        assert_eq!(finding(&run(1.0, 0.1, 5), &run(9.0, 0.1, 30)), ChangeVerdict::TooFew);
+        assert_eq!(finding(&run(1.0, 0.1, 1), &run(9.0, 0.1, 30)), ChangeVerdict::Untested);
+        assert_eq!(finding(&[], &run(9.0, 0.1, 30)), ChangeVerdict::OneSided);
     }
 
     #[test]
     fn runs_of_a_side_that_differ_are_noise() {
         // One more percent from run to run; the other side lies between.
         let two: Vec<Vec<f64>> = [run(100.0, 0.01, 20), run(102.0, 0.01, 20)].concat();
-        assert_eq!(finding(&two, &run(102.5, 0.01, 20)), Finding::Noise);
-        assert_eq!(finding(&two, &run(110.0, 0.01, 20)), Finding::Changed);
+        assert_eq!(finding(&two, &run(102.5, 0.01, 20)), ChangeVerdict::Noise);
+        assert_eq!(finding(&two, &run(110.0, 0.01, 20)), ChangeVerdict::Changed);
     }
 
     #[test]
     fn enough_runs_are_compared_by_their_medians() {
         let runs = |from: f64| (0..4).flat_map(|i| run(from + f64::from(i), 0.01, 20)).collect::<Vec<_>>();
         // 2 of 70 orders.
-        let change = Change::of_runs(&runs(100.0), &runs(104.0), 0.0, &TestOptions::default());
+        let change = MetricChange::of_runs(&runs(100.0), &runs(104.0), 0.0, &TestOptions::default());
         assert!((change.p.unwrap() - 2.0 / 70.0).abs() < 1e-12);
         assert!(change.is_real());
     }
@@ -311,32 +314,35 @@ mod tests {
     fn ranges_over_runs_know_how_much_runs_differ() {
         // Steps of a run hardly differ, runs by 1 from each other.
         let runs = |from: f64, n: u32| (0..n).flat_map(|i| run(from + f64::from(i), 0.001, 50)).collect::<Vec<_>>();
-        let change = Change::of_runs(&runs(100.0, 4), &runs(104.0, 4), 0.0, &TestOptions::default());
+        let change = MetricChange::of_runs(&runs(100.0, 4), &runs(104.0, 4), 0.0, &TestOptions::default());
         let (low, high) = change.range.unwrap();
         assert!(low <= 1.01 && high >= 6.99, "{low} {high}");
         // Four runs have no range of 95 %, six have the least and the most of them.
         assert_eq!(change.base.unwrap().low, None);
-        let six = Change::of_runs(&runs(100.0, 6), &runs(110.0, 6), 0.0, &TestOptions::default()).base.unwrap();
+        let six = MetricChange::of_runs(&runs(100.0, 6), &runs(110.0, 6), 0.0, &TestOptions::default()).base.unwrap();
         assert!(six.low.unwrap() < 100.1 && six.high.unwrap() > 104.9, "{six:?}");
         // Two runs of a side: no less than these differ by.
         let (low, high) =
-            Change::of_runs(&runs(100.0, 2), &runs(104.0, 1), 0.0, &TestOptions::default()).range.unwrap();
+            MetricChange::of_runs(&runs(100.0, 2), &runs(104.0, 1), 0.0, &TestOptions::default()).range.unwrap();
         assert!(low <= 3.01 && high >= 3.99, "{low} {high}");
     }
 
     #[test]
     fn many_runs_of_one_side_only_are_noise_too() {
         let five: Vec<Vec<f64>> = (0..5).flat_map(|i| run(100.0 + f64::from(i), 0.01, 20)).collect();
-        assert_eq!(finding(&five, &run(104.5, 0.01, 20)), Finding::Noise);
-        assert_eq!(finding(&five, &run(110.0, 0.01, 20)), Finding::Changed);
+        assert_eq!(finding(&five, &run(104.5, 0.01, 20)), ChangeVerdict::Noise);
+        assert_eq!(finding(&five, &run(110.0, 0.01, 20)), ChangeVerdict::Changed);
     }
 
     #[test]
     fn where_no_change_could_be_found_none_is_denied() {
         let options = TestOptions { alpha: 0.001, ..TestOptions::default() };
         // Six against six: 2 of 924 orders.
-        assert_eq!(Change::of_runs(&run(1.0, 0.1, 6), &run(9.0, 0.1, 6), 0.0, &options).finding, Finding::TooFew);
-        assert_eq!(finding(&run(1.0, 0.1, 6), &run(9.0, 0.1, 6)), Finding::Changed);
+        assert_eq!(
+            MetricChange::of_runs(&run(1.0, 0.1, 6), &run(9.0, 0.1, 6), 0.0, &options).finding,
+            ChangeVerdict::TooFew
+        );
+        assert_eq!(finding(&run(1.0, 0.1, 6), &run(9.0, 0.1, 6)), ChangeVerdict::Changed);
     }
 
     /// Twenty steps of 100 ms with half a percent of jitter.
@@ -354,7 +360,7 @@ mod tests {
             let mut real = 0;
             for _ in 0..100 {
                 let (base, cand) = (jittered(&mut state, 0.0), jittered(&mut state, slower));
-                real += u32::from(Change::of_runs(&base, &cand, 0.0, &TestOptions::default()).is_real());
+                real += u32::from(MetricChange::of_runs(&base, &cand, 0.0, &TestOptions::default()).is_real());
             }
             real
         };

@@ -11,10 +11,10 @@
 
 use std::borrow::Cow;
 
-use super::summary::{ClassTimes, Facts, StepFacts, Summary};
+use super::summary::{ClassTimes, RunFacts, StepFacts, Summary};
 
 /// Runs of both sides, each with steps of one class.
-pub struct Matched<'a> {
+pub struct MatchedClasses<'a> {
     /// Of the first side.
     pub base: Cow<'a, [Summary]>,
     /// Of the second.
@@ -23,7 +23,7 @@ pub struct Matched<'a> {
 
 /// What both sides have, most time first, and what the first run of a side has alone.
 pub(super) struct Classes<'a> {
-    pub matched: Vec<Matched<'a>>,
+    pub matched: Vec<MatchedClasses<'a>>,
     pub base_only: Vec<&'a StepFacts>,
     pub cand_only: Vec<&'a StepFacts>,
 }
@@ -47,7 +47,7 @@ pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Classes<'
         cand_only: only(second, &|at| pairs.iter().any(|pair| pair.1 == at)),
         matched: pairs
             .into_iter()
-            .map(|(one, other)| Matched { base: of_class(base, one), cand: of_class(cand, other) })
+            .map(|(one, other)| MatchedClasses { base: of_class(base, one), cand: of_class(cand, other) })
             .collect(),
     }
 }
@@ -120,7 +120,7 @@ impl Summary {
             None => Self { classes: Vec::new(), ..self.clone() },
             Some(at) => {
                 let one = self.classes.get(at).cloned().unwrap_or_default();
-                let facts = Facts { programs: Vec::new(), ..self.facts.clone() };
+                let facts = RunFacts { programs: Vec::new(), ..self.facts.clone() };
                 let (schema, tool) = (self.schema.clone(), self.tool.clone());
                 let (inputs, values, loop_series) =
                     (self.inputs.clone(), self.values.clone(), self.loop_series.clone());
@@ -149,7 +149,7 @@ impl Summary {
     /// With these steps for its own.
     pub(super) fn with_steps(self, class: ClassTimes) -> Self {
         let ClassTimes { programs, steps, series, ops, rest, ops_not_listed } = class;
-        Self { facts: Facts { programs, ..self.facts }, steps, series, ops, rest, ops_not_listed, ..self }
+        Self { facts: RunFacts { programs, ..self.facts }, steps, series, ops, rest, ops_not_listed, ..self }
     }
 
     /// Its steps alone.
@@ -168,6 +168,6 @@ impl Summary {
 
 /// Classes of steps that both sides have, as a comparison has them: that of the headline
 /// first.
-pub fn matched_classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Vec<Matched<'a>> {
+pub fn matched_classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Vec<MatchedClasses<'a>> {
     classes(base, cand).matched
 }

@@ -4,8 +4,8 @@ use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 
 use super::run_loop;
 use super::summary::{
-    Better, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary, Value,
-    thinned,
+    Better, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, SCHEMA, Series, StepFacts, Summary, SummaryInput,
+    Value, thinned,
 };
 use super::times::{self, OpSum, StepTimes};
 use crate::engine::Provenance;
@@ -20,7 +20,7 @@ use crate::reports::host::compile::Compile;
 use crate::reports::memory::hbm::Memory;
 use crate::reports::ops::matmuls::Matmuls;
 use crate::reports::ops::op_stats::{OpRow, Ops, percent};
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 use crate::reports::steps::step_times::Steps;
 use crate::reports::summary::doctor::Doctor;
 use crate::reports::summary::utilization::Utilization;
@@ -99,8 +99,8 @@ fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
     (members, left)
 }
 
-fn inputs(model: &TraceModel) -> Vec<Input> {
-    let input = |source: &trace_model::Source| Input {
+fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
+    let input = |source: &trace_model::Source| SummaryInput {
         name: source.name.clone(),
         path: source.path.as_ref().map(|path| path.display().to_string()),
         format: source.format.to_owned(),
@@ -109,7 +109,7 @@ fn inputs(model: &TraceModel) -> Vec<Input> {
     model.sources().iter().map(input).collect()
 }
 
-fn facts(cx: &Context<'_>) -> Facts {
+fn facts(cx: &Context<'_>) -> RunFacts {
     let model = cx.model;
     let cores = cx.tensor_cores();
     let type_of = |&core: &trace_model::GroupId| model.group(core).device.as_ref()?.type_name.clone();
@@ -123,7 +123,7 @@ fn facts(cx: &Context<'_>) -> Facts {
     let mut formats: Vec<String> = model.sources().iter().map(|source| source.format.to_owned()).collect();
     formats.sort();
     formats.dedup();
-    Facts {
+    RunFacts {
         device_type: cores.iter().find_map(type_of),
         devices: cores.len(),
         hosts: model.groups().iter().filter(|group| group.kind == GroupKind::Host).count(),
@@ -139,11 +139,11 @@ fn facts(cx: &Context<'_>) -> Facts {
 
 fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> StepFacts {
     let class = chosen.first().and_then(|step| steps.class_of(step));
-    let rung = serde_json::to_value(steps.rung).ok();
+    let source = serde_json::to_value(steps.source).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
     let times: Vec<f64> = chosen.iter().map(|step| step.time_ps as f64).collect();
     StepFacts {
-        rung: rung.and_then(|rung| rung.as_str().map(str::to_owned)).unwrap_or_default(),
+        source: source.and_then(|source| source.as_str().map(str::to_owned)).unwrap_or_default(),
         marker: steps.marker.clone(),
         class: class.map(|class| class.title.clone()).unwrap_or_default(),
         counted: chosen.len(),
@@ -158,7 +158,7 @@ fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&StepTimes<
 }
 
 /// Mean over the steps of the middle half.
-fn mean_of(divided: &StepTimes<'_>, of: impl Fn(&(i64, crate::reports::steps::step_parts::Parts)) -> f64) -> f64 {
+fn mean_of(divided: &StepTimes<'_>, of: impl Fn(&(i64, crate::reports::steps::step_parts::TimeByPart)) -> f64) -> f64 {
     let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step));
     values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
 }
@@ -188,17 +188,17 @@ fn series(chosen: &[&Step], divided: Option<&StepTimes<'_>>) -> Vec<Series> {
     let steps = &divided.steps;
     push("step.time_ps", "Step time", ps, Better::Lower, steps.iter().map(|(time, _)| *time as f64).collect());
     push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
-    for part in Part::ALL {
+    for part in StepPart::ALL {
         let values: Vec<f64> = steps.iter().map(|(_, parts)| parts.get(part) as f64).collect();
         if values.iter().any(|&value| value != 0.0) {
             push(&format!("step.{}", part.id()), part.title(), ps, Better::Lower, values);
         }
     }
     for (id, title, part) in [
-        ("step.exposed_comm_percent", "Exposed comm of the step", Part::ExposedComm),
-        ("step.idle_percent", "Idle of the step", Part::Idle),
+        ("step.exposed_comm_percent", "Exposed comm of the step", StepPart::ExposedComm),
+        ("step.idle_percent", "Idle of the step", StepPart::Idle),
     ] {
-        let share = |(time, parts): &(i64, crate::reports::steps::step_parts::Parts)| {
+        let share = |(time, parts): &(i64, crate::reports::steps::step_parts::TimeByPart)| {
             if *time > 0 { 100.0 * parts.get(part) as f64 / *time as f64 } else { 0.0 }
         };
         push(id, title, Unit::Percent, Better::Lower, steps.iter().map(share).collect());
@@ -325,8 +325,8 @@ fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &StepTimes<'_>, sum
     summary.facts.programs = programs;
     let time = |op: &OpTimes| op.middle_ps;
     summary.ops.sort_by(|a, b| time(b).total_cmp(&time(a)).then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place))));
-    let idle = mean_of(divided, |(_, parts)| parts.get(Part::Idle) as f64);
-    summary.rest = vec![RestTimes { part: Part::Idle, middle_ps: idle }];
+    let idle = mean_of(divided, |(_, parts)| parts.get(StepPart::Idle) as f64);
+    summary.rest = vec![RestTimes { part: StepPart::Idle, middle_ps: idle }];
 }
 
 /// Most time first; ops follow.

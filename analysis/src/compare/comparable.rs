@@ -69,7 +69,7 @@ const FEWER_STEPS: f64 = 0.5;
 
 /// What two runs differ in, what weighs most first. Names in `require` bar.
 pub fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
-    let mut found = Found { require, out: Vec::new() };
+    let mut found = KnownDifferences { require, out: Vec::new() };
     hardware(base, cand, &mut found);
     programs(base, cand, &mut found);
     steps(base, cand, &mut found);
@@ -89,12 +89,12 @@ pub fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Di
     out
 }
 
-struct Found<'a> {
+struct KnownDifferences<'a> {
     require: &'a [String],
     out: Vec<Difference>,
 }
 
-impl Found<'_> {
+impl KnownDifferences<'_> {
     /// Notes it where the two texts differ.
     fn differ(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
         if texts[0] != texts[1] {
@@ -115,7 +115,7 @@ impl Found<'_> {
     }
 }
 
-fn hardware(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
+fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let (a, b) = (&base.facts, &cand.facts);
     let why = "another chip takes another time for the same work";
     found.facts("device_type", "Device", [a.device_type.as_deref(), b.device_type.as_deref()], why);
@@ -128,7 +128,7 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
     found.differ("hosts", "Hosts", [a.hosts, b.hosts].map(|n| n.to_string()), Weight::Care, why);
 }
 
-fn programs(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
+fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let main = |run: &Summary| run.facts.programs.first().cloned();
     if let (Some(a), Some(b)) = (main(base), main(cand)) {
         let why = "the programs of most time have other names: is it the same workload?";
@@ -174,7 +174,7 @@ fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     (all > 0.0 && !theirs.is_empty()).then(|| 100.0 * alien / all)
 }
 
-fn steps(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
+fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let (a, b) = (&base.steps, &cand.steps);
     let both = base.has_steps() == cand.has_steps();
     let weight = if both { Weight::Care } else { Weight::Bars };
@@ -183,7 +183,7 @@ fn steps(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
     } else {
         "one run has steps, the other is a whole capture"
     };
-    found.differ("step_source", "Steps are from", [a.rung.clone(), b.rung.clone()], weight, why);
+    found.differ("step_source", "Steps are from", [a.source.clone(), b.source.clone()], weight, why);
     let few = a.counted.min(b.counted) as f64;
     let uneven = few < FEWER_STEPS * a.counted.max(b.counted) as f64;
     let weight = if uneven { Weight::Care } else { Weight::Note };
@@ -194,10 +194,10 @@ fn steps(base: &Summary, cand: &Summary, found: &mut Found<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::summary::Facts;
+    use crate::compare::summary::RunFacts;
 
     fn run(device_type: Option<&str>, devices: usize) -> Summary {
-        let facts = Facts { device_type: device_type.map(str::to_owned), devices, ..Facts::default() };
+        let facts = RunFacts { device_type: device_type.map(str::to_owned), devices, ..RunFacts::default() };
         Summary { facts, ..Summary::default() }
     }
 
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn every_difference_has_a_name_that_can_be_required() {
         let mut other = run(Some("x"), 2);
-        other.steps.rung = "modules".to_owned();
+        other.steps.source = "modules".to_owned();
         other.steps.counted = 9;
         other.facts.hosts = 2;
         other.facts.topology = Some("2x2".to_owned());

@@ -78,7 +78,7 @@ impl How {
 
 /// Two ops that are taken for one, as indices into the ops of their summaries.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct OpPair {
     /// In the first.
     pub base: usize,
     /// In the second.
@@ -93,7 +93,7 @@ pub struct Pair {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matching {
     /// By the index of the first.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<OpPair>,
     /// Only in the first.
     pub base_only: Vec<usize>,
     /// Only in the second.
@@ -101,7 +101,7 @@ pub struct Matching {
 }
 
 /// Everything that an op may be recognised by, of one side.
-struct Subject<'a> {
+struct OpIdentity<'a> {
     op: &'a OpTimes,
     /// Number of the pair of programs; programs without partner have their own.
     program: usize,
@@ -122,7 +122,7 @@ type Look<'a> = (&'a str, &'a str, &'a str);
 type Key<'a> = (usize, [&'a str; 5], Look<'a>, Look<'a>);
 
 /// What an op must agree in; `None` where it says too little.
-type KeyOf = for<'a> fn(&'a Subject<'a>) -> Option<Key<'a>>;
+type KeyOf = for<'a> fn(&'a OpIdentity<'a>) -> Option<Key<'a>>;
 
 const ANY: Look<'static> = ("", "", "");
 
@@ -145,17 +145,17 @@ const PASSES: &[(How, KeyOf)] = &[
 ];
 
 /// A key with a provenance in it; without one it would match anything.
-fn known<'a>(subject: &'a Subject<'a>, texts: [&'a str; 5]) -> Option<Key<'a>> {
+fn known<'a>(subject: &'a OpIdentity<'a>, texts: [&'a str; 5]) -> Option<Key<'a>> {
     let [.., framework, source] = texts;
     (!framework.is_empty() || !source.is_empty()).then_some((subject.program, texts, ANY, ANY))
 }
 
-fn beside<'a>(subject: &'a Subject<'a>, before: Look<'a>, after: Look<'a>) -> Option<Key<'a>> {
+fn beside<'a>(subject: &'a OpIdentity<'a>, before: Look<'a>, after: Look<'a>) -> Option<Key<'a>> {
     let texts = ["", subject.op.category.as_str(), subject.shape(), "", ""];
     (before != ANY || after != ANY).then_some((subject.program, texts, before, after))
 }
 
-impl<'a> Subject<'a> {
+impl<'a> OpIdentity<'a> {
     fn shape(&self) -> &'a str {
         self.op.shape.as_deref().unwrap_or_default()
     }
@@ -194,7 +194,7 @@ pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
             let sure = if first.len() == second.len() { 1.0 } else { 0.8 };
             let aligned = align(first, second, &base_subjects, &cand_subjects);
             let confidence = how.confidence() * sure;
-            pairs.extend(aligned.into_iter().map(|(base, cand)| Pair { base, cand, how: *how, confidence }));
+            pairs.extend(aligned.into_iter().map(|(base, cand)| OpPair { base, cand, how: *how, confidence }));
         }
         let mut done = (vec![false; base_subjects.len()], vec![false; cand_subjects.len()]);
         for pair in &pairs[before..] {
@@ -209,14 +209,14 @@ pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
 }
 
 /// For each program of either side the number of its pair.
-struct Programs {
+struct ProgramPairs {
     base: Vec<(usize, bool)>,
     cand: Vec<(usize, bool)>,
 }
 
 /// Programs with the same fingerprint, then those of the same name, then the largest
 /// with the largest. 0 is for ops of no program.
-fn pair_programs(base: &Summary, cand: &Summary) -> Programs {
+fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
     type Rule = for<'a> fn(&'a ProgramFacts) -> Option<(&'a str, &'a str)>;
     const RULES: [Rule; 3] = [|p| Some((p.id.as_deref()?, &p.name)), |p| Some(("", &p.name)), |_| Some(("", ""))];
     let (first, second) = (&base.facts.programs, &cand.facts.programs);
@@ -244,10 +244,10 @@ fn pair_programs(base: &Summary, cand: &Summary) -> Programs {
         })
     };
     let base = paired.0.into_iter().map(&mut own).collect();
-    Programs { base, cand: paired.1.into_iter().map(own).collect() }
+    ProgramPairs { base, cand: paired.1.into_iter().map(own).collect() }
 }
 
-fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<Subject<'a>> {
+fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdentity<'a>> {
     let mut order: Vec<usize> = (0..summary.ops.len()).collect();
     order.sort_by_key(|&i| (summary.ops[i].place, i));
     let mut rank = vec![0; order.len()];
@@ -260,7 +260,7 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<Subject
     };
     let subject = |(op, &place): (&'a OpTimes, &usize)| {
         let (program, is_same_program) = op.program.and_then(|at| programs.get(at)).copied().unwrap_or((0, false));
-        Subject {
+        OpIdentity {
             op,
             program,
             is_same_program,
@@ -299,7 +299,7 @@ const MOST_WORK: usize = 4_000_000;
 
 /// Alike ops in order. Of unequal numbers, all of the fewer find a partner: the one
 /// that costs least in all, without crossing.
-fn align(first: &[usize], second: &[usize], base: &[Subject<'_>], cand: &[Subject<'_>]) -> Vec<(usize, usize)> {
+fn align(first: &[usize], second: &[usize], base: &[OpIdentity<'_>], cand: &[OpIdentity<'_>]) -> Vec<(usize, usize)> {
     if first.len() > second.len() {
         let flipped = align(second, first, cand, base);
         return flipped.into_iter().map(|(cand, base)| (base, cand)).collect();

@@ -21,11 +21,11 @@
 //! Steps of one run say how steady it is, not how another run of the same program
 //! would turn out: several runs on each side say that.
 
+mod attribution;
 mod change;
 mod classes;
 mod collect;
 pub mod comparable;
-mod divide;
 mod matching;
 mod pool;
 mod predicted;
@@ -40,17 +40,17 @@ mod times;
 
 use serde::{Serialize, Serializer};
 
-pub use change::{Change, ENOUGH_RUNS, Estimate, Finding, TestOptions};
-pub use classes::{Matched, matched_classes};
+pub use attribution::{Attribution, FamilyChange, OpChange};
+pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
+pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
-pub use divide::{Attribution, FamilyChange, OpChange};
-pub use matching::{How, Matching, Pair, match_ops, stem};
-pub use predicted::{PredictedOp, Prediction};
+pub use matching::{How, Matching, OpPair, match_ops, stem};
+pub use predicted::{PredictedOp, PredictionError};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, SLOW_SHARE};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
-    Better, ClassTimes, Facts, HealthFact, Input, OpTimes, ProgramFacts, RestTimes, SCHEMA, Series, StepFacts, Summary,
-    SummaryError, Value, thinned,
+    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, SCHEMA, Series, StepFacts, Summary,
+    SummaryError, SummaryInput, Value, thinned,
 };
 pub use table::{sentence, signed};
 
@@ -96,7 +96,7 @@ pub struct Comparison {
     #[schemars(with = "Vec<StepPair>")]
     pub aligned_steps: Vec<(u32, u32)>,
     /// How far a simulator is off, where one side is simulated and the other is measured.
-    pub prediction: Option<Prediction>,
+    pub prediction: Option<PredictionError>,
     /// Steps of other classes that both sides have, most time first: all of the above
     /// but what is about whole runs.
     pub classes: Vec<Self>,
@@ -132,7 +132,7 @@ pub struct SeriesChange {
     pub better: Better,
     /// How it changed.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: MetricChange,
 }
 
 /// A number of the whole run on two sides.
@@ -152,7 +152,7 @@ pub struct ValueChange {
     pub provenance: Provenance,
     /// How it changed.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: MetricChange,
     /// Why a side lacks it.
     pub note: Option<String>,
 }
@@ -241,7 +241,7 @@ impl Comparison {
         let steps = steps_kept(base, cand);
         let (first, second) = (Pool::of(base, steps), Pool::of(cand, steps));
         self.steps = series_changes(&first, &second, &self.options);
-        let divided = divide::divide(&first, &second, &self.options.test);
+        let divided = attribution::divide(&first, &second, &self.options.test);
         self.attribution = divided.attribution;
         self.ops = divided.ops;
         let numbers = |runs: &[Summary]| runs.first().map(|run| run.steps.numbers.clone()).unwrap_or_default();
@@ -282,7 +282,7 @@ fn series_changes(base: &Pool<'_>, cand: &Pool<'_>, options: &CompareOptions) ->
         let facts = base.series_facts(id).or_else(|| cand.series_facts(id))?;
         let sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
         let effect = if facts.unit == Unit::Picoseconds { effect } else { options.test.min_effect_percent };
-        let change = Change::of_runs(&sides.0, &sides.1, effect, &options.test);
+        let change = MetricChange::of_runs(&sides.0, &sides.1, effect, &options.test);
         let (id, title) = (id.to_owned(), facts.title.clone());
         Some(SeriesChange { id, title, unit: facts.unit, better: facts.better, change })
     };
@@ -301,9 +301,9 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         let change = match (&first[..], &second[..]) {
             ([] | [_], [] | [_]) => {
                 let only = |runs: &[Vec<f64>]| runs.first().and_then(|run| run.first()).copied();
-                Change::of_values(only(&first), only(&second))
+                MetricChange::of_values(only(&first), only(&second))
             }
-            _ => Change::of_runs(&first, &second, 0.0, &options.test),
+            _ => MetricChange::of_runs(&first, &second, 0.0, &options.test),
         };
         let note = lacking.filter(|_| first.is_empty() || second.is_empty());
         Some(ValueChange {
@@ -342,7 +342,7 @@ fn notes(out: &Comparison, base: &Pool<'_>, cand: &Pool<'_>) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let too_few = out.ops.iter().filter(|op| op.change.finding == Finding::TooFew).count();
+    let too_few = out.ops.iter().filter(|op| op.change.finding == ChangeVerdict::TooFew).count();
     if fewest >= needed && too_few > 0 {
         notes.push(format!(
             "{too_few} ops are asked about with too few {}: no change of them, however large, could be told from what \

@@ -85,7 +85,7 @@ impl<'a> Pool<'a> {
     }
 
     /// Time of a part that no listed op has.
-    pub fn rest_ps(&self, part: crate::reports::steps::step_parts::Part) -> f64 {
+    pub fn rest_ps(&self, part: crate::reports::steps::step_parts::StepPart) -> f64 {
         let of_run = |run: &Summary| -> f64 {
             run.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps).sum()
         };

@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use trace_model::Picos;
 
+use super::attribution::{FamilyChange, OpChange};
 use super::comparable::{Difference, Weight};
-use super::divide::{FamilyChange, OpChange};
 use super::summary::Summary;
 use super::table::signed;
-use super::{Change, Comparison, How};
+use super::{Comparison, How, MetricChange};
 use crate::engine::{Cell, Column, Provenance, Table};
 use crate::hardware::chips::Chip;
 use crate::math::unit::Unit;
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 
 /// Up to this ratio, and down to its inverse, an op is as predicted.
 const CLOSE: f64 = 1.1;
@@ -28,7 +28,7 @@ const CLAUSES: usize = 3;
 
 /// What the comparison of a prediction with a measurement says.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Prediction {
+pub struct PredictionError {
     /// What predicted it.
     pub simulator: String,
     /// The first side is the prediction.
@@ -122,7 +122,7 @@ fn are_chips(difference: &Difference) -> bool {
 }
 
 /// Reads the finished comparison as a prediction.
-pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) -> Option<Prediction> {
+pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) -> Option<PredictionError> {
     let step = comparison.steps.iter().find(|series| series.id == "step.time_ps")?;
     let (predicted_ps, measured_ps) = sides(&step.change, is_base);
     let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
@@ -130,11 +130,11 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
     let families = comparison.attribution.iter().flat_map(|attribution| &attribution.families);
     // Idle time, and small ops that a shortened summary adds up.
     let (idle, others): (Vec<_>, Vec<_>) =
-        families.filter(|family| family.finding.is_none()).partition(|family| family.part == Part::Idle);
+        families.filter(|family| family.finding.is_none()).partition(|family| family.part == StepPart::Idle);
     let row = |family: &FamilyChange| {
         let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
         // A side that lists all of its ops has no others: that is not a prediction of no time.
-        let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || family.part == Part::Idle);
+        let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || family.part == StepPart::Idle);
         PredictedOp {
             name: family.name.clone(),
             predicted_name: None,
@@ -153,7 +153,7 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
     ops.extend(idle.into_iter().map(row));
     ops.sort_by(|a, b| b.missed_ps.total_cmp(&a.missed_ps).then_with(|| a.name.cmp(&b.name)));
-    Some(Prediction {
+    Some(PredictionError {
         simulator: simulator.to_owned(),
         is_base,
         predicted_ps,
@@ -188,8 +188,8 @@ fn ordered<T>(base: T, cand: T, is_base: bool) -> (T, T) {
     if is_base { (base, cand) } else { (cand, base) }
 }
 
-fn sides(change: &Change, is_base: bool) -> (Option<f64>, Option<f64>) {
-    let median = |estimate: Option<super::Estimate>| estimate.map(|estimate| estimate.median);
+fn sides(change: &MetricChange, is_base: bool) -> (Option<f64>, Option<f64>) {
+    let median = |estimate: Option<super::ShiftEstimate>| estimate.map(|estimate| estimate.median);
     ordered(median(change.base), median(change.cand), is_base)
 }
 
@@ -211,7 +211,7 @@ impl PredictedOp {
     }
 }
 
-impl Prediction {
+impl PredictionError {
     /// What to read first.
     pub fn statement(&self) -> String {
         let time = |ps: f64| Picos::from_ps(ps.round() as i64);

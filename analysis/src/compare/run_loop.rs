@@ -11,7 +11,7 @@ use crate::engine::{Context, Percent};
 use crate::facts::steps::{Step, StepsReport};
 use crate::math::resample::{self, Statistic};
 use crate::math::unit::Unit;
-use crate::reports::host::compile::{Compile, Place};
+use crate::reports::host::compile::{Compile, CompilePlace};
 
 /// Time of each step of the loop, up to the begin of the next.
 pub const LOOP_STEP: &str = "loop.step_ps";
@@ -46,9 +46,9 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<Series> {
 pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Option<Value> {
     let report = cx.report::<Compile>().ok()?;
     let is_warmup = |number: u32| steps.steps.iter().any(|step| step.number == number && step.is_warmup);
-    let in_loop = |place: Option<Place>| match place {
-        Some(Place::InStep(step) | Place::AfterStep(step)) => !is_warmup(step),
-        Some(Place::BeforeSteps | Place::AfterSteps) | None => false,
+    let in_loop = |place: Option<CompilePlace>| match place {
+        Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) => !is_warmup(step),
+        Some(CompilePlace::BeforeSteps | CompilePlace::AfterSteps) | None => false,
     };
     let count = report.list.iter().filter(|compilation| in_loop(compilation.place)).count();
     Some(Value {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::{Input, Summary, SummaryError, thinned};
+use super::summary::{Summary, SummaryError, SummaryInput, thinned};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const RUNS_SCHEMA: &str = "systole.runs/1";
@@ -54,7 +54,7 @@ impl Summary {
     /// Which run this is, with its path: `logs/plugins/profile/2027_01_31/host.xplane.pb`;
     /// of several files the directory, and of a saved run where it was saved.
     pub fn title(&self) -> String {
-        let path = |input: &Input| input.path.clone().unwrap_or_else(|| input.name.clone());
+        let path = |input: &SummaryInput| input.path.clone().unwrap_or_else(|| input.name.clone());
         let run = match &self.inputs[..] {
             [] => "a run".to_owned(),
             [only] => path(only),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Provenance;
 use crate::math::unit::Unit;
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.summary/1";
@@ -27,12 +27,12 @@ pub struct Summary {
     pub tool: String,
     /// The files that it was made from.
     #[serde(default)]
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<SummaryInput>,
     /// The file that it was read from, where it had been saved.
     #[serde(skip)]
     pub saved_in: Option<String>,
     /// What must be alike for a comparison to mean anything.
-    pub facts: Facts,
+    pub facts: RunFacts,
     /// Which steps the numbers are over.
     pub steps: StepFacts,
     /// Numbers of each step.
@@ -90,7 +90,7 @@ pub struct ClassTimes {
 
 /// A file of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Input {
+pub struct SummaryInput {
     /// Without directories.
     pub name: String,
     /// As it was opened, with directories.
@@ -106,7 +106,7 @@ pub struct Input {
 
 /// What must be alike. `None` is "the capture does not say".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Facts {
+pub struct RunFacts {
     /// `TPU v6 Lite`.
     #[serde(default)]
     pub device_type: Option<String>,
@@ -139,7 +139,7 @@ pub struct Facts {
     pub health: Vec<HealthFact>,
 }
 
-impl Facts {
+impl RunFacts {
     /// `SIMULATED by ASTRA-sim`; `None` where times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator.as_deref().map(|by| trace_model::badge(by, self.is_predicted))
@@ -177,7 +177,8 @@ pub struct HealthFact {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepFacts {
     /// Where steps come from; `whole-capture` where none were found.
-    pub rung: String,
+    #[serde(alias = "rung")]
+    pub source: String,
     /// What marks a step.
     #[serde(default)]
     pub marker: String,
@@ -265,7 +266,7 @@ pub struct OpTimes {
     #[serde(default)]
     pub category: String,
     /// The part of the step that its time belongs to.
-    pub part: Part,
+    pub part: StepPart,
     /// Communication between devices.
     #[serde(default)]
     pub is_collective: bool,
@@ -294,7 +295,7 @@ pub struct OpTimes {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RestTimes {
     /// Which part.
-    pub part: Part,
+    pub part: StepPart,
     /// As for [`OpTimes::middle_ps`].
     pub middle_ps: f64,
 }
@@ -392,7 +393,7 @@ impl Summary {
         if let Some(series) = self.series(id) {
             return Some(Cow::Borrowed(&series.values));
         }
-        let is_part = id.strip_prefix("step.").is_some_and(|id| Part::ALL.iter().any(|part| part.id() == id));
+        let is_part = id.strip_prefix("step.").is_some_and(|id| StepPart::ALL.iter().any(|part| part.id() == id));
         if !is_part || !self.is_divided() {
             return None;
         }
@@ -406,13 +407,13 @@ impl Summary {
 
     /// The mean step of the middle half by part; the parts add up to it. Empty where
     /// the steps were not divided.
-    pub fn parts(&self) -> Vec<(Part, f64)> {
-        let of = |part: Part| {
+    pub fn parts(&self) -> Vec<(StepPart, f64)> {
+        let of = |part: StepPart| {
             let ops = self.ops.iter().filter(|op| op.part == part).map(|op| op.middle_ps);
             let rest = self.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps);
             (part, ops.chain(rest).sum::<f64>())
         };
-        Part::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
+        StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
     }
 
     /// Ops of this time and less may be missing; 0 where all are listed.
@@ -427,7 +428,7 @@ impl Summary {
 
     /// Whether steps were found, rather than the whole capture taken for one.
     pub fn has_steps(&self) -> bool {
-        self.steps.rung != "whole-capture"
+        self.steps.source != "whole-capture"
     }
 
     /// Short enough to be committed: the `ops` that take most time, each in `steps`

@@ -3,8 +3,8 @@
 use crate::engine::Percent;
 use trace_model::Picos;
 
-use super::change::{Change, Finding};
-use super::divide::{Attribution, OpChange};
+use super::attribution::{Attribution, OpChange};
+use super::change::{ChangeVerdict, MetricChange};
 use super::summary::Better;
 use super::{Comparison, SeriesChange, Side, ValueChange, Weight};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
@@ -43,7 +43,7 @@ pub(super) fn statement(comparison: &Comparison) -> String {
     text
 }
 
-fn headline(step: &Change) -> String {
+fn headline(step: &MetricChange) -> String {
     let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
         return "step time is known on one side only".to_owned();
     };
@@ -52,9 +52,11 @@ fn headline(step: &Change) -> String {
     let times = format!("{} to {}", ps(base.median), ps(cand.median));
     let direction = if change > 0.0 { "slower" } else { "faster" };
     match step.finding {
-        Finding::Changed => format!("steps are {direction}: {} ({times}{percent})", signed(change)),
+        ChangeVerdict::Changed => format!("steps are {direction}: {} ({times}{percent})", signed(change)),
         _ if change == 0.0 => format!("steps take the same time: {}", ps(base.median)),
-        Finding::Noise => format!("step time did not change by more than noise: {} ({times}{percent})", signed(change)),
+        ChangeVerdict::Noise => {
+            format!("step time did not change by more than noise: {} ({times}{percent})", signed(change))
+        }
         _ => {
             let steps = base.count.min(cand.count);
             let few = if steps == 1 { "one step on a side is" } else { "so few steps on a side are" };
@@ -85,7 +87,7 @@ pub fn sentence(attribution: &Attribution) -> Option<String> {
             (0, 0) => "",
             (0, _) => " (new)",
             (_, 0) => " (gone)",
-            _ if family.part == crate::reports::steps::step_parts::Part::ExposedComm => " exposed",
+            _ if family.part == crate::reports::steps::step_parts::StepPart::ExposedComm => " exposed",
             _ => "",
         };
         let count = family.base_ops.max(family.cand_ops);
@@ -140,14 +142,14 @@ impl OpChange {
 }
 
 /// `slower`, `~`, `? too few` …
-fn verdict(change: &Change, unit: Unit, better: Better) -> String {
+fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
     match change.finding {
-        Finding::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
-        Finding::Noise => "~".to_owned(),
-        Finding::TooFew => "? too few".to_owned(),
-        Finding::Untested => "?".to_owned(),
-        Finding::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
-        Finding::Changed => {
+        ChangeVerdict::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
+        ChangeVerdict::Noise => "~".to_owned(),
+        ChangeVerdict::TooFew => "? too few".to_owned(),
+        ChangeVerdict::Untested => "?".to_owned(),
+        ChangeVerdict::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
+        ChangeVerdict::Changed => {
             let more = change.change.unwrap_or(0.0) > 0.0;
             let is_time = unit == Unit::Picoseconds;
             match (better, more) {
@@ -336,8 +338,8 @@ fn op_row(op: &OpChange) -> Vec<Cell> {
 }
 
 /// Whether its p says anything.
-fn tells(change: &Change) -> bool {
-    matches!(change.finding, Finding::Changed | Finding::Noise)
+fn tells(change: &MetricChange) -> bool {
+    matches!(change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise)
 }
 
 fn change_columns(what: &'static str, unit: Unit) -> Vec<Column> {
@@ -365,8 +367,8 @@ fn change_columns(what: &'static str, unit: Unit) -> Vec<Column> {
     ]
 }
 
-fn change_cells(title: &str, id: &str, unit: Unit, better: Better, change: &Change) -> Vec<Cell> {
-    let spread = |estimate: Option<super::Estimate>| {
+fn change_cells(title: &str, id: &str, unit: Unit, better: Better, change: &MetricChange) -> Vec<Cell> {
+    let spread = |estimate: Option<super::ShiftEstimate>| {
         let estimate = estimate?;
         let half = (estimate.high? - estimate.low?) / 2.0;
         (estimate.median > 0.0).then(|| 100.0 * half / estimate.median)
@@ -427,32 +429,33 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
 }
 
 fn attribution_table(attribution: &Attribution) -> Table {
-    let row = |name: &str, part: &str, ops: [usize; 2], times: [f64; 3], finding: Option<Finding>, p: Option<f64>| {
-        let [base, cand, change] = times;
-        let share = if attribution.base_ps > 0.0 { Some(100.0 * change / attribution.base_ps) } else { None };
-        let tells = matches!(finding, Some(Finding::Changed | Finding::Noise));
-        let verdict = match (finding, ops) {
-            (None, _) => String::new(),
-            (Some(_), [0, _]) => "new".to_owned(),
-            (Some(_), [_, 0]) => "gone".to_owned(),
-            (Some(Finding::Changed), _) => if change > 0.0 { "slower" } else { "faster" }.to_owned(),
-            (Some(Finding::Noise), _) => "~".to_owned(),
-            (Some(_), _) => "?".to_owned(),
+    let row =
+        |name: &str, part: &str, ops: [usize; 2], times: [f64; 3], finding: Option<ChangeVerdict>, p: Option<f64>| {
+            let [base, cand, change] = times;
+            let share = if attribution.base_ps > 0.0 { Some(100.0 * change / attribution.base_ps) } else { None };
+            let tells = matches!(finding, Some(ChangeVerdict::Changed | ChangeVerdict::Noise));
+            let verdict = match (finding, ops) {
+                (None, _) => String::new(),
+                (Some(_), [0, _]) => "new".to_owned(),
+                (Some(_), [_, 0]) => "gone".to_owned(),
+                (Some(ChangeVerdict::Changed), _) => if change > 0.0 { "slower" } else { "faster" }.to_owned(),
+                (Some(ChangeVerdict::Noise), _) => "~".to_owned(),
+                (Some(_), _) => "?".to_owned(),
+            };
+            let count = |n: usize| if ops == [0, 0] { Cell::Missing } else { Cell::count(n as u64) };
+            vec![
+                Cell::text(name),
+                Cell::text(part),
+                count(ops[0]),
+                count(ops[1]),
+                Cell::Float(base),
+                Cell::Float(cand),
+                Cell::Float(change),
+                Cell::maybe(share),
+                Cell::text(verdict),
+                Cell::maybe(p.filter(|_| tells)),
+            ]
         };
-        let count = |n: usize| if ops == [0, 0] { Cell::Missing } else { Cell::count(n as u64) };
-        vec![
-            Cell::text(name),
-            Cell::text(part),
-            count(ops[0]),
-            count(ops[1]),
-            Cell::Float(base),
-            Cell::Float(cand),
-            Cell::Float(change),
-            Cell::maybe(share),
-            Cell::text(verdict),
-            Cell::maybe(p.filter(|_| tells)),
-        ]
-    };
     let whole = [attribution.base_ps, attribution.cand_ps, attribution.change_ps];
     let mut rows = vec![row("mean step of the middle half", "", [0, 0], whole, None, None)];
     rows.extend(attribution.families.iter().map(|family| {

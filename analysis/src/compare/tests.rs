@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::{Context, Options, ReportCache, Scope, Tabular as _};
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 use sample_traces::text_trace;
 
 fn summary(picture: &str) -> Summary {
@@ -56,7 +56,7 @@ fn a_summary_adds_up_to_the_step() {
     // The start has its own nanosecond and the three in which nothing else runs.
     let expected = [("all-gather-start.1", 4000), ("fusion.1", 4000), ("fusion.2", 2000), ("all-gather-done.1", 1000)];
     assert_eq!(times, expected);
-    assert_eq!(base.rest, [RestTimes { part: Part::Idle, middle_ps: 1000.0 }]);
+    assert_eq!(base.rest, [RestTimes { part: StepPart::Idle, middle_ps: 1000.0 }]);
     assert_eq!((base.steps.middle_ps, base.steps.counted), (12_000.0, 2));
     let series = |id: &str| base.series(id).unwrap().values.clone();
     assert_eq!(series("step.time_ps"), [12_000.0, 12_000.0]);
@@ -90,7 +90,7 @@ fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
         "mean step +1.000 ns: fusion.1 → fusion.9 +2.000 ns, all-gather-start.1 -1.000 ns exposed"
     );
     // Two steps on a side tell nothing.
-    assert_eq!(compared.steps[0].change.finding, Finding::TooFew);
+    assert_eq!(compared.steps[0].change.finding, ChangeVerdict::TooFew);
     assert!(compared.statement.contains("too few"), "{}", compared.statement);
 }
 
@@ -146,7 +146,7 @@ fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
             program: Some(0),
             name: word().unwrap_or_default(),
             category: word().unwrap_or_default(),
-            part: Part::Vector,
+            part: StepPart::Vector,
             is_collective: false,
             shape: word(),
             source: None,
@@ -160,7 +160,7 @@ fn ops_of(lines: &[&str], program: Option<&str>) -> Summary {
     let programs =
         vec![ProgramFacts { name: "jit_f".to_owned(), id: program.map(str::to_owned), ..Default::default() }];
     Summary {
-        facts: Facts { programs, ..Facts::default() },
+        facts: RunFacts { programs, ..RunFacts::default() },
         ops: lines.iter().enumerate().map(op).collect(),
         ..Summary::default()
     }
@@ -232,9 +232,13 @@ fn made(ms: f64, wobble: f64, steps: u32, phase: u32) -> Summary {
     let mut run = ops_of(&["fusion.1 loop f32[8] a"], Some("1"));
     run.ops[0].values = times.iter().map(|time| time / 2.0).collect();
     run.ops[0].middle_ps = ms * 1e9 / 2.0;
-    run.rest = vec![RestTimes { part: Part::Idle, middle_ps: ms * 1e9 / 2.0 }];
-    run.steps =
-        StepFacts { rung: "modules".to_owned(), counted: steps as usize, middle_ps: ms * 1e9, ..StepFacts::default() };
+    run.rest = vec![RestTimes { part: StepPart::Idle, middle_ps: ms * 1e9 / 2.0 }];
+    run.steps = StepFacts {
+        source: "modules".to_owned(),
+        counted: steps as usize,
+        middle_ps: ms * 1e9,
+        ..StepFacts::default()
+    };
     let (id, title) = ("step.time_ps".to_owned(), "Step time".to_owned());
     run.series = vec![Series { id, title, unit: Unit::Picoseconds, better: Better::Lower, values: times }];
     run
@@ -246,9 +250,9 @@ fn a_planted_regression_is_found_and_noise_is_not() {
         let compared = compare(&[made(100.0, 0.5, 30, 0)], &[cand], &CompareOptions::default());
         (compared.steps[0].change.finding, compared.ops[0].change.finding)
     };
-    assert_eq!(verdict(made(100.0, 0.5, 30, 3)), (Finding::Noise, Finding::Noise));
-    assert_eq!(verdict(made(102.0, 0.5, 30, 3)), (Finding::Changed, Finding::Changed));
-    assert_eq!(verdict(made(98.0, 0.5, 30, 3)), (Finding::Changed, Finding::Changed));
+    assert_eq!(verdict(made(100.0, 0.5, 30, 3)), (ChangeVerdict::Noise, ChangeVerdict::Noise));
+    assert_eq!(verdict(made(102.0, 0.5, 30, 3)), (ChangeVerdict::Changed, ChangeVerdict::Changed));
+    assert_eq!(verdict(made(98.0, 0.5, 30, 3)), (ChangeVerdict::Changed, ChangeVerdict::Changed));
 }
 
 #[test]
@@ -257,10 +261,10 @@ fn several_runs_of_a_side_are_one() {
     let compared = compare(&base, &[made(102.5, 0.2, 20, 2)], &CompareOptions::default());
     assert_eq!(compared.base.steps, 40);
     // The runs of base differ among themselves by as much.
-    assert_eq!(compared.steps[0].change.finding, Finding::Noise);
+    assert_eq!(compared.steps[0].change.finding, ChangeVerdict::Noise);
     assert_eq!(compared.ops[0].change.base.unwrap().count, 40);
     let found = compare(&base, &[made(110.0, 0.2, 20, 2)], &CompareOptions::default());
-    assert_eq!(found.steps[0].change.finding, Finding::Changed);
+    assert_eq!(found.steps[0].change.finding, ChangeVerdict::Changed);
     let attribution = found.attribution.unwrap();
     assert_eq!((attribution.base_ps, attribution.change_ps), (101e9, 9e9));
 }
@@ -291,8 +295,8 @@ fn what_a_side_could_not_divide_is_not_zero() {
         let row = compared.steps.iter().find(|row| row.id == "step.exposed_comm_ps").unwrap();
         (row.change.base.map(|base| base.median), row.change.finding)
     };
-    assert_eq!(change(&plain), (None, Finding::OneSided));
-    assert_eq!(change(&divided), (Some(0.0), Finding::Changed));
+    assert_eq!(change(&plain), (None, ChangeVerdict::OneSided));
+    assert_eq!(change(&divided), (Some(0.0), ChangeVerdict::Changed));
     // Of several runs, one has no time of it: zero, not left out.
     let both = compare(&[exposed.clone(), divided], &[exposed.clone()], &CompareOptions::default());
     let row = both.steps.iter().find(|row| row.id == "step.exposed_comm_ps").unwrap();
@@ -338,13 +342,13 @@ fn among_many_ops_few_steps_tell_nothing_and_small_ops_cost_nothing() {
         let (base, cand) = (many_ops(20.0, 100, us), many_ops(30.0, 100, us));
         let compared = compare(&[base], &[cand], &CompareOptions::default());
         let small = compared.ops.iter().filter(|op| op.base_name.as_deref() != Some("fusion.1"));
-        let small: Vec<Finding> = small.map(|op| op.change.finding).collect();
+        let small: Vec<ChangeVerdict> = small.map(|op| op.change.finding).collect();
         assert!(small.windows(2).all(|two| two[0] == two[1]), "{small:?}");
         (compared.ops[0].change.finding, small[0], compared.notes.len())
     };
-    assert_eq!(asked(500.0), (Finding::TooFew, Finding::TooFew, 2));
+    assert_eq!(asked(500.0), (ChangeVerdict::TooFew, ChangeVerdict::TooFew, 2));
     // Ops below a thousandth of the step cannot change by as much: they are not asked about.
-    assert_eq!(asked(50.0), (Finding::Changed, Finding::Noise, 1));
+    assert_eq!(asked(50.0), (ChangeVerdict::Changed, ChangeVerdict::Noise, 1));
 }
 
 #[test]
@@ -358,7 +362,7 @@ fn programs_are_paired_by_fingerprint_then_by_name_then_by_size() {
         let programs: Vec<ProgramFacts> = list.iter().map(program).collect();
         let op = |place: usize| OpTimes { program: Some(place), ..ops_of(&["x loop f32[8] -"], None).ops[0].clone() };
         let ops = (0..programs.len()).map(op).collect();
-        Summary { facts: Facts { programs, ..Facts::default() }, ops, ..Summary::default() }
+        Summary { facts: RunFacts { programs, ..RunFacts::default() }, ops, ..Summary::default() }
     };
     let base = programs(&[("step", Some("1")), ("step", Some("2")), ("eval", None), ("a", Some("7"))]);
     let cand = programs(&[("step", Some("9")), ("b", Some("7")), ("eval", None), ("step", Some("1"))]);

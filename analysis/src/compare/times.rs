@@ -16,11 +16,11 @@ use trace_model::{GroupId, LabelId, TimeRange, TraceModel, TrackKind};
 
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
-use crate::facts::core_time::{Segment, innermost};
+use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::facts::steps::{Step, StepsReport};
 use crate::math::intervals::IntervalSet;
 use crate::reports::communication::overlap::Traffic;
-use crate::reports::steps::step_parts::{Part, Parts, spans_on};
+use crate::reports::steps::step_parts::{StepPart, TimeByPart, spans_on};
 
 /// What runs at some instant.
 struct Piece {
@@ -28,7 +28,7 @@ struct Piece {
     label: LabelId,
     /// The op that it executes, or the label where there is none: an index of sums.
     subject: usize,
-    part: Part,
+    part: StepPart,
     /// An execution begins here, rather than going on.
     begins: bool,
 }
@@ -37,7 +37,7 @@ struct Piece {
 pub(super) struct OpSum {
     /// One of its labels.
     pub label: LabelId,
-    pub part: Part,
+    pub part: StepPart,
     /// By when it first ran in the middle step.
     pub place: u32,
     pub runs: u64,
@@ -52,7 +52,7 @@ pub(super) struct StepTimes<'a> {
     /// Those that a core with ops took part in.
     pub chosen: Vec<&'a Step>,
     /// Of each of them, on its critical core: its time and its parts.
-    pub steps: Vec<(i64, Parts)>,
+    pub steps: Vec<(i64, TimeByPart)>,
     /// By subject.
     pub ops: Vec<OpSum>,
     /// Which steps are in the middle half.
@@ -95,9 +95,9 @@ struct Class<'a> {
     chosen: Vec<&'a Step>,
     /// Where each of them took longest.
     critical: Vec<(GroupId, TimeRange)>,
-    out: Vec<(i64, Parts)>,
+    out: Vec<(i64, TimeByPart)>,
     middle: Vec<usize>,
-    sums: Sums,
+    sums: RowSums,
 }
 
 impl<'a> Class<'a> {
@@ -107,8 +107,8 @@ impl<'a> Class<'a> {
         let (chosen, critical): (Vec<_>, Vec<_>) = chosen.iter().filter_map(of_core).unzip();
         let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
         let middle = middle_half(&times);
-        let sums = Sums::new(model, chosen.len(), most, &middle);
-        let out = times.iter().map(|&time| (time, Parts::default())).collect();
+        let sums = RowSums::new(model, chosen.len(), most, &middle);
+        let out = times.iter().map(|&time| (time, TimeByPart::default())).collect();
         Self { chosen, critical, out, middle, sums }
     }
 
@@ -164,32 +164,32 @@ fn pieces(model: &TraceModel, traffic: &Traffic) -> Vec<Piece> {
         Some(op) => op.index(),
         None => model.ops().len() + label.index(),
     };
-    let op_piece = |segment: &Segment| {
+    let op_piece = |segment: &SelfTimeSegment| {
         let slice = model.slice(segment.slice);
         Piece {
             range: segment.range,
             label: slice.label_id(),
             subject: subject(slice.label_id()),
-            part: Part::of(&segment.class),
+            part: StepPart::of(&segment.class),
             begins: slice.measured_range().start == segment.range.start,
         }
     };
     let mut pieces: Vec<Piece> = traffic.time.segments.iter().map(op_piece).collect();
     let busy: IntervalSet = traffic.time.segments.iter().map(|segment| segment.range).collect();
     let flights = traffic.in_flight.iter().filter(|span| span.class.is_collective());
-    let spans = flights.map(|span| Segment { range: span.range, slice: span.slice, class: span.class });
-    for flight in innermost(spans.collect()) {
+    let spans = flights.map(|span| SelfTimeSegment { range: span.range, slice: span.slice, class: span.class });
+    for flight in self_time_segments(spans.collect()) {
         let label = model.slice(flight.slice).label_id();
         let subject = subject(label);
         let unhidden = IntervalSet::of(flight.range).subtract(&busy.clip(flight.range));
-        let exposed = |&range: &TimeRange| Piece { range, label, subject, part: Part::ExposedComm, begins: false };
+        let exposed = |&range: &TimeRange| Piece { range, label, subject, part: StepPart::ExposedComm, begins: false };
         pieces.extend(unhidden.ranges().iter().map(exposed));
     }
     pieces.sort_by_key(|piece| piece.range.start);
     pieces
 }
 
-struct Sums {
+struct RowSums {
     /// By subject: where its sum is.
     index: Vec<Option<u32>>,
     ops: Vec<OpSum>,
@@ -202,7 +202,7 @@ struct Sums {
     places: u32,
 }
 
-impl Sums {
+impl RowSums {
     fn new(model: &TraceModel, steps: usize, most: usize, middle: &[usize]) -> Self {
         let samples = steps.min(most);
         let mut sample = vec![None; steps];
@@ -222,12 +222,12 @@ impl Sums {
         Self { index, ops: Vec::new(), is_middle, sample, samples, reference, places: 0 }
     }
 
-    fn add(&mut self, step: usize, range: TimeRange, pieces: &[Piece]) -> Parts {
+    fn add(&mut self, step: usize, range: TimeRange, pieces: &[Piece]) -> TimeByPart {
         let from = pieces.partition_point(|piece| piece.range.end <= range.start);
         let inside = pieces.get(from..).unwrap_or_default().iter().take_while(|piece| piece.range.start < range.end);
         let is_middle = self.is_middle.get(step).copied().unwrap_or_default();
         let sample = self.sample.get(step).copied().flatten();
-        let mut parts = Parts::default();
+        let mut parts = TimeByPart::default();
         for piece in inside {
             let Some(own) = piece.range.intersect(range).map(|own| own.dur().ps()) else { continue };
             parts.add(piece.part, own);
@@ -251,7 +251,7 @@ impl Sums {
                 *value += own as f64;
             }
         }
-        parts.add(Part::Idle, range.dur().ps().saturating_sub(parts.total()));
+        parts.add(StepPart::Idle, range.dur().ps().saturating_sub(parts.total()));
         parts
     }
 

@@ -24,7 +24,7 @@ pub struct Cut {
 
 /// One part of a path, in the order in which a document is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Segment {
+enum PathSegment {
     Index(usize),
     Key(Cow<'static, str>),
 }
@@ -35,8 +35,8 @@ pub struct JsonText {
     text: Vec<u8>,
     top: usize,
     depth: usize,
-    path: Vec<Segment>,
-    cuts: Vec<(Vec<Segment>, usize, usize)>,
+    path: Vec<PathSegment>,
+    cuts: Vec<(Vec<PathSegment>, usize, usize)>,
     /// What was written last is an object.
     wrote_object: bool,
 }
@@ -58,7 +58,7 @@ impl JsonText {
     /// # Errors
     /// As serde: a value that JSON cannot hold.
     pub fn value(&mut self, value: &(impl Serialize + ?Sized), path: &[&str]) -> Result<()> {
-        self.path = path.iter().map(|&key| Segment::Key(Cow::Owned(key.to_owned()))).collect();
+        self.path = path.iter().map(|&key| PathSegment::Key(Cow::Owned(key.to_owned()))).collect();
         self.depth = path.len();
         let earlier = self.cuts.len();
         value.serialize(&mut *self)?;
@@ -71,8 +71,8 @@ impl JsonText {
     /// The text, and which lists were cut, in the order of the document.
     pub fn finish(self) -> (String, Vec<Cut>) {
         let text = String::from_utf8(self.text).unwrap_or_else(|error| error.to_string());
-        let cut = |(path, shown, total): &(Vec<Segment>, usize, usize)| Cut {
-            path: path.iter().map(Segment::pointer).collect(),
+        let cut = |(path, shown, total): &(Vec<PathSegment>, usize, usize)| Cut {
+            path: path.iter().map(PathSegment::pointer).collect(),
             shown: *shown,
             total: *total,
         };
@@ -118,7 +118,7 @@ impl JsonText {
         self.new_line();
         serde_json::to_writer(&mut self.text, name)?;
         self.text.extend_from_slice(b": ");
-        self.path.push(Segment::Key(Cow::Borrowed(name)));
+        self.path.push(PathSegment::Key(Cow::Borrowed(name)));
         Ok(())
     }
 
@@ -164,7 +164,7 @@ impl JsonText {
     }
 }
 
-impl Segment {
+impl PathSegment {
     fn pointer(&self) -> String {
         match self {
             Self::Index(index) => format!("/{index}"),
@@ -191,7 +191,7 @@ impl List<'_> {
             return Ok(());
         }
         self.out.new_line();
-        self.out.path.push(Segment::Index(self.written));
+        self.out.path.push(PathSegment::Index(self.written));
         value.serialize(&mut *self.out)?;
         self.out.path.pop();
         self.out.text.push(b',');
@@ -229,7 +229,7 @@ impl Object<'_> {
         self.out.new_line();
         serde_json::to_writer(&mut self.out.text, &key)?;
         self.out.text.extend_from_slice(b": ");
-        self.out.path.push(Segment::Key(key));
+        self.out.path.push(PathSegment::Key(key));
         value.serialize(&mut *self.out)?;
         self.out.path.pop();
         self.out.text.push(b',');

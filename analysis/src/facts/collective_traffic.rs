@@ -17,12 +17,12 @@ use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, resized};
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::{Layout, Topology, layouts, placed};
-use crate::hlo::{Collective, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
+use crate::hlo::{CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use trace_model::hlo_text::Shape;
 
 /// What one execution of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Message {
+pub struct CollectiveTraffic {
     /// Size by the convention of nccl-tests; `None` where no shape tells.
     pub bytes: Option<u64>,
     /// The size is an upper bound: how much a ragged exchange moves depends on data.
@@ -45,7 +45,7 @@ pub struct Message {
 /// Most devices whose groups are spelled out: beyond the largest pod.
 const MAX_SPELLED_OUT: u64 = 1 << 14;
 
-impl Message {
+impl CollectiveTraffic {
     /// The message of an op; `captured` devices take part where the program does not say.
     ///
     /// The op's own line of text tells it; the whole program, where recorded, what the
@@ -122,7 +122,7 @@ impl Message {
         captured: usize,
     ) -> Self {
         let mut out = Self::estimated(captured);
-        let everyone = Collective::default();
+        let everyone = CollectiveAttributes::default();
         let who = op.attributes().collective.as_deref().unwrap_or(&everyone);
         out.read_participants(who, &op.opcode, devices);
         out.is_upper_bound = kind == CollectiveKind::RaggedAllToAll;
@@ -140,7 +140,7 @@ impl Message {
         out
     }
 
-    fn read_participants(&mut self, who: &Collective, opcode: &str, devices: Option<&DeviceAssignment>) {
+    fn read_participants(&mut self, who: &CollectiveAttributes, opcode: &str, devices: Option<&DeviceAssignment>) {
         let mode = who.group_mode(opcode);
         if !who.pairs.is_empty() {
             // Who sends only to itself uses no link.
@@ -305,10 +305,10 @@ pub fn bus_bandwidth(kind: CollectiveKind, bytes: u64, n: u64, seconds: f64) -> 
 mod tests {
     use super::*;
 
-    fn message(text: &str, kind: CollectiveKind) -> Message {
+    fn message(text: &str, kind: CollectiveKind) -> CollectiveTraffic {
         let module = HloModule::from_text(text).unwrap();
         let op = module.instructions.last().unwrap();
-        Message::of_instruction(&module, collective_in(&module, op), None, kind, 4)
+        CollectiveTraffic::of_instruction(&module, collective_in(&module, op), None, kind, 4)
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::math::intervals::IntervalSet;
 
 /// A span in which one op is the innermost one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Segment {
+pub struct SelfTimeSegment {
     /// When.
     pub range: TimeRange,
     /// The op execution.
@@ -43,7 +43,7 @@ pub struct CoreTime {
     /// Which part of it was looked at.
     pub window: Window,
     /// In time order, disjoint, inside of `window.measured`.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<SelfTimeSegment>,
 }
 
 /// Times of cores in the whole trace; those of parts are cut out of them.
@@ -72,15 +72,15 @@ pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<Co
 impl CoreTime {
     fn of(cx: &Context<'_>, core: GroupId, window: Window) -> Self {
         let classes = cx.classes();
-        let mut spans: Vec<Segment> = Vec::new();
+        let mut spans: Vec<SelfTimeSegment> = Vec::new();
         let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
         for slice in tracks.flat_map(|track| cx.model.slices_on(track)) {
             let (range, class) = (slice.measured_range(), classes.class_of(slice.op()));
             if range.overlaps(window.measured) {
-                spans.push(Segment { range, slice: slice.id(), class });
+                spans.push(SelfTimeSegment { range, slice: slice.id(), class });
             }
         }
-        let mut segments = innermost(spans);
+        let mut segments = self_time_segments(spans);
         segments.retain_mut(|segment| match segment.range.intersect(window.measured) {
             Some(range) => {
                 segment.range = range;
@@ -97,7 +97,9 @@ impl CoreTime {
     fn within(&self, window: Window) -> Self {
         let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
         let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
-        let clip = |segment: &Segment| Some(Segment { range: segment.range.intersect(window.measured)?, ..*segment });
+        let clip = |segment: &SelfTimeSegment| {
+            Some(SelfTimeSegment { range: segment.range.intersect(window.measured)?, ..*segment })
+        };
         let mut segments = Vec::with_capacity(to.saturating_sub(from));
         segments.extend(self.segments.get(from..to).unwrap_or_default().iter().filter_map(clip));
         Self { core: self.core, window, segments }
@@ -131,18 +133,18 @@ impl CoreTime {
 
 /// Cuts nested spans into segments that do not overlap. Where spans overlap
 /// without being nested, the one that began later has the shared part.
-pub(crate) fn innermost(mut spans: Vec<Segment>) -> Vec<Segment> {
-    let order = |span: &Segment| (span.range.start, Reverse(span.range.end));
+pub(crate) fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
+    let order = |span: &SelfTimeSegment| (span.range.start, Reverse(span.range.end));
     // Most are, and sorting what is in order takes room for all of it.
     if !spans.is_sorted_by_key(order) {
         spans.sort_by_key(order);
     }
     let mut out = Vec::with_capacity(spans.len());
-    let mut open: Vec<(Timestamp, Segment)> = Vec::new();
+    let mut open: Vec<(Timestamp, SelfTimeSegment)> = Vec::new();
     let mut now = Timestamp::MIN;
-    let mut emit = |segment: &Segment, from: Timestamp, to: Timestamp| {
+    let mut emit = |segment: &SelfTimeSegment, from: Timestamp, to: Timestamp| {
         if from < to {
-            out.push(Segment { range: TimeRange::new(from, to), ..*segment });
+            out.push(SelfTimeSegment { range: TimeRange::new(from, to), ..*segment });
         }
         from.max(to)
     };
@@ -173,9 +175,9 @@ mod tests {
     fn segments_of(spans: &[(i64, i64)]) -> Vec<(usize, i64, i64)> {
         let spans = spans.iter().enumerate().map(|(i, &(start, end))| {
             let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-            Segment { range, slice: SliceId::from_index(i), class: OpClass::default() }
+            SelfTimeSegment { range, slice: SliceId::from_index(i), class: OpClass::default() }
         });
-        let cut = innermost(spans.collect());
+        let cut = self_time_segments(spans.collect());
         cut.iter().map(|s| (s.slice.index(), s.range.start.ps(), s.range.end.ps())).collect()
     }
 

@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 
 /// A stretch of a list: the report of a part of a trace shares rows with that of the whole.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch<T> {
+pub struct SharedSlice<T> {
     all: Arc<[T]>,
     range: Range<usize>,
 }
 
-impl<T: Clone> Stretch<T> {
+impl<T: Clone> SharedSlice<T> {
     /// The rows that `keep` wants: shared where they lie together.
     pub(crate) fn part(&self, keep: impl Fn(&T) -> bool) -> Self {
         let from = self.iter().position(&keep).unwrap_or(0);
@@ -24,13 +24,13 @@ impl<T: Clone> Stretch<T> {
     }
 }
 
-impl<T> From<Vec<T>> for Stretch<T> {
+impl<T> From<Vec<T>> for SharedSlice<T> {
     fn from(all: Vec<T>) -> Self {
         Self { range: 0..all.len(), all: all.into() }
     }
 }
 
-impl<T> Deref for Stretch<T> {
+impl<T> Deref for SharedSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -38,7 +38,7 @@ impl<T> Deref for Stretch<T> {
     }
 }
 
-impl<'a, T> IntoIterator for &'a Stretch<T> {
+impl<'a, T> IntoIterator for &'a SharedSlice<T> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
 
@@ -47,7 +47,7 @@ impl<'a, T> IntoIterator for &'a Stretch<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Stretch<T> {
+impl<T: Serialize> Serialize for SharedSlice<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.deref().serialize(serializer)
     }
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_part_lies_in_the_whole() {
-        let all = Stretch::from(vec![1, 2, 3, 4, 5]);
+        let all = SharedSlice::from(vec![1, 2, 3, 4, 5]);
         let part = all.part(|&n| n > 1);
         assert_eq!((&part[..], &part.part(|&n| n < 4)[..]), (&[2, 3, 4, 5][..], &[2, 3][..]));
         assert!(all.part(|&n| n > 5).is_empty());

@@ -12,7 +12,7 @@ use super::metrics::{self, Per};
 use super::{Aggregate, nearest};
 use crate::compare::{OpTimes, Summary, stem};
 use crate::engine::glob;
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 
 /// Refuses a name that is wrong whatever the run.
 pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
@@ -184,7 +184,7 @@ impl Measured {
 /// Ops that match and take at least `floor` in a step, added up in each step.
 fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
     let is_wanted = matcher(pattern)?;
-    let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == Part::ExposedComm;
+    let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == StepPart::ExposedComm;
     let mut found = Measured { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
@@ -199,7 +199,8 @@ fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -
         }
         found.ops = found.ops.max(ops);
         if run.ops_not_listed > 0 {
-            let of_metric = |part: Part| if stem == "op.time" { part != Part::Idle } else { part == Part::ExposedComm };
+            let of_metric =
+                |part: StepPart| if stem == "op.time" { part != StepPart::Idle } else { part == StepPart::ExposedComm };
             let rest = || run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps);
             // A name stands for one op of each program, a pattern for any number of ops.
             let (is_pattern, others) = (is_pattern(pattern), run.facts.programs.len().saturating_sub(ops));

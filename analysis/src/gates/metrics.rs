@@ -34,7 +34,7 @@ impl Per {
 
 /// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Metric {
+pub struct GateMetric {
     /// As people write it: `step.time_ms`. `*` stands for any word.
     pub name: &'static str,
     /// As a summary has it: `step.time_ps`.
@@ -49,19 +49,19 @@ pub struct Metric {
     pub meaning: &'static str,
 }
 
-const fn step(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> Metric {
-    Metric { name, id, unit, per: Per::Step, aliases: &[], meaning }
+const fn step(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> GateMetric {
+    GateMetric { name, id, unit, per: Per::Step, aliases: &[], meaning }
 }
 
-const fn run(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> Metric {
-    Metric { name, id, unit, per: Per::Run, aliases: &[], meaning }
+const fn run(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> GateMetric {
+    GateMetric { name, id, unit, per: Per::Run, aliases: &[], meaning }
 }
 
-const fn op(name: &'static str, id: &'static str, meaning: &'static str) -> Metric {
-    Metric { name, id, unit: Unit::Picoseconds, per: Per::Op, aliases: &[], meaning }
+const fn op(name: &'static str, id: &'static str, meaning: &'static str) -> GateMetric {
+    GateMetric { name, id, unit: Unit::Picoseconds, per: Per::Op, aliases: &[], meaning }
 }
 
-impl Metric {
+impl GateMetric {
     const fn of_loop(self) -> Self {
         Self { per: Per::LoopStep, ..self }
     }
@@ -76,7 +76,7 @@ const PERCENT: Unit = Unit::Percent;
 
 /// All of them.
 #[rustfmt::skip]
-pub const METRICS: &[Metric] = &[
+pub const METRICS: &[GateMetric] = &[
     step("step.time_ms", "step.time_ps", PS, "Time of a step on the device that took longest"),
     step("step.interval_ms", "step.interval_ps", PS, "From the begin of a step to the begin of the next"),
     step("step.matmul_ms", "step.matmul_ps", PS, "Part of the step in matrix multiplications and convolutions"),
@@ -174,7 +174,7 @@ pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
     /// Which.
-    pub metric: &'static Metric,
+    pub metric: &'static GateMetric,
     /// The id in a summary, without `*`.
     pub id: String,
     /// How many of the summary's unit one of the name's unit is.
@@ -190,7 +190,7 @@ pub(super) fn find(name: &str) -> Result<Wanted, String> {
     })
 }
 
-fn wanted(metric: &'static Metric, name: &str) -> Option<Wanted> {
+fn wanted(metric: &'static GateMetric, name: &str) -> Option<Wanted> {
     let name_in_summary = |id: &str| Wanted { metric, id: id.to_owned(), scale: 1.0 };
     if metric.per == Per::Op {
         let (stem, unit) = split_unit(name.strip_suffix("_per_step").unwrap_or(name));

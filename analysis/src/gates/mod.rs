@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use config::{Aggregate, Budget, Comparable, Defaults, GateConfig, GateConfigError, Level, OnMismatch, Regression};
 use measure::Both;
 pub use measure::Measured;
-pub use metrics::{METRICS, Metric, Per, is_listed, suffixes};
+pub use metrics::{GateMetric, METRICS, Per, is_listed, suffixes};
 pub use preset::preset;
 use proof::{Proof, proof};
 
@@ -121,7 +121,7 @@ pub fn compare_options(config: &GateConfig) -> CompareOptions {
 
 /// What is judged.
 #[derive(Clone, Copy)]
-struct Sides<'a> {
+struct GateSides<'a> {
     runs: &'a [Summary],
     baseline: Option<(&'a [Summary], &'a Comparison)>,
 }
@@ -130,12 +130,12 @@ struct Sides<'a> {
 pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
     // Of both sides, the class of steps that the comparison is about; all where a gate names a program.
     let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
-    let main = Sides {
+    let main = GateSides {
         runs: matched.as_ref().map_or(runs, |class| &class.cand),
         baseline: baseline
             .map(|(base, comparison)| (matched.as_ref().map_or(base, |class| class.base.as_ref()), comparison)),
     };
-    let all = Sides { runs, baseline };
+    let all = GateSides { runs, baseline };
     let sides = |module: &Option<String>| if module.is_some() { all } else { main };
     let mut gates: Vec<Gate> = Vec::new();
     for budget in &config.budget {
@@ -267,7 +267,7 @@ fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [S
     Err(format!("most steps of this run are of {main}, none are of {module}{listed}"))
 }
 
-fn judge_regression(sides: Sides<'_>, regression: &Regression, level: Level, config: &GateConfig) -> Gate {
+fn judge_regression(sides: GateSides<'_>, regression: &Regression, level: Level, config: &GateConfig) -> Gate {
     let aggregate = regression.aggregate.unwrap_or(config.defaults.aggregate);
     let mut gate = Gate {
         kind: "regression",
@@ -293,7 +293,7 @@ fn judge_regression(sides: Sides<'_>, regression: &Regression, level: Level, con
 type Judged = (Status, f64, f64, String);
 
 fn compared(
-    Sides { runs, baseline }: Sides<'_>,
+    GateSides { runs, baseline }: GateSides<'_>,
     regression: &Regression,
     aggregate: Aggregate,
     config: &GateConfig,

@@ -12,7 +12,7 @@
 
 use super::Aggregate;
 use super::measure::Measured;
-use crate::compare::{Change, ENOUGH_RUNS, Finding, TestOptions};
+use crate::compare::{ChangeVerdict, ENOUGH_RUNS, MetricChange, TestOptions};
 use crate::math::resample::{self, Runs, Statistic};
 
 /// Differences of equal runs that are drawn: so many exceed what is called noise.
@@ -50,11 +50,11 @@ pub(super) fn proof(
     }
     if how.is_middle() {
         let test = TestOptions { alpha: alpha.unwrap_or(RANKS_ALPHA), min_steps, ..TestOptions::default() };
-        match Change::of_runs(&base.runs, &cand.runs, effect, &test).finding {
-            Finding::Changed => {}
+        match MetricChange::of_runs(&base.runs, &cand.runs, effect, &test).finding {
+            ChangeVerdict::Changed => {}
             _ if are_apart(&base.runs, &cand.runs) => {}
-            Finding::Noise => return Proof::Noise,
-            Finding::TooFew | Finding::Untested | Finding::OneSided => return Proof::TooFew,
+            ChangeVerdict::Noise => return Proof::Noise,
+            ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => return Proof::TooFew,
         }
     }
     if how == Aggregate::Mean && is_share(&base.runs) && is_share(&cand.runs) {

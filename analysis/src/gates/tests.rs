@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compare::{Better, ClassTimes, OpTimes, ProgramFacts, RestTimes, Series, StepFacts, Value};
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 
 /// Twenty steps of `ms` that differ by up to 1 %, an all-gather of a tenth, three compilations.
 fn run(ms: f64) -> Summary {
@@ -29,7 +29,7 @@ fn run(ms: f64) -> Summary {
         name: name.to_owned(),
         category: String::new(),
         part,
-        is_collective: part == Part::ExposedComm,
+        is_collective: part == StepPart::ExposedComm,
         shape: None,
         source: None,
         framework: None,
@@ -39,8 +39,8 @@ fn run(ms: f64) -> Summary {
         values: times.iter().map(|time| time * share).collect(),
     };
     Summary {
-        steps: StepFacts { rung: "modules".to_owned(), counted: 20, middle_ps: ms * 1e9, ..StepFacts::default() },
-        ops: vec![op("fusion.1", Part::MatMul, 0.9), op("all-gather.7", Part::ExposedComm, 0.1)],
+        steps: StepFacts { source: "modules".to_owned(), counted: 20, middle_ps: ms * 1e9, ..StepFacts::default() },
+        ops: vec![op("fusion.1", StepPart::MatMul, 0.9), op("all-gather.7", StepPart::ExposedComm, 0.1)],
         series: vec![
             series("step.time_ps", Unit::Picoseconds, times.clone()),
             series("step.exposed_comm_percent", Unit::Percent, vec![10.0; 20]),
@@ -214,7 +214,7 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
     let whole = with_small_ops(run(100.0), 30, 0.001);
     let mut saved = whole.clone().shortened(2, 20);
     // The fixture's steps are made of nothing but its ops: the rest is what was cut.
-    saved.rest = vec![RestTimes { part: Part::ExposedComm, middle_ps: 3e9 }];
+    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, middle_ps: 3e9 }];
     let of = |op: &str, max: f64| GateConfig {
         budget: vec![Budget { op: Some(op.to_owned()), ..budget("op.exposed_ms_per_step", max) }],
         ..GateConfig::default()
@@ -241,7 +241,7 @@ fn ops_that_a_saved_run_does_not_list_may_exceed_a_budget() {
 fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
     let mut saved = run(100.0).shortened(2, 20);
     saved.ops_not_listed = 30;
-    saved.rest = vec![RestTimes { part: Part::ExposedComm, middle_ps: 0.0 }];
+    saved.rest = vec![RestTimes { part: StepPart::ExposedComm, middle_ps: 0.0 }];
     let of = |aggregate| {
         let op = Some("all-gather*".to_owned());
         let budget = Budget { op, aggregate: Some(aggregate), ..budget("op.exposed_ms_per_step", 14.0) };
@@ -250,7 +250,7 @@ fn ops_of_few_steps_count_where_the_middle_does_not_tell() {
     assert_eq!(status(&of(Aggregate::Median), &saved, &[]), [Status::Pass]);
     assert_eq!(status(&of(Aggregate::Max), &saved, &[]), [Status::Inconclusive]);
     assert_eq!(status(&of(Aggregate::Mean), &saved, &[]), [Status::Inconclusive]);
-    saved.rest[0].part = Part::MatMul;
+    saved.rest[0].part = StepPart::MatMul;
     assert_eq!(status(&of(Aggregate::Max), &saved, &[]), [Status::Pass]);
 }
 
@@ -404,7 +404,7 @@ fn warm_up_that_leaves_no_step_is_inconclusive() {
     let why = "the run has 20 steps, and the first 30 are left out as warm-up: no steady step is left";
     let mut empty = run(100.0);
     (empty.series, empty.loop_series, empty.ops) = (Vec::new(), Vec::new(), Vec::new());
-    empty.steps = StepFacts { rung: "modules".to_owned(), why_none: Some(why.to_owned()), ..StepFacts::default() };
+    empty.steps = StepFacts { source: "modules".to_owned(), why_none: Some(why.to_owned()), ..StepFacts::default() };
     let config = GateConfig { budget: vec![budget("step.time_ms", 1000.0)], ..GateConfig::default() };
     for (cand, base) in [(&empty, run(100.0)), (&run(100.0), empty.clone())] {
         let (report, _) = against(cand, &[base], &config);

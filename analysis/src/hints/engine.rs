@@ -10,11 +10,11 @@ use trace_model::{Caveat, OpId, Picos};
 
 use super::report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed};
 use super::rule::{Finding, Rule, Saving};
-use super::{Facts, Page};
+use super::{HintFacts, Page};
 use crate::engine::AnalysisError;
 use crate::reports::ops::op_stats::OpRow;
 use crate::reports::summary::verdict::Verdict;
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 
 /// Savings below this share of a step are not worth a hint.
 const WORTHWHILE_PERCENT: f64 = 0.5;
@@ -35,7 +35,7 @@ struct Priced {
     by: SavingBy,
 }
 
-pub(super) fn run(facts: &Facts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
+pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
         let why = "times are placeholders: there is nothing to save in what nobody knows the length of";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
@@ -117,12 +117,12 @@ fn merged(
 /// The row of each op, for names and times.
 type Rows<'a> = BTreeMap<OpId, OpRow<'a>>;
 
-fn rows_by_op<'a>(facts: &'a Facts<'_>) -> Rows<'a> {
+fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> Rows<'a> {
     let rows = facts.ops().into_iter().flat_map(|ops| ops.rows.iter());
     rows.filter_map(|row| Some((row.op()?, row))).collect()
 }
 
-fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>) -> Option<String> {
+fn suppressed(facts: &HintFacts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>) -> Option<String> {
     let ops: Vec<(&str, Option<&str>)> =
         finding.ops.iter().filter_map(|op| rows.get(op)).map(|row| (row.name(), row.source())).collect();
     let by = facts.cx.options.hints.suppressions.iter().find(|suppression| suppression.covers(rule.id, &ops))?;
@@ -130,7 +130,7 @@ fn suppressed(facts: &Facts<'_>, rule: &Rule, finding: &Finding, rows: &Rows<'_>
 }
 
 /// No hint saves more than the whole step.
-fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding, whole: Picos) -> Priced {
+fn price(facts: &HintFacts<'_>, rule: &'static Rule, finding: Finding, whole: Picos) -> Priced {
     let mut unbounded = Picos::ZERO;
     let (saving, by) = match &finding.saving {
         Saving::Replay { changes, at_most } => match facts.saving(changes) {
@@ -153,7 +153,7 @@ fn price(facts: &Facts<'_>, rule: &'static Rule, finding: Finding, whole: Picos)
 /// What all hints save together: their changes played at once, less what the bounds
 /// of single hints say must stay.
 fn combine(
-    facts: &Facts<'_>,
+    facts: &HintFacts<'_>,
     priced: &[Priced],
     overlaps: &[Vec<&'static str>],
     report: &mut HintsReport,
@@ -171,7 +171,7 @@ fn combine(
     }
     let played = || priced.iter().filter(|hint| hint.by == SavingBy::Replay);
     let most: Picos = played().filter_map(|hint| hint.saving).sum();
-    let all = facts.saving(&Change::merged(&changes))?;
+    let all = facts.saving(&Scenario::merged(&changes))?;
     let saving = (all - must_stay(priced, overlaps)).clamped().min(most).min(Picos::from_ps(report.step_ps as i64));
     report.combined_saving_ps = Some(saving.ps());
     report.combined_saving_percent = (report.step_ps > 0.0).then(|| 100.0 * saving.ps() as f64 / report.step_ps);
@@ -206,7 +206,7 @@ fn must_stay(priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Picos {
 }
 
 fn hint_of(
-    facts: &Facts<'_>,
+    facts: &HintFacts<'_>,
     priced: Priced,
     overlaps_with: Vec<&'static str>,
     percent: impl Fn(Picos) -> Option<f64>,

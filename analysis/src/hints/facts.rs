@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, OpId, Picos, TimeRange};
 
-use super::{Evidence, Finding, Saving};
+use super::{Finding, HintEvidence, Saving};
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope, Threshold};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
@@ -14,10 +14,10 @@ use crate::facts::framework::Framework;
 use crate::facts::steps::StepsReport;
 use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use crate::reports::steps::step_times::Steps;
-use crate::what_if::{Change, Replay};
+use crate::what_if::{Replay, Scenario};
 
 /// A context, and what all rules need from it, computed once.
-pub struct Facts<'a> {
+pub struct HintFacts<'a> {
     /// The trace, the scope, the other reports.
     pub cx: &'a Context<'a>,
     /// What the program is written in, as far as the trace tells.
@@ -26,7 +26,7 @@ pub struct Facts<'a> {
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
-    savings: RefCell<Vec<(Vec<Change>, Picos)>>,
+    savings: RefCell<Vec<(Vec<Scenario>, Picos)>>,
 }
 
 /// The time that shares and savings are related to.
@@ -42,7 +42,7 @@ pub struct StepTime {
     pub of: String,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> HintFacts<'a> {
     /// Of this context.
     pub fn new(cx: &'a Context<'a>) -> Self {
         let (framework, classes) = (Framework::of(cx.model), cx.classes());
@@ -60,7 +60,7 @@ impl<'a> Facts<'a> {
     }
 
     /// What the run with changes saves: see [`crate::what_if::Prediction::saving`].
-    pub fn saving(&self, changes: &[Change]) -> Result<Picos, AnalysisError> {
+    pub fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         // A rule may ask what is asked again when its finding gets a price.
         let known = self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|&(_, saving)| saving);
         if let Some(saving) = known {
@@ -194,7 +194,7 @@ impl Selection<'_> {
         let share = self.percent();
         Finding {
             statement: format!("{what} take {share:.1} of device time ({})", self.names(), share = Percent(share)),
-            evidence: vec![Evidence::percent(what, share, "device time", Some(limit))],
+            evidence: vec![HintEvidence::percent(what, share, "device time", Some(limit))],
             ops: self.ops(),
             saving,
             ..Finding::default()

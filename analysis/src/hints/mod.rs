@@ -34,10 +34,10 @@ mod rules;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 
-pub use facts::{Facts, Selection, StepTime};
+pub use facts::{HintFacts, Selection, StepTime};
 pub use page::{Page, SECTIONS};
 pub use report::{CannotTell, Hint, HintOp, HintsReport, Remedy, SavingBy, Severity, Suppressed, Unanswered};
-pub use rule::{Confidence, Evidence, Finding, Outcome, Rule, Saving, Spot};
+pub use rule::{Confidence, Finding, HintEvidence, Outcome, Rule, Saving, Spot};
 pub use rules::rules;
 
 /// The analysis `hints`.
@@ -49,7 +49,7 @@ impl Analysis for Hints {
     const TITLE: &'static str = "What to do";
 
     fn run(cx: &Context<'_>) -> Result<HintsReport, AnalysisError> {
-        engine::run(&Facts::new(cx), rules())
+        engine::run(&HintFacts::new(cx), rules())
     }
 }
 

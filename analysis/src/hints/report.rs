@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace_model::{OpId, Picos};
 
-use super::{Confidence, Evidence, Spot};
+use super::{Confidence, HintEvidence, Spot};
 use crate::engine::Percent;
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::facts::time_use::TimeUse;
@@ -67,7 +67,7 @@ pub struct Hint {
     /// What was seen, one sentence.
     pub statement: String,
     /// What was compared with what.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<HintEvidence>,
     /// Per step (see [`HintsReport::of`]), at most; `None` where it cannot be said in time.
     pub saving_ps: Option<i64>,
     /// The same of the step.
@@ -103,7 +103,7 @@ pub struct Remedy {
     /// What was seen, one sentence.
     pub statement: String,
     /// What was compared with what.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<HintEvidence>,
     /// What to do, in the words of the framework.
     pub action: String,
 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
-use super::Facts;
+use super::HintFacts;
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Threshold};
 use crate::facts::time_use::TimeUse;
 use crate::math::unit::Unit;
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 
 /// How sure a rule is of what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
@@ -46,7 +46,7 @@ pub struct Rule {
     /// What it compares with.
     pub thresholds: &'static [&'static Threshold],
     /// Looks.
-    pub check: fn(&Facts<'_>) -> Outcome,
+    pub check: fn(&HintFacts<'_>) -> Outcome,
     /// Its page: cause, check, cure, example, source (see [`Page`](super::Page)).
     pub page: &'static str,
 }
@@ -67,7 +67,7 @@ pub struct Finding {
     /// One sentence with the numbers that matter.
     pub statement: String,
     /// What was compared with what.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<HintEvidence>,
     /// The ops concerned, most important first.
     pub ops: Vec<OpId>,
     /// Where on the timeline to look, most important first; at `ops` where empty.
@@ -87,7 +87,7 @@ pub enum Saving {
     /// Played again with these changes; never more than `at_most` per step.
     Replay {
         /// What the cure would change.
-        changes: Vec<Change>,
+        changes: Vec<Scenario>,
         /// A bound that the replay does not know.
         at_most: Option<Picos>,
     },
@@ -135,7 +135,7 @@ impl From<SliceRef<'_>> for Spot {
 
 /// One number that a rule compared.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Evidence {
+pub struct HintEvidence {
     /// What it is, for people.
     pub what: String,
     /// The number.
@@ -150,7 +150,7 @@ pub struct Evidence {
     pub provenance: Provenance,
 }
 
-impl Evidence {
+impl HintEvidence {
     /// A share of something, in percent.
     pub fn percent(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
         Self { unit: Unit::Percent, ..Self::number(what, value, of, threshold) }
@@ -180,14 +180,14 @@ impl Evidence {
 
 impl Saving {
     /// Played again with these changes.
-    pub fn replay(changes: impl IntoIterator<Item = Change>) -> Self {
+    pub fn replay(changes: impl IntoIterator<Item = Scenario>) -> Self {
         Self::Replay { changes: changes.into_iter().collect(), at_most: None }
     }
 
     /// Played again with each op taking so much of its time.
     pub fn ops(what: &str, factors: impl IntoIterator<Item = (OpId, f64)>) -> Self {
         let factors: BTreeMap<OpId, f64> = factors.into_iter().collect();
-        Self::replay([Change::Ops { what: what.to_owned(), factors }])
+        Self::replay([Scenario::Ops { what: what.to_owned(), factors }])
     }
 }
 

@@ -63,12 +63,12 @@ pub struct Allocation {
     /// Used inside of reductions and the like; not in main memory.
     pub is_thread_local: bool,
     /// What lies in it.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<BufferSlot>,
 }
 
 /// A buffer's place in its allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slot {
+pub struct BufferSlot {
     /// The buffer's id.
     pub buffer: u64,
     /// Bytes from the beginning of the allocation.
@@ -192,7 +192,7 @@ impl Allocation {
                 6 => out.parameter = Some(number(&value)),
                 7 => out.maybe_live_out = number(&value) != 0,
                 8 => out.color = number(&value),
-                9 => out.slots.push(Slot::read(bytes, &value)?),
+                9 => out.slots.push(BufferSlot::read(bytes, &value)?),
                 10 => bytes.numbers(&value, ALLOCATION, &mut out.parameter_index)?,
                 11 => out.is_tuple = number(&value) != 0,
                 12 => out.is_constant = number(&value) != 0,
@@ -206,7 +206,7 @@ impl Allocation {
     }
 }
 
-impl Slot {
+impl BufferSlot {
     fn read(bytes: Bytes<'_>, message: &Value) -> Result<Self, Damage> {
         let mut out = Self::default();
         bytes.walk(range(message), "BufferAllocationProto.Assigned", |field, value| {

@@ -16,7 +16,7 @@ pub struct Attributes {
     /// Of `dot` and `convolution`.
     pub precision: PrecisionConfig,
     /// Of ops that communicate between devices.
-    pub collective: Option<Box<Collective>>,
+    pub collective: Option<Box<CollectiveAttributes>>,
     /// The kernel that a `custom-call` runs.
     pub custom_call_target: Option<String>,
     /// How often a `while` repeats, where the compiler knows.
@@ -182,7 +182,7 @@ pub enum Precision {
 
 /// What an op that communicates between devices says about who talks to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Collective {
+pub struct CollectiveAttributes {
     /// Who communicates; absent for point-to-point ops and forms that are not known.
     pub groups: Option<ReplicaGroups>,
     /// From whom to whom, for permutes.
@@ -206,7 +206,7 @@ pub enum GroupMode {
     Devices,
 }
 
-impl Collective {
+impl CollectiveAttributes {
     /// What the ids number. `all-reduce`, `all-gather` and `reduce-scatter` with a
     /// channel name replicas and mean all partitions of them; `all-to-all` and
     /// permutes with a channel name partitions.

@@ -38,9 +38,9 @@ mod window;
 mod wire;
 
 pub use access::InstructionRef;
-pub use buffers::{Allocation, BufferAssignment, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer, Slot};
+pub use buffers::{Allocation, BufferAssignment, BufferSlot, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};
 pub use facts::{
-    Attributes, Collective, Convolution, DotDimensions, FusionKind, GroupMode, Precision, PrecisionConfig,
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode, Precision, PrecisionConfig,
     WindowDimension,
 };
 pub use module::{Alias, Computation, ComputationId, DeviceAssignment, HloModule, Instruction, InstructionId, Origin};

@@ -125,7 +125,7 @@ impl HloModule {
     }
 }
 
-struct Sizes {
+struct ProductSizes {
     /// Batch, m, k, n.
     bmkn: [u64; 4],
     multiplications: u64,
@@ -148,7 +148,7 @@ fn product_without(dims: &[u64], numbers: [&[u64]; 2]) -> Option<u64> {
     product_of(dims, &free.collect::<Vec<_>>())
 }
 
-fn dot_sizes(dot: &DotDimensions, lhs: &[u64], rhs: &[u64]) -> Option<Sizes> {
+fn dot_sizes(dot: &DotDimensions, lhs: &[u64], rhs: &[u64]) -> Option<ProductSizes> {
     let k = product_of(lhs, &dot.lhs_contracting)?;
     let batch = product_of(lhs, &dot.lhs_batch)?;
     let m = product_without(lhs, [&dot.lhs_contracting, &dot.lhs_batch])?;
@@ -159,7 +159,7 @@ fn dot_sizes(dot: &DotDimensions, lhs: &[u64], rhs: &[u64]) -> Option<Sizes> {
     // Every row of a ragged product belongs to one group: the groups do not multiply.
     let n = product_without(rhs, [&dot.rhs_contracting, &fixed])?;
     let multiplications = batch.checked_mul(m)?.checked_mul(k)?.checked_mul(n)?;
-    Some(Sizes { bmkn: [batch, m, k, n], multiplications, is_convolution: false })
+    Some(ProductSizes { bmkn: [batch, m, k, n], multiplications, is_convolution: false })
 }
 
 fn convolution_sizes(
@@ -167,7 +167,7 @@ fn convolution_sizes(
     input: &[u64],
     kernel: &[u64],
     output: &[u64],
-) -> Result<Sizes, NoProduct> {
+) -> Result<ProductSizes, NoProduct> {
     use NoProduct::Contradiction;
     let need = |size: Option<u64>| size.ok_or(Contradiction);
     let groups = convolution.feature_groups.max(convolution.batch_groups);
@@ -210,7 +210,7 @@ fn convolution_sizes(
             }
         }
     }
-    Ok(Sizes { bmkn: sizes, multiplications, is_convolution })
+    Ok(ProductSizes { bmkn: sizes, multiplications, is_convolution })
 }
 
 /// Passes of bf16 through the matrix unit. An `f32` operand is rounded to bf16, or

@@ -32,7 +32,7 @@ impl<'a> Texts<'a> {
 }
 
 /// What is being read.
-struct Reader<'a> {
+struct ProtoReader<'a> {
     bytes: Bytes<'a>,
     texts: Texts<'a>,
     /// Shapes by how they are written.
@@ -85,7 +85,7 @@ fn read(bytes: Bytes<'_>) -> Result<HloModule, Damage> {
     let Some(module) = module else {
         return Err(Damage { message: "HloProto", at: 0, why: "there is no module" });
     };
-    let mut reader = Reader {
+    let mut reader = ProtoReader {
         bytes,
         texts: Texts::default(),
         shapes: HashMap::new(),
@@ -108,7 +108,7 @@ fn instructions_in(bytes: Bytes<'_>, computation: &Value) -> usize {
     count
 }
 
-impl Reader<'_> {
+impl ProtoReader<'_> {
     fn read_module(&mut self, message: std::ops::Range<usize>) -> Result<(), Damage> {
         const MODULE: &str = "HloModuleProto";
         let bytes = self.bytes;

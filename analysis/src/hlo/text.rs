@@ -6,7 +6,7 @@ mod whole;
 use std::sync::Arc;
 
 use super::config;
-use super::facts::{Attributes, Collective, DotDimensions, FusionKind, Precision, PrecisionConfig};
+use super::facts::{Attributes, CollectiveAttributes, DotDimensions, FusionKind, Precision, PrecisionConfig};
 use super::index::Index;
 use super::module::{Computation, ComputationId, HloModule, Instruction, InstructionId, Origin};
 use trace_model::hlo_text::{HloText, ReplicaGroups, Shape, pairs};
@@ -83,7 +83,7 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         rhs_group: dims("rhs_group_dims"),
     };
     let channel_id = hlo.channel_id().filter(|&id| id > 0);
-    let collective = Collective {
+    let collective = CollectiveAttributes {
         groups: hlo.attribute("replica_groups").and_then(ReplicaGroups::parse),
         pairs: hlo.source_target_pairs().unwrap_or_default(),
         channel_id,
@@ -95,7 +95,7 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         dot: (dot != DotDimensions::default()).then(|| Box::new(dot)),
         convolution: convolution::parse(hlo).map(Box::new),
         precision: PrecisionConfig { operands: precisions(hlo), algorithm: 0 },
-        collective: (collective != Collective::default()).then(|| Box::new(collective)),
+        collective: (collective != CollectiveAttributes::default()).then(|| Box::new(collective)),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),
         trip_count: if hlo.opcode == "while" { trip_count() } else { None },
         frontend_attributes: hlo.attribute("frontend_attributes").map(owned_pairs).unwrap_or_default(),

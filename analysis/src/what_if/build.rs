@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trace_model::{LabelId, Picos, SliceId, TimeRange, TraceModel, TrackKind};
 
-use super::schedule::{Core, Flight, Joint, Member, Schedule, Took};
+use super::schedule::{CoreSchedule, Flight, Joint, Member, Schedule, Took};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{CollectiveKind, OpClass};
-use crate::facts::collective_traffic::Message;
+use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::facts::core_time::CoreTime;
 use crate::reports::communication::overlap::skew::{self, Execution};
 use trace_model::hlo_text::{HloText, Shape};
@@ -23,7 +23,7 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
         }
         let flights = flights_of(cx.model, &time);
         let window = time.window.measured;
-        schedule.cores.push(Core { group, window, time, flights, members: Vec::new(), alone: Vec::new() });
+        schedule.cores.push(CoreSchedule { group, window, time, flights, members: Vec::new(), alone: Vec::new() });
     }
     if schedule.cores.is_empty() {
         return Err(AnalysisError::NotApplicable("no TPU device recorded ops here: there is nothing to replay".into()));
@@ -101,7 +101,7 @@ fn join(cx: &Context<'_>, schedule: &mut Schedule) {
         let first = &schedule.cores[core as usize];
         let collective = first.piece(first.flights[flight as usize].issues).class.collective;
         let Some(kind) = collective.filter(|_| last.1 != core) else { continue };
-        let message = Message::of(cx, cx.model.label(label).op, kind, cores);
+        let message = CollectiveTraffic::of(cx, cx.model.label(label).op, kind, cores);
         let mut by_core = executions(cx.model, &schedule.cores, same);
         let instances = skew::instances(&mut by_core, message.groups.as_deref(), cores);
         let mut is_left = vec![true; same.len()];
@@ -120,9 +120,9 @@ fn join(cx: &Context<'_>, schedule: &mut Schedule) {
 }
 
 /// Flights of collectives, by what they are executions of.
-fn candidates(model: &TraceModel, cores: &[Core]) -> Vec<Candidate> {
-    let is_one = |core: &Core, flight: Flight| core.piece(flight.issues).class.is_collective();
-    let count = |core: &Core| core.flights.iter().filter(|&&flight| is_one(core, flight)).count();
+fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<Candidate> {
+    let is_one = |core: &CoreSchedule, flight: Flight| core.piece(flight.issues).class.is_collective();
+    let count = |core: &CoreSchedule| core.flights.iter().filter(|&&flight| is_one(core, flight)).count();
     let mut all = Vec::with_capacity(cores.iter().map(count).sum());
     for (number, core) in cores.iter().enumerate() {
         for (place, &flight) in core.flights.iter().enumerate().filter(|&(_, &flight)| is_one(core, flight)) {
@@ -134,13 +134,13 @@ fn candidates(model: &TraceModel, cores: &[Core]) -> Vec<Candidate> {
 }
 
 /// When a flight was on its way, on the timeline, which all cores share.
-fn shown(model: &TraceModel, core: &Core, flight: Flight) -> TimeRange {
+fn shown(model: &TraceModel, core: &CoreSchedule, flight: Flight) -> TimeRange {
     let range = |row: u32| model.slice(core.piece(row).slice).range();
     let issues = range(flight.issues);
     if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) }
 }
 
-fn executions(model: &TraceModel, cores: &[Core], same: &[Candidate]) -> BTreeMap<usize, Vec<Execution>> {
+fn executions(model: &TraceModel, cores: &[CoreSchedule], same: &[Candidate]) -> BTreeMap<usize, Vec<Execution>> {
     let mut by_core: BTreeMap<usize, Vec<Execution>> = BTreeMap::new();
     for own in same.chunk_by(|a, b| a.1 == b.1) {
         let Some(&(_, number, _)) = own.first() else { continue };
@@ -162,7 +162,7 @@ fn executions(model: &TraceModel, cores: &[Core], same: &[Candidate]) -> BTreeMa
 
 /// Adds a transfer between cores: of each the number and the place of its flight.
 fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) {
-    let own: Vec<(&Core, Flight)> =
+    let own: Vec<(&CoreSchedule, Flight)> =
         flights.iter().map(|&(core, place)| (&schedule.cores[core], schedule.cores[core].flights[place])).collect();
     let waits = waits(model, &own);
     let took = own.iter().zip(&waits).map(|((core, flight), &wait)| core.took(*flight, wait));
@@ -178,21 +178,21 @@ fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) 
 /// How long each waited for the last to come. Members of a synchronous collective
 /// leave together, so the shortest was the last; those of an asynchronous one are
 /// compared by when they began on the timeline.
-fn waits(model: &TraceModel, flights: &[(&Core, Flight)]) -> Vec<Picos> {
-    let done = |&(core, flight): &(&Core, Flight)| core.piece(flight.awaits).range;
+fn waits(model: &TraceModel, flights: &[(&CoreSchedule, Flight)]) -> Vec<Picos> {
+    let done = |&(core, flight): &(&CoreSchedule, Flight)| core.piece(flight.awaits).range;
     if flights.iter().all(|(_, flight)| flight.is_sync()) {
         let shortest = flights.iter().map(|own| done(own).dur()).min().unwrap_or_default();
         return flights.iter().map(|own| done(own).dur() - shortest).collect();
     }
-    let came = |&(core, flight): &(&Core, Flight)| shown(model, core, flight).start;
+    let came = |&(core, flight): &(&CoreSchedule, Flight)| shown(model, core, flight).start;
     let last = flights.iter().map(came).max().unwrap_or_default();
-    let longest = |own: &(&Core, Flight)| (done(own).end - own.0.piece(own.1.issues).range.start).clamped();
+    let longest = |own: &(&CoreSchedule, Flight)| (done(own).end - own.0.piece(own.1.issues).range.start).clamped();
     flights.iter().map(|own| (last - came(own)).clamped().min(longest(own))).collect()
 }
 
 /// Keeps flights of which two ends have to meet, or several cores; of the others no
 /// more than where they are.
-fn set_apart(core: &mut Core) {
+fn set_apart(core: &mut CoreSchedule) {
     core.members.sort_unstable_by_key(|member| member.issues);
     core.members.shrink_to_fit();
     let mut members = core.members.iter().peekable();
@@ -216,7 +216,7 @@ struct Seen {
 
 fn seen(model: &TraceModel, schedule: &Schedule) -> BTreeMap<LabelId, Seen> {
     let mut out: BTreeMap<LabelId, Seen> = BTreeMap::new();
-    let mut add = |core: &Core, row: u32, took: Took| {
+    let mut add = |core: &CoreSchedule, row: u32, took: Took| {
         let class = core.piece(row).class;
         let empty = Seen { class, shortest: None, has_hidden: false };
         let seen = out.entry(core.label(model, row)).or_insert(empty);
@@ -282,7 +282,7 @@ struct Size {
 fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Option<Size> {
     let op = cx.model.label(label).op?;
     if let Some(kind) = class.collective {
-        let message = Message::of(cx, Some(op), kind, cores);
+        let message = CollectiveTraffic::of(cx, Some(op), kind, cores);
         let alike = (Some(kind), message.participants.into_iter().collect());
         return Some(Size { alike, bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64 });
     }

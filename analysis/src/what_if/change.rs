@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
 
-use super::schedule::{Core, Flight, Schedule};
+use super::schedule::{CoreSchedule, Flight, Schedule};
 use crate::engine::{AnalysisError, Context, Percent};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
-use crate::facts::core_time::Segment;
+use crate::facts::core_time::SelfTimeSegment;
 use crate::hardware::limits::{BoundBy, Work};
 use crate::hardware::peaks::Peaks;
 use crate::reports::host::gaps::{DeviceGaps, Gaps};
@@ -16,7 +16,7 @@ use crate::reports::ops::op_stats::Ops;
 
 /// One change of the recorded run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change {
+pub enum Scenario {
     /// These ops take so much of their time.
     Ops {
         /// For people: what chose them.
@@ -42,7 +42,7 @@ pub enum Change {
     NoCompile,
 }
 
-impl Change {
+impl Scenario {
     /// For people: `collectives take 0.5 × their time`.
     pub fn title(&self) -> String {
         let times = |what: &str, factor: f64| match factor {
@@ -135,7 +135,7 @@ impl Changed<'_> {
     }
 
     /// Own time of a piece that took `recorded`.
-    pub fn work(&self, model: &TraceModel, piece: &Segment, recorded: Picos) -> Picos {
+    pub fn work(&self, model: &TraceModel, piece: &SelfTimeSegment, recorded: Picos) -> Picos {
         if !self.groups[piece.class.group.index()] {
             return recorded;
         }
@@ -158,7 +158,7 @@ impl Changed<'_> {
     }
 
     /// The time `recorded` of a transfer.
-    pub fn transfer(&self, model: &TraceModel, core: &Core, flight: Flight, recorded: Picos) -> Picos {
+    pub fn transfer(&self, model: &TraceModel, core: &CoreSchedule, flight: Flight, recorded: Picos) -> Picos {
         let factor = |change: &TransferChange<'_>| match change {
             TransferChange::Kind { collective, factor } => {
                 (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)
@@ -188,20 +188,20 @@ impl Changed<'_> {
 /// Adds a change; says what it could not be applied to.
 pub(super) fn apply<'a>(
     cx: &Context<'_>,
-    change: &'a Change,
+    change: &'a Scenario,
     schedule: &Schedule,
     out: &mut Changed<'a>,
 ) -> Result<Option<String>, AnalysisError> {
     match change {
-        Change::Ops { factors, .. } => {
+        Scenario::Ops { factors, .. } => {
             out.transfers.push(TransferChange::Ops(factors));
             out.each_work(cx, |op| factors.get(&op).copied());
         }
-        &Change::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
-        &Change::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
-        Change::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
-        Change::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
-        Change::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
+        &Scenario::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
+        &Scenario::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
+        Scenario::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
+        Scenario::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
+        Scenario::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
     }
     Ok(None)
 }
@@ -253,11 +253,12 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
 fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
     let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
-    let compiling = |core: &Core| Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty());
-    let less = |core: &Core| {
+    let compiling =
+        |core: &CoreSchedule| Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty());
+    let less = |core: &CoreSchedule| {
         let Some(compiling) = compiling(core) else { return Vec::new() };
-        let shown = |piece: &Segment| cx.model.slice(piece.slice).range();
-        let of_pair = |(before, pair): (usize, &[Segment])| {
+        let shown = |piece: &SelfTimeSegment| cx.model.slice(piece.slice).range();
+        let of_pair = |(before, pair): (usize, &[SelfTimeSegment])| {
             let [earlier, later] = pair else { return None };
             if earlier.range.end >= later.range.start {
                 return None;

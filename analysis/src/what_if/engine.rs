@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 use trace_model::{Picos, Timestamp, TraceModel};
 
 use super::change::Changed;
-use super::schedule::{Belief, Core, DONE_TAKES, Flight, Member, Schedule};
+use super::schedule::{Belief, CoreSchedule, DONE_TAKES, Flight, Member, Schedule};
 use crate::facts::category::OpGroup;
-use crate::facts::core_time::Segment;
+use crate::facts::core_time::SelfTimeSegment;
 
 /// Time of each group of ops.
 pub(super) type Groups = [Picos; OpGroup::ALL.len()];
@@ -71,7 +71,7 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
         instants: game.instants.get(row).map(Vec::as_slice).unwrap_or_default(),
         out: Played::default(),
     });
-    let mut state = State { game, progress: vec![Progress::default(); game.schedule.joint.len()] };
+    let mut state = ReplayState { game, progress: vec![Progress::default(); game.schedule.joint.len()] };
     let mut cursors: Vec<Cursor<'_>> = cursors.collect();
     loop {
         let mut moved = false;
@@ -98,7 +98,7 @@ struct Begun<'a> {
 
 /// How far a core has come.
 struct Cursor<'a> {
-    core: &'a Core,
+    core: &'a CoreSchedule,
     /// Row of [`Schedule::cores`].
     number: usize,
     /// The next piece.
@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Answers when the instants up to the end of the piece come that is played from `begin` to `end`.
-    fn answer(&mut self, piece: &Segment, gap: Picos, (begin, end): (Timestamp, Timestamp)) {
+    fn answer(&mut self, piece: &SelfTimeSegment, gap: Picos, (begin, end): (Timestamp, Timestamp)) {
         let recorded = self.core.gap(self.row);
         while let Some((&at, rest)) = self.instants.split_first().filter(|&(&at, _)| at < piece.range.end) {
             let comes = if at <= piece.range.start {
@@ -189,12 +189,12 @@ fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
     if distance > recorded { distance - recorded + now } else { distance.min(now) }
 }
 
-struct State<'a> {
+struct ReplayState<'a> {
     game: Game<'a>,
     progress: Vec<Progress>,
 }
 
-impl State<'_> {
+impl ReplayState<'_> {
     /// Plays a core until it ends or has to wait for another; whether it got on.
     fn advance(&mut self, cursor: &mut Cursor<'_>) -> bool {
         let mut moved = false;
@@ -303,7 +303,7 @@ impl State<'_> {
     }
 
     /// When a flight has arrived on its core; `None` as long as someone is awaited.
-    fn arrival(&self, core: &Core, Begun { flight, late, member }: Begun<'_>) -> Option<Timestamp> {
+    fn arrival(&self, core: &CoreSchedule, Begun { flight, late, member }: Begun<'_>) -> Option<Timestamp> {
         let Game { model, schedule, changed, belief, .. } = self.game;
         let (took, wait, late) = match member {
             None => (core.took(flight, Picos::ZERO), Picos::ZERO, late),

@@ -31,39 +31,39 @@ use trace_model::Picos;
 
 use crate::engine::{AnalysisError, Context};
 
-pub use change::Change;
-pub use predict::{Part, Prediction, StepPrediction};
+pub use change::Scenario;
+pub use predict::{PredictedPart, Prediction, StepPrediction};
 
 /// The ops and transfers of the scope of a context, ready to be played again.
 pub struct Replay {
     recorded: schedule::Schedule,
-    run: predict::Run,
+    run: predict::ReplayedRun,
 }
 
 impl Replay {
     /// The schedule of what `cx` looks at. Errors where no device recorded ops.
     pub fn new(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let recorded = build::build(cx)?;
-        let run = predict::Run::of(&predict::steps(cx, &recorded));
+        let run = predict::ReplayedRun::of(&predict::steps(cx, &recorded));
         Ok(Self { recorded, run })
     }
 
     /// What would have happened with all `changes` together. Errors where a change
     /// needs what this capture does not tell.
-    pub fn with(&self, cx: &Context<'_>, changes: &[Change]) -> Result<Prediction, AnalysisError> {
+    pub fn with(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Prediction, AnalysisError> {
         let (changed, notes) = self.changed(cx, changes)?;
         Ok(predict::predict(cx, self, &changed, changes, notes))
     }
 
     /// [`Prediction::saving`] of the same, sooner.
-    pub fn saving(&self, cx: &Context<'_>, changes: &[Change]) -> Result<Picos, AnalysisError> {
+    pub fn saving(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
     }
 
     fn changed<'a>(
         &self,
         cx: &Context<'_>,
-        changes: &'a [Change],
+        changes: &'a [Scenario],
     ) -> Result<(change::Changed<'a>, Vec<String>), AnalysisError> {
         let mut changed = change::Changed::default();
         let mut notes = Vec::new();

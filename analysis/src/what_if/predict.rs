@@ -7,8 +7,8 @@ use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use super::change::Changed;
 use super::engine::{Game, Groups, Played, play};
-use super::schedule::{Belief, Core, Schedule};
-use super::{Change, Replay};
+use super::schedule::{Belief, CoreSchedule, Schedule};
+use super::{Replay, Scenario};
 use crate::engine::Context;
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::facts::category::OpGroup;
@@ -33,7 +33,7 @@ pub struct Prediction {
     /// Steps, where there are any.
     pub step: Option<StepPrediction>,
     /// What that core does, recorded and predicted; both add up to the window.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PredictedPart>,
     /// The core of the parts.
     pub core: String,
     /// What to know when reading it.
@@ -60,7 +60,7 @@ pub struct StepPrediction {
 
 /// Time of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Part {
+pub struct PredictedPart {
     /// A group of ops, or idle.
     pub group: OpGroup,
     /// As recorded.
@@ -99,13 +99,13 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
 
 /// All steps of a core together: from the begin of the first to the end of the last.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct ReplayedRun {
     /// On each core, by row of [`Schedule::cores`].
     spans: BTreeMap<usize, TimeRange>,
     steps: usize,
 }
 
-impl Run {
+impl ReplayedRun {
     pub fn of(steps: &[StepOnCores]) -> Self {
         let mut spans: BTreeMap<usize, TimeRange> = BTreeMap::new();
         for &(core, span) in steps.iter().flatten() {
@@ -149,7 +149,7 @@ impl Asked {
 }
 
 fn step_prediction(
-    run: &Run,
+    run: &ReplayedRun,
     steps: &[StepOnCores],
     asked: &Asked,
     [short, long]: &[Vec<Played>; 2],
@@ -175,7 +175,7 @@ pub(super) fn predict(
     cx: &Context<'_>,
     Replay { recorded, run }: &Replay,
     changed: &Changed<'_>,
-    changes: &[Change],
+    changes: &[Scenario],
     mut notes: Vec<String>,
 ) -> Prediction {
     let steps = steps(cx, recorded);
@@ -193,7 +193,7 @@ pub(super) fn predict(
         ));
     }
     Prediction {
-        changes: changes.iter().map(Change::title).collect(),
+        changes: changes.iter().map(Scenario::title).collect(),
         window_ps: window_ps(recorded),
         predicted_ps: played_ps(recorded, short),
         predicted_at_most_ps: played_ps(recorded, long),
@@ -233,7 +233,7 @@ fn played_ps(recorded: &Schedule, played: &[Played]) -> i64 {
 }
 
 /// What a core does; both columns add up to its window.
-fn parts(core: &Core, played: &Played) -> Vec<Part> {
+fn parts(core: &CoreSchedule, played: &Played) -> Vec<PredictedPart> {
     let mut recorded = Groups::default();
     for piece in core.pieces() {
         // A start only issues: what it costs belongs to its kind as the rest does.
@@ -244,7 +244,7 @@ fn parts(core: &Core, played: &Played) -> Vec<Part> {
     let idle = OpGroup::Idle.index();
     recorded[idle] += rest(core.window.dur(), &recorded);
     predicted[idle] += rest(played.end - core.window.start, &predicted);
-    let part = |group: OpGroup| Part {
+    let part = |group: OpGroup| PredictedPart {
         group,
         recorded_ps: recorded[group.index()].ps(),
         predicted_ps: predicted[group.index()].ps(),
@@ -295,7 +295,9 @@ impl Tabular for Prediction {
         }
         let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
         notes.extend(self.notes.iter().map(|note| format!("{note}.")));
-        let part = |part: &Part| row(part.group.title().to_owned(), part.recorded_ps as f64, part.predicted_ps as f64);
+        let part = |part: &PredictedPart| {
+            row(part.group.title().to_owned(), part.recorded_ps as f64, part.predicted_ps as f64)
+        };
         vec![
             Table { id: "prediction", title: "What if".to_owned(), columns: columns(), rows, notes },
             Table {

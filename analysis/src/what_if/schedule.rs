@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, LabelId, Picos, TimeRange, Timestamp, TraceModel};
 
-use crate::facts::core_time::{CoreTime, Segment};
+use crate::facts::core_time::{CoreTime, SelfTimeSegment};
 
 /// A done op of something that is already finished takes a cycle or two: the
 /// shortest ones in captures of real chips. Longer ones waited.
@@ -33,7 +33,7 @@ impl Flight {
 /// The ops of one core. Its pieces are the segments of its time: there are as many
 /// as ops were executed, so they are shared and never copied.
 #[derive(Debug)]
-pub(super) struct Core {
+pub(super) struct CoreSchedule {
     pub group: GroupId,
     pub window: TimeRange,
     pub time: Arc<CoreTime>,
@@ -45,13 +45,13 @@ pub(super) struct Core {
     pub alone: Vec<u32>,
 }
 
-impl Core {
-    pub fn pieces(&self) -> &[Segment] {
+impl CoreSchedule {
+    pub fn pieces(&self) -> &[SelfTimeSegment] {
         &self.time.segments
     }
 
     /// A piece that a flight names.
-    pub fn piece(&self, row: u32) -> &Segment {
+    pub fn piece(&self, row: u32) -> &SelfTimeSegment {
         &self.pieces()[row as usize]
     }
 
@@ -120,7 +120,7 @@ pub(super) enum Took {
 /// Everything that is replayed.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    pub cores: Vec<Core>,
+    pub cores: Vec<CoreSchedule>,
     /// Transfers that several cores take part in.
     pub joint: Vec<Joint>,
     /// The least time that transfers of an op take, for ops with hidden ones.

@@ -5,19 +5,19 @@ use crate::reports::ops::op_stats::Ops;
 use sample_traces::text_trace;
 use trace_model::TraceModel;
 
-fn predict(model: &TraceModel, changes: &[Change]) -> Prediction {
+fn predict(model: &TraceModel, changes: &[Scenario]) -> Prediction {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
     Replay::new(&cx).unwrap().with(&cx, changes).unwrap()
 }
 
 /// Ops of one name take so much of their time.
-fn ops(model: &TraceModel, name: &str, factor: f64) -> Change {
+fn ops(model: &TraceModel, name: &str, factor: f64) -> Scenario {
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
     let rows = &cx.report::<Ops>().unwrap().rows;
     let factors = rows.iter().filter(|row| row.name() == name).filter_map(|row| Some((row.op()?, factor))).collect();
-    Change::Ops { what: name.to_owned(), factors }
+    Scenario::Ops { what: name.to_owned(), factors }
 }
 
 /// A matmul hides half of an all-gather.
@@ -45,9 +45,9 @@ fn nothing_changed_is_what_was_recorded() {
 fn a_faster_link_shortens_only_the_wait() {
     let model = half_hidden();
     // In flight for 9 ns; at half of that it arrives while the matmul runs.
-    assert_eq!(predict(&model, &[Change::Collectives(0.5)]).predicted_ps, 13_000 - 2_750);
-    assert_eq!(predict(&model, &[Change::Collectives(0.8)]).predicted_ps, 13_000 - 1_800);
-    assert_eq!(predict(&model, &[Change::Collectives(0.0)]).predicted_ps, 13_000 - 2_750);
+    assert_eq!(predict(&model, &[Scenario::Collectives(0.5)]).predicted_ps, 13_000 - 2_750);
+    assert_eq!(predict(&model, &[Scenario::Collectives(0.8)]).predicted_ps, 13_000 - 1_800);
+    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 13_000 - 2_750);
 }
 
 #[test]
@@ -65,10 +65,10 @@ fn less_compute_brings_the_transfer_to_light() {
 #[test]
 fn savings_of_several_changes_are_not_added_up() {
     let model = half_hidden();
-    let both = predict(&model, &[Change::Collectives(0.5), ops(&model, "fusion.1", 0.5)]);
+    let both = predict(&model, &[Scenario::Collectives(0.5), ops(&model, "fusion.1", 0.5)]);
     // s 1, M 2, wait until 4.5 after the start, V 1, idle 2, V 1.
     assert_eq!(both.predicted_ps, 8_500);
-    assert_eq!(predict(&model, &[Change::Idle(0.0)]).predicted_ps, 11_000);
+    assert_eq!(predict(&model, &[Scenario::Idle(0.0)]).predicted_ps, 11_000);
 }
 
 #[test]
@@ -104,14 +104,14 @@ fn the_last_to_come_sets_the_pace_of_all() {
     assert_eq!(predict(&model, &[ops(&model, "fusion.1", 0.0)]).predicted_ps, 9_000);
     assert_eq!(predict(&model, &[ops(&model, "fusion.3", 0.5)]).predicted_ps, 6_000);
     assert_eq!(predict(&model, &[ops(&model, "fusion.3", 0.0)]).predicted_ps, 5_000);
-    assert_eq!(predict(&model, &[Change::Collectives(0.0)]).predicted_ps, 7_000);
+    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 7_000);
 }
 
 #[test]
 fn of_two_changes_of_one_thing_the_greater_counts() {
     let model = half_hidden();
-    let changes = [ops(&model, "add.1", 0.5), ops(&model, "add.1", 0.25), Change::Idle(0.5), Change::Idle(0.0)];
-    assert_eq!(predict(&model, &Change::merged(&changes)).predicted_ps, 13_000 - 1_500 - 2_000);
+    let changes = [ops(&model, "add.1", 0.5), ops(&model, "add.1", 0.25), Scenario::Idle(0.5), Scenario::Idle(0.0)];
+    assert_eq!(predict(&model, &Scenario::merged(&changes)).predicted_ps, 13_000 - 1_500 - 2_000);
 }
 
 #[test]
@@ -191,5 +191,5 @@ fn a_collective_with_an_op_inside_is_one_execution() {
     let prediction = predict(&model, &[]);
     assert_eq!((prediction.predicted_ps, prediction.notes.as_slice()), (7_000, [].as_slice()));
     // What comes before the op inside is taken as it is.
-    assert_eq!(predict(&model, &[Change::Collectives(0.0)]).predicted_ps, 7_000 - 3_000);
+    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 7_000 - 3_000);
 }

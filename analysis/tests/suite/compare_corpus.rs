@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use analysis::compare::{CompareOptions, Comparison, Finding, How, Summary, Weight, compare};
-use analysis::reports::steps::step_parts::{Part, StepParts};
+use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, How, Summary, Weight, compare};
+use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
 
@@ -71,7 +71,7 @@ fn every_capture_adds_up_and_equals_itself_and_its_saved_summary() {
         for other in [run.clone(), Summary::from_json(&saved).unwrap()] {
             let compared = compare(std::slice::from_ref(&run), &[other], &CompareOptions::default());
             assert!(compared.is_comparable && compared.differences.is_empty(), "{name}: {:?}", compared.differences);
-            let steady = |finding: Finding| !matches!(finding, Finding::Changed | Finding::OneSided);
+            let steady = |finding: ChangeVerdict| !matches!(finding, ChangeVerdict::Changed | ChangeVerdict::OneSided);
             assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{name}");
             assert!(compared.ops.iter().all(|op| op.change.change == Some(0.0) && steady(op.change.finding)), "{name}");
             assert!(compared.values.iter().all(|value| value.change.change == Some(0.0)), "{name}");
@@ -104,8 +104,8 @@ fn a_quantized_model_is_another_program() {
     assert!((sum - attribution.change_ps).abs() < 1.0);
     // Matrices moved from XLA's fusions into kernels; the attention kernel has other blocks.
     let parts = attribution.parts();
-    assert_eq!((parts[0].0, parts[1].0), (Part::MatMul, Part::Kernel));
+    assert_eq!((parts[0].0, parts[1].0), (StepPart::MatMul, StepPart::Kernel));
     let attention = compared.ops.iter().filter(|op| op.how == Some(How::Retuned)).count();
     assert!(attention >= 64, "{attention}");
-    assert_eq!(compared.steps[0].change.finding, Finding::Untested);
+    assert_eq!(compared.steps[0].change.finding, ChangeVerdict::Untested);
 }

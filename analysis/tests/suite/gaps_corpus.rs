@@ -7,7 +7,7 @@ use analysis::facts::clock_alignment::{Base, Sync};
 use analysis::reports::host::clocks::Clocks;
 use analysis::reports::host::compile::Compile;
 use analysis::reports::host::dispatch::Dispatch;
-use analysis::reports::host::gaps::{Cause, DeviceGaps, Gaps, GapsReport, Place};
+use analysis::reports::host::gaps::{Cause, DeviceGaps, GapPlace, Gaps, GapsReport};
 use analysis::reports::host::input::Input;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -54,7 +54,7 @@ fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 }
 
 fn compiler_ms(device: &DeviceGaps) -> f64 {
-    let parts = [Place::BeforeFirst, Place::Between].map(|place| {
+    let parts = [GapPlace::BeforeFirst, GapPlace::Between].map(|place| {
         let mut parts = device.at(place).iter().filter(|part| part.cause == Cause::Compile);
         let part = parts.next().unwrap();
         assert_eq!(part.event(), Some("backend_compile_and_load"));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use analysis::hardware::padding::Dimension;
 use analysis::hlo::{HeapEventKind, HloError, HloModule, Instruction, Origin};
 use analysis::reports::ops::loops::Loops;
-use analysis::reports::ops::matmuls::{Matmuls, Sizes, SizesFrom};
+use analysis::reports::ops::matmuls::{MatmulSizes, Matmuls, SizesFrom};
 use analysis::{Context, Options, ReportCache, Scope, TraceFacts as _};
 use importers::{ImportOptions, Progress};
 use proptest::prelude::*;
@@ -174,7 +174,7 @@ fn sizes_of_matmuls_explain_the_recorded_operations() {
                 assert_eq!((row.types.as_deref(), row.passes), (Some("bf16 × bf16 → bf16"), Some(1)));
             }
             let shard = spec.hidden / u64::from(spec.model);
-            let up = Sizes { batch: 1, m: spec.tokens, k: spec.width, n: shard };
+            let up = MatmulSizes { batch: 1, m: spec.tokens, k: spec.width, n: shard };
             assert!(report.sizes.iter().any(|row| row.sizes == up), "{up:?}");
         });
     }
@@ -219,7 +219,7 @@ fn the_matmul_of_v5e_has_its_size_in_both_formats() {
         with_context(&model, |cx| {
             let report = cx.report::<Matmuls>().unwrap();
             let [row] = report.rows.as_slice() else { panic!("{} rows", report.rows.len()) };
-            assert_eq!(row.sizes, Some(Sizes { batch: 1, m: 512, k: 512, n: 512 }));
+            assert_eq!(row.sizes, Some(MatmulSizes { batch: 1, m: 512, k: 512, n: 512 }));
             assert_eq!(
                 (row.flops, row.recorded_flops, row.sizes_from),
                 (Some(268_435_456), Some(268_435_456), Some(from))
@@ -235,7 +235,7 @@ fn matmuls_of_a_served_model_follow_from_shapes_and_operations() {
         let report = cx.report::<Matmuls>().unwrap();
         assert_eq!((report.rows.len(), report.missing.len()), (257, 0));
         let down = report.rows.iter().find(|row| row.name == "fusion.6").unwrap();
-        assert_eq!(down.sizes, Some(Sizes { batch: 1, m: 1024, k: 13824, n: 5120 }));
+        assert_eq!(down.sizes, Some(MatmulSizes { batch: 1, m: 1024, k: 13824, n: 5120 }));
         for row in &report.rows {
             let (own, recorded) = (row.flops.unwrap() as f64, row.recorded_flops.unwrap() as f64);
             assert!((1.0..1.02).contains(&(recorded / own)), "{}", row.name);
@@ -286,7 +286,7 @@ fn a_loop_that_fills_a_cache() {
         let matmuls = cx.report::<Matmuls>().unwrap();
         assert_eq!(
             matmuls.rows.iter().map(|row| row.sizes.unwrap()).collect::<Vec<_>>(),
-            [Sizes { batch: 1, m: 16, k: 2048, n: 2048 }]
+            [MatmulSizes { batch: 1, m: 16, k: 2048, n: 2048 }]
         );
     });
 }

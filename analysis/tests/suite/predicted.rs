@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use analysis::compare::{CompareOptions, Comparison, How, Prediction, Summary, Weight, compare};
+use analysis::compare::{CompareOptions, Comparison, How, PredictionError, Summary, Weight, compare};
 
 use analysis::{Context, Options, ReportCache, Scope, Tabular as _};
 use importers::{ImportOptions, Progress};
@@ -63,7 +63,7 @@ fn ops_that_are_not_listed_count_as_one_and_the_error_is_a_least() {
     assert!(cut.op_error_is_at_least && least <= all, "{least} of {all}");
     assert!(cut.statement().contains("are off by at least"), "{}", cut.statement());
     // The measured time of all of them is what the error is of, listed or not.
-    let sum = |prediction: &Prediction| prediction.ops.iter().filter_map(|op| op.measured_ps).sum::<f64>();
+    let sum = |prediction: &PredictionError| prediction.ops.iter().filter_map(|op| op.measured_ps).sum::<f64>();
     assert!((sum(&cut) - sum(&whole)).abs() < 1.0, "{} of {}", sum(&cut), sum(&whole));
     // The model lists everything: of what it does not have it says nothing, not zero.
     let others = cut.ops.iter().filter(|op| op.name.contains("not listed"));

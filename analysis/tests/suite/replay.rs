@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::step_times::Steps;
-use analysis::what_if::{Change, Prediction, Replay};
+use analysis::what_if::{Prediction, Replay, Scenario};
 use analysis::{Context, OpGroup, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::synthetic::{Run, TrainingSpec};
@@ -33,7 +33,7 @@ impl Capture {
         Context { model: &self.model, scope: Scope::WholeTrace, options: &self.options, reports: &self.reports }
     }
 
-    fn predict(&self, changes: &[Change]) -> Prediction {
+    fn predict(&self, changes: &[Scenario]) -> Prediction {
         Replay::new(&self.context()).unwrap().with(&self.context(), changes).unwrap()
     }
 
@@ -42,11 +42,11 @@ impl Capture {
     }
 
     /// All ops of a group take so much of their time.
-    fn group(&self, group: OpGroup, factor: f64) -> Change {
+    fn group(&self, group: OpGroup, factor: f64) -> Scenario {
         let rows = &self.context().report::<Ops>().unwrap().rows;
         let factors =
             rows.iter().filter(|row| row.group() == group).filter_map(|row| Some((row.op()?, factor))).collect();
-        Change::Ops { what: group.title().to_owned(), factors }
+        Scenario::Ops { what: group.title().to_owned(), factors }
     }
 }
 
@@ -65,7 +65,7 @@ fn links_of_another_speed_are_predicted_exactly() {
     for overlap in [false, true] {
         for (slow, fast) in [(0.2, 0.4), (0.1, 0.8)] {
             let capture = Capture::synthetic(slow_links(overlap, slow));
-            let prediction = capture.predict(&[Change::Collectives(slow / fast)]);
+            let prediction = capture.predict(&[Scenario::Collectives(slow / fast)]);
             let step = prediction.step.unwrap();
             let truth = Capture::synthetic(slow_links(overlap, fast)).step_ps();
             assert!(same(step.median_ps, capture.step_ps()));
@@ -95,8 +95,8 @@ fn faster_matmuls_are_predicted_exactly() {
 fn idle_time_of_a_stall_is_taken_out() {
     let stall = trace_model::Picos::from_ps(3_000_000_000);
     let stalled = Capture::synthetic(TrainingSpec { stall: Some((2, stall)), ..TrainingSpec::default() });
-    let prediction = stalled.predict(&[Change::Idle(0.0)]);
-    let idle = |part: &&analysis::what_if::Part| part.group == OpGroup::Idle;
+    let prediction = stalled.predict(&[Scenario::Idle(0.0)]);
+    let idle = |part: &&analysis::what_if::PredictedPart| part.group == OpGroup::Idle;
     let idle = prediction.parts.iter().find(idle).unwrap();
     assert_eq!(idle.predicted_ps, 0);
     assert!(idle.recorded_ps > stall.ps());
@@ -136,7 +136,7 @@ fn real_captures_played_without_a_change_stay_as_they_were() {
         let sum: i64 = prediction.parts.iter().map(|part| part.recorded_ps).sum();
         assert!(sum <= prediction.window_ps, "{name}");
         // Nothing gets slower by hiding something, and the parts still add up.
-        for change in [Change::Collectives(0.0), Change::Copies(0.0), Change::Idle(0.5), Change::NoCompile] {
+        for change in [Scenario::Collectives(0.0), Scenario::Copies(0.0), Scenario::Idle(0.5), Scenario::NoCompile] {
             let prediction = capture.predict(std::slice::from_ref(&change));
             println!("{name}: {} of {} where {}", prediction.predicted_ps, prediction.window_ps, change.title());
             assert!(prediction.predicted_ps <= prediction.window_ps, "{name}: {change:?}");

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use analysis::reports::steps::step_parts::{HostPhase, Part, StepParts};
+use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Analysis, Context, Options, ReportCache, Scope};
 use importers::{ImportOptions, Progress};
@@ -62,7 +62,7 @@ fn parts_add_up_to_every_step_of_every_core() {
             assert_eq!(divided.cores.len(), step.spans.len(), "{name}");
             for core in &divided.cores {
                 assert_eq!(core.parts.total(), core.time_ps, "{name}: {} {}", step.number, core.core);
-                assert!(Part::ALL.iter().all(|&part| core.parts.get(part) >= 0), "{name}: {core:?}");
+                assert!(StepPart::ALL.iter().all(|&part| core.parts.get(part) >= 0), "{name}: {core:?}");
             }
         }
     }
@@ -78,7 +78,7 @@ fn time_with_ops_is_what_xprof_calls_compute() {
     let theirs = xprof["step_breakdown"].as_array().unwrap();
     assert!(!theirs.is_empty());
     for (step, theirs) in parts.steps.iter().zip(theirs) {
-        let busy: i64 = step.cores.iter().map(|core| core.time_ps - core.parts.get(Part::Idle)).sum();
+        let busy: i64 = step.cores.iter().map(|core| core.time_ps - core.parts.get(StepPart::Idle)).sum();
         let mean_ms = busy as f64 / step.cores.len() as f64 / 1e9;
         assert!((mean_ms - theirs["compute_time_ms"].as_f64().unwrap()).abs() < 1e-4, "{}: {mean_ms}", step.step);
     }
@@ -90,10 +90,10 @@ fn a_step_of_the_offload_capture_is_mostly_waiting() {
     let Some(capture) = open(TPUS[3]) else { return };
     let parts = capture.report::<StepParts>();
     let class = &parts.classes[0];
-    let mean = |part: Part| class.parts.iter().find(|times| times.part == part).unwrap().mean_ps / 1e9;
+    let mean = |part: StepPart| class.parts.iter().find(|times| times.part == part).unwrap().mean_ps / 1e9;
     assert_eq!((parts.classes.len(), class.steps, class.title.as_str()), (1, 100, "jit_f"));
-    assert!((mean(Part::CopyWait) - 760.2).abs() < 0.1 && (mean(Part::Vector) - 24.05).abs() < 0.05);
-    assert!(mean(Part::Idle) < 0.01);
+    assert!((mean(StepPart::CopyWait) - 760.2).abs() < 0.1 && (mean(StepPart::Vector) - 24.05).abs() < 0.05);
+    assert!(mean(StepPart::Idle) < 0.01);
     assert!(parts.slow.is_empty());
 }
 
@@ -112,7 +112,7 @@ fn the_compiling_first_step_is_warm_up() {
         let slow = &parts.slow[0];
         assert_eq!(
             (slow.step, slow.parts[0].part, slow.host[0].phase),
-            (0, Part::Idle, HostPhase::Compiling),
+            (0, StepPart::Idle, HostPhase::Compiling),
             "{name}"
         );
         assert!(slow.parts[0].change_ps as f64 > 0.9999 * slow.longer_ps as f64, "{name}");

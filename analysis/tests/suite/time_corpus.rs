@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use analysis::facts::clock_alignment::Sync;
-use analysis::facts::steps::Rung;
+use analysis::facts::steps::StepSource;
 use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::communication::overlap::Overlap;
-use analysis::reports::host::compile::{Change, ChangeSource, Compile, Place};
+use analysis::reports::host::compile::{ChangeSource, Compile, CompilePlace, ShapeChange};
 use analysis::reports::ops::matmuls::{MatmulRow, Matmuls};
 use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::reports::steps::devices::Devices;
@@ -70,7 +70,7 @@ fn the_steps_that_xprof_finds_are_found_to_the_last_digit_it_prints() {
     let answer = "tpu/xprof/v6e_x4_host_offload_steps_added/cli/get_step_trace.json";
     let xprof: Value = serde_json::from_str(&std::fs::read_to_string(corpus().unwrap().join(answer)).unwrap()).unwrap();
     let steps = capture.report::<Steps>();
-    assert_eq!((steps.rung, steps.steps.len(), steps.left_out), (Rung::StepsLine, 100, 0));
+    assert_eq!((steps.source, steps.steps.len(), steps.left_out), (StepSource::StepsLine, 100, 0));
     for (step, theirs) in steps.steps.iter().zip(xprof["step_breakdown"].as_array().unwrap()) {
         assert_eq!(u64::from(step.number), theirs["step_num"].as_u64().unwrap());
         // XProf measures steps on the timeline.
@@ -97,7 +97,7 @@ fn steps_are_timed_by_the_clock_of_their_ops() {
 fn without_a_steps_line_the_same_steps_come_from_the_programs() {
     let (Some(with), Some(without)) = (open(V6E_STEPS), open(V6E)) else { return };
     let (with, without) = (with.report::<Steps>(), without.report::<Steps>());
-    assert_eq!((without.rung, without.marker.as_str(), without.steps.len()), (Rung::Modules, "jit_f", 100));
+    assert_eq!((without.source, without.marker.as_str(), without.steps.len()), (StepSource::Modules, "jit_f", 100));
     let median = |steps: &analysis::facts::steps::StepsReport| steps.time.unwrap().median;
     assert!(near(median(&without), median(&with), 5e6));
 }
@@ -194,8 +194,8 @@ fn both_formats_of_one_session_agree_on_the_device() {
     assert_eq!((a.occurrences, a.time_ps, a.blocking_ps), (b.occurrences, b.time_ps, b.blocking_ps));
     assert_eq!(a.occurrences, 20);
     let (a, b) = (pb.report::<Steps>(), json.report::<Steps>());
-    assert_eq!((a.rung, a.steps.len()), (Rung::Modules, 10));
-    assert_eq!((b.rung, b.steps.len()), (Rung::Modules, 10));
+    assert_eq!((a.source, a.steps.len()), (StepSource::Modules, 10));
+    assert_eq!((b.source, b.steps.len()), (StepSource::Modules, 10));
     assert!(pb.report::<Doctor>().sources[0].cannot_know.len() < json.report::<Doctor>().sources[0].cannot_know.len());
     assert!(json.findings().contains(&"Q05"));
 }
@@ -218,7 +218,7 @@ fn a_serving_capture_has_one_step_of_its_dominant_program() {
     for (name, ms) in [("tpu/v7x_vllm_tp2_a.trace.json.gz", 66.98), ("tpu/v7x_vllm_tp2_b.trace.json.gz", 65.55)] {
         let Some(capture) = open(name) else { return };
         let steps = capture.report::<Steps>();
-        assert_eq!((steps.rung, steps.marker.as_str(), steps.steps.len()), (Rung::Modules, "jit_step_fun", 1));
+        assert_eq!((steps.source, steps.marker.as_str(), steps.steps.len()), (StepSource::Modules, "jit_step_fun", 1));
         assert!(near(steps.steps[0].time_ps as f64, ms * 1e9, 0.1e9), "{name}: {}", steps.steps[0].time_ps);
         // Four other programs run after it, in half a percent of the time.
         assert!(steps.why.iter().any(|why| why.contains("99.5 % of the module time")), "{:?}", steps.why);
@@ -239,7 +239,10 @@ fn the_three_recompiling_steps_are_named() {
     for name in ["host/jax_cpu_transformer_recompiles.trace.json.gz", "host/jax_cpu_transformer_recompiles.xplane.pb"] {
         let Some(capture) = open(name) else { return };
         let steps = capture.report::<Steps>();
-        assert_eq!((steps.rung, steps.marker.as_str(), steps.steps.len()), (Rung::HostAnnotations, "train", 20));
+        assert_eq!(
+            (steps.source, steps.marker.as_str(), steps.steps.len()),
+            (StepSource::HostAnnotations, "train", 20)
+        );
         let slow: Vec<(u32, i64)> =
             steps.outliers().iter().map(|step| (step.number, step.time_ps / 100_000_000_000)).collect();
         // 12.4, 11.2 and 9.7 s against about 0.1 s.
@@ -255,8 +258,8 @@ fn the_three_recompiling_steps_are_named() {
         // The script made sequences of 64, but of 96, 80 and 112 in these steps. No shape is
         // in the capture; the annotation of the step tells, where its arguments are recorded.
         let places: Vec<_> = compile.list.iter().map(|row| row.place).collect();
-        assert_eq!(places, [5, 9, 14].map(|step| Some(Place::InStep(step))), "{name}");
-        let changes: Vec<_> = compile.list.iter().flat_map(|row| &row.changes).map(Change::sentence).collect();
+        assert_eq!(places, [5, 9, 14].map(|step| Some(CompilePlace::InStep(step))), "{name}");
+        let changes: Vec<_> = compile.list.iter().flat_map(|row| &row.changes).map(ShapeChange::sentence).collect();
         let length = |to: u32| format!("seq_len of load_batch 64 → {to}");
         assert_eq!(changes, [length(96), length(80), length(112)], "{name}");
         assert!(compile.list.iter().all(|row| row.changed_in == Some(ChangeSource::Annotation)), "{name}");
@@ -281,7 +284,7 @@ fn a_host_capture_without_steps_compiles_and_says_so() {
         assert_eq!(compile.compilations, 2, "{name}");
         assert!(near(compile.compile_ps.unwrap() as f64, 68.52e9, 0.01e9), "{name}: {:?}", compile.compile_ps);
         let steps = capture.report::<Steps>();
-        assert_eq!((steps.rung, steps.steps.len()), (Rung::WholeCapture, 1), "{name}");
+        assert_eq!((steps.source, steps.steps.len()), (StepSource::WholeCapture, 1), "{name}");
         assert!(steps.steps[0].time_ps > 0);
     }
 }
@@ -291,7 +294,7 @@ fn other_captures_have_sensible_steps_and_no_invented_devices() {
     // XProf, too, finds one step of 21.3104 ms on the GPUs.
     let Some(gpu) = open("gpu/tf2_8xV100.xplane.pb") else { return };
     let steps = gpu.report::<Steps>();
-    assert_eq!((steps.rung, steps.steps.len(), steps.steps[0].time_ps), (Rung::StepsLine, 1, 21_310_352_000));
+    assert_eq!((steps.source, steps.steps.len(), steps.steps[0].time_ps), (StepSource::StepsLine, 1, 21_310_352_000));
     assert!(gpu.scoped::<Devices>(Scope::WholeTrace).is_err());
     for name in ["host/jax_cpu_8dev_collectives.trace.json.gz", "host/jax_cpu_8dev_collectives.perfetto_trace.json.gz"]
     {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::hardware::chips::{Chip, Fact, chips, sources};
+use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn overview(chips: &[&Chip]) -> Table {
 fn facts_table(chips: &[&Chip]) -> Table {
     let names = ["chip", "key", "value", "source", "others", "ruling"];
     let columns = names.map(|name| column(name, name, Unit::None)).into();
-    let row = |chip: &Chip, fact: &Fact| {
+    let row = |chip: &Chip, fact: &ChipFact| {
         let values = fact.values.iter().map(f64::to_string).collect::<Vec<_>>().join(" x ");
         let others = fact.others.iter().map(|(source, value)| format!("{source} {value}")).collect::<Vec<_>>();
         let cells = [&chip.id, fact.key, &values, &fact.source, &others.join("; ")];

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use analysis::Scope;
-use analysis::compare::{CompareOptions, Comparison, Input, Summary, TestOptions, compare, from_json, is_meant};
+use analysis::compare::{CompareOptions, Comparison, Summary, SummaryInput, TestOptions, compare, from_json, is_meant};
 use analysis::gates::{self, GateConfig, GatesReport};
 use clap::Args;
 use importers::ImportOptions;
@@ -264,7 +264,7 @@ fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
 /// The same with the fingerprints of its files, which means to read all of them again.
 pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
     let mut summary = plain_summary(session, scope)?;
-    let input = |file: InputFile| Input {
+    let input = |file: InputFile| SummaryInput {
         name: file.name,
         path: file.path,
         format: file.format.to_owned(),

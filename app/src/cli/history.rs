@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{Input, LOOP_COMPILATIONS, Summary};
+use analysis::compare::{LOOP_COMPILATIONS, Summary, SummaryInput};
 use analysis::gates::{GatesReport, Level, Status};
 use analysis::math::stats::median;
 use analysis::{Cell, Column, Provenance, Table, Unit};
@@ -47,7 +47,7 @@ struct Line {
     tool: String,
     commit: Option<String>,
     #[serde(default)]
-    inputs: Vec<Input>,
+    inputs: Vec<SummaryInput>,
     steps: usize,
     #[serde(default)]
     metrics: Map<String, Value>,

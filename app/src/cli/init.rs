@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
 use analysis::gates::{Aggregate, Defaults, METRICS, Regression, preset};
-use analysis::reports::steps::step_parts::Part;
+use analysis::reports::steps::step_parts::StepPart;
 use clap::Args;
 
 use super::Talk;
@@ -166,7 +166,8 @@ fn op_regression(text: &mut String, runs: &[Summary]) {
     }
     // A name that would mean something else in this file, as `re:…`, is none that a compiler gives.
     let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let exposed = runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == Part::ExposedComm);
+    let exposed =
+        runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
     let names = exposed.map(|op| analysis::compare::stem(&op.name));
     if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
         let _ = write!(
@@ -196,7 +197,7 @@ mod tests {
     /// A run of `steps` steps with one collective.
     fn run(collective: &str, steps: usize) -> Summary {
         let text = format!(
-            r#"{{"schema": "systole.summary/1", "facts": {{}}, "steps": {{"rung": "modules", "counted": {steps}}},
+            r#"{{"schema": "systole.summary/1", "facts": {{}}, "steps": {{"source": "modules", "counted": {steps}}},
             "series": [{{"id": "step.time_ps", "title": "", "unit": "picoseconds", "values": {:?}}}],
             "ops": [{{"name": {collective:?}, "part": "exposed_comm", "is_collective": true, "place": 0, "runs": 1,
             "middle_ps": 5, "values": [5]}}]}}"#,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analysis::gates::{METRICS, Metric, suffixes};
+use analysis::gates::{GateMetric, METRICS, suffixes};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -48,11 +48,11 @@ fn text() -> String {
     text
 }
 
-fn also(metric: &Metric) -> String {
+fn also(metric: &GateMetric) -> String {
     if metric.aliases.is_empty() { String::new() } else { format!(" (also {})", metric.aliases.join(", ")) }
 }
 
-fn metric(metric: &Metric) -> Value {
+fn metric(metric: &GateMetric) -> Value {
     json!({
         "name": metric.name,
         "summary_id": metric.id,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::{OpRows, Ops};
-use analysis::what_if::{Change, Replay};
+use analysis::what_if::{Replay, Scenario};
 use analysis::{AnalysisError, Report, glob};
 use clap::Args;
 use regex_lite::Regex;
@@ -92,31 +92,31 @@ pub fn run(args: &WhatifArgs, talk: &Talk) -> Result<Outcome, Failure> {
     Ok(failed.filter(|_| args.output.strict).map_or(Outcome::Done, Outcome::Inconclusive))
 }
 
-fn changes(args: &WhatifArgs, session: &Session) -> Result<Vec<Change>, Failure> {
+fn changes(args: &WhatifArgs, session: &Session) -> Result<Vec<Scenario>, Failure> {
     let mut changes = Vec::new();
     let slower = |speed: Times| 1.0 / speed.0;
     let collectives = if args.hide_collectives { Some(0.0) } else { args.ici.map(slower) };
     let copies = if args.hide_copies { Some(0.0) } else { args.copies.map(slower) };
-    changes.extend(collectives.map(Change::Collectives));
-    changes.extend(copies.map(Change::Copies));
+    changes.extend(collectives.map(Scenario::Collectives));
+    changes.extend(copies.map(Scenario::Copies));
     if args.hbm.is_some() || args.flops.is_some() {
         let times = |speed: Option<Times>| speed.map_or(1.0, |speed| speed.0);
-        changes.push(Change::Chip { flops: times(args.flops), hbm: times(args.hbm) });
+        changes.push(Scenario::Chip { flops: times(args.flops), hbm: times(args.hbm) });
     }
     for pair in args.op.chunks_exact(2) {
         let factor: Times = pair[1].parse().map_err(|error| Failure::Usage(format!("--op {}: {error}", pair[0])))?;
         changes.push(of_ops(&pair[0], factor.0, session, args)?);
     }
     if args.no_recompile {
-        changes.push(Change::NoCompile);
+        changes.push(Scenario::NoCompile);
     }
     if args.no_idle {
-        changes.push(Change::Idle(0.0));
+        changes.push(Scenario::Idle(0.0));
     }
     Ok(changes)
 }
 
-fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> Result<Change, Failure> {
+fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> Result<Scenario, Failure> {
     let wrong = |why: String| Failure::Usage(format!("--op {pattern}: {why}"));
     let ops = session.report::<Ops>(args.scope.scope()).map_err(|error| wrong(error.to_string()))?;
     let factors: BTreeMap<_, _> = match pattern.strip_prefix("re:") {
@@ -130,7 +130,7 @@ fn of_ops(pattern: &str, factor: f64, session: &Session, args: &WhatifArgs) -> R
         let some: Vec<&str> = ops.rows.iter().take(3).map(analysis::reports::ops::op_stats::OpRow::name).collect();
         return Err(wrong(format!("no op has such a name; the first are {}", some.join(", "))));
     }
-    Ok(Change::Ops { what: pattern.to_owned(), factors })
+    Ok(Scenario::Ops { what: pattern.to_owned(), factors })
 }
 
 fn chosen(rows: &OpRows, factor: f64, wanted: impl Fn(&str) -> bool) -> BTreeMap<trace_model::OpId, f64> {

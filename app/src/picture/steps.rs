@@ -1,7 +1,7 @@
 //! Step times as bars, stacked by what they go to.
 
 use analysis::Scope;
-use analysis::reports::steps::step_parts::{Part, StepParts};
+use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use trace_model::Picos;
 
@@ -34,7 +34,7 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
         .map_or_else(String::new, |time| format!(": median {} of {} steps", text(time.median as i64), time.count));
     drawing.text(12.0, 18.0, Anchor::Start, 13.0, palette.text_strong, &format!("{}{note}", trace.title()));
     let mut x = LEFT;
-    for part in Part::ALL {
+    for part in StepPart::ALL {
         if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
             drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group_of(part)), "");
             drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, part.title());

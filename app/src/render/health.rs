@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use analysis::Unit;
-use analysis::reports::summary::doctor::{Doctor, DoctorReport, Fact, Finding};
+use analysis::reports::summary::doctor::{CaptureFact, CaptureFinding, Doctor, DoctorReport};
 use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -40,7 +40,7 @@ fn findings(report: &DoctorReport, layout: &Layout) -> String {
     if report.findings.is_empty() {
         text.push_str("  nothing limits this capture\n");
     }
-    for Finding { id, severity, message, evidence, cure, .. } in &report.findings {
+    for CaptureFinding { id, severity, message, evidence, cure, .. } in &report.findings {
         let mut lines = wrapped(&format!("{message} ({id})"), layout.width.saturating_sub(INDENT)).into_iter();
         let first = lines.next().unwrap_or_default();
         let _ = writeln!(text, "  {}{first}", word(*severity, layout.style));
@@ -97,9 +97,9 @@ fn clocks(report: &DoctorReport, layout: &Layout) -> Option<String> {
 fn facts(report: &DoctorReport, layout: &Layout) -> Option<String> {
     let mut text = format!("{}\n", layout.style.bold("Facts"));
     for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {
-        let of = same.first().map(Fact::of_whom).unwrap_or_default();
+        let of = same.first().map(CaptureFact::of_whom).unwrap_or_default();
         let _ = writeln!(text, "  {}", shortened(&of, layout.width.saturating_sub(2)));
-        let name = |fact: &Fact| shortened(&fact.name, NAME.min(layout.width / 2 - FACT));
+        let name = |fact: &CaptureFact| shortened(&fact.name, NAME.min(layout.width / 2 - FACT));
         let width = same.iter().map(|fact| name(fact).width()).max().unwrap_or(0);
         let indent = FACT + width + 2;
         for fact in same {

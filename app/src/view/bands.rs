@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::OpGroup;
 use analysis::facts::steps::StepsReport;
-use analysis::reports::steps::step_parts::{DividedStep, Part, StepPartsReport};
+use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// One step.
@@ -69,18 +69,18 @@ pub fn step_at(bands: &[Band], at: Timestamp) -> Option<&Band> {
 }
 
 /// What a part of a step is drawn like.
-pub fn group_of(part: Part) -> OpGroup {
+pub fn group_of(part: StepPart) -> OpGroup {
     match part {
-        Part::MatMul => OpGroup::MatMul,
-        Part::Vector => OpGroup::Vector,
-        Part::DataMovement => OpGroup::DataMovement,
-        Part::Kernel => OpGroup::CustomKernel,
-        Part::ExposedComm => OpGroup::Collective,
-        Part::CopyWait => OpGroup::AsyncWait,
-        Part::HostIo => OpGroup::HostIo,
-        Part::SparseCore => OpGroup::SparseCore,
-        Part::Other => OpGroup::Other,
-        Part::Idle => OpGroup::Idle,
+        StepPart::MatMul => OpGroup::MatMul,
+        StepPart::Vector => OpGroup::Vector,
+        StepPart::DataMovement => OpGroup::DataMovement,
+        StepPart::Kernel => OpGroup::CustomKernel,
+        StepPart::ExposedComm => OpGroup::Collective,
+        StepPart::CopyWait => OpGroup::AsyncWait,
+        StepPart::HostIo => OpGroup::HostIo,
+        StepPart::SparseCore => OpGroup::SparseCore,
+        StepPart::Other => OpGroup::Other,
+        StepPart::Idle => OpGroup::Idle,
     }
 }
 
@@ -92,7 +92,7 @@ pub struct Bar {
     /// Picoseconds.
     pub time_ps: i64,
     /// On the core that took longest, from below; empty where it is not divided.
-    pub parts: Vec<(Part, i64)>,
+    pub parts: Vec<(StepPart, i64)>,
     /// The statistics count it.
     pub is_counted: bool,
 }
@@ -119,7 +119,7 @@ impl Bars {
         let parts: BTreeMap<u32, &DividedStep> = divided.iter().map(|step| (step.step, step)).collect();
         let parts_of = |number: u32| {
             let parts = parts.get(&number)?.critical()?.parts;
-            Some(Part::ALL.into_iter().map(|part| (part, parts.get(part))).filter(|&(_, ps)| ps > 0).collect())
+            Some(StepPart::ALL.into_iter().map(|part| (part, parts.get(part))).filter(|&(_, ps)| ps > 0).collect())
         };
         let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
         let longest = steps.steps.chunks(each).filter_map(|chunk| chunk.iter().max_by_key(|step| step.time_ps));

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 
 use analysis::facts::clock_alignment::Sync;
-use analysis::facts::steps::Rung;
+use analysis::facts::steps::StepSource;
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::host::clocks::Clocks;
-use analysis::reports::host::compile::{Change, ChangeSource, Compile, DimChange, Evidence, Place};
+use analysis::reports::host::compile::{ChangeSource, Compile, CompileEvidence, CompilePlace, DimChange, ShapeChange};
 use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::utilization::Utilization;
@@ -215,7 +215,11 @@ fn steps_are_those_of_the_line_or_of_the_programs() {
         let (expected, name) = (&run.expected, &run.spec.name);
         let report = report!(Steps, &open_protobuf(&run));
         assert_eq!(report.steps.len(), expected.steps.len(), "{name}");
-        assert_eq!(report.rung, if run.spec.steps_line { Rung::StepsLine } else { Rung::Modules }, "{name}");
+        assert_eq!(
+            report.source,
+            if run.spec.steps_line { StepSource::StepsLine } else { StepSource::Modules },
+            "{name}"
+        );
         for (step, pair) in report.steps.iter().zip(expected.steps.windows(2)) {
             let lasts = if run.spec.steps_line { pair[0].device.1 - pair[0].device.0 } else { step.time_ps };
             assert_eq!((step.number, step.time_ps), (pair[0].step, lasts), "{name}");
@@ -237,8 +241,8 @@ fn a_recompilation_in_step_7_is_explained() {
     let expected = run.expected.compile.as_ref().expect("a recompilation");
     let report = report!(Compile, &open_protobuf(&run));
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.function.as_str(), row.place), ("train_step", Some(Place::InStep(7))));
-    assert_eq!((row.again, row.ops_alike_percent), (Some(Evidence::RanBefore), Some(100.0)));
+    assert_eq!((row.function.as_str(), row.place), ("train_step", Some(CompilePlace::InStep(7))));
+    assert_eq!((row.again, row.ops_alike_percent), (Some(CompileEvidence::RanBefore), Some(100.0)));
     // The devices wait for all of it, and the step takes that much longer and the
     // pauses between the phases, but computes half the tokens.
     assert_eq!((row.wall_ps, row.exposed_ps), (expected.wall_ps(), Some(expected.wall_ps())));
@@ -248,14 +252,14 @@ fn a_recompilation_in_step_7_is_explained() {
     assert_eq!(programs, [9, 1]);
     assert_eq!(row.changed_in, Some(ChangeSource::Parameters));
     // Every parameter that has the tokens as its rows, or contracts over them.
-    let halved = |change: &Change| matches!(change.dims[..], [DimChange { from: 2048, to: 1024, .. }]);
+    let halved = |change: &ShapeChange| matches!(change.dims[..], [DimChange { from: 2048, to: 1024, .. }]);
     assert!(row.changes.iter().all(halved), "{:?}", row.changes);
     let first = row.changes[0].sentence();
     assert_eq!(first, "parameter 1 (lhs.2) bf16[2048,2048] → bf16[1024,2048]: dim 0 2048 → 1024");
     // An export to JSON has no programs, but the texts of ops.
     let report = report!(Compile, &open_json(&run));
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.changed_in, row.place), (Some(ChangeSource::OpText), Some(Place::InStep(7))));
+    assert_eq!((row.changed_in, row.place), (Some(ChangeSource::OpText), Some(CompilePlace::InStep(7))));
     assert_eq!(row.changes[0].dims, [DimChange { dim: 0, from: 2048, to: 1024 }]);
 }
 

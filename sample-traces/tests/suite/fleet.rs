@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use analysis::reports::steps::balance::{Balance, Pattern};
-use analysis::reports::steps::step_parts::{HostPhase, Part, StepParts};
+use analysis::reports::steps::step_parts::{HostPhase, StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
@@ -91,13 +91,13 @@ fn slow_steps_have_the_reason_that_they_were_given() {
         {
             let slow = parts.slow.iter().find(|slow| slow.step == step).unwrap();
             assert_eq!((slow.longer_ps, slow.parts.len()), (ms(more).ps(), 1), "{step}");
-            assert_eq!((slow.parts[0].part, slow.parts[0].change_ps), (Part::Idle, ms(more).ps()), "{step}");
+            assert_eq!((slow.parts[0].part, slow.parts[0].change_ps), (StepPart::Idle, ms(more).ps()), "{step}");
             assert_eq!((slow.host[0].phase, slow.host[0].change_ps), (phase, ms(more).ps()), "{step}");
         }
         for step in &parts.steps {
             for core in &step.cores {
-                assert_eq!(core.parts.get(Part::Idle), spec.idle(step.step).ps(), "{}", step.step);
-                assert_eq!(core.parts.get(Part::MatMul), spec.work_of(step.step, 0).ps(), "{}", step.step);
+                assert_eq!(core.parts.get(StepPart::Idle), spec.idle(step.step).ps(), "{}", step.step);
+                assert_eq!(core.parts.get(StepPart::MatMul), spec.work_of(step.step, 0).ps(), "{}", step.step);
                 assert_eq!(core.parts.total(), spec.step_time(step.step).ps(), "{}", step.step);
             }
         }

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use analysis::reports::host::dispatch::Dispatch;
-use analysis::reports::host::gaps::{Cause, Gaps, GapsReport, Place};
+use analysis::reports::host::gaps::{Cause, GapPlace, Gaps, GapsReport};
 use analysis::{Context, Options, ReportCache, Scope};
 use importers::{Progress, Source};
 use sample_traces::sample_specs;
@@ -52,7 +52,7 @@ fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(Cause, i64)> {
 fn check(run: &Run, report: &GapsReport, name: &str) {
     assert_eq!(report.devices.len(), run.spec.devices() as usize, "{name}");
     for (ordinal, device) in report.devices.iter().enumerate() {
-        let mut gaps: Vec<_> = device.gaps.iter().filter(|gap| gap.place == Place::Between).collect();
+        let mut gaps: Vec<_> = device.gaps.iter().filter(|gap| gap.place == GapPlace::Between).collect();
         gaps.sort_by_key(|gap| gap.start_ps);
         assert_eq!(gaps.len(), run.steps.len() - 1, "{name}");
         for (gap, pair) in gaps.into_iter().zip(run.steps.windows(2)) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::facts::steps::Rung;
+use analysis::facts::steps::StepSource;
 use analysis::reports::host::compile::Compile;
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Context, Options, ReportCache, Scope};
@@ -21,7 +21,7 @@ fn six_steps_of_which_the_fourth_recompiles() {
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
         let steps = cx.report::<Steps>().expect(name);
-        assert_eq!((steps.rung, steps.steps.len()), (Rung::HostAnnotations, 6), "{name}");
+        assert_eq!((steps.source, steps.steps.len()), (StepSource::HostAnnotations, 6), "{name}");
         let compiling: Vec<_> = steps.steps.iter().filter(|step| step.compile_ps > 0).map(|step| step.number).collect();
         assert_eq!(compiling, [3], "{name}");
         let slow: Vec<_> = steps.outliers().iter().map(|step| step.number).collect();

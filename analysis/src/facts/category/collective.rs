@@ -6,7 +6,7 @@ use trace_model::hlo_text::{HloText, Shape};
 
 /// What is known of an op's communication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct CollectiveClass {
     pub kind: Option<CollectiveKind>,
     /// Half of an asynchronous pair, where the category does not say so.
     pub role: Option<AsyncRole>,
@@ -14,7 +14,7 @@ pub(super) struct Found {
     pub is_fused: bool,
 }
 
-impl Found {
+impl CollectiveClass {
     const NONE: Self = Self { kind: None, role: None, is_fused: false };
 
     fn plain(kind: Option<CollectiveKind>) -> Self {
@@ -27,12 +27,12 @@ impl Found {
 }
 
 /// The communication pattern, and whether it is fused with other work.
-pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> Found {
+pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass {
     if let Some(kind) = base.strip_suffix(" fusion").and_then(CollectiveKind::from_opcode) {
-        return Found::fused(kind);
+        return CollectiveClass::fused(kind);
     }
     if let Some(kind) = CollectiveKind::from_opcode(base) {
-        return Found::plain(Some(kind));
+        return CollectiveClass::plain(Some(kind));
     }
     let calls = hlo.attribute("calls").unwrap_or_default();
     let spells_fusion =
@@ -40,22 +40,26 @@ pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> Found {
     let kind_named = |name: &str| CollectiveKind::from_name(name).map(|(kind, _)| kind);
     match base {
         // What an async wrapper wraps shows in the computation that it calls, else in its name.
-        "async" => Found::plain(kind_named(calls).or_else(|| kind_named(name))),
+        "async" => CollectiveClass::plain(kind_named(calls).or_else(|| kind_named(name))),
         // The compiler can make fusions of the halves of an asynchronous collective.
         "custom fusion" | "fusion" => match half_named(name).or_else(|| half_named(hlo.name)) {
             Some((kind, role)) => {
                 let by_shapes = || kind_by_shapes(hlo, role);
                 let kind = Some(kind).filter(|&kind| kind != CollectiveKind::Unknown).or_else(by_shapes);
-                Found { kind: Some(kind.unwrap_or(CollectiveKind::Unknown)), role: Some(role), is_fused: false }
+                CollectiveClass {
+                    kind: Some(kind.unwrap_or(CollectiveKind::Unknown)),
+                    role: Some(role),
+                    is_fused: false,
+                }
             }
             None => match kind_named(calls) {
-                Some(kind) => Found::fused(kind),
-                None if spells_fusion(name) || spells_fusion(calls) => Found::fused(CollectiveKind::Unknown),
-                None => Found::NONE,
+                Some(kind) => CollectiveClass::fused(kind),
+                None if spells_fusion(name) || spells_fusion(calls) => CollectiveClass::fused(CollectiveKind::Unknown),
+                None => CollectiveClass::NONE,
             },
         },
-        _ if spells_fusion(name) => Found::fused(CollectiveKind::Unknown),
-        _ => Found::NONE,
+        _ if spells_fusion(name) => CollectiveClass::fused(CollectiveKind::Unknown),
+        _ => CollectiveClass::NONE,
     }
 }
 

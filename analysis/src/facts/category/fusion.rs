@@ -46,14 +46,14 @@ pub(super) fn look_inside(
             let name = model.ops().get(index).map(|op| model.str(op.name)).unwrap_or_default();
             let called = module.find(name).and_then(|id| module.body(module.instruction(id)?));
             let Some((called, (class, _))) = called.zip(classes.get_mut(index)) else { continue };
-            Inside::of(&module, called).decide(class);
+            FusionBody::of(&module, called).decide(class);
         }
     }
 }
 
 /// What a computation contains.
 #[derive(Default)]
-struct Inside {
+struct FusionBody {
     collective: Option<CollectiveKind>,
     starts: bool,
     ends: bool,
@@ -61,7 +61,7 @@ struct Inside {
     group: OpGroup,
 }
 
-impl Inside {
+impl FusionBody {
     /// Of a computation and of all that it calls.
     fn of(module: &HloModule, computation: ComputationId) -> Self {
         let mut out = Self::default();

@@ -266,7 +266,8 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     let (base, role) = split_role(&category_text);
     let is_host_transfer =
         base.starts_with("host ") || hlo.attribute("is_host_transfer").is_some_and(|value| value == "true");
-    let found = if is_host_transfer { collective::Found::default() } else { collective::find(base, &hlo, name) };
+    let found =
+        if is_host_transfer { collective::CollectiveClass::default() } else { collective::find(base, &hlo, name) };
     let (collective, is_fused_collective, role) = (found.kind, found.is_fused, role.or(found.role));
     let may_have_inner_ops = matches!(base, "while" | "conditional" | "call" | "megacore fusion");
     let is_off_duty = matches!(base, "infeed" | "outfeed" | "host send" | "host recv" | "megacore fusion")

@@ -34,7 +34,7 @@ use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, Trace
 pub use bounds::{Bound, Interval, Line};
 pub use hosts::HostOffset;
 pub(crate) use pairs::programs;
-pub use pairs::{Launches, Pair, PairedBy};
+pub use pairs::{LaunchPair, Launches, PairedBy};
 
 use crate::engine::Context;
 use crate::engine::Fact;

@@ -36,7 +36,7 @@ impl PairedBy {
 
 /// An execution and the host event that belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct LaunchPair {
     /// The program execution.
     pub program: SliceId,
     /// The host's event.
@@ -51,9 +51,9 @@ pub struct Launches {
     /// How launches were found.
     pub paired_by: PairedBy,
     /// Launches, by begin of the program.
-    pub begins: Vec<Pair>,
+    pub begins: Vec<LaunchPair>,
     /// What noticed the ends, by begin of the program.
-    pub ends: Vec<Pair>,
+    pub ends: Vec<LaunchPair>,
 }
 
 const ENQUEUE: &str = "DoEnqueueProgram";
@@ -63,7 +63,7 @@ const DONE: &str = "Execute=>Done";
 
 /// Host events of one source, in time order.
 #[derive(Default)]
-struct HostEvents<'a> {
+struct LaunchEvents<'a> {
     enqueues: HashMap<(i64, i64), SliceRef<'a>>,
     completions: HashMap<(i64, i64), SliceRef<'a>>,
     launches: Vec<SliceRef<'a>>,
@@ -83,7 +83,7 @@ pub(super) fn launches(model: &TraceModel) -> Vec<Launches> {
         _ => None,
     };
     let events = host_events(model, alone);
-    let none = HostEvents::default();
+    let none = LaunchEvents::default();
     cores
         .into_iter()
         .filter_map(|core| {
@@ -102,7 +102,7 @@ fn ordinal(model: &TraceModel, core: GroupId) -> Option<i64> {
 
 /// Events that matter of all host threads, by source. `alone` is the ordinal of the
 /// only device of a source: events that name none mean it.
-fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> BTreeMap<SourceId, HostEvents<'_>> {
+fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> BTreeMap<SourceId, LaunchEvents<'_>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Kind {
         Enqueue,
@@ -118,7 +118,7 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
         _ => None,
     };
     let kinds: Vec<Option<Kind>> = model.labels().iter().map(|label| kind(model.str(label.name))).collect();
-    let mut out: BTreeMap<SourceId, HostEvents<'_>> = BTreeMap::new();
+    let mut out: BTreeMap<SourceId, LaunchEvents<'_>> = BTreeMap::new();
     if kinds.iter().all(Option::is_none) {
         return out;
     }
@@ -153,19 +153,19 @@ pub(crate) fn programs(model: &TraceModel, core: GroupId) -> Vec<SliceRef<'_>> {
     programs
 }
 
-fn launches_of(model: &TraceModel, core: GroupId, events: &HostEvents<'_>, alone: bool) -> Option<Launches> {
+fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alone: bool) -> Option<Launches> {
     let programs = programs(model, core);
     let device = ordinal(model, core)?;
-    let by_id = |known: &HashMap<(i64, i64), SliceRef<'_>>| -> Vec<Pair> {
+    let by_id = |known: &HashMap<(i64, i64), SliceRef<'_>>| -> Vec<LaunchPair> {
         let host = |program: &SliceRef<'_>| known.get(&(program.attr(SliceAttr::RunId)?, device)).map(|host| host.id());
-        programs.iter().filter_map(|program| Some(Pair { program: program.id(), host: host(program)? })).collect()
+        programs.iter().filter_map(|program| Some(LaunchPair { program: program.id(), host: host(program)? })).collect()
     };
-    let in_order = |events: &[SliceRef<'_>]| -> Vec<Pair> {
+    let in_order = |events: &[SliceRef<'_>]| -> Vec<LaunchPair> {
         let matches = alone && events.len() == programs.len();
         let pairs = programs.iter().zip(events).take(if matches { programs.len() } else { 0 });
-        pairs.map(|(program, host)| Pair { program: program.id(), host: host.id() }).collect()
+        pairs.map(|(program, host)| LaunchPair { program: program.id(), host: host.id() }).collect()
     };
-    let candidates: [(PairedBy, &dyn Fn() -> Vec<Pair>); 3] = [
+    let candidates: [(PairedBy, &dyn Fn() -> Vec<LaunchPair>); 3] = [
         (PairedBy::RunId, &|| by_id(&events.enqueues)),
         (PairedBy::Arrows, &|| arrows(model, &programs)),
         (PairedBy::Order, &|| in_order(&events.launches)),
@@ -177,11 +177,11 @@ fn launches_of(model: &TraceModel, core: GroupId, events: &HostEvents<'_>, alone
 }
 
 /// The last host event that has an arrow to a program.
-fn arrows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<Pair> {
+fn arrows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<LaunchPair> {
     let is_host = |slice: SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
     let from = |program: &SliceRef<'_>| -> Option<(Timestamp, SliceId)> {
         let hosts = model.flows_to(program.id()).map(|flow| model.slice(flow.from)).filter(|&host| is_host(host));
         hosts.map(|host| (host.start(), host.id())).max()
     };
-    programs.iter().filter_map(|p| Some(Pair { program: p.id(), host: from(p)?.1 })).collect()
+    programs.iter().filter_map(|p| Some(LaunchPair { program: p.id(), host: from(p)?.1 })).collect()
 }

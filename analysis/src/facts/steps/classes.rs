@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{GroupId, StringId, Timestamp, TraceModel, TrackKind};
 
-use super::ladder::{top_slices, tracks_of_kind};
+use super::detection::{top_slices, tracks_of_kind};
 use super::programs::function_of;
 use super::{Step, StepClass};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
-use super::ladder::{CUT_OFF, Mark, Marked, join, step_number};
+use super::detection::{CUT_OFF, Mark, Marked, join, step_number};
 
 /// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps where
 /// no attribute does.

@@ -1,6 +1,6 @@
 //! Steps: where they are, how long they take, which ones stand out.
 //!
-//! The `ladder` finds them; this report says which rung held and why. All times
+//! The module `detection` finds them; the report says from which source, and why. All times
 //! are on the timeline, because annotations, steps and compilation have no other
 //! clock. Step time is the span of the slowest core (`XProf`'s definition), the
 //! interval is from its begin to the begin of the next step.
@@ -9,8 +9,8 @@
 //! the same work and of all; what they leave out is said step by step with the reason.
 
 mod classes;
+mod detection;
 mod host;
-mod ladder;
 mod programs;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, Picos, TimeRange, TraceModel};
 
-pub use ladder::Rung;
+pub use detection::StepSource;
 pub(crate) use programs::function_of;
 
 use super::compile_events::compiling;
@@ -27,7 +27,7 @@ use crate::engine::Context;
 use crate::engine::Fact;
 use crate::engine::Name;
 use crate::facts::TraceFacts as _;
-use crate::facts::shared_slice::Stretch;
+use crate::facts::shared_slice::SharedSlice;
 use crate::facts::window::shifted;
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
@@ -101,14 +101,14 @@ impl Step {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StepsReport {
     /// Which evidence the steps come from.
-    pub rung: Rung,
+    pub source: StepSource,
     /// What marks a step: a program, an annotation, the line.
     pub marker: String,
-    /// Why this rung: the rungs above it and what they lacked, then itself.
+    /// Why this source: what the better ones lacked, then itself.
     pub why: Vec<String>,
     /// All steps in time order.
     #[schemars(with = "Vec<Step>")]
-    pub steps: Stretch<Step>,
+    pub steps: SharedSlice<Step>,
     /// Of `time_ps` over complete steps after warm-up.
     pub time: Option<Stats>,
     /// Of `interval_ps` over the same steps.
@@ -140,7 +140,7 @@ const OUTLIER_RATIO: f64 = 1.3;
 impl StepsReport {
     /// Whether steps were found, rather than the whole capture taken for one.
     pub fn has_steps(&self) -> bool {
-        self.rung != Rung::WholeCapture
+        self.source != StepSource::WholeCapture
     }
 
     /// Steps `first` to `last` as a range of the timeline.
@@ -153,7 +153,7 @@ impl StepsReport {
     pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
         let spans = self.selected(first, last).filter_map(|step| step.span_on(core));
         let own = spans.map(|span| span.range).reduce(TimeRange::hull);
-        let by_host = self.rung == Rung::HostAnnotations || !is_core(model, core);
+        let by_host = self.source == StepSource::HostAnnotations || !is_core(model, core);
         own.or_else(|| if by_host { self.range_of(first, last) } else { None })
     }
 
@@ -272,7 +272,7 @@ impl Fact for StepsReport {
 
 fn found(cx: &Context<'_>) -> StepsReport {
     let model = cx.model;
-    let found = ladder::find(model, &ladder::devices(model, cx.tensor_cores()));
+    let found = detection::find(model, &detection::devices(model, cx.tensor_cores()));
     let compiling = compiling(cx);
     let mut names = BTreeMap::new();
     let raw = &found.steps;
@@ -286,7 +286,7 @@ fn found(cx: &Context<'_>) -> StepsReport {
     mark_outliers(&mut steps, classes.len());
     leave_out(&mut steps, cx.options.warmup_steps);
     let mut report = StepsReport {
-        rung: found.rung,
+        source: found.source,
         marker: found.marker,
         why: found.why,
         steps: steps.into(),
@@ -301,8 +301,8 @@ fn found(cx: &Context<'_>) -> StepsReport {
 
 fn step(
     cx: &Context<'_>,
-    raw: &ladder::RawStep,
-    next: Option<&ladder::RawStep>,
+    raw: &detection::RawStep,
+    next: Option<&detection::RawStep>,
     number: u32,
     compiling: &IntervalSet,
     names: &mut BTreeMap<GroupId, Name>,

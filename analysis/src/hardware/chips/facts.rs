@@ -13,7 +13,7 @@ use crate::math::unit::Unit;
 
 /// Something that can be said of a chip.
 #[derive(Clone, Copy, Debug)]
-pub struct Quantity {
+pub struct ChipQuantity {
     /// The key in files, unit included.
     pub key: &'static str,
     /// Name for people.
@@ -28,29 +28,29 @@ pub struct Quantity {
     required: bool,
 }
 
-const fn rate(key: &'static str, title: &'static str, unit: Unit) -> Quantity {
-    Quantity { key, title, unit, range: (1e3, 1e20), whole: false, required: false }
+const fn rate(key: &'static str, title: &'static str, unit: Unit) -> ChipQuantity {
+    ChipQuantity { key, title, unit, range: (1e3, 1e20), whole: false, required: false }
 }
 
-const fn count(key: &'static str, title: &'static str, most: f64) -> Quantity {
-    Quantity { key, title, unit: Unit::Count, range: (1.0, most), whole: true, required: false }
+const fn count(key: &'static str, title: &'static str, most: f64) -> ChipQuantity {
+    ChipQuantity { key, title, unit: Unit::Count, range: (1.0, most), whole: true, required: false }
 }
 
-const fn bytes(key: &'static str, title: &'static str) -> Quantity {
-    Quantity { key, title, unit: Unit::Bytes, range: (1024.0, 1e15), whole: true, required: false }
+const fn bytes(key: &'static str, title: &'static str) -> ChipQuantity {
+    ChipQuantity { key, title, unit: Unit::Bytes, range: (1024.0, 1e15), whole: true, required: false }
 }
 
-const fn number(key: &'static str, title: &'static str, range: (f64, f64)) -> Quantity {
-    Quantity { key, title, unit: Unit::None, range, whole: false, required: false }
+const fn number(key: &'static str, title: &'static str, range: (f64, f64)) -> ChipQuantity {
+    ChipQuantity { key, title, unit: Unit::None, range, whole: false, required: false }
 }
 
-const fn required(quantity: Quantity) -> Quantity {
-    Quantity { required: true, ..quantity }
+const fn required(quantity: ChipQuantity) -> ChipQuantity {
+    ChipQuantity { required: true, ..quantity }
 }
 
 /// Every key, in the order of tables.
 #[rustfmt::skip]
-pub static QUANTITIES: &[Quantity] = &[
+pub static QUANTITIES: &[ChipQuantity] = &[
     required(count("cores", "TensorCores", 64.0)),
     required(count("devices", "Devices of a trace", 64.0)),
     required(count("mxus_per_core", "Matrix units of a core", 1024.0)),
@@ -67,7 +67,7 @@ pub static QUANTITIES: &[Quantity] = &[
     rate("vmem_read_bandwidth", "VMEM reads", Unit::BytesPerSecond),
     rate("vmem_write_bandwidth", "VMEM writes", Unit::BytesPerSecond),
     bytes("cmem_bytes", "CMEM"),
-    Quantity { range: (0.0, 1024.0), ..count("sparse_cores", "SparseCores", 1024.0) },
+    ChipQuantity { range: (0.0, 1024.0), ..count("sparse_cores", "SparseCores", 1024.0) },
     count("ici_links", "Links to other chips", 64.0),
     rate("ici_link_peak", "One way of a link, published", Unit::BytesPerSecond),
     rate("ici_link_achievable", "One way of a link, as achieved", Unit::BytesPerSecond),
@@ -82,7 +82,7 @@ pub static QUANTITIES: &[Quantity] = &[
 
 /// One value, and why to believe it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Fact {
+pub struct ChipFact {
     /// Which of [`QUANTITIES`].
     pub key: &'static str,
     /// The number; several only for `pod_shape`.
@@ -95,15 +95,15 @@ pub struct Fact {
     pub ruling: Option<String>,
 }
 
-impl Fact {
+impl ChipFact {
     /// What it is about.
-    pub fn quantity(&self) -> Option<&'static Quantity> {
+    pub fn quantity(&self) -> Option<&'static ChipQuantity> {
         QUANTITIES.iter().find(|quantity| quantity.key == self.key)
     }
 }
 
 /// Facts of one chip by key.
-pub(super) type Facts = BTreeMap<&'static str, Fact>;
+pub(super) type Facts = BTreeMap<&'static str, ChipFact>;
 
 /// Why a chip file is refused; says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -129,14 +129,14 @@ pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> R
 
 /// What is required and not there.
 pub(super) fn missing(facts: &Facts) -> Vec<&'static str> {
-    let lacks = |quantity: &&Quantity| quantity.required && !facts.contains_key(quantity.key);
+    let lacks = |quantity: &&ChipQuantity| quantity.required && !facts.contains_key(quantity.key);
     QUANTITIES.iter().filter(lacks).map(|quantity| quantity.key).collect()
 }
 
-fn fact(quantity: &Quantity, value: &Value, default_source: &str) -> Result<Fact, ChipError> {
+fn fact(quantity: &ChipQuantity, value: &Value, default_source: &str) -> Result<ChipFact, ChipError> {
     let wrong = |why: &str| ChipError(format!("{}: {why}", quantity.key));
     let plain = |value: &Value| {
-        Ok(Fact {
+        Ok(ChipFact {
             key: quantity.key,
             values: numbers(quantity, value)?,
             source: default_source.to_owned(),
@@ -165,7 +165,7 @@ fn fact(quantity: &Quantity, value: &Value, default_source: &str) -> Result<Fact
     Ok(fact)
 }
 
-fn numbers(quantity: &Quantity, value: &Value) -> Result<Vec<f64>, ChipError> {
+fn numbers(quantity: &ChipQuantity, value: &Value) -> Result<Vec<f64>, ChipError> {
     match value {
         Value::Array(sides) if quantity.key == "pod_shape" && (1..=8).contains(&sides.len()) => {
             sides.iter().map(|side| number_in(quantity, side)).collect()
@@ -174,7 +174,7 @@ fn numbers(quantity: &Quantity, value: &Value) -> Result<Vec<f64>, ChipError> {
     }
 }
 
-fn number_in(quantity: &Quantity, value: &Value) -> Result<f64, ChipError> {
+fn number_in(quantity: &ChipQuantity, value: &Value) -> Result<f64, ChipError> {
     let number = match value {
         Value::Integer(number) => *number as f64,
         Value::Float(number) => *number,

@@ -16,11 +16,11 @@ use std::sync::LazyLock;
 use toml::{Table, Value};
 
 use facts::Facts;
-pub use facts::{ChipError, Fact, QUANTITIES, Quantity};
+pub use facts::{ChipError, ChipFact, ChipQuantity, QUANTITIES};
 
 /// Links between chips.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Links {
+pub struct ChipLinks {
     /// Links per chip.
     pub per_chip: u32,
     /// One way of one link, bytes/s, as published.
@@ -79,7 +79,7 @@ pub struct Chip {
     pub vmem_write_bandwidth: Option<f64>,
     /// Links between chips, where published. The sides of the largest pod are the
     /// fact `pod_shape`.
-    pub links: Option<Links>,
+    pub links: Option<ChipLinks>,
     /// `SparseCores`, where published.
     pub sparse_cores: Option<u32>,
     /// Bytes/s of one chip's share of the data center network, where published.
@@ -87,7 +87,7 @@ pub struct Chip {
     /// Bytes/s between host and chip, where published.
     pub pcie_bandwidth: Option<f64>,
     /// All of the above with their sources.
-    pub facts: Box<[Fact]>,
+    pub facts: Box<[ChipFact]>,
 }
 
 /// Every generation, oldest first.
@@ -185,7 +185,7 @@ impl Chip {
         let or_zero = |key: &str| value(key).unwrap_or_default();
         let peak = value("ici_link_peak").or(value("ici_link_achievable"));
         let link = |peak_bytes: f64| {
-            Some(Links {
+            Some(ChipLinks {
                 per_chip: whole("ici_links")?,
                 peak_bytes,
                 achievable_bytes: value("ici_link_achievable").unwrap_or(peak_bytes),

@@ -49,7 +49,7 @@ impl LinkRate {
 
 /// Between which times a collective should end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Expected {
+pub struct ExpectedTime {
     /// On the best layout at the published speed of the links.
     pub least_seconds: f64,
     /// On the worst layout at the achievable speed.
@@ -61,8 +61,8 @@ pub struct Expected {
 
 /// The range over all layouts; `None` without layouts and for patterns whose time
 /// does not follow from their size (ragged exchanges, send and receive).
-pub fn expected_time(kind: CollectiveKind, bytes: u64, layouts: &[Layout], rate: LinkRate) -> Option<Expected> {
-    let mut out: Option<Expected> = None;
+pub fn expected_time(kind: CollectiveKind, bytes: u64, layouts: &[Layout], rate: LinkRate) -> Option<ExpectedTime> {
+    let mut out: Option<ExpectedTime> = None;
     for layout in layouts {
         let floor = latency_seconds(kind, layout, rate);
         let least = link_seconds(kind, bytes, layout, rate.peak)?;
@@ -72,8 +72,8 @@ pub fn expected_time(kind: CollectiveKind, bytes: u64, layouts: &[Layout], rate:
             (true, false) => None,
             (false, _) => Some(false),
         };
-        let this = Expected { least_seconds: least.max(floor), usual_seconds: usual.max(floor), latency_bound };
-        out = Some(out.map_or(this, |so_far| Expected {
+        let this = ExpectedTime { least_seconds: least.max(floor), usual_seconds: usual.max(floor), latency_bound };
+        out = Some(out.map_or(this, |so_far| ExpectedTime {
             least_seconds: so_far.least_seconds.min(this.least_seconds),
             usual_seconds: so_far.usual_seconds.max(this.usual_seconds),
             latency_bound: so_far.latency_bound.filter(|_| this.latency_bound == so_far.latency_bound),
@@ -135,7 +135,13 @@ mod tests {
         Layout { axes: vec![Axis { len, wraps }], devices_per_chip: 1, groups_per_chip: 1, spacing: 1 }
     }
 
-    fn time_on(kind: CollectiveKind, bytes: u64, n: u64, chip: &Chip, topology: Option<&Topology>) -> Option<Expected> {
+    fn time_on(
+        kind: CollectiveKind,
+        bytes: u64,
+        n: u64,
+        chip: &Chip,
+        topology: Option<&Topology>,
+    ) -> Option<ExpectedTime> {
         expected_time(kind, bytes, &layouts(n, chip, topology), LinkRate::of(chip).unwrap())
     }
 

@@ -15,7 +15,7 @@ mod layout;
 mod network;
 mod topology;
 
-pub use expected::{Expected, HOP_SECONDS, LinkRate, expected_time, link_seconds};
+pub use expected::{ExpectedTime, HOP_SECONDS, LinkRate, expected_time, link_seconds};
 pub use kind::CollectiveKind;
 pub use layout::{Layout, layouts, placed};
 pub use network::{Network, NetworkFrom};

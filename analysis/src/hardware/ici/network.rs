@@ -4,7 +4,7 @@
 use trace_model::{DeviceInfo, DeviceLinks};
 
 use super::Topology;
-use crate::hardware::chips::{Chip, Links};
+use crate::hardware::chips::{Chip, ChipLinks};
 
 /// Why to believe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
         cmem_bytes: None,
         vmem_read_bandwidth: None,
         vmem_write_bandwidth: None,
-        links: Some(Links {
+        links: Some(ChipLinks {
             // Two in a row are linked once.
             per_chip: links.rings.iter().map(|&len| len.saturating_sub(1).min(2)).sum(),
             peak_bytes: links.bytes_per_second,

@@ -18,7 +18,7 @@ const MOST: f64 = 0.5;
 /// Whether hints are about what the verdict names: they say so, or most of its ops or
 /// of its time are theirs.
 fn is_answered<'f>(
-    named: &verdict::Finding,
+    named: &verdict::VerdictFinding,
     hints: impl Iterator<Item = &'f Finding> + Clone,
     rows: &Rows<'_>,
 ) -> bool {

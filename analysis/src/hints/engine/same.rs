@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use trace_model::{OpId, Picos};
 
 use super::Priced;
-use crate::hints::Facts;
+use crate::hints::HintFacts;
 use crate::hints::report::SavingBy;
 use crate::hints::rule::{Finding, Saving};
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 
 /// Savings that differ by less than this part of the larger are one.
 const EQUAL: f64 = 0.005;
@@ -33,7 +33,11 @@ fn is_same_idle_time(a: &Finding, b: &Finding) -> bool {
 
 /// For each hint the one before it that has the same saving, where there is one: the
 /// same time is saved, by another remedy.
-pub(super) fn same_savings(facts: &Facts<'_>, priced: &[Priced], overlaps: &[Vec<&'static str>]) -> Vec<Option<usize>> {
+pub(super) fn same_savings(
+    facts: &HintFacts<'_>,
+    priced: &[Priced],
+    overlaps: &[Vec<&'static str>],
+) -> Vec<Option<usize>> {
     let mut leaders: Vec<Option<usize>> = Vec::new();
     for (place, hint) in priced.iter().enumerate() {
         let before = (0..place).filter(|&other| leaders[other].is_none());
@@ -45,7 +49,7 @@ pub(super) fn same_savings(facts: &Facts<'_>, priced: &[Priced], overlaps: &[Vec
     leaders
 }
 
-fn is_same_saving(facts: &Facts<'_>, a: &Priced, b: &Priced) -> bool {
+fn is_same_saving(facts: &HintFacts<'_>, a: &Priced, b: &Priced) -> bool {
     let (Some(a_ps), Some(b_ps)) = (a.saving.or(a.once), b.saving.or(b.once)) else { return false };
     let larger = a_ps.max(b_ps);
     let close = |x: Picos| (x - larger).ps().saturating_abs() as f64 <= EQUAL * larger.ps() as f64;
@@ -54,13 +58,13 @@ fn is_same_saving(facts: &Facts<'_>, a: &Priced, b: &Priced) -> bool {
     }
     // Two different halves of a step save the same, and both together twice that.
     let (Some(a), Some(b)) = (changes(a), changes(b)) else { return true };
-    let both: Vec<Change> = a.iter().chain(b).cloned().collect();
+    let both: Vec<Scenario> = a.iter().chain(b).cloned().collect();
     let alone = facts.saving(a).unwrap_or_default().max(facts.saving(b).unwrap_or_default());
-    facts.saving(&Change::merged(&both)).is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
+    facts.saving(&Scenario::merged(&both)).is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
 }
 
 /// What was played again.
-fn changes(hint: &Priced) -> Option<&[Change]> {
+fn changes(hint: &Priced) -> Option<&[Scenario]> {
     match &hint.finding.saving {
         Saving::Replay { changes, .. } if hint.by == SavingBy::Replay => Some(changes),
         _ => None,

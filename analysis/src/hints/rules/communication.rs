@@ -7,13 +7,13 @@ use trace_model::{OpId, Picos};
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold};
 use crate::facts::category::CollectiveKind;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::{CollectiveRow, Collectives};
 use crate::reports::communication::dcn::Dcn;
 use crate::reports::communication::overlap::{CoreOverlap, Overlap};
 use crate::reports::ops::op_stats::OpRow;
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 use trace_model::hlo_text::HloText;
 
 pub(super) static RULES: &[Rule] = &[
@@ -156,12 +156,12 @@ fn most_exposed(overlap: &[CoreOverlap]) -> Option<(&CoreOverlap, f64)> {
 }
 
 /// Compute of a device that hides nothing yet, in each step: only it can hide more.
-fn free_compute(facts: &Facts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
+fn free_compute(facts: &HintFacts<'_>, core: &CoreOverlap) -> Result<Picos, AnalysisError> {
     let free = core.compute_ps.saturating_sub(core.overlapped_ps.unwrap_or(0)).max(0);
     Ok(Picos::from_ps(free / facts.step()?.count.max(1) as i64))
 }
 
-fn exposed(facts: &Facts<'_>) -> Outcome {
+fn exposed(facts: &HintFacts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&EXPOSED);
     let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
@@ -180,22 +180,22 @@ fn exposed(facts: &Facts<'_>) -> Outcome {
             worst.core
         ),
         evidence: vec![
-            Evidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
-            Evidence::time("compute that hides nothing yet", free.ps() as f64, "step, on the same device"),
+            HintEvidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
+            HintEvidence::time("compute that hides nothing yet", free.ps() as f64, "step, on the same device"),
         ],
         ops: collectives.ops(),
-        saving: Saving::Replay { changes: vec![Change::Collectives(0.0)], at_most: Some(free) },
+        saving: Saving::Replay { changes: vec![Scenario::Collectives(0.0)], at_most: Some(free) },
         ..Finding::default()
     }))
 }
 
 /// Collectives between devices that stand alone on the op track.
-fn is_synchronous(facts: &Facts<'_>, row: OpRow<'_>) -> bool {
+fn is_synchronous(facts: &HintFacts<'_>, row: OpRow<'_>) -> bool {
     let fused = row.op().is_some_and(|op| facts.classes.class(op).is_fused_collective());
     row.collective().is_some() && !row.is_async() && !fused
 }
 
-fn synchronous(facts: &Facts<'_>) -> Outcome {
+fn synchronous(facts: &HintFacts<'_>) -> Outcome {
     let share = facts.limit(&SYNCHRONOUS);
     let found = facts.select(|row| is_synchronous(facts, row) && facts.share(row) >= share)?;
     if found.rows.is_empty() {
@@ -204,19 +204,19 @@ fn synchronous(facts: &Facts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let free = most_exposed(&overlap.cores).map(|(worst, _)| free_compute(facts, worst)).transpose()?;
     let changes =
-        vec![Change::Ops { what: "synchronous collectives".into(), factors: found.vanish().into_iter().collect() }];
+        vec![Scenario::Ops { what: "synchronous collectives".into(), factors: found.vanish().into_iter().collect() }];
     let saving = Saving::Replay { changes, at_most: free };
     Ok(Some(found.finding("synchronous collectives", share, saving)))
 }
 
 /// The ops of some rows of the ledger.
-fn ops_of(facts: &Facts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
+fn ops_of(facts: &HintFacts<'_>, rows: &[&CollectiveRow]) -> Result<Vec<OpId>, AnalysisError> {
     let names: BTreeSet<(&str, &str)> =
         rows.iter().map(|row| (row.program.as_deref().unwrap_or_default(), row.op.as_str())).collect();
     Ok(facts.select(|row| names.contains(&(row.program(), row.name())))?.ops())
 }
 
-fn slow_links(facts: &Facts<'_>) -> Outcome {
+fn slow_links(facts: &HintFacts<'_>) -> Outcome {
     let ledger = facts.report::<Collectives>()?;
     let (limit, least) = (facts.limit(&LINK_SHARE), facts.limit(&LINK_BYTES));
     if ledger.rows.iter().all(|row| row.share.is_none()) {
@@ -246,7 +246,7 @@ fn slow_links(facts: &Facts<'_>) -> Outcome {
             high = Percent(high)
         ),
         evidence: vec![
-            Evidence::percent(
+            HintEvidence::percent(
                 format!("speed of {}", first.op),
                 high,
                 if ledger.links.recorded {
@@ -264,7 +264,7 @@ fn slow_links(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn small(facts: &Facts<'_>) -> Outcome {
+fn small(facts: &HintFacts<'_>) -> Outcome {
     let ledger = facts.report::<Collectives>()?;
     if ledger.rows.iter().all(|row| row.message.bytes.is_none()) {
         return Err(AnalysisError::NotApplicable("the size of no message is known".to_owned()));
@@ -283,8 +283,8 @@ fn small(facts: &Facts<'_>) -> Outcome {
     Ok(Some(Finding {
         statement: format!("{count:.0} collectives of less than {} KiB in each step", most / 1024.0),
         evidence: vec![
-            Evidence::count("small collectives", count, format!("step ({}), each device", step.of), Some(limit)),
-            Evidence::time("their exposed time", exposed, "step, mean over devices"),
+            HintEvidence::count("small collectives", count, format!("step ({}), each device", step.of), Some(limit)),
+            HintEvidence::time("their exposed time", exposed, "step, mean over devices"),
         ],
         ops: ops_of(facts, &rows)?,
         saving: Saving::PerStep(Picos::from_ps((exposed * (1.0 - 1.0 / count.max(1.0))) as i64)),
@@ -292,7 +292,7 @@ fn small(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn dominated(facts: &Facts<'_>) -> Outcome {
+fn dominated(facts: &HintFacts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let limit = facts.limit(&DOMINATED);
     let Some((worst, share)) = most_exposed(&overlap.cores).filter(|(_, share)| *share >= limit) else {
@@ -308,15 +308,15 @@ fn dominated(facts: &Facts<'_>) -> Outcome {
             worst.core
         ),
         evidence: vec![
-            Evidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
-            Evidence::number("communication", more, "compute of the same device", Some(1.0)),
+            HintEvidence::percent("exposed communication", share, format!("window of {}", worst.core), Some(limit)),
+            HintEvidence::number("communication", more, "compute of the same device", Some(1.0)),
         ],
         ops: facts.select(|row| row.collective().is_some())?.ops(),
         ..Finding::default()
     }))
 }
 
-fn exchange(facts: &Facts<'_>) -> Outcome {
+fn exchange(facts: &HintFacts<'_>) -> Outcome {
     let overlap = facts.report::<Overlap>()?;
     let kinds = [CollectiveKind::AllToAll, CollectiveKind::RaggedAllToAll];
     let names = kinds.map(CollectiveKind::name);
@@ -339,7 +339,7 @@ fn exchange(facts: &Facts<'_>) -> Outcome {
             found.names(),
             share = Percent(share)
         ),
-        evidence: vec![Evidence::percent("exposed exchanges", share, "device time", Some(limit))],
+        evidence: vec![HintEvidence::percent("exposed exchanges", share, "device time", Some(limit))],
         ops: found.ops(),
         saving: Saving::ops("exchanges", found.vanish()),
         ..Finding::default()
@@ -355,7 +355,7 @@ type Sent<'a> = (&'a str, CollectiveKind, Vec<&'a str>, [&'a str; 3]);
 const REPEATABLE: [CollectiveKind; 3] =
     [CollectiveKind::AllGather, CollectiveKind::AllReduce, CollectiveKind::ReduceScatter];
 
-fn sent<'a>(facts: &'a Facts<'_>, row: OpRow<'a>) -> Option<Sent<'a>> {
+fn sent<'a>(facts: &'a HintFacts<'_>, row: OpRow<'a>) -> Option<Sent<'a>> {
     let model = facts.cx.model;
     let text = model.str(model.op(row.op()?).hlo_text?);
     let hlo = HloText::parse(text).filter(|hlo| !hlo.opcode.ends_with("-done"))?;
@@ -368,7 +368,7 @@ fn sent<'a>(facts: &'a Facts<'_>, row: OpRow<'a>) -> Option<Sent<'a>> {
     is_whole.then_some((row.program(), kind, operands, how))
 }
 
-fn twice(facts: &Facts<'_>) -> Outcome {
+fn twice(facts: &HintFacts<'_>) -> Outcome {
     let collectives = facts.select(|row| row.collective().is_some_and(|kind| REPEATABLE.contains(&kind)))?;
     let mut same: BTreeMap<Sent<'_>, Vec<OpRow<'_>>> = BTreeMap::new();
     for row in &collectives.rows {
@@ -406,8 +406,8 @@ fn twice(facts: &Facts<'_>) -> Outcome {
             share = Percent(share)
         ),
         evidence: vec![
-            Evidence::percent("exposed time of what is sent again", share, "device time", Some(limit)),
-            Evidence::count("collectives that repeat another", extra.len() as f64, "all programs", Some(1.0)),
+            HintEvidence::percent("exposed time of what is sent again", share, "device time", Some(limit)),
+            HintEvidence::count("collectives that repeat another", extra.len() as f64, "all programs", Some(1.0)),
         ],
         saving: Saving::ops("repeated collectives", ops.iter().map(|&op| (op, 0.0))),
         ops,
@@ -415,7 +415,7 @@ fn twice(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn dcn_bound(facts: &Facts<'_>) -> Outcome {
+fn dcn_bound(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Dcn>()?;
     let (stall_limit, speed_limit) = (facts.limit(&DCN_STALL), facts.limit(&DCN_BANDWIDTH) * 1e9);
     let worst =
@@ -436,7 +436,7 @@ fn dcn_bound(facts: &Facts<'_>) -> Outcome {
     }
     let mut statement =
         format!("{} spends {stall:.1} of its window in transfers between slices", worst.device, stall = Percent(stall));
-    let mut evidence = vec![Evidence::percent(
+    let mut evidence = vec![HintEvidence::percent(
         "in send, recv and their ends",
         stall,
         format!("window of {}", worst.device),
@@ -451,7 +451,7 @@ fn dcn_bound(facts: &Facts<'_>) -> Outcome {
             );
         }
         let what = "bytes that a host sends in a collective per second of the time that it has";
-        evidence.push(Evidence::number(what, rate / 1e9, "GB/s", Some(speed_limit / 1e9)).by(Provenance::Derived));
+        evidence.push(HintEvidence::number(what, rate / 1e9, "GB/s", Some(speed_limit / 1e9)).by(Provenance::Derived));
     }
     let is_dcn = |row: OpRow<'_>| {
         matches!(row.category().trim_start_matches("host "), "send" | "send-done" | "recv" | "recv-done")
@@ -459,7 +459,7 @@ fn dcn_bound(facts: &Facts<'_>) -> Outcome {
     let ops = facts.select(is_dcn)?;
     let each = Picos::from_ps(worst.stall_ps / facts.step()?.count.max(1) as i64);
     let changes =
-        vec![Change::Ops { what: "transfers between slices".into(), factors: ops.vanish().into_iter().collect() }];
+        vec![Scenario::Ops { what: "transfers between slices".into(), factors: ops.vanish().into_iter().collect() }];
     Ok(Some(Finding {
         statement,
         evidence,

@@ -9,13 +9,13 @@ use crate::engine::{AnalysisError, Percent, Scope, Threshold};
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::Step;
 use crate::facts::time_use::TimeUse;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
 use crate::math::stats;
 use crate::math::unit::Unit;
-use crate::reports::host::compile::{Compilation, Compile, CompileReport, LazyTensors, Place};
+use crate::reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport, LazyTensors};
 use crate::reports::host::gaps::Gaps;
 use crate::reports::steps::step_times::Steps;
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -147,19 +147,19 @@ fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilati
 }
 
 /// Where to look.
-fn spots(facts: &Facts<'_>, list: &[&Compilation]) -> Vec<Spot> {
+fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<Spot> {
     list.iter().filter_map(|own| own.slice).map(|slice| facts.cx.model.slice(slice).into()).collect()
 }
 
 /// Where they happened, the longest first: `steps 14, 9 and 5`.
 fn places(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
-    let places: Vec<Place> =
+    let places: Vec<CompilePlace> =
         list.iter().filter_map(|own| own.place).filter(|place| seen.insert(place.title())).collect();
     let steps: Vec<String> = places
         .iter()
         .filter_map(|place| match place {
-            Place::InStep(step) => Some(step.to_string()),
+            CompilePlace::InStep(step) => Some(step.to_string()),
             _ => None,
         })
         .collect();
@@ -175,7 +175,7 @@ fn places(list: &[&Compilation]) -> String {
 
 /// What a run without these compilations saves. On a host without devices a step is
 /// as much shorter as it compiles.
-fn saving(facts: &Facts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving, AnalysisError> {
+fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving, AnalysisError> {
     let step = facts.step()?;
     let inside = counted_range(facts);
     let counts = |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
@@ -185,11 +185,11 @@ fn saving(facts: &Facts<'_>, of: &[&Compilation], is_all: bool) -> Result<Saving
     if facts.ops().is_err() {
         return Ok(Saving::PerStep(each));
     }
-    Ok(Saving::Replay { changes: vec![Change::NoCompile], at_most: (!is_all).then_some(each) })
+    Ok(Saving::Replay { changes: vec![Scenario::NoCompile], at_most: (!is_all).then_some(each) })
 }
 
 /// From the begin of the first counted step to the end of the last, on the host.
-fn counted_range(facts: &Facts<'_>) -> Option<(i64, i64)> {
+fn counted_range(facts: &HintFacts<'_>) -> Option<(i64, i64)> {
     let steps = facts.steps()?;
     let on_host = |step: &Step| crate::facts::steps::on_host(facts.cx, &step.spans);
     let all = steps.counted().filter_map(on_host).reduce(TimeRange::hull)?;
@@ -198,17 +198,17 @@ fn counted_range(facts: &Facts<'_>) -> Option<(i64, i64)> {
 
 /// Compilations that a warm loop does not do: after the first two steps of the trace,
 /// or of a function that was compiled before.
-fn late<'r>(facts: &Facts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation> {
+fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation> {
     let steps = facts.cx.scoped(Scope::WholeTrace).report::<Steps>().ok().filter(|steps| steps.has_steps());
     let first: Vec<u32> = steps.iter().flat_map(|steps| &steps.steps).map(|step| step.number).take(2).collect();
     let is_late = |own: &&Compilation| match own.place {
-        Some(Place::InStep(step) | Place::AfterStep(step)) if !first.contains(&step) => true,
+        Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) if !first.contains(&step) => true,
         _ => own.number > 1,
     };
     longest(report.list.iter().filter(is_late))
 }
 
-pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
+pub(super) fn in_loop(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
     let (limit, late, scope) = (facts.limit(&LOOP_SHARE), late(facts, &report), facts.cx.scope.title());
@@ -227,8 +227,8 @@ pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
             places(&late)
         ),
         evidence: vec![
-            Evidence::percent("tracing, lowering, compiling and loading", share, scope, Some(limit)),
-            Evidence::count(
+            HintEvidence::percent("tracing, lowering, compiling and loading", share, scope, Some(limit)),
+            HintEvidence::count(
                 "compilations after the first two steps, or of a function compiled before",
                 late.len() as f64,
                 scope,
@@ -243,7 +243,7 @@ pub(super) fn in_loop(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Compiling that is no fault of the loop, but makes the capture one of compiling.
-fn warm_up(facts: &Facts<'_>) -> Outcome {
+fn warm_up(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
     let limit = facts.limit(&WARM_UP_SHARE);
@@ -260,7 +260,12 @@ fn warm_up(facts: &Facts<'_>) -> Outcome {
             Picos::from_ps(wall),
             share = Percent(share)
         ),
-        evidence: vec![Evidence::percent("tracing, lowering, compiling and loading", share, "capture", Some(limit))],
+        evidence: vec![HintEvidence::percent(
+            "tracing, lowering, compiling and loading",
+            share,
+            "capture",
+            Some(limit),
+        )],
         about: COMPILING,
         spots: spots(facts, &list),
         saving: Saving::Once(Picos::from_ps(wall)),
@@ -269,7 +274,7 @@ fn warm_up(facts: &Facts<'_>) -> Outcome {
 }
 
 /// The step that compiles longest, where no compilation is told apart.
-fn step_that_compiles(facts: &Facts<'_>) -> String {
+fn step_that_compiles(facts: &HintFacts<'_>) -> String {
     let most = facts.steps().and_then(|steps| {
         let compiling = steps.steps.iter().filter(|step| step.compile_ps > 0);
         compiling.max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number))).map(|step| step.number)
@@ -284,7 +289,7 @@ fn functions(list: &[&Compilation]) -> String {
     listed(names.filter(|name| !name.starts_with('(') && seen.insert(name.clone())).collect(), NAMED)
 }
 
-fn again(facts: &Facts<'_>) -> Outcome {
+fn again(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let list = longest(report.list.iter().filter(|own| own.again.is_some()));
     let limit = facts.limit(&AGAIN);
@@ -293,7 +298,8 @@ fn again(facts: &Facts<'_>) -> Outcome {
     let others = list.len() - own.len();
     let time = list.iter().map(|own| own.wall_ps).sum::<Picos>().ps();
     let mut seen = BTreeSet::new();
-    let changes = own.iter().filter_map(|own| own.changes.first()).map(crate::reports::host::compile::Change::sentence);
+    let changes =
+        own.iter().filter_map(|own| own.changes.first()).map(crate::reports::host::compile::ShapeChange::sentence);
     let changes: Vec<String> = changes.filter(|text| seen.insert(text.clone())).collect();
     let changed = if changes.is_empty() {
         "; what changed is not recorded".to_owned()
@@ -309,9 +315,14 @@ fn again(facts: &Facts<'_>) -> Outcome {
             places(&own)
         ),
         evidence: vec![
-            Evidence::count("compilations of what had been compiled or run", list.len() as f64, "capture", Some(limit))
-                .by(Provenance::Inferred),
-            Evidence::time("they take", time as f64, "capture, on the host"),
+            HintEvidence::count(
+                "compilations of what had been compiled or run",
+                list.len() as f64,
+                "capture",
+                Some(limit),
+            )
+            .by(Provenance::Inferred),
+            HintEvidence::time("they take", time as f64, "capture, on the host"),
         ],
         about: COMPILING,
         spots: spots(facts, &list),
@@ -320,7 +331,7 @@ fn again(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn cold_cache(facts: &Facts<'_>) -> Outcome {
+fn cold_cache(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let (Some(compile), cache) = (report.compile_ps, &report.cache) else { return Ok(None) };
     let limit = facts.limit(&COLD) * PS_PER_S;
@@ -329,10 +340,10 @@ fn cold_cache(facts: &Facts<'_>) -> Outcome {
         return Ok(None);
     }
     let known = if cache.lookups.is_some() { "none was found in a cache" } else { "no cache shows in the capture" };
-    let evidence = Evidence::time("a compiler ran", compile as f64, "capture, on the host");
+    let evidence = HintEvidence::time("a compiler ran", compile as f64, "capture, on the host");
     Ok(Some(Finding {
         statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),
-        evidence: vec![Evidence { threshold: Some(limit), ..evidence }],
+        evidence: vec![HintEvidence { threshold: Some(limit), ..evidence }],
         about: &[TimeUse::Compile, TimeUse::Idle],
         spots: spots(facts, &longest(report.list.iter())),
         // The next start saves it, this loop does not.
@@ -345,7 +356,7 @@ fn fact(lazy: &LazyTensors, id: &str) -> Option<f64> {
     lazy.facts.iter().find(|fact| fact.id == id)?.value
 }
 
-fn unmarked(facts: &Facts<'_>) -> Outcome {
+fn unmarked(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let Some(lazy) = &report.lazy else { return Ok(None) };
     let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
@@ -359,13 +370,13 @@ fn unmarked(facts: &Facts<'_>) -> Outcome {
         None => return Ok(None),
     };
     let evidence = vec![
-        Evidence::count("step markers", markers.and_then(|fact| fact.value).unwrap_or(0.0), "capture", Some(1.0)),
-        Evidence { threshold: Some(limit), ..Evidence::time("longest sync", longest, "all syncs") },
+        HintEvidence::count("step markers", markers.and_then(|fact| fact.value).unwrap_or(0.0), "capture", Some(1.0)),
+        HintEvidence { threshold: Some(limit), ..HintEvidence::time("longest sync", longest, "all syncs") },
     ];
     Ok(Some(Finding { statement, evidence, ..Finding::default() }))
 }
 
-fn syncs(facts: &Facts<'_>) -> Outcome {
+fn syncs(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Compile>()?;
     let Some(lazy) = &report.lazy else { return Ok(None) };
     let limit = facts.limit(&SYNCS);
@@ -380,7 +391,7 @@ fn syncs(facts: &Facts<'_>) -> Outcome {
         return Ok(None);
     }
     let clauses: Vec<String> = many.iter().map(|(what, count)| format!("{what} {count:.1} times")).collect();
-    let evidence = many.iter().map(|&(what, count)| Evidence::number(what, count, "step marker", Some(limit)));
+    let evidence = many.iter().map(|&(what, count)| HintEvidence::number(what, count, "step marker", Some(limit)));
     Ok(Some(Finding {
         statement: format!("in each step {}", clauses.join(" and ")),
         evidence: evidence.collect(),
@@ -390,7 +401,7 @@ fn syncs(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn op_by_op(facts: &Facts<'_>) -> Outcome {
+fn op_by_op(facts: &HintFacts<'_>) -> Outcome {
     let gaps = facts.steady::<Gaps>()?;
     let steps = facts.step()?.count.max(1) as f64;
     let (least, most) = (facts.limit(&SMALL_PROGRAMS), facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US);
@@ -410,9 +421,9 @@ fn op_by_op(facts: &Facts<'_>) -> Outcome {
             Picos::from_ps(mean as i64)
         ),
         evidence: vec![
-            Evidence::count("different programs", kinds, "capture", Some(least)),
-            Evidence::count("programs", per_step, "step", Some(least)),
-            Evidence { threshold: Some(most), ..Evidence::time("length of a program", mean, "mean of all") },
+            HintEvidence::count("different programs", kinds, "capture", Some(least)),
+            HintEvidence::count("programs", per_step, "step", Some(least)),
+            HintEvidence { threshold: Some(most), ..HintEvidence::time("length of a program", mean, "mean of all") },
         ],
         about: &[TimeUse::Idle],
         saving: Saving::PerStep(Picos::from_ps((device.between_ps() as f64 / steps) as i64)),

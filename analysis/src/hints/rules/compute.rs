@@ -8,7 +8,7 @@ use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::category::OpGroup;
 use crate::hardware::limits::BoundBy;
 use crate::hints;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
 use crate::math::unit::Unit;
 use crate::reports::ops::kernels::{Declared, Kernel, Kernels, KernelsReport};
 use crate::reports::ops::loops::{LoopRow, Loops};
@@ -180,7 +180,7 @@ fn ideal(row: OpRow<'_>) -> Option<Picos> {
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.
-fn needs_costs(facts: &Facts<'_>) -> Result<(), AnalysisError> {
+fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     if facts.ops()?.rows.iter().any(|row| is_plain(row) && row.rates().efficiency_percent.is_some()) {
         return Ok(());
     }
@@ -194,7 +194,7 @@ fn of_ops(found: &hints::Selection<'_>, what: &str, limit: f64, saving: Saving) 
     (!found.rows.is_empty()).then(|| found.finding(what, limit, saving))
 }
 
-fn slow_matmuls(facts: &Facts<'_>) -> Outcome {
+fn slow_matmuls(facts: &HintFacts<'_>) -> Outcome {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&MATMUL_SHARE), facts.limit(&MATMUL_EFFICIENCY));
     let found = facts.select(|row| {
@@ -206,7 +206,7 @@ fn slow_matmuls(facts: &Facts<'_>) -> Outcome {
     Ok(of_ops(&found, &format!("matmuls below {limit} % of the peak"), share, saving))
 }
 
-fn memory_bound(facts: &Facts<'_>) -> Outcome {
+fn memory_bound(facts: &HintFacts<'_>) -> Outcome {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&MEMORY_BOUND_SHARE), facts.limit(&MEMORY_BOUND_USE));
     let found = facts.select(|row| {
@@ -216,7 +216,7 @@ fn memory_bound(facts: &Facts<'_>) -> Outcome {
     Ok(of_ops(&found, &format!("ops at {limit} % or more of the HBM bandwidth"), share, Saving::Unknown))
 }
 
-fn slow_ops(facts: &Facts<'_>) -> Outcome {
+fn slow_ops(facts: &HintFacts<'_>) -> Outcome {
     needs_costs(facts)?;
     let (share, limit) = (facts.limit(&SLOW_SHARE), facts.limit(&SLOW_EFFICIENCY));
     let least_ps = facts.limit(&SLOW_LENGTH) * PS_PER_US;
@@ -229,7 +229,7 @@ fn slow_ops(facts: &Facts<'_>) -> Outcome {
     Ok(of_ops(&found, &format!("ops below {limit} % of their roofline"), share, saving))
 }
 
-fn tiny_ops(facts: &Facts<'_>) -> Outcome {
+fn tiny_ops(facts: &HintFacts<'_>) -> Outcome {
     let most_ps = facts.limit(&TINY_LENGTH) * PS_PER_US;
     let wanted = |row: OpRow<'_>| is_plain(row) && row.mean_time_ps() < most_ps;
     let Some(found) = facts.heavy(&TINY_SHARE, wanted)? else { return Ok(None) };
@@ -240,7 +240,7 @@ fn tiny_ops(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Not where the bodies of loops are drawn elsewhere: what they cost besides is not known.
-fn loops_hold_their_bodies(facts: &Facts<'_>) -> Result<(), AnalysisError> {
+fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
     if !facts.cx.model.has_caveat(Caveat::LoopsApart) {
         return Ok(());
     }
@@ -248,7 +248,7 @@ fn loops_hold_their_bodies(facts: &Facts<'_>) -> Result<(), AnalysisError> {
     Err(AnalysisError::NotApplicable(why.to_owned()))
 }
 
-fn loops(facts: &Facts<'_>) -> Outcome {
+fn loops(facts: &HintFacts<'_>) -> Outcome {
     loops_hold_their_bodies(facts)?;
     let own = |row: OpRow<'_>| matches!(row.category(), "while" | "conditional" | "call");
     let Some(found) = facts.heavy(&LOOP_SHARE, own)? else { return Ok(None) };
@@ -259,7 +259,7 @@ fn loops(facts: &Facts<'_>) -> Outcome {
 /// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
 const UNROLL: f64 = 4.0;
 
-fn short_loops(facts: &Facts<'_>) -> Outcome {
+fn short_loops(facts: &HintFacts<'_>) -> Outcome {
     loops_hold_their_bodies(facts)?;
     let report = facts.report::<Loops>()?;
     let (trips, body) = (facts.limit(&SHORT_LOOP_TRIPS), facts.limit(&SHORT_LOOP_BODY) * PS_PER_US);
@@ -287,9 +287,14 @@ fn short_loops(facts: &Facts<'_>) -> Outcome {
             Percent(found.percent())
         ),
         evidence: vec![
-            Evidence::count("iterations", count, "one execution", Some(trips)),
-            Evidence { threshold: Some(body), ..Evidence::time("an iteration", time, "mean of iterations") },
-            Evidence::percent("time of such loops without the ops inside", found.percent(), "device time", Some(limit)),
+            HintEvidence::count("iterations", count, "one execution", Some(trips)),
+            HintEvidence { threshold: Some(body), ..HintEvidence::time("an iteration", time, "mean of iterations") },
+            HintEvidence::percent(
+                "time of such loops without the ops inside",
+                found.percent(),
+                "device time",
+                Some(limit),
+            ),
         ],
         ops: found.ops(),
         saving: Saving::ops(
@@ -300,7 +305,7 @@ fn short_loops(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn kernels_without_costs(facts: &Facts<'_>) -> Outcome {
+fn kernels_without_costs(facts: &HintFacts<'_>) -> Outcome {
     let silent = |row: OpRow<'_>| {
         let none = |amount: Option<u64>| amount.is_none_or(|amount| amount == 0);
         row.group() == OpGroup::CustomKernel && is_plain(row) && (none(row.costs().flops) || none(row.costs().bytes))
@@ -338,7 +343,7 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{more}", names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")))
 }
 
-fn megacore(facts: &Facts<'_>) -> Outcome {
+fn megacore(facts: &HintFacts<'_>) -> Outcome {
     let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| row.category() == "megacore fusion")? else { return Ok(None) };
     let saving = Saving::ops("megacore fusions", found.vanish());
     Ok(Some(found.finding("megacore fusions, inner ops left out,", facts.limit(&MEGACORE_SHARE), saving)))

@@ -6,7 +6,7 @@ use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold, counted};
 use crate::facts::steps::{Step, StepsReport};
 use crate::facts::time_use::TimeUse;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
 use crate::math::stats;
 use crate::math::unit::Unit;
 use crate::reports::steps::balance::{Balance, DeviceLoad};
@@ -101,7 +101,7 @@ fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Opt
 /// Who causes more than this of all waiting is the one that the others wait for.
 const MOST_PERCENT: f64 = 50.0;
 
-fn skew(facts: &Facts<'_>) -> Outcome {
+fn skew(facts: &HintFacts<'_>) -> Outcome {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent, time)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
         let why = "executions of collectives could not be matched over devices, or none was synchronous";
@@ -114,14 +114,15 @@ fn skew(facts: &Facts<'_>) -> Outcome {
     let steps = facts.step()?.count.max(1) as f64;
     let collectives = facts.select(|row| row.collective().is_some())?;
     let mut evidence = vec![
-        Evidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
+        HintEvidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
             .by(Provenance::Derived),
     ];
     let longest = format!("{} waits longest, {percent:.1} of its window", device.core, percent = Percent(percent));
     let statement = match balance.awaited() {
         Some((last, part)) => {
             let what = format!("waiting for {}", last.core);
-            evidence.push(Evidence::percent(what, part, "all waiting in collectives", None).by(Provenance::Derived));
+            evidence
+                .push(HintEvidence::percent(what, part, "all waiting in collectives", None).by(Provenance::Derived));
             if part > MOST_PERCENT {
                 format!("the other devices wait for {} to come to collectives; {longest}", last.core)
             } else {
@@ -140,11 +141,11 @@ fn skew(facts: &Facts<'_>) -> Outcome {
 }
 
 /// The collectives in which the others wait for a device that works longer.
-fn awaited_in(facts: &Facts<'_>) -> Vec<OpId> {
+fn awaited_in(facts: &HintFacts<'_>) -> Vec<OpId> {
     facts.select(|row| row.collective().is_some() && !row.is_async()).map(|found| found.ops()).unwrap_or_default()
 }
 
-fn imbalance(facts: &Facts<'_>) -> Outcome {
+fn imbalance(facts: &HintFacts<'_>) -> Outcome {
     let balance = facts.report::<Balance>()?;
     let percents: Vec<f64> = balance.steps.iter().filter_map(|step| step.imbalance_percent).collect();
     let Some(percent) = stats::median(&percents) else {
@@ -159,7 +160,7 @@ fn imbalance(facts: &Facts<'_>) -> Outcome {
     Ok(Some(Finding {
         statement: balance.statement.trim_end_matches('.').to_owned(),
         evidence: vec![
-            Evidence::percent(
+            HintEvidence::percent(
                 "most work above the median device's",
                 percent,
                 "work of the median device, median of steps",
@@ -175,7 +176,7 @@ fn imbalance(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Steps with the largest of some number first.
-fn spots(facts: &Facts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<Spot> {
+fn spots(facts: &HintFacts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<Spot> {
     let mut ranked: Vec<(u32, f64)> = steps.filter_map(|(step, number)| Some((step, number?))).collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let Some(report) = facts.steps() else { return Vec::new() };
@@ -187,7 +188,7 @@ fn spots(facts: &Facts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> 
 /// Steps that evidence points at.
 const LOOKED_AT: usize = 3;
 
-fn straggler(facts: &Facts<'_>) -> Outcome {
+fn straggler(facts: &HintFacts<'_>) -> Outcome {
     const LEAST_HOSTS: usize = 3;
     let balance = facts.report::<Balance>()?;
     if balance.hosts.len() < LEAST_HOSTS {
@@ -205,7 +206,7 @@ fn straggler(facts: &Facts<'_>) -> Outcome {
         evidence: host
             .work_z
             .map(|z| {
-                Evidence::number("modified z-score of its work", z, "all hosts", Some(stats::OUTLIER_Z))
+                HintEvidence::number("modified z-score of its work", z, "all hosts", Some(stats::OUTLIER_Z))
                     .by(Provenance::Inferred)
             })
             .into_iter()
@@ -216,7 +217,7 @@ fn straggler(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn barrier(facts: &Facts<'_>) -> Outcome {
+fn barrier(facts: &HintFacts<'_>) -> Outcome {
     let balance = facts.report::<Balance>()?;
     let Some((device, percent, time)) = worst(&balance.devices, |device| device.barrier_ps) else {
         let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
@@ -237,7 +238,7 @@ fn barrier(facts: &Facts<'_>) -> Outcome {
             device.core,
             percent = Percent(percent)
         ),
-        evidence: vec![Evidence::percent(
+        evidence: vec![HintEvidence::percent(
             "waiting at barriers",
             percent,
             format!("window of {}", device.core),
@@ -249,7 +250,7 @@ fn barrier(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn unused(facts: &Facts<'_>) -> Outcome {
+fn unused(facts: &HintFacts<'_>) -> Outcome {
     let balance = facts.report::<Balance>()?;
     let idle: Vec<&DeviceLoad> = balance.devices.iter().filter(|device| device.is_unused).collect();
     if idle.is_empty() {
@@ -257,7 +258,7 @@ fn unused(facts: &Facts<'_>) -> Outcome {
     }
     let names: Vec<&str> = idle.iter().take(4).map(|device| device.core.as_str()).collect();
     let busy = |device: &&DeviceLoad| {
-        Evidence::percent(
+        HintEvidence::percent(
             format!("{} busy", device.core),
             device.busy_percent.unwrap_or(0.0),
             "longest window of any device",
@@ -277,7 +278,7 @@ fn unused(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Steps that differ, or single ones that stand out.
-fn jitter(facts: &Facts<'_>) -> Outcome {
+fn jitter(facts: &HintFacts<'_>) -> Outcome {
     let Some(steps) = facts.steps() else {
         return Err(AnalysisError::NotApplicable(
             "no steps were found: mark them, or capture several executions".to_owned(),
@@ -290,7 +291,7 @@ fn jitter(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Slow steps that do not compile; for those that do there are other rules.
-fn outliers(facts: &Facts<'_>, steps: &StepsReport) -> Option<Finding> {
+fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
     let slow: Vec<&Step> =
         steps.outliers().into_iter().filter(|step| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
     let median = |step: &Step| Some(steps.class_of(step)?.time?.median);
@@ -304,7 +305,7 @@ fn outliers(facts: &Facts<'_>, steps: &StepsReport) -> Option<Finding> {
             Picos::from_ps(first.time_ps),
             Picos::from_ps(usual as i64)
         ),
-        evidence: vec![Evidence::time(
+        evidence: vec![HintEvidence::time(
             "slow steps beyond the median of their kind",
             excess,
             format!("{} steps", slow.len()),
@@ -317,7 +318,7 @@ fn outliers(facts: &Facts<'_>, steps: &StepsReport) -> Option<Finding> {
     })
 }
 
-fn spread(facts: &Facts<'_>, steps: &StepsReport) -> Outcome {
+fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> Outcome {
     // Steps of another kind are no jitter, nor are those that compile (K36).
     let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
     let of_class = steps.counted().filter(|step| Some(step.class) == class && !step.mostly_compiles());
@@ -347,8 +348,8 @@ fn spread(facts: &Facts<'_>, steps: &StepsReport) -> Outcome {
             spread = Percent(spread)
         ),
         evidence: vec![
-            Evidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
-            Evidence::time(what, best, "steps of one kind"),
+            HintEvidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
+            HintEvidence::time(what, best, "steps of one kind"),
         ],
         about: &[TimeUse::SlowSteps],
         spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),

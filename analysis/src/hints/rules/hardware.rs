@@ -7,7 +7,7 @@ use trace_model::{OpId, Picos};
 
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Threshold};
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
 use crate::math::unit::Unit;
 use crate::reports::communication::sparse_cores::SparseCores;
 use crate::reports::ops::kernels::{Kernel, Kernels, KernelsReport, TRACING};
@@ -96,7 +96,7 @@ static SKIPPED: Threshold = Threshold {
 const AT_CLOCK: f64 = 0.99;
 
 /// Rows of ops named by program and instruction.
-fn named<'f>(facts: &'f Facts<'_>, names: &BTreeSet<(&str, &str)>) -> Result<Vec<OpRow<'f>>, AnalysisError> {
+fn named<'f>(facts: &'f HintFacts<'_>, names: &BTreeSet<(&str, &str)>) -> Result<Vec<OpRow<'f>>, AnalysisError> {
     Ok(facts.select(|row| names.contains(&(row.program(), row.name())))?.rows)
 }
 
@@ -104,7 +104,7 @@ fn ids(rows: &[OpRow<'_>]) -> Vec<OpId> {
     rows.iter().filter_map(|row| row.op()).collect()
 }
 
-fn sparse_wait(facts: &Facts<'_>) -> Outcome {
+fn sparse_wait(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<SparseCores>()?;
     let total = facts.ops()?.total_time_ps;
     let known: Vec<_> = report.offloads.iter().filter_map(|own| Some((own, own.waited_ps?))).collect();
@@ -124,7 +124,7 @@ fn sparse_wait(facts: &Facts<'_>) -> Outcome {
             first.op,
             share = Percent(share)
         ),
-        evidence: vec![Evidence::percent("waiting for SparseCores", share, "device time", Some(limit))],
+        evidence: vec![HintEvidence::percent("waiting for SparseCores", share, "device time", Some(limit))],
         saving: Saving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
         ops,
         ..Finding::default()
@@ -139,7 +139,7 @@ fn without_wait(row: OpRow<'_>, percent: f64) -> f64 {
     (1.0 - percent / 100.0).max(floor.unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 
-fn dma_stall(facts: &Facts<'_>) -> Outcome {
+fn dma_stall(facts: &HintFacts<'_>) -> Outcome {
     let kernels = facts.report::<Kernels>().ok();
     let waiting = kernels.as_deref().and_then(|kernels| waiting_kernel(facts, kernels));
     let has_pipelines = kernels.iter().flat_map(|report| &report.kernels).any(|kernel| kernel.pipeline.is_some());
@@ -161,7 +161,12 @@ fn dma_stall(facts: &Facts<'_>) -> Outcome {
                 stalled.names(),
                 share = Percent(share)
             ),
-            evidence: vec![Evidence::percent("stalled on DMA, as the hardware counts", share, "op time", Some(limit))],
+            evidence: vec![HintEvidence::percent(
+                "stalled on DMA, as the hardware counts",
+                share,
+                "op time",
+                Some(limit),
+            )],
             ops: stalled.ops(),
             saving: Saving::ops("ops that stall on DMA", factors),
             ..Finding::default()
@@ -181,8 +186,8 @@ fn dma_stall(facts: &Facts<'_>) -> Outcome {
             percent = Percent(percent)
         ),
         evidence: vec![
-            Evidence::percent("waiting for DMA", percent, "time of the kernel", Some(facts.limit(&DMA_WAIT))),
-            Evidence::percent(
+            HintEvidence::percent("waiting for DMA", percent, "time of the kernel", Some(facts.limit(&DMA_WAIT))),
+            HintEvidence::percent(
                 "the kernel",
                 kernel.of_op_time_percent.unwrap_or(0.0),
                 "op time",
@@ -196,7 +201,7 @@ fn dma_stall(facts: &Facts<'_>) -> Outcome {
 }
 
 /// The longest kernel that waits too much for its copies.
-fn waiting_kernel<'r>(facts: &Facts<'_>, report: &'r KernelsReport) -> Option<(&'r Kernel, f64)> {
+fn waiting_kernel<'r>(facts: &HintFacts<'_>, report: &'r KernelsReport) -> Option<(&'r Kernel, f64)> {
     let (wait, least) = (facts.limit(&DMA_WAIT), facts.limit(&DMA_KERNEL));
     report.kernels.iter().find_map(|kernel| {
         let percent = kernel.pipeline.as_ref()?.dma_wait_percent?;
@@ -204,7 +209,7 @@ fn waiting_kernel<'r>(facts: &Facts<'_>, report: &'r KernelsReport) -> Option<(&
     })
 }
 
-fn spills(facts: &Facts<'_>) -> Outcome {
+fn spills(facts: &HintFacts<'_>) -> Outcome {
     let report = facts.report::<Kernels>()?;
     if report.kernels.iter().all(|kernel| kernel.estimates.is_empty()) {
         let why = format!("no kernel recorded what its schedule does: {TRACING}");
@@ -227,7 +232,7 @@ fn spills(facts: &Facts<'_>) -> Outcome {
     let own = report.ops.iter().filter(|op| op.kernel == kernel.kernel);
     let names = own.map(|op| (op.program.as_str(), op.op.as_str())).collect();
     let number = |what: &str, value: f64| {
-        Evidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
+        HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };
     Ok(Some(Finding {
         statement: format!("the schedule of {}{others} keeps values in VMEM for lack of registers", kernel.kernel),
@@ -237,7 +242,7 @@ fn spills(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn throttled(facts: &Facts<'_>) -> Outcome {
+fn throttled(facts: &HintFacts<'_>) -> Outcome {
     let ratio = |row: OpRow<'_>| {
         let at_default = row.time_at_default_clock_ps()?;
         (row.total_time_ps() > 0).then(|| at_default / row.total_time_ps() as f64)
@@ -260,8 +265,8 @@ fn throttled(facts: &Facts<'_>) -> Outcome {
                 Percent(100.0 * lowest)
             ),
             evidence: vec![
-                Evidence::percent("ops below the default clock", slow.percent(), "device time", Some(limit)),
-                Evidence::percent("lowest clock", 100.0 * lowest, "default clock", None),
+                HintEvidence::percent("ops below the default clock", slow.percent(), "device time", Some(limit)),
+                HintEvidence::percent("lowest clock", 100.0 * lowest, "default clock", None),
             ],
             ops: slow.ops(),
             saving: Saving::ops("ops at the default clock", factors),
@@ -275,14 +280,14 @@ fn throttled(facts: &Facts<'_>) -> Outcome {
             "{device} skips {percent:.1} of its clock cycles to stay within its power",
             percent = Percent(percent)
         ),
-        evidence: vec![Evidence::percent("skipped cycles", percent, "cycles that were counted", Some(most))],
+        evidence: vec![HintEvidence::percent("skipped cycles", percent, "cycles that were counted", Some(most))],
         saving: Saving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
         ..Finding::default()
     }))
 }
 
 /// The device that skips most of its cycles, and how much of them in percent.
-fn skipped(facts: &Facts<'_>) -> Option<(String, f64)> {
+fn skipped(facts: &HintFacts<'_>) -> Option<(String, f64)> {
     let counters = facts.report::<HardwareCounters>().ok()?;
     let of = counters.devices.iter().flat_map(|device| {
         let skipped = device.metrics.iter().filter(|metric| metric.id == "clocks_skipped");

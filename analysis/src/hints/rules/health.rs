@@ -5,7 +5,7 @@
 //! has a page here all the same.
 
 use crate::engine::Scope;
-use crate::hints::{Confidence, Facts, Finding, Outcome, Rule};
+use crate::hints::{Confidence, Finding, HintFacts, Outcome, Rule};
 use crate::reports::summary::doctor::Doctor;
 
 macro_rules! health {
@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q16", "Kernels declare too few operations"),
 ];
 
-fn found(facts: &Facts<'_>, id: &str) -> Outcome {
+fn found(facts: &HintFacts<'_>, id: &str) -> Outcome {
     let doctor = facts.cx.scoped(Scope::WholeTrace).report::<Doctor>()?;
     let finding = doctor.findings.iter().find(|finding| finding.id == id);
     Ok(finding.filter(|finding| finding.severity > trace_model::Severity::Info).map(|finding| Finding {

@@ -5,13 +5,13 @@ use trace_model::Picos;
 use crate::engine::Provenance;
 use crate::engine::{Percent, Threshold};
 use crate::facts::time_use::TimeUse;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving, Spot};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
 use crate::math::unit::Unit;
 use crate::reports::communication::dcn::Dcn;
-use crate::reports::host::gaps::{Cause, DeviceGaps, Gap, Gaps, GapsReport, Place};
+use crate::reports::host::gaps::{Cause, DeviceGaps, Gap, GapPlace, Gaps, GapsReport};
 use crate::reports::host::input::{Input, InputWait};
 use crate::reports::ops::op_stats::OpRow;
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -111,7 +111,7 @@ static UPLOAD: Threshold = Threshold {
 const HARDLY_PERCENT: f64 = 0.5;
 
 /// Idle time that no other rule has a better word for.
-fn idle(facts: &Facts<'_>) -> Outcome {
+fn idle(facts: &HintFacts<'_>) -> Outcome {
     let ops = facts.ops()?;
     let limit = facts.limit(&IDLE);
     let share = if ops.total_time_ps > 0 { 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64 } else { 0.0 };
@@ -119,7 +119,7 @@ fn idle(facts: &Facts<'_>) -> Outcome {
         return Ok(None);
     }
     let step = facts.step()?;
-    let change = Change::Idle(0.0);
+    let change = Scenario::Idle(0.0);
     let all = facts.saving(std::slice::from_ref(&change))?.clamped();
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
@@ -140,11 +140,11 @@ fn idle(facts: &Facts<'_>) -> Outcome {
     if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY_PERCENT {
         statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
-    let mut evidence = vec![Evidence::percent("idle", share, "device time, from first op to last", Some(limit))];
+    let mut evidence = vec![HintEvidence::percent("idle", share, "device time, from first op to last", Some(limit))];
     if !by.is_empty() {
         let of = format!("step ({})", step.of);
         let what = format!("idle, that of {} left out", by.join(", "));
-        evidence.push(Evidence::percent(what, left_percent, of, Some(limit)).by(Provenance::Inferred));
+        evidence.push(HintEvidence::percent(what, left_percent, of, Some(limit)).by(Provenance::Inferred));
     }
     Ok(Some(Finding {
         statement,
@@ -157,8 +157,8 @@ fn idle(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Idle time of a step that rules with a better word speak of, and these rules.
-fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
-    type Check = fn(&Facts<'_>) -> Outcome;
+fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
+    type Check = fn(&HintFacts<'_>) -> Outcome;
     let others: [(&str, Check); 5] = [
         ("K32", dispatch_bound),
         ("K33", host_sync),
@@ -186,7 +186,7 @@ fn explained(facts: &Facts<'_>) -> (Picos, Vec<&'static str>) {
 fn gaps_with(device: &DeviceGaps, wanted: impl Fn(Cause) -> bool) -> Vec<Spot> {
     let is_mostly = |gap: &&Gap| {
         let wanted = gap.causes.iter().filter(|part| wanted(part.cause)).map(|part| part.time_ps).sum::<Picos>();
-        gap.place == Place::Between && wanted + wanted > Picos::from_ps(gap.length_ps)
+        gap.place == GapPlace::Between && wanted + wanted > Picos::from_ps(gap.length_ps)
     };
     device.gaps.iter().filter(is_mostly).map(|gap| Spot::span("idle", gap.range())).collect()
 }
@@ -230,7 +230,7 @@ impl<'r> Waiting<'r> {
         gaps_with(self.device, |cause| causes.contains(&cause))
     }
 
-    fn finding(&self, facts: &Facts<'_>, what: &str, causes: &[Cause], limit: f64) -> Outcome {
+    fn finding(&self, facts: &HintFacts<'_>, what: &str, causes: &[Cause], limit: f64) -> Outcome {
         let percent = self.percent();
         if percent < limit {
             return Ok(None);
@@ -244,7 +244,7 @@ impl<'r> Waiting<'r> {
                 self.events(causes),
                 percent = Percent(percent)
             ),
-            evidence: vec![Evidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
+            evidence: vec![HintEvidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
             about: &[TimeUse::Idle],
             spots: self.gaps(causes),
             saving: Saving::PerStep(Picos::from_ps(self.time_ps / steps)),
@@ -253,7 +253,7 @@ impl<'r> Waiting<'r> {
     }
 }
 
-fn dispatch_bound(facts: &Facts<'_>) -> Outcome {
+fn dispatch_bound(facts: &HintFacts<'_>) -> Outcome {
     const CAUSES: [Cause; 1] = [Cause::Dispatch];
     let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
@@ -265,19 +265,19 @@ fn dispatch_bound(facts: &Facts<'_>) -> Outcome {
     }
     let found = waiting.finding(facts, "waits for launches", &CAUSES, facts.limit(&GAP_SHARE))?;
     Ok(found.map(|mut found| {
-        found.evidence.push(Evidence::percent("launching", part, "idle time between programs", Some(least)));
+        found.evidence.push(HintEvidence::percent("launching", part, "idle time between programs", Some(least)));
         found
     }))
 }
 
-fn host_sync(facts: &Facts<'_>) -> Outcome {
+fn host_sync(facts: &HintFacts<'_>) -> Outcome {
     const CAUSES: [Cause; 2] = [Cause::DeviceToHost, Cause::Wait];
     let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
 }
 
-fn input_bound(facts: &Facts<'_>) -> Outcome {
+fn input_bound(facts: &HintFacts<'_>) -> Outcome {
     let (input, limit) = (facts.steady::<Input>()?, facts.limit(&INPUT));
     let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -300,7 +300,7 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
             events.unwrap_or_default(),
             percent = Percent(percent)
         ),
-        evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
+        evidence: vec![HintEvidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         ops: infeed.ops(),
         spots: waiting.map(|waiting| waiting.gaps(&[Cause::Input])).unwrap_or_default(),
         about: &[TimeUse::Idle],
@@ -310,7 +310,7 @@ fn input_bound(facts: &Facts<'_>) -> Outcome {
 }
 
 /// The same of a host whose devices were not recorded, or are no TPUs.
-fn host_input_bound(facts: &Facts<'_>, host: &InputWait, percent: f64, limit: f64) -> Outcome {
+fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit: f64) -> Outcome {
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps of {}", host.name);
     Ok(Some(Finding {
@@ -319,14 +319,14 @@ fn host_input_bound(facts: &Facts<'_>, host: &InputWait, percent: f64, limit: f6
             host.name,
             percent = Percent(percent)
         ),
-        evidence: vec![Evidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
+        evidence: vec![HintEvidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
         saving: Saving::PerStep(Picos::from_ps(host.gap_ps / facts.step()?.count.max(1) as i64)),
         ..Finding::default()
     }))
 }
 
-fn upload_bound(facts: &Facts<'_>) -> Outcome {
+fn upload_bound(facts: &HintFacts<'_>) -> Outcome {
     const CAUSES: [Cause; 1] = [Cause::HostToDevice];
     let gaps = facts.steady::<Gaps>()?;
     let Some(waiting) = Waiting::most(&gaps, &CAUSES) else { return Ok(None) };
@@ -339,7 +339,7 @@ const CALLBACKS: [&str; 6] =
 
 /// Ops that wait for Python, or exchange values with the host for it. Transfers
 /// between slices look alike (K10).
-fn callbacks(facts: &Facts<'_>) -> Outcome {
+fn callbacks(facts: &HintFacts<'_>) -> Outcome {
     let is_call = |name: &str| CALLBACKS.iter().any(|call| name.contains(call));
     let has_slices = facts.report::<Dcn>().is_ok_and(|report| !report.collectives.is_empty());
     let wanted = |row: OpRow<'_>| {

@@ -8,7 +8,7 @@ use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Percent, Threshold};
 use crate::hardware::limits::BoundBy;
 use crate::hardware::peaks::NO_PEAK;
-use crate::hints::{Confidence, Evidence, Facts, Finding, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving};
 use crate::math::stats;
 use crate::math::unit::Unit;
 use crate::reports::ops::matmuls::{MatmulRow, Matmuls};
@@ -92,7 +92,7 @@ type Shrinking = (Vec<OpId>, BTreeMap<OpId, f64>, f64);
 
 /// The matmuls for which `factor` says what would be left of their time.
 fn shrinking(
-    facts: &Facts<'_>,
+    facts: &HintFacts<'_>,
     rows: &[MatmulRow],
     share: f64,
     factor: impl Fn(&MatmulRow) -> Option<f64>,
@@ -107,7 +107,7 @@ fn shrinking(
     Ok((ops, found.into_iter().map(|(_, op, factor)| (op, factor)).collect(), sum))
 }
 
-fn padding(facts: &Facts<'_>) -> Outcome {
+fn padding(facts: &HintFacts<'_>) -> Outcome {
     let matmuls = facts.report::<Matmuls>()?;
     let (share, limit) = (facts.limit(&PADDING_SHARE), facts.limit(&PADDING_EFFICIENCY));
     // Where memory limits the op, or its speed shows that the compiler found a better
@@ -134,9 +134,9 @@ fn padding(facts: &Facts<'_>) -> Outcome {
             percent = Percent(percent)
         ),
         evidence: vec![
-            Evidence::percent("useful work of the worst of them", least, "work with padding", Some(limit))
+            HintEvidence::percent("useful work of the worst of them", least, "work with padding", Some(limit))
                 .by(Provenance::Derived),
-            Evidence::percent("padded matmuls", percent, "device time", Some(share)),
+            HintEvidence::percent("padded matmuls", percent, "device time", Some(share)),
         ],
         ops,
         saving: Saving::ops("padded matmuls", factors),
@@ -144,7 +144,7 @@ fn padding(facts: &Facts<'_>) -> Outcome {
     }))
 }
 
-fn passes(facts: &Facts<'_>) -> Outcome {
+fn passes(facts: &HintFacts<'_>) -> Outcome {
     let matmuls = facts.report::<Matmuls>()?;
     let counts: Vec<f64> = matmuls.rows.iter().filter_map(|row| row.passes).map(f64::from).collect();
     if stats::median(&counts).is_none() {
@@ -164,8 +164,8 @@ fn passes(facts: &Facts<'_>) -> Outcome {
             percent = Percent(percent)
         ),
         evidence: vec![
-            Evidence::percent("matmuls of several passes", percent, "device time", Some(share)),
-            Evidence::count("passes", most, "of the one with most", Some(1.0)).by(Provenance::StaticCost),
+            HintEvidence::percent("matmuls of several passes", percent, "device time", Some(share)),
+            HintEvidence::count("passes", most, "of the one with most", Some(1.0)).by(Provenance::StaticCost),
         ],
         ops,
         saving: Saving::ops("matmuls in one pass", factors),
@@ -174,7 +174,7 @@ fn passes(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Rows of each op, to look up what the table of matmuls does not hold.
-fn bound(facts: &Facts<'_>, row: &MatmulRow) -> Option<BoundBy> {
+fn bound(facts: &HintFacts<'_>, row: &MatmulRow) -> Option<BoundBy> {
     facts.ops().ok()?.rows.iter().find(|own| own.op() == row.op)?.rates().bound_by
 }
 
@@ -186,7 +186,7 @@ fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
     if narrow { ridge / 2.0 } else { ridge }
 }
 
-fn small_batch(facts: &Facts<'_>) -> Outcome {
+fn small_batch(facts: &HintFacts<'_>) -> Outcome {
     let matmuls = facts.report::<Matmuls>()?;
     let peaks = &facts.ops()?.peaks;
     let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0)) else {
@@ -221,9 +221,9 @@ fn small_batch(facts: &Facts<'_>) -> Outcome {
             percent = Percent(percent)
         ),
         evidence: vec![
-            Evidence::percent("matmuls of few rows, bound by HBM", percent, "device time", Some(limit)),
-            Evidence::count("rows of the longest", rows, "product", Some(at_ridge.round())),
-            Evidence::number("throughput with as many rows as the chip balances", gain, "throughput now", None)
+            HintEvidence::percent("matmuls of few rows, bound by HBM", percent, "device time", Some(limit)),
+            HintEvidence::count("rows of the longest", rows, "product", Some(at_ridge.round())),
+            HintEvidence::number("throughput with as many rows as the chip balances", gain, "throughput now", None)
                 .by(Provenance::Derived),
         ],
         ops,
@@ -236,7 +236,7 @@ fn small_batch(facts: &Facts<'_>) -> Outcome {
 /// A narrower type is worth it where the chip computes it at nearly twice the rate.
 const TWICE: f64 = 1.9;
 
-fn narrower(facts: &Facts<'_>) -> Outcome {
+fn narrower(facts: &HintFacts<'_>) -> Outcome {
     let matmuls = facts.report::<Matmuls>()?;
     let ops = facts.ops()?;
     let Some(chip) = facts.cx.options.chip().or_else(|| ops.peaks.published()) else {
@@ -273,8 +273,8 @@ fn narrower(facts: &Facts<'_>) -> Outcome {
             percent = Percent(percent)
         ),
         evidence: vec![
-            Evidence::percent("bfloat16 matmuls bound by compute", percent, "device time", Some(limit)),
-            Evidence::number(
+            HintEvidence::percent("bfloat16 matmuls bound by compute", percent, "device time", Some(limit)),
+            HintEvidence::number(
                 "peak of narrow types",
                 rates.iter().filter_map(|(_, rate)| *rate).fold(0.0, f64::max) / chip.bf16_flops,
                 "peak of bfloat16",

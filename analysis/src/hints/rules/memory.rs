@@ -6,12 +6,12 @@ use trace_model::Picos;
 use crate::engine::Provenance;
 use crate::engine::{AnalysisError, Threshold};
 use crate::facts::category::OpGroup;
-use crate::hints::{Confidence, Evidence, Facts, Outcome, Rule, Saving};
+use crate::hints::{Confidence, HintEvidence, HintFacts, Outcome, Rule, Saving};
 use crate::math::unit::Unit;
 use crate::reports::memory::hbm::Memory;
 use crate::reports::ops::expected::{Expected, Limit, LimitRow};
 use crate::reports::ops::op_stats::OpRow;
-use crate::what_if::Change;
+use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -113,14 +113,14 @@ fn is_kind(row: OpRow<'_>, kinds: &[&str]) -> bool {
     !row.is_async() && row.is_leaf() && (kinds.contains(&row.category().trim_end_matches(" fusion")) || by_name())
 }
 
-fn layout(facts: &Facts<'_>) -> Outcome {
+fn layout(facts: &HintFacts<'_>) -> Outcome {
     const KINDS: [&str; 4] = ["data formatting", "copy", "transpose", "reshape"];
     let Some(found) = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     let saving = Saving::ops("changes of layout", found.vanish());
     Ok(Some(found.finding("copies and changes of layout", facts.limit(&LAYOUT), saving)))
 }
 
-fn slices(facts: &Facts<'_>) -> Outcome {
+fn slices(facts: &HintFacts<'_>) -> Outcome {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
     let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     // What is read and written must be moved; without recorded bytes the bound is all of it.
@@ -129,7 +129,7 @@ fn slices(facts: &Facts<'_>) -> Outcome {
     Ok(Some(found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving)))
 }
 
-fn gather(facts: &Facts<'_>) -> Outcome {
+fn gather(facts: &HintFacts<'_>) -> Outcome {
     const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
     let Some(found) = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))? else { return Ok(None) };
     let half = found.ops().into_iter().map(|op| (op, 0.5));
@@ -137,13 +137,13 @@ fn gather(facts: &Facts<'_>) -> Outcome {
     Ok(Some(found.finding("gathers, scatters and sorts", facts.limit(&GATHER), saving)))
 }
 
-fn remat(facts: &Facts<'_>) -> Outcome {
+fn remat(facts: &HintFacts<'_>) -> Outcome {
     let Some(found) = facts.heavy(&REMAT, |row| row.is_remat() && row.is_leaf())? else { return Ok(None) };
     let saving = Saving::ops("rematerialised ops", found.vanish());
     let mut finding = found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving);
     let full = facts.limit(&REMAT_FULL);
     if let Some(peak) = facts.report::<Memory>().ok().and_then(|memory| memory.peak_percent()) {
-        finding.evidence.push(Evidence::percent("peak of the fullest memory", peak, "its capacity", Some(full)));
+        finding.evidence.push(HintEvidence::percent("peak of the fullest memory", peak, "its capacity", Some(full)));
         if peak >= full {
             finding.statement = format!(
                 "{}; memory is {peak:.0} full at its peak: there is no room to keep more",
@@ -157,20 +157,20 @@ fn remat(facts: &Facts<'_>) -> Outcome {
 }
 
 /// Those of the host have another cure and another limit (K26).
-fn copy_wait(facts: &Facts<'_>) -> Outcome {
+fn copy_wait(facts: &HintFacts<'_>) -> Outcome {
     let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !row.waits_for_host();
     let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
     let saving = Saving::ops("copies", found.vanish());
     Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))
 }
 
-fn host_offload(facts: &Facts<'_>) -> Outcome {
+fn host_offload(facts: &HintFacts<'_>) -> Outcome {
     let wanted = |row: OpRow<'_>| row.waits_for_host();
     let Some(found) = facts.heavy(&OFFLOAD, wanted)? else { return Ok(None) };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, facts.limit(&OFFLOAD), Saving::Unknown);
     let step = facts.step()?;
-    let changes = vec![Change::Ops { what: what.to_owned(), factors: found.vanish().into_iter().collect() }];
+    let changes = vec![Scenario::Ops { what: what.to_owned(), factors: found.vanish().into_iter().collect() }];
     let mut at_most = None;
     match host_link(facts, step.count)? {
         Some(link) => {
@@ -183,7 +183,7 @@ fn host_offload(facts: &Facts<'_>) -> Outcome {
                 Picos::from_ps(step.ps as i64)
             );
             let least =
-                Evidence::time("all copies in the busier direction at full speed", link, "step, mean of devices");
+                HintEvidence::time("all copies in the busier direction at full speed", link, "step, mean of devices");
             finding.evidence.push(least.by(Provenance::AssumedPeak));
         }
         None => {
@@ -197,7 +197,7 @@ fn host_offload(facts: &Facts<'_>) -> Outcome {
 
 /// Time that the link to the host needs in each step, each direction by itself;
 /// `None` where its speed is not known.
-fn host_link(facts: &Facts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
+fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
     let Ok(expected) = facts.steady::<Expected>() else { return Ok(None) };
     let of_link = |row: &&LimitRow| matches!(row.limit, Limit::HostRead | Limit::HostWrite);
     let most = expected.limits.iter().filter(of_link).map(|row| row.least_ps).reduce(f64::max);

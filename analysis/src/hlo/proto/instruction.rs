@@ -8,11 +8,12 @@ use trace_model::wire::Value;
 
 use super::super::config;
 use super::super::facts::{
-    Attributes, Collective, Convolution, DotDimensions, FusionKind, Precision, PrecisionConfig, WindowDimension,
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, Precision, PrecisionConfig,
+    WindowDimension,
 };
 use super::super::module::{ComputationId, Instruction, InstructionId};
 use super::super::wire::{Bytes, Damage, number, range};
-use super::{Reader, shape, string_map};
+use super::{ProtoReader, shape, string_map};
 use trace_model::hlo_text::Shape;
 use trace_model::hlo_text::{AxisRef, IotaGroups, MeshGroups, ReplicaGroups};
 
@@ -26,10 +27,10 @@ struct Pending {
     called: Vec<u64>,
     convolution: Convolution,
     is_convolution: bool,
-    collective: Collective,
+    collective: CollectiveAttributes,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ProtoReader<'a> {
     /// An instruction and the compiler's id of it.
     pub(super) fn read_instruction(
         &mut self,
@@ -205,7 +206,7 @@ fn finish(bytes: Bytes<'_>, out: &Instruction, pending: Pending, facts: &mut Att
         // Not written where everybody belongs to one group.
         collective.groups = Some(ReplicaGroups::Listed(Vec::new()));
     }
-    facts.collective = (collective != Collective::default()).then(|| Box::new(collective));
+    facts.collective = (collective != CollectiveAttributes::default()).then(|| Box::new(collective));
     if &*out.opcode == "while" {
         let config = facts.backend_config.clone().and_then(|range| bytes.0.get(range));
         facts.trip_count = config.and_then(config::trip_count);
@@ -307,7 +308,7 @@ fn precision(bytes: Bytes<'_>, message: &Value) -> Result<PrecisionConfig, Damag
 }
 
 /// One `xla.ReplicaGroup` more.
-fn push_group(bytes: Bytes<'_>, message: &Value, out: &mut Collective) -> Result<(), Damage> {
+fn push_group(bytes: Bytes<'_>, message: &Value, out: &mut CollectiveAttributes) -> Result<(), Damage> {
     const GROUP: &str = "ReplicaGroup";
     let mut ids = Vec::new();
     bytes.walk(range(message), GROUP, |field, value| match field {
@@ -324,8 +325,8 @@ fn push_group(bytes: Bytes<'_>, message: &Value, out: &mut Collective) -> Result
 }
 
 /// `xla.CollectiveDeviceListProto`: takes the place of the older list of groups.
-fn device_list(bytes: Bytes<'_>, message: &Value, out: &mut Collective) -> Result<(), Damage> {
-    let mut list = Collective::default();
+fn device_list(bytes: Bytes<'_>, message: &Value, out: &mut CollectiveAttributes) -> Result<(), Damage> {
+    let mut list = CollectiveAttributes::default();
     bytes.walk(range(message), "CollectiveDeviceListProto", |field, value| {
         match field {
             1 => push_group(bytes, &value, &mut list)?,

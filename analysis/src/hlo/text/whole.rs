@@ -11,17 +11,17 @@ use crate::hlo::{HloError, Instruction};
 use trace_model::hlo_text::{BEGIN, HloText, Part, ProgramText};
 
 /// A computation that is being read, and the instructions of it by name.
-struct Open<'a> {
+struct OpenComputation<'a> {
     computation: Computation,
     is_entry: bool,
     local: HashMap<&'a str, InstructionId>,
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct TextReader<'a> {
     module: HloModule,
     computations: HashMap<&'a str, ComputationId>,
-    open: Option<Open<'a>>,
+    open: Option<OpenComputation<'a>>,
 }
 
 impl HloModule {
@@ -36,7 +36,7 @@ impl HloModule {
     /// caller are left out: programs are acyclic, and so is what is returned.
     pub(in crate::hlo) fn from_whole_text(blob: &Blob, program: &str) -> Result<Self, HloError> {
         let text = String::from_utf8_lossy(blob.bytes());
-        let mut reader = Reader::default();
+        let mut reader = TextReader::default();
         let read = ProgramText::read(&text, |part| reader.part(part)).unwrap_or_default();
         let mut module = reader.module;
         module.origin = Origin::Proto;
@@ -57,7 +57,7 @@ impl HloModule {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextReader<'a> {
     fn part(&mut self, part: Part<'a>) {
         match part {
             Part::Begin { name, is_entry } => self.begin(name, is_entry),
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         let computation = Computation { name: name.to_owned(), instructions: first..first, ..Computation::default() };
         self.computations.insert(name, id);
         self.module.computations.push(Computation::default());
-        self.open = Some(Open { computation, is_entry, local: HashMap::new() });
+        self.open = Some(OpenComputation { computation, is_entry, local: HashMap::new() });
     }
 
     fn instruction(&mut self, hlo: &HloText<'a>) {
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
     }
 
     fn close(&mut self) {
-        let Some(Open { mut computation, is_entry, .. }) = self.open.take() else { return };
+        let Some(OpenComputation { mut computation, is_entry, .. }) = self.open.take() else { return };
         computation.instructions.end = self.module.instructions.len();
         let index = self.module.computations.len().saturating_sub(1);
         if is_entry {

@@ -36,7 +36,7 @@ use trace_model::{GroupId, Picos};
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::category::CollectiveKind;
-use crate::facts::collective_traffic::Message;
+use crate::facts::collective_traffic::CollectiveTraffic;
 
 /// The overlap analysis.
 pub struct Overlap;
@@ -48,7 +48,7 @@ impl Analysis for Overlap {
 
     fn run(cx: &Context<'_>) -> Result<OverlapReport, AnalysisError> {
         let classes = cx.classes();
-        let (mut rows, mut cores, mut has_ops) = (rows::Rows::default(), Vec::new(), false);
+        let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
         for core in cx.tensor_cores() {
             let Some(traffic) = Traffic::of(cx, classes, core)? else { continue };
             let meanwhile = Meanwhile::of(&traffic);
@@ -65,7 +65,7 @@ impl Analysis for Overlap {
             core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
             core.awaited_ps = core.skew_wait_ps.map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
         }
-        Ok(OverlapReport { summary: Summary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
+        Ok(OverlapReport { summary: OverlapSummary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
     }
 }
 
@@ -73,7 +73,7 @@ impl Analysis for Overlap {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct OverlapReport {
     /// Over all cores.
-    pub summary: Summary,
+    pub summary: OverlapSummary,
     /// Each core.
     pub cores: Vec<CoreOverlap>,
     /// The same by pattern, most exposed first.
@@ -84,7 +84,7 @@ pub struct OverlapReport {
 
 /// Over all cores.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Summary {
+pub struct OverlapSummary {
     /// Cores that recorded ops.
     pub cores: usize,
     /// Executions of collectives over all cores.
@@ -195,7 +195,7 @@ pub struct Transfer {
     pub collective: Option<CollectiveKind>,
     /// What it moves, for collectives.
     #[serde(skip)]
-    pub message: Option<Arc<Message>>,
+    pub message: Option<Arc<CollectiveTraffic>>,
 }
 
 /// Compute that ran while a collective was in flight.
@@ -224,7 +224,7 @@ pub struct Skew {
 }
 
 impl Skew {
-    fn of(found: &skew::Matched, cores: &[String]) -> Self {
+    fn of(found: &skew::MatchedCollective, cores: &[String]) -> Self {
         let name = |core: usize| cores.get(core).cloned().filter(|_| found.most.1 > found.least.1);
         Self {
             instances: found.instances,
@@ -257,7 +257,7 @@ pub struct KindTotal {
     pub blocking_ps: i64,
 }
 
-impl Summary {
+impl OverlapSummary {
     fn of(cores: &[CoreOverlap]) -> Self {
         let communicates = cores.iter().any(|core| core.comm_total_ps > 0);
         let known = |value: i64| communicates.then_some(value);

@@ -18,12 +18,12 @@
 
 mod annotations;
 mod cache;
-mod drafts;
+mod compilations;
+mod event_grouping;
 mod functions;
 mod lazy;
-mod ledger;
-mod likeness;
 mod place;
+mod program_similarity;
 mod programs;
 mod shapes;
 mod table;
@@ -38,17 +38,17 @@ use crate::math::intervals::IntervalSet;
 use crate::reports::steps::step_times::Steps;
 
 pub use cache::CacheFacts;
+pub use compilations::{Compilation, CompileEvidence, PhaseTime};
 pub use functions::CompiledFunction;
 pub use lazy::{LazyFact, LazyGraph, LazyTensors};
-pub use ledger::{Compilation, Evidence, PhaseTime};
-pub use place::Place;
+pub use place::CompilePlace;
 pub use programs::ProgramCount;
-pub use shapes::{Change, ChangeSource, DimChange};
+pub use shapes::{ChangeSource, DimChange, ShapeChange};
 pub use tf::{CallKind, TfFunction};
 
 use crate::facts::TraceFacts as _;
 use crate::facts::compile_events::CompileEvents;
-use ledger::Surroundings;
+use compilations::Surroundings;
 use place::StepFinder;
 
 /// The compile analysis.
@@ -130,7 +130,7 @@ pub struct CompileReport {
 }
 
 fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> CompileReport {
-    let ([compile, lower, trace, load], all) = ledger::exclusive(|class| events.when(class).collect());
+    let ([compile, lower, trace, load], all) = compilations::exclusive(|class| events.when(class).collect());
     let wall = all.measure();
     let found = events.phases.iter().any(|event| event.class == HostClass::Compile);
     let when_found = |ps: i64| (found || wall.ps() > 0).then_some(ps);
@@ -138,23 +138,23 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
     let mean = running.iter().map(IntervalSet::measure).sum::<Picos>().ps().checked_div(running.len() as i64);
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
-    let drafts = drafts::drafts(&events.phases);
+    let drafts = event_grouping::drafts(&events.phases);
     let around = Surroundings {
         cx: *cx,
         steps: StepFinder::new(cx, steps.as_deref()),
-        programs: programs::Programs::new(cx, wall.ps() > 0),
-        ops: likeness::ProgramOps::new(cx),
-        calls: ledger::calls_by_name(&events.calls),
+        programs: programs::ProgramTable::new(cx, wall.ps() > 0),
+        ops: program_similarity::ProgramOps::new(cx),
+        calls: compilations::calls_by_name(&events.calls),
         labels_with_shapes: annotations::labels_with_shapes(&drafts),
         running: running.iter().cloned().reduce(|sum, set| sum.union(&set)),
     };
-    let list = ledger::compilations(&around, &drafts);
+    let list = compilations::compilations(&around, &drafts);
     let functions = functions::functions(&around, &drafts, &list);
     let length = window.dur();
     let is_recorded = cx.host_classes().has_compiling_runtime();
     let share = wall.fraction_of(length).map(|share| 100.0 * share);
     let cache = CacheFacts::new(&events.cache);
-    let threads = ledger::threads(*cx, &events.phases);
+    let threads = compilations::threads(*cx, &events.phases);
     CompileReport {
         window_ps: length.ps(),
         statement: if is_recorded {
@@ -172,7 +172,7 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         trace_ps: when_found(trace),
         load_ps: when_found(load),
         thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps()),
-        exposed_ps: ledger::exposed(around.running.as_ref(), &all).and_then(when_found),
+        exposed_ps: compilations::exposed(around.running.as_ref(), &all).and_then(when_found),
         execute_mean_ps: mean,
         threads,
         notes: cache.statement(found).into_iter().collect(),

@@ -110,7 +110,7 @@ fn uncertainty(shift: &ClockShift) -> Option<i64> {
 }
 
 /// An execution with its launch.
-struct Run {
+struct ProgramRun {
     /// Begin of the launch.
     enqueued: Timestamp,
     /// The program on the clock of the host.
@@ -121,43 +121,43 @@ struct Run {
 }
 
 /// All executions that have a launch, in the order of these.
-fn runs(cx: &Context<'_>, core: GroupId, launches: &Launches, scope: TimeRange) -> Vec<Run> {
-    let run = |pair: &crate::facts::clock_alignment::Pair| {
+fn runs(cx: &Context<'_>, core: GroupId, launches: &Launches, scope: TimeRange) -> Vec<ProgramRun> {
+    let run = |pair: &crate::facts::clock_alignment::LaunchPair| {
         let program = cx.model.slice(pair.program);
-        Run {
+        ProgramRun {
             enqueued: cx.model.slice(pair.host).start(),
             ran: cx.to_host(core, program.range()),
             length_ps: shifted(cx.model, core, program.range()).dur().ps(),
             in_scope: scope.contains(program.start()),
         }
     };
-    let mut runs: Vec<Run> = launches.begins.iter().map(run).collect();
+    let mut runs: Vec<ProgramRun> = launches.begins.iter().map(run).collect();
     runs.sort_by_key(|run| (run.enqueued, run.ran.start));
     runs
 }
 
 /// For each launch the programs enqueued before and not ended by then.
-fn ahead(runs: &[Run]) -> Vec<u64> {
+fn ahead(runs: &[ProgramRun]) -> Vec<u64> {
     let mut ends: Vec<Timestamp> = runs.iter().map(|run| run.ran.end).collect();
     ends.sort_unstable();
-    let of = |(k, run): (usize, &Run)| k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64;
+    let of = |(k, run): (usize, &ProgramRun)| k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64;
     runs.iter().enumerate().map(of).collect()
 }
 
 fn device(
     cx: &Context<'_>,
     core: GroupId,
-    runs: &[Run],
+    runs: &[ProgramRun],
     uncertainty_ps: Option<i64>,
     gaps: &GapsReport,
 ) -> Option<DeviceDispatch> {
     let name = cx.model.device_name(core);
-    let of_scope = |get: &dyn Fn(&Run) -> i64| -> Vec<f64> {
+    let of_scope = |get: &dyn Fn(&ProgramRun) -> i64| -> Vec<f64> {
         runs.iter().filter(|run| run.in_scope).map(|run| get(run) as f64).collect()
     };
     let latencies = of_scope(&|run| (run.ran.start - run.enqueued).ps());
     let latency = |at| quantile(&latencies, at).map(|ps| ps as i64);
-    let all: Vec<(&Run, u64)> = runs.iter().zip(ahead(runs)).filter(|(run, _)| run.in_scope).collect();
+    let all: Vec<(&ProgramRun, u64)> = runs.iter().zip(ahead(runs)).filter(|(run, _)| run.in_scope).collect();
     let depths: Vec<f64> = all.iter().map(|(_, depth)| *depth as f64).collect();
     let dry = all.iter().skip(1).filter(|(_, depth)| *depth == 0).count();
     let dry_percent = crate::reports::ops::op_stats::percent(dry as i64, all.len() as i64 - 1);
@@ -252,9 +252,14 @@ mod tests {
     use super::*;
     use trace_model::Picos;
 
-    fn run(enqueued: i64, start: i64, end: i64) -> Run {
+    fn run(enqueued: i64, start: i64, end: i64) -> ProgramRun {
         let at = Timestamp::from_ps;
-        Run { enqueued: at(enqueued), ran: TimeRange::new(at(start), at(end)), length_ps: end - start, in_scope: true }
+        ProgramRun {
+            enqueued: at(enqueued),
+            ran: TimeRange::new(at(start), at(end)),
+            length_ps: end - start,
+            in_scope: true,
+        }
     }
 
     #[test]

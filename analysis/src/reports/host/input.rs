@@ -144,7 +144,7 @@ fn mean(all: &[InputWait]) -> Option<InputWait> {
 /// When a core ran infeed ops, by the clock that timed them; `None` without ops.
 fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>, AnalysisError> {
     let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
-    let is_infeed = |segment: &&crate::facts::core_time::Segment| {
+    let is_infeed = |segment: &&crate::facts::core_time::SelfTimeSegment| {
         segment.class.group == OpGroup::HostIo
             && cx.model.slice(segment.slice).op().is_some_and(|op| classes.category(op).starts_with("infeed"))
     };

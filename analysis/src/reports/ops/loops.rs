@@ -74,7 +74,7 @@ pub struct LoopRow {
 
 /// What ran inside of a loop.
 #[derive(Default)]
-struct Inside {
+struct LoopBody {
     /// Iterations of each execution, where its ops tell.
     iterations: Vec<u64>,
     /// Ops directly inside, of executions with known iterations.
@@ -105,9 +105,12 @@ impl Analysis for Loops {
 }
 
 /// What ran directly inside of each loop, on all cores.
-fn inside_of_loops(cx: &Context<'_>, is_loop: impl Fn(OpId) -> bool) -> Result<BTreeMap<OpId, Inside>, AnalysisError> {
+fn inside_of_loops(
+    cx: &Context<'_>,
+    is_loop: impl Fn(OpId) -> bool,
+) -> Result<BTreeMap<OpId, LoopBody>, AnalysisError> {
     let model = cx.model;
-    let mut all: BTreeMap<OpId, Inside> = BTreeMap::new();
+    let mut all: BTreeMap<OpId, LoopBody> = BTreeMap::new();
     let mut bodies: BTreeMap<OpId, Option<InstructionRef>> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else { continue };
@@ -122,7 +125,7 @@ fn inside_of_loops(cx: &Context<'_>, is_loop: impl Fn(OpId) -> bool) -> Result<B
     Ok(all)
 }
 
-impl Inside {
+impl LoopBody {
     /// One execution of the loop.
     fn add(&mut self, cx: &Context<'_>, execution: SliceRef<'_>, instruction: Option<&InstructionRef>) {
         let program = execution.op().and_then(|op| cx.model.op(op).program);
@@ -163,7 +166,7 @@ fn iterations(
     ops_by_count.into_iter().max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count))).map(|(count, _)| count)
 }
 
-fn loop_row(cx: &Context<'_>, row: OpRow<'_>, inside: &BTreeMap<OpId, Inside>) -> LoopRow {
+fn loop_row(cx: &Context<'_>, row: OpRow<'_>, inside: &BTreeMap<OpId, LoopBody>) -> LoopRow {
     let inside = row.op().and_then(|op| inside.get(&op));
     let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
     let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());

@@ -69,7 +69,7 @@ pub struct CoreReport {
     /// Program executions that begin in the window.
     pub programs: u64,
     /// Time between programs.
-    pub gaps: Option<Gaps>,
+    pub gaps: Option<IdleGaps>,
     /// Waiting for the other cores to begin a program (`barrier-cores`).
     pub barrier_ps: Option<i64>,
 }
@@ -87,7 +87,7 @@ pub struct GroupTime {
 
 /// Gaps between consecutive programs of a core.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Gaps {
+pub struct IdleGaps {
     /// How many.
     pub count: usize,
     /// All of them.
@@ -219,14 +219,14 @@ fn tracks(model: &TraceModel, core: GroupId, kind: TrackKind) -> impl Iterator<I
 }
 
 /// Gaps between programs in time order; `None` with fewer than two programs.
-fn gaps(programs: &[SliceRef<'_>]) -> Option<Gaps> {
+fn gaps(programs: &[SliceRef<'_>]) -> Option<IdleGaps> {
     let gaps: Vec<(TimeRange, &SliceRef<'_>, &SliceRef<'_>)> = programs
         .windows(2)
         .map(|pair| (TimeRange::new(pair[0].range().end, pair[1].start()), &pair[0], &pair[1]))
         .collect();
     let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
     let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
-    Some(Gaps {
+    Some(IdleGaps {
         count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
         total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum::<Picos>().ps(),
         median_ps: median(&lengths)? as i64,

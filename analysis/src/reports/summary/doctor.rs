@@ -8,7 +8,7 @@ mod facts;
 mod rules;
 mod table;
 
-pub use facts::Fact;
+pub use facts::CaptureFact;
 
 use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Severity, Source};
@@ -28,9 +28,9 @@ impl Analysis for Doctor {
     fn run(cx: &Context<'_>) -> Result<DoctorReport, AnalysisError> {
         let model = cx.model;
         let memory = model.memory_use();
-        let mut findings: Vec<Finding> = rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
+        let mut findings: Vec<CaptureFinding> = rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
         findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
-        let facts = facts::Facts::of(cx);
+        let facts = facts::CaptureFacts::of(cx);
         Ok(DoctorReport {
             findings,
             issues: model.import_log().counts().to_vec(),
@@ -59,7 +59,7 @@ fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct DoctorReport {
     /// What to know before believing numbers, worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CaptureFinding>,
     /// What the import lost, mended or noticed.
     pub issues: Vec<IssueCount>,
     /// Events of the file that are not in the model.
@@ -67,7 +67,7 @@ pub struct DoctorReport {
     /// The files.
     pub sources: Vec<SourceFacts>,
     /// What files and devices say of themselves; of many only the first.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<CaptureFact>,
     /// How many more there are.
     pub facts_left_out: usize,
     /// `TensorCore`s.
@@ -86,7 +86,7 @@ pub struct DoctorReport {
 
 /// One thing to know about a capture.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Finding {
+pub struct CaptureFinding {
     /// Stable name (`Q03`).
     pub id: &'static str,
     /// Stable short name (`no-steps`).

@@ -39,12 +39,12 @@ pub struct VerdictReport {
     /// The sentence to read first.
     pub statement: String,
     /// What it rests on, what dominates first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<VerdictFinding>,
 }
 
 impl VerdictReport {
     /// What the sentence names.
-    pub fn named(&self) -> impl Iterator<Item = &Finding> {
+    pub fn named(&self) -> impl Iterator<Item = &VerdictFinding> {
         self.findings.iter().filter(|finding| finding.is_named)
     }
 
@@ -56,7 +56,7 @@ impl VerdictReport {
 
 /// Something that takes a share of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Finding {
+pub struct VerdictFinding {
     /// What the time is spent on.
     pub id: TimeUse,
     /// The statement of the report has it, as one of the largest.
@@ -97,7 +97,7 @@ impl Analysis for Verdict {
         let ops = cx.report::<Ops>().ok();
         let mut findings = Vec::new();
         if let Some(ops) = &ops {
-            findings = device_findings(ops, &Known::of(cx), cx.scope);
+            findings = device_findings(ops, &VerdictReports::of(cx), cx.scope);
         }
         let mostly_idle =
             findings.first().is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
@@ -116,12 +116,12 @@ impl Analysis for Verdict {
     }
 }
 
-fn share(finding: &Finding) -> f64 {
+fn share(finding: &VerdictFinding) -> f64 {
     finding.share_percent.unwrap_or(0.0)
 }
 
 /// Marks what the sentence names: the first findings that are worth it.
-fn name_the_largest(findings: &mut [Finding]) {
+fn name_the_largest(findings: &mut [VerdictFinding]) {
     const CLAUSES: usize = 2;
     for finding in findings.iter_mut().filter(|finding| share(finding) >= WORTH_SAYING_PERCENT).take(CLAUSES) {
         finding.is_named = true;
@@ -129,7 +129,7 @@ fn name_the_largest(findings: &mut [Finding]) {
 }
 
 /// The findings that are named, as one sentence; the first of all where none is worth it.
-fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding]) -> String {
+fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[VerdictFinding]) -> String {
     let named = findings.iter().filter(|finding| finding.is_named);
     let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
     if clauses.is_empty() {
@@ -151,7 +151,7 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Finding
 }
 
 /// What other reports know of how well devices do what they do, and who is to blame.
-struct Known {
+struct VerdictReports {
     has_loops_apart: bool,
     utilization: Option<Arc<UtilizationReport>>,
     overlap: Option<Arc<OverlapReport>>,
@@ -159,7 +159,7 @@ struct Known {
     idle: Option<String>,
 }
 
-impl Known {
+impl VerdictReports {
     fn of(cx: &Context<'_>) -> Self {
         Self {
             has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
@@ -187,7 +187,7 @@ impl Known {
 }
 
 /// Shares of device time, the largest first.
-fn device_findings(ops: &OpsReport, known: &Known, scope: Scope) -> Vec<Finding> {
+fn device_findings(ops: &OpsReport, known: &VerdictReports, scope: Scope) -> Vec<VerdictFinding> {
     let total = ops.total_time_ps;
     let devices = ops.cores.len();
     let window = match scope {
@@ -199,7 +199,7 @@ fn device_findings(ops: &OpsReport, known: &Known, scope: Scope) -> Vec<Finding>
         1 => format!("device time: {} {window}", length(total as f64)),
         n => format!("device time: {} {window}, {n} devices added up", length(total as f64)),
     };
-    let finding = |id, time_ps, statement| Finding {
+    let finding = |id, time_ps, statement| VerdictFinding {
         id,
         is_named: false,
         statement,
@@ -209,7 +209,7 @@ fn device_findings(ops: &OpsReport, known: &Known, scope: Scope) -> Vec<Finding>
         provenance: Provenance::Measured,
         ranges: Vec::new(),
     };
-    let mut findings: Vec<Finding> = ops
+    let mut findings: Vec<VerdictFinding> = ops
         .groups
         .iter()
         .map(|row| {
@@ -231,7 +231,7 @@ fn of_device_time(time_ps: i64, total: i64) -> String {
 }
 
 /// What the devices do in this time, with how well where that is known.
-fn activity(ops: &OpsReport, group: OpGroup, known: &Known) -> String {
+fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     let names = || names_of(ops, group);
     match group {
         OpGroup::AsyncWait => {
@@ -292,7 +292,7 @@ fn is_name(function: &&str) -> bool {
     !function.starts_with('(')
 }
 
-fn compiling(report: &CompileReport, scope: Scope) -> Option<Finding> {
+fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictFinding> {
     let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
     let names: Vec<_> = report
         .functions
@@ -312,7 +312,7 @@ fn compiling(report: &CompileReport, scope: Scope) -> Option<Finding> {
         n => format!(", {n} of {} compilations are recompilations", report.compilations),
     };
     let part = shown(percent(time_ps, report.window_ps));
-    Some(Finding {
+    Some(VerdictFinding {
         id: TimeUse::Compile,
         is_named: false,
         statement: format!("compiling takes {}, {part} of the {}{what}{again}", length(time_ps as f64), scope.title()),
@@ -325,11 +325,11 @@ fn compiling(report: &CompileReport, scope: Scope) -> Option<Finding> {
 }
 
 /// Without a TPU: the host that waits for input for most of its steps.
-fn input(report: &InputReport) -> Option<Finding> {
+fn input(report: &InputReport) -> Option<VerdictFinding> {
     let known = report.devices.iter().filter(|host| host.percent.is_some_and(|part| part >= WORTH_SAYING_PERCENT));
     let host = known.max_by(|a, b| a.percent.unwrap_or(0.0).total_cmp(&b.percent.unwrap_or(0.0)))?;
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
-    Some(Finding {
+    Some(VerdictFinding {
         id: TimeUse::Input,
         is_named: false,
         statement: format!("{} of the time of steps is waiting for input on {}{event}", shown(host.percent), host.name),
@@ -342,7 +342,7 @@ fn input(report: &InputReport) -> Option<Finding> {
 }
 
 /// Steps that take much longer than the median.
-fn slow_steps(report: &StepsReport) -> Option<Finding> {
+fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let (slow, median) = (report.outliers(), report.time?.median);
     if slow.is_empty() {
         return None;
@@ -362,7 +362,7 @@ fn slow_steps(report: &StepsReport) -> Option<Finding> {
     let all = report.steps.iter().map(|step| step.time_ps).sum::<Picos>().ps();
     let (count, median) = (slow.len(), length(median));
     let steps = if count == 1 { "step is" } else { "steps are" };
-    Some(Finding {
+    Some(VerdictFinding {
         id: TimeUse::SlowSteps,
         is_named: false,
         statement: format!("{count} {steps} slow: {}{more}, against a median of {median}{why}", shown.join(", ")),
@@ -390,7 +390,7 @@ fn shown(percent: Option<f64>) -> String {
 impl Tabular for VerdictReport {
     fn tables(&self) -> Vec<Table> {
         let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
-        let row = |finding: &Finding| {
+        let row = |finding: &VerdictFinding| {
             vec![
                 Cell::text(finding.id.id()),
                 Cell::Int(finding.time_ps),
@@ -419,8 +419,8 @@ impl Tabular for VerdictReport {
 mod tests {
     use super::*;
 
-    fn finding(id: TimeUse, statement: &str, share: f64) -> Finding {
-        Finding {
+    fn finding(id: TimeUse, statement: &str, share: f64) -> VerdictFinding {
+        VerdictFinding {
             id,
             is_named: false,
             statement: statement.to_owned(),

@@ -160,7 +160,12 @@ fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, compilations: f64
     let slow = times.iter().map(|&time| if time > 1.3 * usual { 100.0 } else { 0.0 }).collect();
     Summary {
         schema: SCHEMA.to_owned(),
-        steps: StepFacts { rung: "modules".to_owned(), counted: times.len(), middle_ps: usual, ..StepFacts::default() },
+        steps: StepFacts {
+            source: "modules".to_owned(),
+            counted: times.len(),
+            middle_ps: usual,
+            ..StepFacts::default()
+        },
         loop_series: vec![series(LOOP_STEP, Unit::Picoseconds, times.clone()), series(SLOW_SHARE, Unit::Percent, slow)],
         series: vec![
             series("step.time_ps", Unit::Picoseconds, times),

@@ -2,7 +2,7 @@
 //! which timeline is which.
 
 use analysis::Percent;
-use analysis::compare::Finding;
+use analysis::compare::ChangeVerdict;
 use egui::{
     Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
 };
@@ -204,8 +204,8 @@ fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
         return line(rect.center().y + 7.5, why, theme.text_weak);
     };
     let mark = match steps.finding {
-        Finding::Noise => "~ ",
-        Finding::Changed => "",
+        ChangeVerdict::Noise => "~ ",
+        ChangeVerdict::Changed => "",
         _ => "? ",
     };
     let text = format!("{mark}{}", times::change(change, steps.change_percent));

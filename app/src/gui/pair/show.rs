@@ -64,7 +64,7 @@ impl Pair {
         let slice = focused.trace.model.slice(focused.state.place.selection?);
         let row = compared.partners.row(self.link.focus, slice.label_id())?;
         let op = compared.comparison.ops.get(row)?;
-        let time = |estimate: Option<analysis::compare::Estimate>| {
+        let time = |estimate: Option<analysis::compare::ShiftEstimate>| {
             estimate.map(|estimate| times::time(Picos::from_ps(estimate.median.round() as i64)))
         };
         Some(match (&op.base_name, &op.cand_name) {
@@ -75,8 +75,8 @@ impl Pair {
                 let change = times::change(op.change.change?, op.change.change_percent);
                 let how = op.how.map_or("", |how| how.title());
                 let verdict = match op.change.finding {
-                    analysis::compare::Finding::Noise => ", ~ not more than noise",
-                    analysis::compare::Finding::TooFew => ", too few steps to tell this from noise",
+                    analysis::compare::ChangeVerdict::Noise => ", ~ not more than noise",
+                    analysis::compare::ChangeVerdict::TooFew => ", too few steps to tell this from noise",
                     _ => "",
                 };
                 format!("In a step {a} in A, {b} in B: {change}{verdict}; matched: {how}")

@@ -4,7 +4,7 @@
 use analysis::{Percent, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::hints::{Evidence, Hint, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
+use analysis::hints::{Hint, HintEvidence, Hints, HintsReport, Page, SECTIONS, SavingBy, Severity, Spot, rule};
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
 
@@ -190,7 +190,7 @@ fn evidence_ui(ui: &mut Ui, hint: &Hint) {
     });
 }
 
-fn row_ui(ui: &mut Ui, seen: &Evidence) {
+fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
     let theme = Theme::current(ui);
     ui.label(RichText::new(&seen.what).color(theme.text_weak));
     ui.label(RichText::new(number(seen.value, seen.unit)).strong());

@@ -2,7 +2,7 @@
 
 use analysis::Percent;
 use analysis::facts::steps::{Step, StepsReport};
-use analysis::reports::steps::step_parts::{Part, StepParts};
+use analysis::reports::steps::step_parts::{StepPart, StepParts};
 use analysis::reports::steps::step_times::Steps;
 use egui::{Align2, RichText, Ui};
 use egui_plot::{Bar as PlotBar, BarChart, HLine, LineStyle, Plot, PlotPoint, Text};
@@ -71,7 +71,7 @@ pub fn steps_ui(ui: &mut Ui, sight: Sight<'_>, made: &mut Made, out: &mut Vec<Vi
 fn legend_ui(ui: &mut Ui, bars: &[Bar]) {
     let theme = Theme::current(ui);
     ui.horizontal_wrapped(|ui| {
-        for part in Part::ALL {
+        for part in StepPart::ALL {
             if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
                 swatch_ui(ui, theme.group(group_of(part)), part.title());
             }
@@ -148,7 +148,7 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &Bars, out: &mut Vec<ViewCom
 /// A chart a part, so that each has its colour.
 fn charts(made: &Bars, theme: &Theme) -> Vec<BarChart> {
     let (cut, width) = (made.cut_ps, 0.86 * made.each as f64);
-    let mut by_part: Vec<Vec<PlotBar>> = Part::ALL.iter().map(|_| Vec::new()).collect();
+    let mut by_part: Vec<Vec<PlotBar>> = StepPart::ALL.iter().map(|_| Vec::new()).collect();
     let mut plain = Vec::new();
     for bar in &made.bars {
         let x = f64::from(bar.number);
@@ -163,7 +163,7 @@ fn charts(made: &Bars, theme: &Theme) -> Vec<BarChart> {
             if to > from {
                 let fill = theme.group(group_of(part)).gamma_multiply(dim);
                 let piece = PlotBar::new(x, (to - from) as f64).base_offset(from as f64).width(width);
-                if let Some(at) = Part::ALL.iter().position(|other| *other == part) {
+                if let Some(at) = StepPart::ALL.iter().position(|other| *other == part) {
                     by_part[at].push(piece.fill(fill).stroke(egui::Stroke::NONE));
                 }
             }

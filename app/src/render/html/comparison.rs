@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use analysis::compare::{
-    Attribution, Change, Comparison, Estimate, Finding, OpChange, SeriesChange, Side, Summary, Weight, matched_classes,
-    signed,
+    Attribution, ChangeVerdict, Comparison, MetricChange, OpChange, SeriesChange, ShiftEstimate, Side, Summary, Weight,
+    matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 
@@ -171,7 +171,7 @@ fn more(value: f64, unit: Unit) -> String {
     }
 }
 
-fn estimate(estimate: Option<Estimate>, unit: Unit) -> String {
+fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> String {
     let Some(estimate) = estimate else { return number::MISSING.to_owned() };
     let spread = estimate.low.zip(estimate.high).filter(|_| estimate.median > 0.0);
     let spread = spread.map_or(String::new(), |(low, high)| {
@@ -180,7 +180,7 @@ fn estimate(estimate: Option<Estimate>, unit: Unit) -> String {
     format!("{}{spread}", number::value(estimate.median, unit))
 }
 
-fn percent(change: &Change) -> String {
+fn percent(change: &MetricChange) -> String {
     change.change_percent.map_or(number::MISSING.to_owned(), |percent| format!("{} %", two_digits(percent)))
 }
 
@@ -220,9 +220,9 @@ pub fn waterfall(attribution: &Attribution) -> String {
                 (None, ..) => "",
                 (_, 0, _) => "new",
                 (_, _, 0) => "gone",
-                (Some(Finding::Changed), ..) if family.change_ps > 0.0 => "slower",
-                (Some(Finding::Changed), ..) => "faster",
-                (Some(Finding::Noise), ..) => "~",
+                (Some(ChangeVerdict::Changed), ..) if family.change_ps > 0.0 => "slower",
+                (Some(ChangeVerdict::Changed), ..) => "faster",
+                (Some(ChangeVerdict::Noise), ..) => "~",
                 (Some(_), ..) => "?",
             };
             (format!("{}{count}", family.name), family.part.title(), family.change_ps, what.to_owned())
@@ -285,7 +285,7 @@ fn ops(ops: &[OpChange]) -> String {
         "<div class=scroll><table><tr><th>Op<th class=\"n wide\">Base<th class=\"n wide\">Cand<th class=n>Change<th class=n>Of base<th>Verdict<th class=\"n wide\">p<th class=wide>Matched<th class=wide>Source</tr>\n",
     );
     for op in ops.iter().take(ROWS) {
-        let time = |estimate: Option<Estimate>, there: bool| {
+        let time = |estimate: Option<ShiftEstimate>, there: bool| {
             estimate
                 .filter(|_| there)
                 .map_or(number::MISSING.to_owned(), |estimate| number::value(estimate.median, Unit::Picoseconds))
@@ -296,7 +296,7 @@ fn ops(ops: &[OpChange]) -> String {
             "faster" => "<b class=pass>▼ faster</b>".to_owned(),
             _ => escaped(&word),
         };
-        let tells = matches!(op.change.finding, Finding::Changed | Finding::Noise) && op.how.is_some();
+        let tells = matches!(op.change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise) && op.how.is_some();
         let matched = match (op.how, op.confidence) {
             (Some(how), Some(sure)) => {
                 format!("{} <span class=dim>{:.0}</span>", escaped(how.title()), Percent(100.0 * sure))
@@ -377,7 +377,7 @@ mod tests {
             r#"{{"schema": "systole.summary/1", "inputs": [{{"name": {HOSTILE:?}}}],
             "facts": {{"device_type": {HOSTILE:?}, "devices": 1, "programs": [{{"name": {HOSTILE:?}, "id": {:?}}}],
             "health": [{{"id": {HOSTILE:?}, "severity": "warning", "message": {HOSTILE:?}}}]}},
-            "steps": {{"rung": "modules", "class": {HOSTILE:?}, "counted": 10, "middle_ps": {}}},
+            "steps": {{"source": "modules", "class": {HOSTILE:?}, "counted": 10, "middle_ps": {}}},
             "series": [{{"id": "step.time_ps", "title": {HOSTILE:?}, "unit": "picoseconds", "better": "lower",
             "values": {steps:?}}}], "values": [{{"id": {HOSTILE:?}, "title": {HOSTILE:?}, "unit": "count", "value": {ms},
             "of": {HOSTILE:?}, "provenance": "measured"}}], "ops": [{}]}}"#,

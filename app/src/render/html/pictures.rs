@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use analysis::Percent;
 use analysis::compare::{Summary, thinned};
 use analysis::math::stats::median;
-use analysis::reports::steps::step_parts::Part;
+use analysis::reports::steps::step_parts::StepPart;
 use analysis::reports::steps::step_times::Steps;
 use trace_model::{LaneMipmap, Picos, TimeRange, TrackKind};
 
@@ -114,7 +114,7 @@ pub fn timeline(document: &Document) -> String {
                 let slice = model.slice(item.representative);
                 let x = |ps: i64| (WIDTH * (ps - range.start.ps()) as f64 / length as f64).clamp(0.0, WIDTH);
                 let (from, to) = (x(item.range.start.ps()), x(item.range.end.ps()));
-                let part = Part::of(&classes.class_of(slice.op()));
+                let part = StepPart::of(&classes.class_of(slice.op()));
                 let more = if item.count > 1 { format!(" and {} more", item.count - 1) } else { String::new() };
                 let _ = write!(
                     picture,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::OpGroup;
-use analysis::reports::steps::step_parts::Part;
+use analysis::reports::steps::step_parts::StepPart;
 
 use crate::view::bands::group_of;
 use crate::view::palette::{Palette, Preset, Rgb};
@@ -21,13 +21,13 @@ pub fn head() -> String {
 }
 
 /// Number of the colour of a part of the step: `--p0` to `--p9`.
-pub fn color(part: Part) -> usize {
-    Part::ALL.iter().position(|&one| one == part).unwrap_or(Part::ALL.len() - 1)
+pub fn color(part: StepPart) -> usize {
+    StepPart::ALL.iter().position(|&one| one == part).unwrap_or(StepPart::ALL.len() - 1)
 }
 
 /// The same of a kind of work.
 pub fn color_of(group: OpGroup) -> usize {
-    color(Part::ALL.into_iter().find(|&part| group_of(part) == group).unwrap_or(Part::Other))
+    color(StepPart::ALL.into_iter().find(|&part| group_of(part) == group).unwrap_or(StepPart::Other))
 }
 
 fn colors(dark: bool) -> String {
@@ -45,7 +45,7 @@ fn colors(dark: bool) -> String {
     for (name, color) in named {
         let _ = write!(text, "--{name}:{};", hex(color));
     }
-    for (at, part) in Part::ALL.into_iter().enumerate() {
+    for (at, part) in StepPart::ALL.into_iter().enumerate() {
         let _ = write!(text, "--p{at}:{};", hex(palette.group(group_of(part))));
     }
     text

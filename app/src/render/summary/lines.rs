@@ -134,7 +134,7 @@ fn kinds(report: &OverlapReport) -> Vec<String> {
 
 fn steps_line(report: &StepsReport) -> String {
     let Some(time) = report.time.filter(|_| report.has_steps()) else {
-        return format!("{}; {}", report.rung.title(), report.why.join("; "));
+        return format!("{}; {}", report.source.title(), report.why.join("; "));
     };
     let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
     let mut text = format!(
@@ -147,7 +147,7 @@ fn steps_line(report: &StepsReport) -> String {
     if let Some(cv) = time.cv_percent {
         let _ = write!(text, ", std dev {}", number::value(cv, Unit::Percent));
     }
-    let _ = write!(text, ") — {}", report.rung.title());
+    let _ = write!(text, ") — {}", report.source.title());
     if !report.marker.is_empty() {
         let _ = write!(text, ": {}", report.marker);
     }

@@ -8,7 +8,7 @@
 //! ```
 
 use analysis::Percent;
-use analysis::compare::{Comparison, Finding};
+use analysis::compare::{ChangeVerdict, Comparison};
 use trace_model::Picos;
 
 use super::{Alignment, Side};
@@ -70,7 +70,7 @@ pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> 
 pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> Tone {
     let steps = comparison.and_then(|comparison| comparison.steps.iter().find(|row| row.id == "step.time_ps"));
     let is_noise = steps.is_some_and(|steps| {
-        steps.change.finding == Finding::Noise
+        steps.change.finding == ChangeVerdict::Noise
             || steps.change.noise.is_some_and(|noise| change_ps.unsigned_abs() as f64 <= noise)
     });
     match change_ps {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::OpGroup;
-use analysis::compare::{Comparison, Finding, OpChange, stem};
+use analysis::compare::{ChangeVerdict, Comparison, OpChange, stem};
 use trace_model::{LabelId, SliceId, TimeRange, TraceModel, TrackId};
 
 use super::{Alignment, Places, Side};
@@ -145,9 +145,11 @@ fn rows_of(comparison: &Comparison, side: Side, model: &TraceModel) -> Vec<Optio
 /// Slower to faster; gray for noise, and for what is not compared.
 fn color_of(op: Option<&OpChange>) -> ColorKey {
     let Some(op) = op else { return ColorKey::of_group(OpGroup::Idle) };
-    let median = |estimate: Option<analysis::compare::Estimate>| estimate.map(|estimate| estimate.median);
+    let median = |estimate: Option<analysis::compare::ShiftEstimate>| estimate.map(|estimate| estimate.median);
     match (median(op.change.base), median(op.change.cand), op.change.finding) {
-        (Some(base), Some(cand), Finding::Changed | Finding::TooFew) if base > 0.0 && (cand - base).abs() >= 1.0 => {
+        (Some(base), Some(cand), ChangeVerdict::Changed | ChangeVerdict::TooFew)
+            if base > 0.0 && (cand - base).abs() >= 1.0 =>
+        {
             ColorKey::of_change(cand / base)
         }
         _ => ColorKey::of_group(OpGroup::Other),

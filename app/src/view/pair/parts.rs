@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use analysis::reports::steps::step_parts::{DividedStep, Part, StepPartsReport};
+use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
 
 use super::Alignment;
 
 /// How many parts there are.
-const PARTS: usize = Part::ALL.len();
+const PARTS: usize = StepPart::ALL.len();
 
 /// Changes of parts, of steps that correspond.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +30,7 @@ impl PartChanges {
         for step in alignment.steps() {
             match (parts(0, step.numbers[0]), parts(1, step.numbers[1])) {
                 (Some(a), Some(b)) => {
-                    for (sum, part) in sum.iter_mut().zip(Part::ALL) {
+                    for (sum, part) in sum.iter_mut().zip(StepPart::ALL) {
                         *sum += i128::from(b.get(part)) - i128::from(a.get(part));
                     }
                 }
@@ -44,7 +44,7 @@ impl PartChanges {
 
     /// Of so many steps from one on, the largest first; `None` where one of them is not
     /// divided on both sides.
-    pub fn of(&self, from: usize, count: usize) -> Option<Vec<(Part, i64)>> {
+    pub fn of(&self, from: usize, count: usize) -> Option<Vec<(StepPart, i64)>> {
         let end = from.checked_add(count)?;
         if self.unknown.get(from)? != self.unknown.get(end)? {
             return None;
@@ -54,7 +54,7 @@ impl PartChanges {
             let change = after.get::<usize>(at)? - before.get::<usize>(at)?;
             (change != 0).then(|| (part, i64::try_from(change).unwrap_or(i64::MAX)))
         };
-        let mut changes: Vec<(Part, i64)> = Part::ALL.into_iter().enumerate().filter_map(change).collect();
+        let mut changes: Vec<(StepPart, i64)> = StepPart::ALL.into_iter().enumerate().filter_map(change).collect();
         changes.sort_by_key(|&(_, ps)| std::cmp::Reverse(ps.unsigned_abs()));
         Some(changes)
     }

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use crate::engine::{Context, Provenance};
-use crate::facts::collective_traffic::Message;
+use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::{Layout, LinkRate, NetworkFrom, Topology};
 
 /// The links, and where the knowledge comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Links {
+pub struct LinkUse {
     /// Generation; `None` where neither the capture nor the user names it.
     pub chip: Option<String>,
     /// The user named it.
@@ -28,7 +28,7 @@ pub struct Links {
     spec: Option<Chip>,
 }
 
-impl Links {
+impl LinkUse {
     pub(super) fn of(cx: &Context<'_>) -> Self {
         let network = cx.network();
         let (from, topology) = network.as_ref().map(|network| (network.from, network.topology.clone())).unzip();
@@ -50,7 +50,7 @@ impl Links {
     }
 
     /// Every way in which the participants can lie on the grid.
-    pub(super) fn layouts(&self, message: &Message) -> Vec<Layout> {
+    pub(super) fn layouts(&self, message: &CollectiveTraffic) -> Vec<Layout> {
         self.spec.as_ref().map(|chip| message.layouts(chip, self.topology.as_ref())).unwrap_or_default()
     }
 

@@ -23,8 +23,8 @@ mod table;
 
 use serde::Serialize;
 
-pub use links::Links;
-pub use row::{CollectiveRow, Remark, Share};
+pub use links::LinkUse;
+pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::reports::communication::overlap::{Overlap, Transfer};
@@ -48,7 +48,7 @@ impl Analysis for Collectives {
                     .to_owned(),
             ));
         }
-        let links = Links::of(cx);
+        let links = LinkUse::of(cx);
         let rows: Vec<CollectiveRow> =
             transfers.into_iter().map(|transfer| CollectiveRow::of(&links, transfer)).collect();
         let steps = cx.report::<Steps>().ok().filter(|steps| steps.has_steps()).map(|steps| steps.steps.len() as u64);
@@ -62,7 +62,7 @@ impl Analysis for Collectives {
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CollectivesReport {
     /// What is known of the links, and what is assumed.
-    pub links: Links,
+    pub links: LinkUse,
     /// Devices that recorded ops.
     pub devices: u64,
     /// Steps that sums are divided by; `None` where none were found.
@@ -76,9 +76,9 @@ pub struct CollectivesReport {
 impl CollectivesReport {
     /// How near all transfers together come to the speed of their links, by their time,
     /// without those that are so small that hops bound them; `None` where nothing is left.
-    pub fn share_of_links(&self) -> Option<Share> {
+    pub fn share_of_links(&self) -> Option<CollectiveShare> {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
-        Share::weighted(rows.filter_map(CollectiveRow::weighted_share))
+        CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
     }
 }
 
@@ -105,7 +105,7 @@ pub struct KindRow {
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
     pub bus_bandwidth: Option<f64>,
     /// Of link speed, over all that have a share, weighted by time.
-    pub share: Option<Share>,
+    pub share: Option<CollectiveShare>,
     /// Bytes that one device sends in one step.
     pub sent_bytes_per_step: Option<f64>,
     /// Exposed time of one device in one step, ps.
@@ -142,7 +142,7 @@ impl KindRow {
             hidden_ps: time(|row| row.hidden_ps),
             exposed_ps,
             bus_bandwidth: sent.filter(|_| time_ps > 0).map(|sent| sent / (time_ps as f64 * 1e-12)),
-            share: Share::weighted(rows.iter().filter_map(|row| row.weighted_share())),
+            share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.zip(over).map(|(sent, over)| sent / over),
             exposed_per_step_ps: over.map(|over| exposed_ps as f64 / over),
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Links;
-use crate::facts::collective_traffic::Message;
-use crate::hardware::ici::{Expected, Layout, expected_time, link_seconds};
+use super::LinkUse;
+use crate::facts::collective_traffic::CollectiveTraffic;
+use crate::hardware::ici::{ExpectedTime, Layout, expected_time, link_seconds};
 use crate::reports::communication::overlap::{HiddenBy, Skew, Transfer};
 
 /// One collective of one program.
@@ -30,7 +30,7 @@ pub struct CollectiveRow {
     pub occurrences: u64,
     /// Size, participants, and what each must send in one execution.
     #[serde(flatten)]
-    pub message: Arc<Message>,
+    pub message: Arc<CollectiveTraffic>,
     /// Mean time in flight or of the op, ps.
     pub mean_time_ps: Option<f64>,
     /// Mean time of the transfer itself, without waiting for others where that is
@@ -43,9 +43,9 @@ pub struct CollectiveRow {
     #[serde(rename = "bus_bandwidth_bytes_per_second")]
     pub bus_bandwidth: Option<f64>,
     /// How long the transfer should take.
-    pub expected: Option<Expected>,
+    pub expected: Option<ExpectedTime>,
     /// How near the transfer comes to the published speed of the links that it can use.
-    pub share: Option<Share>,
+    pub share: Option<CollectiveShare>,
     /// Σ time in flight or of the op.
     pub time_ps: i64,
     /// The part of it while the core computed.
@@ -66,14 +66,14 @@ pub struct CollectiveRow {
 
 /// A part of the published speed of links, as a range over what is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Share {
+pub struct CollectiveShare {
     /// On the layout with most links.
     pub low_percent: f64,
     /// On the layout with fewest links that is not ruled out.
     pub high_percent: f64,
 }
 
-impl Share {
+impl CollectiveShare {
     /// Of several, each with the time that it holds for.
     pub(super) fn weighted(shares: impl Iterator<Item = (Self, f64)>) -> Option<Self> {
         let (mut low, mut high, mut time) = (0.0, 0.0, 0.0);
@@ -134,7 +134,7 @@ impl Remark {
 }
 
 impl CollectiveRow {
-    pub(super) fn of(links: &Links, transfer: &Transfer) -> Self {
+    pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
         let message = transfer.message.clone().unwrap_or_default();
         let mean_time_ps = (transfer.occurrences > 0).then(|| transfer.time_ps as f64 / transfer.occurrences as f64);
         let shortest = transfer.skew.as_ref().map(|skew| skew.transfer_ps as f64);
@@ -172,12 +172,12 @@ impl CollectiveRow {
     }
 
     /// With the time that it holds for.
-    pub(super) fn weighted_share(&self) -> Option<(Share, f64)> {
+    pub(super) fn weighted_share(&self) -> Option<(CollectiveShare, f64)> {
         Some((self.share?, self.transfer_ps? * self.occurrences as f64))
     }
 
     /// Expected time and share of link speed; whether the transfer was faster than any layout.
-    fn compare(&mut self, links: &Links, transfer: &Transfer) -> bool {
+    fn compare(&mut self, links: &LinkUse, transfer: &Transfer) -> bool {
         let (Some(kind), Some(bytes), Some(rate)) = (transfer.collective, self.message.bytes, links.rate) else {
             return false;
         };
@@ -186,10 +186,10 @@ impl CollectiveRow {
         let Some(taken) = self.transfer_ps else { return false };
         let possible: Vec<&(Layout, f64)> = all.iter().filter(|&&(_, least)| least <= taken).collect();
         let share = possible.iter().map(|(_, least)| 100.0 * least / taken);
-        let bounds = share.fold(None, |range: Option<Share>, percent| {
-            let range = range.unwrap_or(Share { low_percent: percent, high_percent: percent });
+        let bounds = share.fold(None, |range: Option<CollectiveShare>, percent| {
+            let range = range.unwrap_or(CollectiveShare { low_percent: percent, high_percent: percent });
             let (low_percent, high_percent) = (range.low_percent.min(percent), range.high_percent.max(percent));
-            Some(Share { low_percent, high_percent })
+            Some(CollectiveShare { low_percent, high_percent })
         });
         let is_faster = !all.is_empty() && possible.is_empty();
         let kept: Vec<Layout> = if is_faster {
@@ -202,7 +202,7 @@ impl CollectiveRow {
         is_faster
     }
 
-    fn remark(&mut self, links: &Links, transfer: &Transfer, is_faster: bool) {
+    fn remark(&mut self, links: &LinkUse, transfer: &Transfer, is_faster: bool) {
         let n = self.message.participants;
         let is_latency_bound = self.expected.is_some_and(|expected| expected.latency_bound == Some(true));
         let skewed = self.skew.as_ref().is_some_and(|skew| {

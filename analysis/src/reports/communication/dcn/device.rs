@@ -15,7 +15,7 @@ use trace_model::hlo_text::HloText;
 
 /// Which of the four ops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum TransferPart {
     Send,
     SendDone,
     Recv,
@@ -25,14 +25,14 @@ enum Part {
 /// What the text of an op says.
 #[derive(Clone, Debug)]
 struct DcnOp {
-    part: Part,
+    part: TransferPart,
     /// Index of the collective.
     key: usize,
 }
 
 /// One collective of one program.
 #[derive(Clone, Debug, Default)]
-struct Collective {
+struct DcnTransfer {
     rendezvous: String,
     program: Option<ProgramId>,
     transfer: Option<String>,
@@ -50,9 +50,9 @@ pub(super) struct OnDevices {
 
 /// The ops of collectives over slices, found by the attributes that the compiler notes.
 #[derive(Default)]
-struct Known {
+struct KnownTransfers {
     ops: HashMap<OpId, DcnOp>,
-    collectives: Vec<Collective>,
+    collectives: Vec<DcnTransfer>,
 }
 
 const RENDEZVOUS: &str = "_xla_host_transfer_rendezvous";
@@ -60,17 +60,17 @@ const TRANSFER: &str = "_xla_megascale_transfer_type";
 const TARGET: &str = "_xla_megascale_target";
 const ANY: &str = "megascale";
 
-impl Known {
+impl KnownTransfers {
     fn new(model: &TraceModel, classes: &OpClasses) -> Self {
-        let mut candidates: Vec<(OpId, Part, &str, HloText<'_>)> = Vec::new();
+        let mut candidates: Vec<(OpId, TransferPart, &str, HloText<'_>)> = Vec::new();
         for op in model.op_ids() {
             let category = classes.category(op);
             let category = category.strip_prefix("host ").unwrap_or(category);
             let part = match category {
-                "send" => Part::Send,
-                "send-done" => Part::SendDone,
-                "recv" => Part::Recv,
-                "recv-done" => Part::RecvDone,
+                "send" => TransferPart::Send,
+                "send-done" => TransferPart::SendDone,
+                "recv" => TransferPart::Recv,
+                "recv-done" => TransferPart::RecvDone,
                 _ => continue,
             };
             let Some(text) = model.op(op).hlo_text.map(|text| model.str(text)) else { continue };
@@ -80,7 +80,7 @@ impl Known {
         let mut by_name: HashMap<(Option<ProgramId>, &str), usize> = HashMap::new();
         let mut by_channel: HashMap<(Option<ProgramId>, u64), usize> = HashMap::new();
         let mut by_op: HashMap<(Option<ProgramId>, &str), usize> = HashMap::new();
-        let begins = |part: Part| matches!(part, Part::Send | Part::Recv);
+        let begins = |part: TransferPart| matches!(part, TransferPart::Send | TransferPart::Recv);
         // Only what begins a transfer surely says which one it is.
         for &(op, part, text, hlo) in candidates.iter().filter(|(_, part, ..)| begins(*part)) {
             if !text.contains(ANY) {
@@ -89,7 +89,7 @@ impl Known {
             let program = model.op(op).program;
             let name = attribute(text, RENDEZVOUS).unwrap_or(hlo.name);
             let key = *by_name.entry((program, name)).or_insert_with(|| {
-                known.collectives.push(Collective { rendezvous: name.to_owned(), program, ..Collective::default() });
+                known.collectives.push(DcnTransfer { rendezvous: name.to_owned(), program, ..DcnTransfer::default() });
                 known.collectives.len() - 1
             });
             if let Some(collective) = known.collectives.get_mut(key) {
@@ -109,7 +109,7 @@ impl Known {
             let awaited = operand.and_then(|name| by_op.get(&(program, name)));
             let channel = hlo.channel_id().and_then(|channel| by_channel.get(&(program, channel)));
             let Some(&key) = named.or(awaited).or(channel) else { continue };
-            if let Some(collective) = known.collectives.get_mut(key).filter(|_| part == Part::RecvDone) {
+            if let Some(collective) = known.collectives.get_mut(key).filter(|_| part == TransferPart::RecvDone) {
                 collective.received =
                     collective.received.or(hlo.result().and_then(|shape| shape.bytes()).filter(|&bytes| bytes > 0));
             }
@@ -161,7 +161,7 @@ pub(super) fn transmitted(transfer: &str, received: f64, slices: u64) -> Option<
 
 /// One collective under way on a core.
 #[derive(Default)]
-struct Open {
+struct OpenTransfer {
     send: Option<TimeRange>,
     send_done: Option<TimeRange>,
     recv: Option<TimeRange>,
@@ -169,19 +169,19 @@ struct Open {
 
 /// Sums over executions.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct TransferSums {
     occurrences: u64,
     window_ps: i64,
     times: DcnTimes,
 }
 
 pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
-    let known = Known::new(cx.model, classes);
+    let known = KnownTransfers::new(cx.model, classes);
     let mut out = OnDevices::default();
     if known.ops.is_empty() {
         return Ok(out);
     }
-    let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<usize, TransferSums> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else { continue };
         let ops = ops(cx.model, core, &known);
@@ -192,7 +192,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         // Ops that begin in a range count as a whole, so the window ends with the last of them.
         let ends = ops.iter().map(|(slice, _)| slice.measured_range().end);
         let window_ps = (ends.fold(window.measured.end, Timestamp::max) - window.measured.start).ps();
-        let mut own: BTreeMap<usize, Sums> = BTreeMap::new();
+        let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
         let busy: IntervalSet = ops.iter().map(|(slice, _)| slice.measured_range()).collect();
         out.unmatched += walk(&ops, &busy, &mut own);
         let stall = busy.measure().ps();
@@ -215,7 +215,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
 }
 
 /// Ops of collectives over slices of one core, by the clock that timed them.
-fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a Known) -> Vec<(SliceRef<'a>, &'a DcnOp)> {
+fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a KnownTransfers) -> Vec<(SliceRef<'a>, &'a DcnOp)> {
     let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops);
     let slices = tracks.flat_map(|track| model.slices_on(track));
     let mut found: Vec<_> = slices.filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?))).collect();
@@ -224,17 +224,17 @@ fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a Known) -> Vec<(Slice
 }
 
 /// Joins the four ops of each execution; returns how many ends had no begin.
-fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<usize, Sums>) -> u64 {
-    let mut open: HashMap<usize, Open> = HashMap::new();
+fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<usize, TransferSums>) -> u64 {
+    let mut open: HashMap<usize, OpenTransfer> = HashMap::new();
     let mut unmatched = 0;
     for (slice, op) in ops {
         let range = slice.measured_range();
         let state = open.entry(op.key).or_default();
         match op.part {
-            Part::Send => state.send = Some(range),
-            Part::Recv => state.recv = Some(range),
-            Part::SendDone if state.send.is_some() => state.send_done = Some(range),
-            Part::SendDone => match sums.get_mut(&op.key) {
+            TransferPart::Send => state.send = Some(range),
+            TransferPart::Recv => state.recv = Some(range),
+            TransferPart::SendDone if state.send.is_some() => state.send_done = Some(range),
+            TransferPart::SendDone => match sums.get_mut(&op.key) {
                 // The program received before it looked after what it sent.
                 Some(sum) => {
                     sum.times.send_done_ps += range.dur().ps() as f64;
@@ -242,8 +242,8 @@ fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<
                 }
                 None => unmatched += 1,
             },
-            Part::RecvDone => {
-                let Open { send, send_done, recv } = std::mem::take(state);
+            TransferPart::RecvDone => {
+                let OpenTransfer { send, send_done, recv } = std::mem::take(state);
                 let Some(send) = send else {
                     unmatched += 1;
                     continue;
@@ -296,7 +296,7 @@ impl DcnTimes {
     }
 }
 
-fn rows(model: &TraceModel, known: &Known, sums: &BTreeMap<usize, Sums>) -> Vec<DcnCollective> {
+fn rows(model: &TraceModel, known: &KnownTransfers, sums: &BTreeMap<usize, TransferSums>) -> Vec<DcnCollective> {
     let found = sums.iter().filter_map(|(&key, sums)| Some((known.collectives.get(key)?, sums)));
     let mut rows: Vec<DcnCollective> = found
         .map(|(collective, sums)| {

@@ -39,14 +39,14 @@ struct Stated {
 }
 
 /// A message under way.
-struct Message {
+struct DcnMessage {
     range: TimeRange,
     bytes: f64,
 }
 
 #[derive(Default)]
 struct HostSums {
-    messages: Vec<Message>,
+    messages: Vec<DcnMessage>,
     loopback: u64,
     invalid: u64,
 }
@@ -103,7 +103,7 @@ fn receive(host: &mut HostSums, labels: &mut BTreeMap<String, DcnMessages>, slic
         return;
     }
     let end = slice.start();
-    host.messages.push(Message { range: TimeRange::new(end - stated.dur, end), bytes: stated.bytes });
+    host.messages.push(DcnMessage { range: TimeRange::new(end - stated.dur, end), bytes: stated.bytes });
     let label = stated.label.unwrap_or_else(|| "(no label)".to_owned());
     let row = labels.entry(label.clone()).or_insert(DcnMessages {
         label,

@@ -15,7 +15,7 @@ pub(super) type Hiders = BTreeMap<LabelId, Picos>;
 /// trace, there are no answers any more.
 pub(super) struct Compute<'a> {
     core: &'a Traffic,
-    label_of: &'a dyn Fn(&crate::facts::core_time::Segment) -> LabelId,
+    label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId,
     visits_left: usize,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Compute<'a> {
 const VISITS: usize = 16;
 
 impl<'a> Compute<'a> {
-    pub fn of(core: &'a Traffic, label_of: &'a dyn Fn(&crate::facts::core_time::Segment) -> LabelId) -> Self {
+    pub fn of(core: &'a Traffic, label_of: &'a dyn Fn(&crate::facts::core_time::SelfTimeSegment) -> LabelId) -> Self {
         let visits_left = core.time.segments.len().saturating_mul(VISITS).saturating_add(1 << 16);
         Self { core, label_of, visits_left }
     }

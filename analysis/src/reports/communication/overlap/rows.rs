@@ -7,11 +7,11 @@ use trace_model::{LabelId, OpId, Picos, ProgramId, SliceId, StringId, TraceModel
 
 use super::cores::{InFlight, Meanwhile, Traffic, name_of};
 use super::hiders::{Compute, Hiders};
-use super::skew::{Execution, Matched, matched};
+use super::skew::{Execution, MatchedCollective, matched};
 use super::{HiddenBy, KindTotal, Skew, Transfer};
 use crate::engine::Context;
 use crate::facts::category::{OpClass, OpClasses};
-use crate::facts::collective_traffic::Message;
+use crate::facts::collective_traffic::CollectiveTraffic;
 
 /// Program and index of the name of the op that issues a transfer.
 type Key = (Option<ProgramId>, usize);
@@ -24,7 +24,7 @@ const MAX_HIDERS: usize = 5;
 
 /// There are as many as ops that move something, most of them copies.
 #[derive(Default)]
-struct Row {
+struct OverlapSums {
     class: OpClass,
     op: Option<OpId>,
     name: StringId,
@@ -57,7 +57,7 @@ struct Shared {
     synchronous: BTreeMap<usize, Vec<SliceId>>,
 }
 
-impl Row {
+impl OverlapSums {
     fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
         let slice = model.slice(slice);
         let shared = class.is_collective().then(Box::default);
@@ -110,14 +110,14 @@ impl Shared {
 
 /// The rows of all cores, which come one after the other.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct OverlapRows {
     places: BTreeMap<Key, usize>,
-    rows: Vec<Row>,
+    rows: Vec<OverlapSums>,
 }
 
-impl Rows {
+impl OverlapRows {
     /// The row of `key`, and whether there was one before.
-    fn at(&mut self, key: Key, new: impl FnOnce() -> Row) -> (&mut Row, bool) {
+    fn at(&mut self, key: Key, new: impl FnOnce() -> OverlapSums) -> (&mut OverlapSums, bool) {
         let known = self.rows.len();
         let place = *self.places.entry(key).or_insert(known);
         if place == known {
@@ -156,7 +156,7 @@ pub(super) struct SkewWaits {
 }
 
 impl SkewWaits {
-    fn add(&mut self, found: &Matched) {
+    fn add(&mut self, found: &MatchedCollective) {
         for (sums, times) in [(&mut self.own, &found.waits), (&mut self.caused, &found.caused)] {
             for (&core, &time) in times {
                 *sums.entry(core).or_default() += time;
@@ -176,17 +176,17 @@ fn key_of(model: &TraceModel, label: LabelId) -> Key {
 /// Adds spans in flight; returns which row each awaiting op belongs to.
 fn add_spans(
     model: &TraceModel,
-    rows: &mut Rows,
+    rows: &mut OverlapRows,
     index: usize,
     core: &Traffic,
     meanwhile: &Meanwhile,
 ) -> BTreeMap<Key, Key> {
     let mut dones = BTreeMap::new();
-    let label_of = |segment: &crate::facts::core_time::Segment| model.slice(segment.slice).label_id();
+    let label_of = |segment: &crate::facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
     let mut compute = Compute::of(core, &label_of);
     for span in &core.in_flight {
         let key = key_of(model, span.label);
-        let (row, _) = rows.at(key, || Row::new(model, span.slice, span.class));
+        let (row, _) = rows.at(key, || OverlapSums::new(model, span.slice, span.class));
         row.add_span(model, span, (index, meanwhile), &mut compute);
         if let Some(done) = span.done {
             dones.insert((key.0, done), key);
@@ -196,7 +196,7 @@ fn add_spans(
 }
 
 /// Adds synchronous collectives, and the time in which a core waits in starts and dones.
-fn add_ops(model: &TraceModel, rows: &mut Rows, dones: &BTreeMap<Key, Key>, index: usize, core: &Traffic) {
+fn add_ops(model: &TraceModel, rows: &mut OverlapRows, dones: &BTreeMap<Key, Key>, index: usize, core: &Traffic) {
     let mut seen: BTreeSet<SliceId> = BTreeSet::new();
     for segment in &core.time.segments {
         let class = segment.class;
@@ -206,7 +206,7 @@ fn add_ops(model: &TraceModel, rows: &mut Rows, dones: &BTreeMap<Key, Key>, inde
         let slice = model.slice(segment.slice);
         let own = key_of(model, slice.label_id());
         let key = dones.get(&own).copied().unwrap_or(own);
-        let (row, is_known) = rows.at(key, || Row::new(model, segment.slice, class));
+        let (row, is_known) = rows.at(key, || OverlapSums::new(model, segment.slice, class));
         row.blocking += segment.range.dur();
         if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
             continue; // Its time is that of the span in flight.
@@ -225,11 +225,17 @@ fn add_ops(model: &TraceModel, rows: &mut Rows, dones: &BTreeMap<Key, Key>, inde
     }
 }
 
-fn finish(cx: &Context<'_>, classes: &OpClasses, mut row: Row, cores: &[String], waits: &mut SkewWaits) -> Transfer {
+fn finish(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    mut row: OverlapSums,
+    cores: &[String],
+    waits: &mut SkewWaits,
+) -> Transfer {
     let op = row.op.map(|op| cx.model.op(op));
     let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
-    let message = kind.map(|kind| Message::of(cx, row.op, kind, cores.len()));
+    let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
     let groups = message.as_ref().and_then(|message| message.groups.as_deref());
     let executions = row.shared.as_mut().map(|shared| shared.executions(cx.model));
     let found = executions.and_then(|executions| matched(executions, groups, cores.len()));
@@ -265,7 +271,7 @@ fn finish(cx: &Context<'_>, classes: &OpClasses, mut row: Row, cores: &[String],
 }
 
 /// The ops that hid it, most time first; `None` where that is not known.
-fn hidden_by(model: &TraceModel, row: &Row) -> Option<Vec<HiddenBy>> {
+fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
     let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
     let mut by_op: BTreeMap<Key, (LabelId, Picos)> = BTreeMap::new();
     for (&label, &time) in &shared.hiders {

@@ -39,7 +39,7 @@ impl Execution {
 
 /// What the executions of one collective on several cores tell about each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Matched {
+pub(super) struct MatchedCollective {
     /// Executions that were matched over cores.
     pub instances: u64,
     /// Σ over them of the shortest time on any core.
@@ -62,7 +62,7 @@ pub(super) fn matched(
     mut by_core: BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
     captured: usize,
-) -> Option<Matched> {
+) -> Option<MatchedCollective> {
     let (mut waits, mut caused): (BTreeMap<usize, Picos>, BTreeMap<usize, Picos>) = Default::default();
     let (mut count, mut transfer) = (0, Picos::ZERO);
     for instance in instances(&mut by_core, groups, captured)? {
@@ -78,7 +78,7 @@ pub(super) fn matched(
     }
     let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
     let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
-    Some(Matched { instances: count, transfer, most, least, waits, caused })
+    Some(MatchedCollective { instances: count, transfer, most, least, waits, caused })
 }
 
 /// Executions over cores that are one and the same; `None` where they cannot be matched.

@@ -129,7 +129,7 @@ impl Analysis for SparseCores {
             ));
         }
         let classes = cx.classes();
-        let mut sums: BTreeMap<trace_model::LabelId, OpSums> = BTreeMap::new();
+        let mut sums: BTreeMap<trace_model::LabelId, SparseOpSums> = BTreeMap::new();
         let mut cores = Vec::new();
         for &(core, device) in &pairs {
             cores.push(core_row(cx, core, device)?);
@@ -187,7 +187,7 @@ fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<
 }
 
 #[derive(Default)]
-struct OpSums {
+struct SparseOpSums {
     occurrences: u64,
     time_ps: i64,
     self_ps: i64,
@@ -196,7 +196,7 @@ struct OpSums {
 fn add_ops(
     cx: &Context<'_>,
     core: GroupId,
-    sums: &mut BTreeMap<trace_model::LabelId, OpSums>,
+    sums: &mut BTreeMap<trace_model::LabelId, SparseOpSums>,
 ) -> Result<(), AnalysisError> {
     let Some(window) = cx.window(core)? else { return Ok(()) };
     let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else { return Ok(()) };
@@ -209,7 +209,11 @@ fn add_ops(
     Ok(())
 }
 
-fn op_rows(model: &TraceModel, classes: &OpClasses, sums: &BTreeMap<trace_model::LabelId, OpSums>) -> Vec<SparseOp> {
+fn op_rows(
+    model: &TraceModel,
+    classes: &OpClasses,
+    sums: &BTreeMap<trace_model::LabelId, SparseOpSums>,
+) -> Vec<SparseOp> {
     let all = sums.values().map(|sums| sums.self_ps).sum::<Picos>().ps();
     let mut rows: Vec<SparseOp> = sums
         .iter()

@@ -8,13 +8,13 @@ use super::Offload;
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses};
-use crate::facts::core_time::{Segment, innermost};
+use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::math::intervals::IntervalSet;
 use crate::reports::ops::op_stats::percent;
 
 /// Sums over the executions of one start op.
 #[derive(Default)]
-struct Sums {
+struct OffloadSums {
     occurrences: u64,
     runs: BTreeSet<String>,
     sparse_ps: i64,
@@ -30,7 +30,7 @@ pub(super) fn offloads(
     cores: &[(GroupId, Option<GroupId>)],
 ) -> Result<(Vec<Offload>, u64), AnalysisError> {
     let model = cx.model;
-    let mut sums: BTreeMap<LabelId, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<LabelId, OffloadSums> = BTreeMap::new();
     let mut unmatched = 0;
     let devices: BTreeSet<GroupId> = cores.iter().filter_map(|(_, device)| *device).collect();
     for device in devices {
@@ -43,7 +43,7 @@ pub(super) fn offloads(
         }
         let own: Vec<GroupId> =
             cores.iter().filter(|(_, parent)| *parent == Some(device)).map(|(core, _)| *core).collect();
-        let targets = Targets::of(model, &own);
+        let targets = OffloadTargets::of(model, &own);
         let by_device = [device].iter().chain(&own).all(|&core| has_device_clock(model, core));
         let span = |slice: SliceRef<'_>| if by_device { slice.measured_range() } else { slice.range() };
         let compute = compute(model.slices_on(ops), classes, span);
@@ -70,7 +70,7 @@ pub(super) fn offloads(
     Ok((rows(model, &sums), unmatched))
 }
 
-fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, Sums>) -> Vec<Offload> {
+fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, OffloadSums>) -> Vec<Offload> {
     let mut rows: Vec<Offload> = sums
         .iter()
         .map(|(&label, sums)| {
@@ -122,14 +122,14 @@ fn compute<'a>(
 ) -> IntervalSet {
     let segments = ops.map(|op| {
         let range = span(op);
-        Segment { range, slice: op.id(), class: classes.class_of(op.op()) }
+        SelfTimeSegment { range, slice: op.id(), class: classes.class_of(op.op()) }
     });
-    let segments = innermost(segments.collect());
+    let segments = self_time_segments(segments.collect());
     segments.iter().filter(|segment| segment.class.is_compute()).map(|segment| segment.range).collect()
 }
 
 /// Programs of the `SparseCores` of one device, where work may have gone.
-struct Targets<'a> {
+struct OffloadTargets<'a> {
     model: &'a TraceModel,
     /// By number of the core and of the start, in time order.
     by_number: BTreeMap<(i64, i64), Vec<SliceRef<'a>>>,
@@ -137,7 +137,7 @@ struct Targets<'a> {
     by_core: BTreeMap<i64, Vec<SliceRef<'a>>>,
 }
 
-impl<'a> Targets<'a> {
+impl<'a> OffloadTargets<'a> {
     fn of(model: &'a TraceModel, cores: &[GroupId]) -> Self {
         let mut targets = Self { model, by_number: BTreeMap::new(), by_core: BTreeMap::new() };
         for &core in cores {

@@ -9,7 +9,7 @@ const US: i64 = 1_000_000;
 
 /// What a host tells about a program.
 #[derive(Clone, Copy)]
-enum Told {
+enum LaunchEvidence {
     RunIds,
     Arrows,
     Nothing,
@@ -17,7 +17,7 @@ enum Told {
 
 /// Programs of 10 µs that begin at `begins`; the host launches each `launch` µs
 /// after that and notices its end `done` µs after its end, on one device.
-fn capture(told: Told, programs: &[(i64, i64, i64)]) -> TraceModel {
+fn capture(told: LaunchEvidence, programs: &[(i64, i64, i64)]) -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
@@ -27,20 +27,20 @@ fn capture(told: Told, programs: &[(i64, i64, i64)]) -> TraceModel {
     let [module, enqueue, complete, launch, done] =
         ["jit_f(1)", "DoEnqueueProgram", "CompleteCallbacks", "X::ExecuteLaunch", "tpu::System::Execute=>Done"]
             .map(|name| builder.label(name, None));
-    let (enqueue, complete) = if matches!(told, Told::RunIds) { (enqueue, complete) } else { (launch, done) };
+    let (enqueue, complete) = if matches!(told, LaunchEvidence::RunIds) { (enqueue, complete) } else { (launch, done) };
     for (run, &(begin, launched, noticed)) in programs.iter().enumerate() {
         let at = |us: i64, dur: i64| TimeRange::at(Timestamp::from_ps(us * US), Picos::from_ps(dur * US));
         let program = builder.add_slice(modules, SliceSpec::new(at(begin, 10), module));
         let start = builder.add_slice(thread, SliceSpec::new(at(begin + launched, 1), enqueue));
         let end = builder.add_slice(thread, SliceSpec::new(at(begin + 10 + noticed, 1), complete));
         match told {
-            Told::RunIds => {
+            LaunchEvidence::RunIds => {
                 for key in [program, start, end] {
                     builder.set_attr(key, SliceAttr::RunId, run as i64);
                 }
             }
-            Told::Arrows => builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64),
-            Told::Nothing => {}
+            LaunchEvidence::Arrows => builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64),
+            LaunchEvidence::Nothing => {}
         }
     }
     builder.finish()
@@ -54,9 +54,11 @@ fn shift_of(model: &TraceModel) -> Option<ClockShift> {
 
 #[test]
 fn run_ids_arrows_and_order_say_the_same() {
-    for (told, by) in
-        [(Told::RunIds, PairedBy::RunId), (Told::Arrows, PairedBy::Arrows), (Told::Nothing, PairedBy::Order)]
-    {
+    for (told, by) in [
+        (LaunchEvidence::RunIds, PairedBy::RunId),
+        (LaunchEvidence::Arrows, PairedBy::Arrows),
+        (LaunchEvidence::Nothing, PairedBy::Order),
+    ] {
         let shift = shift_of(&capture(told, &[(0, 30, 60), (100, 40, 55)])).unwrap();
         assert_eq!((shift.paired_by, shift.pairs, shift.ends), (by, 2, 2));
         assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (40 * US, Some(55 * US)));
@@ -67,10 +69,10 @@ fn run_ids_arrows_and_order_say_the_same() {
 
 #[test]
 fn nothing_is_shifted_that_may_be_right() {
-    let model = capture(Told::RunIds, &[(0, -5, 5), (100, -9, 7)]);
+    let model = capture(LaunchEvidence::RunIds, &[(0, -5, 5), (100, -9, 7)]);
     assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((0, Sync::Aligned)));
     // Devices can be late as well as early.
-    let model = capture(Told::RunIds, &[(0, -90, -20), (100, -80, -30)]);
+    let model = capture(LaunchEvidence::RunIds, &[(0, -90, -20), (100, -80, -30)]);
     assert_eq!(shift_of(&model).map(|shift| (shift.shift_ps, shift.sync)), Some((-30 * US, Sync::Shifted)));
 }
 
@@ -93,7 +95,7 @@ fn a_slow_clock_is_followed() {
             (second * 1_000_000, shift - 8, shift + 8)
         })
         .collect();
-    let model = capture(Told::RunIds, &programs);
+    let model = capture(LaunchEvidence::RunIds, &programs);
     let shift = shift_of(&model).unwrap();
     assert_eq!(shift.sync, Sync::Drifting);
     let drift = shift.drift.unwrap();
@@ -150,14 +152,14 @@ fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
 
 #[test]
 fn contradicting_programs_are_poor_sync() {
-    let shift = shift_of(&capture(Told::RunIds, &[(0, 100, 110), (100, 20, 30), (200, 100, 110)])).unwrap();
+    let shift = shift_of(&capture(LaunchEvidence::RunIds, &[(0, 100, 110), (100, 20, 30), (200, 100, 110)])).unwrap();
     assert_eq!((shift.sync, shift.shift_ps), (Sync::Poor, 100 * US));
 }
 
 #[test]
 fn tables_are_rectangular() {
     let programs: Vec<_> = (0..9).map(|k| (k * 100, 30, 60)).collect();
-    let model = capture(Told::RunIds, &programs);
+    let model = capture(LaunchEvidence::RunIds, &programs);
     let (options, reports) = (Options::default(), ReportCache::default());
     let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
     let tables = crate::engine::Tabular::tables(cx.report::<Clocks>().unwrap().as_ref());

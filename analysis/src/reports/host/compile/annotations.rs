@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
-use super::drafts::Draft;
-use super::place::{Place, StepFinder};
-use super::shapes::Change;
+use super::event_grouping::EventGroup;
+use super::place::{CompilePlace, StepFinder};
+use super::shapes::ShapeChange;
 use crate::engine::Context;
 use crate::facts::host_class::{HostClass, classify};
 use trace_model::hlo_text::Shape;
@@ -16,7 +16,7 @@ const MAX_ASKED: usize = 16;
 
 /// Labels of calls and compile events whose arguments hold shapes: few runtimes
 /// record them. One event of each label is asked.
-pub(super) fn labels_with_shapes(drafts: &[Draft<'_>]) -> BTreeSet<LabelId> {
+pub(super) fn labels_with_shapes(drafts: &[EventGroup<'_>]) -> BTreeSet<LabelId> {
     let mut firsts: BTreeMap<LabelId, SliceRef<'_>> = BTreeMap::new();
     for slice in drafts.iter().flat_map(entries) {
         firsts.entry(slice.label_id()).or_insert(slice);
@@ -32,7 +32,7 @@ pub(super) fn reading_order(slice: &SliceRef<'_>) -> (TrackId, Timestamp, SliceI
 }
 
 /// The call and the first compile events of a compilation.
-fn entries<'a>(draft: &Draft<'a>) -> impl Iterator<Item = SliceRef<'a>> {
+fn entries<'a>(draft: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
     let events = draft.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
     draft.call.into_iter().chain(events).take(MAX_ENTRIES)
 }
@@ -52,11 +52,11 @@ fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
 /// Shapes in the arguments of the compile events (and the calls) of two
 /// compilations of one function that differ.
 pub(super) fn event_arguments(
-    draft: &Draft<'_>,
-    earlier: &Draft<'_>,
+    draft: &EventGroup<'_>,
+    earlier: &EventGroup<'_>,
     labels: &BTreeSet<LabelId>,
-) -> Option<Vec<Change>> {
-    let collect = |draft: &Draft<'_>| {
+) -> Option<Vec<ShapeChange>> {
+    let collect = |draft: &EventGroup<'_>| {
         let known = entries(draft).filter(|slice| labels.contains(&slice.label_id()));
         let named =
             known.flat_map(|slice| shapes(slice).into_iter().map(move |(name, text)| ((slice.name(), name), text)));
@@ -65,7 +65,7 @@ pub(super) fn event_arguments(
     let (before, now) = (collect(earlier), collect(draft));
     let changes = before.iter().filter_map(|(key, old)| {
         let new = now.get(key)?;
-        Change::between(&format!("{} of {}", key.1, key.0), &Shape::parse(old)?, &Shape::parse(new)?)
+        ShapeChange::between(&format!("{} of {}", key.1, key.0), &Shape::parse(old)?, &Shape::parse(new)?)
     });
     let changes: Vec<_> = changes.collect();
     (!changes.is_empty()).then_some(changes)
@@ -77,10 +77,10 @@ pub(super) fn event_arguments(
 pub(super) fn in_steps(
     cx: &Context<'_>,
     steps: &StepFinder<'_>,
-    place: Place,
-    draft: &Draft<'_>,
-) -> Option<Vec<Change>> {
-    let Place::InStep(step) = place else { return None };
+    place: CompilePlace,
+    draft: &EventGroup<'_>,
+) -> Option<Vec<ShapeChange>> {
+    let CompilePlace::InStep(step) = place else { return None };
     let track = draft.call.or(draft.events.first().map(|event| event.slice))?.track();
     let mut back = steps.back_from(step);
     let (own, one, two) = (back.next()?, back.next()?, back.next()?);
@@ -103,7 +103,7 @@ pub(super) fn in_steps(
             let is_constant = |old: &&String| **old != value && earlier.get(&name) == Some(*old);
             if let Some(old) = before.get(&name).filter(is_constant) {
                 let what = format!("{name} of {}", model.str(model.label(label).name));
-                changes.push(Change { what, from: old.clone(), to: value, dims: Vec::new() });
+                changes.push(ShapeChange { what, from: old.clone(), to: value, dims: Vec::new() });
             }
         }
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::TimeRange;
 
-use super::drafts::Draft;
-use super::ledger::{Compilation, Surroundings, exposed};
-use super::likeness::SAME_FUNCTION;
+use super::compilations::{Compilation, Surroundings, exposed};
+use super::event_grouping::EventGroup;
+use super::program_similarity::SAME_FUNCTION;
 use super::programs::{ProgramCount, ProgramRuns};
-use super::shapes::{self, Change, ChangeSource};
+use super::shapes::{self, ChangeSource, ShapeChange};
 use crate::math::intervals::IntervalSet;
 
 /// One function that was compiled, or that ran as several programs.
@@ -45,16 +45,16 @@ pub struct CompiledFunction {
     /// Where `changes` were seen.
     pub changed_in: Option<ChangeSource>,
     /// What differs between its first two programs, or came with its first recompilation.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ShapeChange>,
 }
 
 /// All functions, longest first.
 pub(super) fn functions(
     around: &Surroundings<'_>,
-    drafts: &[Draft<'_>],
+    drafts: &[EventGroup<'_>],
     compilations: &[Compilation],
 ) -> Vec<CompiledFunction> {
-    let mut by_function: BTreeMap<&str, Vec<&Draft<'_>>> = BTreeMap::new();
+    let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
     for draft in drafts {
         by_function.entry(&draft.function).or_default().push(draft);
     }
@@ -81,7 +81,12 @@ pub(super) fn functions(
     out
 }
 
-fn row(around: &Surroundings<'_>, function: &str, drafts: &[&Draft<'_>], own: &[&Compilation]) -> CompiledFunction {
+fn row(
+    around: &Surroundings<'_>,
+    function: &str,
+    drafts: &[&EventGroup<'_>],
+    own: &[&Compilation],
+) -> CompiledFunction {
     let events = drafts.iter().flat_map(|draft| &draft.events).map(|event| event.range);
     let all: IntervalSet = events.collect::<Vec<TimeRange>>().into_iter().collect();
     let module = drafts.iter().find_map(|draft| around.module_of(draft));

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{Picos, SliceRef};
 
-use super::drafts::graph_hash;
+use super::event_grouping::graph_hash;
 use crate::engine::{Cell, Column, Provenance, Table};
 use crate::facts::compile_events::LazyRole;
 use crate::facts::compile_events::ancestors;
@@ -71,13 +71,13 @@ pub struct LazyTensors {
     pub graphs: Vec<LazyGraph>,
 }
 
-struct Counts {
+struct LazyCounts {
     number: u64,
     total: Picos,
     longest: Picos,
 }
 
-impl Counts {
+impl LazyCounts {
     fn of<'a>(slices: impl IntoIterator<Item = &'a SliceRef<'a>>) -> Self {
         let mut out = Self { number: 0, total: Picos::ZERO, longest: Picos::ZERO };
         for slice in slices {
@@ -101,8 +101,8 @@ impl LazyTensors {
         let is_outermost = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync));
         let is_early = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step));
         let syncs: Vec<&SliceRef<'_>> = of(LazyRole::Sync).filter(is_outermost).collect();
-        let sync = Counts::of(syncs.iter().copied());
-        let early = Counts::of(syncs.iter().copied().filter(is_early));
+        let sync = LazyCounts::of(syncs.iter().copied());
+        let early = LazyCounts::of(syncs.iter().copied().filter(is_early));
         let [steps, compile, execute, fetch, dynamo, schedule] = [
             LazyRole::Step,
             LazyRole::Compile,
@@ -111,7 +111,7 @@ impl LazyTensors {
             LazyRole::Dynamo,
             LazyRole::Schedule,
         ]
-        .map(|role| Counts::of(of(role)));
+        .map(|role| LazyCounts::of(of(role)));
         let mut ends: Vec<_> = of(LazyRole::Step).map(|slice| slice.range().end).collect();
         ends.sort_unstable();
         let graphs = graphs(of(LazyRole::Compile), &ends);
@@ -241,7 +241,7 @@ fn limited(id: &'static str, title: &'static str, value: Option<f64>, statement:
     LazyFact { id, title, value, unit: Unit::Count, limit: Some(PER_STEP), statement: is_above.then(statement) }
 }
 
-fn longest(id: &'static str, title: &'static str, counts: &Counts, limit_ps: i64) -> LazyFact {
+fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit_ps: i64) -> LazyFact {
     let value = (counts.number > 0).then_some(counts.longest);
     let limit = Picos::from_ps(limit_ps);
     let statement = value.filter(|&value| value > limit).map(|value| format!("{} took {value}", title.to_lowercase()));

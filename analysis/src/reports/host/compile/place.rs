@@ -12,7 +12,7 @@ use crate::math::stats::median;
 /// Where in the run something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum CompilePlace {
     /// Before the first step of the capture.
     BeforeSteps,
     /// In this step.
@@ -23,7 +23,7 @@ pub enum Place {
     AfterSteps,
 }
 
-impl Place {
+impl CompilePlace {
     /// For people.
     pub fn title(self) -> String {
         match self {
@@ -62,15 +62,15 @@ impl<'a> StepFinder<'a> {
     }
 
     /// Where `at` is; `None` without steps.
-    pub fn place(&self, at: Timestamp) -> Option<Place> {
+    pub fn place(&self, at: Timestamp) -> Option<CompilePlace> {
         let begun = self.steps.partition_point(|(range, _)| range.start <= at);
         let Some((range, step)) = begun.checked_sub(1).and_then(|last| self.steps.get(last)) else {
-            return self.steps.first().map(|_| Place::BeforeSteps);
+            return self.steps.first().map(|_| CompilePlace::BeforeSteps);
         };
         Some(match () {
-            () if range.contains(at) => Place::InStep(step.number),
-            () if begun < self.steps.len() => Place::AfterStep(step.number),
-            () => Place::AfterSteps,
+            () if range.contains(at) => CompilePlace::InStep(step.number),
+            () if begun < self.steps.len() => CompilePlace::AfterStep(step.number),
+            () => CompilePlace::AfterSteps,
         })
     }
 

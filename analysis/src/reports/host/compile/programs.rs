@@ -37,11 +37,11 @@ pub struct ProgramCount {
 }
 
 /// All programs that ran, by name, then by their first execution.
-pub(super) struct Programs {
+pub(super) struct ProgramTable {
     runs: Vec<ProgramRuns>,
 }
 
-impl Programs {
+impl ProgramTable {
     /// From devices, else, if that is worth reading arguments, from the ops of a
     /// host backend.
     pub fn new(cx: &Context<'_>, ask_host: bool) -> Self {
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn functions_are_found_under_the_names_of_their_modules() {
         let runs = vec![runs("jit__lambda_(3)", &[1]), runs("jit_f(1)", &[1]), runs("jit_f(2)", &[5])];
-        let programs = Programs { runs };
+        let programs = ProgramTable { runs };
         assert_eq!(programs.module_of("<lambda>"), Some("jit__lambda_"));
         assert_eq!(programs.module_of("f"), Some("jit_f"));
         assert_eq!(programs.module_of("g"), None);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{OpId, ProgramId};
 
-use super::likeness::ProgramOps;
+use super::program_similarity::ProgramOps;
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::hlo::{HloModule, Instruction};
@@ -43,7 +43,7 @@ impl ChangeSource {
 
 /// Something that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Change {
+pub struct ShapeChange {
     /// What: a parameter, an op, an argument.
     pub what: String,
     /// Its value before.
@@ -65,7 +65,7 @@ pub struct DimChange {
     pub to: u64,
 }
 
-impl Change {
+impl ShapeChange {
     /// Between two shapes; `None` where type and sizes are the same.
     pub(super) fn between(what: &str, from: &Shape<'_>, to: &Shape<'_>) -> Option<Self> {
         let (old, new) = (sizes(from), sizes(to));
@@ -107,7 +107,7 @@ pub(super) fn between_programs(
     ops: &ProgramOps,
     before: ProgramId,
     after: ProgramId,
-) -> Option<(ChangeSource, Vec<Change>)> {
+) -> Option<(ChangeSource, Vec<ShapeChange>)> {
     if let (Ok(before), Ok(after)) = (cx.hlo(before), cx.hlo(after)) {
         let changes = parameter_changes(&before, &after);
         if !changes.is_empty() {
@@ -119,18 +119,18 @@ pub(super) fn between_programs(
 }
 
 /// Parameters of the same number that differ, or that there is another number of them.
-fn parameter_changes(before: &HloModule, after: &HloModule) -> Vec<Change> {
+fn parameter_changes(before: &HloModule, after: &HloModule) -> Vec<ShapeChange> {
     let (old, new) = (before.parameters(), after.parameters());
     if old.len() != new.len() {
         let count = |parameters: &[(u64, &Instruction)]| parameters.len().to_string();
         let what = "number of parameters".to_owned();
-        return vec![Change { what, from: count(&old), to: count(&new), dims: Vec::new() }];
+        return vec![ShapeChange { what, from: count(&old), to: count(&new), dims: Vec::new() }];
     }
     let pairs = old.iter().zip(&new).filter(|(a, b)| a.0 == b.0);
     let changes = pairs.filter_map(|((number, a), (_, b))| {
         // `p['emb']` in the program, else as the compiler calls it.
         let name = if a.op_name.is_empty() { &a.name } else { &a.op_name };
-        Change::between(&format!("parameter {number} ({name})"), a.shape.as_ref()?, b.shape.as_ref()?)
+        ShapeChange::between(&format!("parameter {number} ({name})"), a.shape.as_ref()?, b.shape.as_ref()?)
     });
     changes.collect()
 }
@@ -157,10 +157,10 @@ fn is_parameter(name: &str) -> bool {
 
 /// Shapes that differ between ops of the same provenance: of parameters that they
 /// read, else the dimensions that differ most often.
-fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<Change> {
+fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<ShapeChange> {
     let (before, after) = (by_provenance(cx, before), by_provenance(cx, after));
-    let mut parameters: BTreeMap<String, Change> = BTreeMap::new();
-    let mut others: BTreeMap<Vec<DimChange>, (usize, Change)> = BTreeMap::new();
+    let mut parameters: BTreeMap<String, ShapeChange> = BTreeMap::new();
+    let mut others: BTreeMap<Vec<DimChange>, (usize, ShapeChange)> = BTreeMap::new();
     for (key, old) in &before {
         // Another number of ops was fused differently: they cannot be paired.
         let Some(new) = after.get(key).filter(|new| new.len() == old.len()) else { continue };
@@ -177,24 +177,24 @@ fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<Change> 
     if !parameters.is_empty() {
         return parameters.into_values().collect();
     }
-    let mut others: Vec<(usize, Change)> = others.into_values().collect();
+    let mut others: Vec<(usize, ShapeChange)> = others.into_values().collect();
     others.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.what.cmp(&b.1.what)));
     others.into_iter().map(|(_, change)| change).collect()
 }
 
 /// Operands and result that differ, by name.
-fn text_changes(old: &HloText<'_>, new: &HloText<'_>) -> Vec<(String, Change)> {
+fn text_changes(old: &HloText<'_>, new: &HloText<'_>) -> Vec<(String, ShapeChange)> {
     let (before, after) = (old.operand_list(), new.operand_list());
     let mut out = Vec::new();
     if before.len() == after.len() {
         for (a, b) in before.iter().zip(&after) {
             let (Some(from), Some(to)) = (&a.shape, &b.shape) else { continue };
             let what = if is_parameter(a.name) { a.name.to_owned() } else { format!("{} of {}", a.name, old.name) };
-            out.extend(Change::between(&what, from, to).map(|change| (a.name.to_owned(), change)));
+            out.extend(ShapeChange::between(&what, from, to).map(|change| (a.name.to_owned(), change)));
         }
     }
     if let (Some(from), Some(to)) = (old.result(), new.result()) {
-        out.extend(Change::between(old.name, &from, &to).map(|change| (old.name.to_owned(), change)));
+        out.extend(ShapeChange::between(old.name, &from, &to).map(|change| (old.name.to_owned(), change)));
     }
     out
 }
@@ -205,7 +205,7 @@ mod tests {
 
     fn change(from: &str, to: &str) -> Option<String> {
         let shape = |text| Shape::parse(text).unwrap();
-        Change::between("x", &shape(from), &shape(to)).map(|change| change.sentence())
+        ShapeChange::between("x", &shape(from), &shape(to)).map(|change| change.sentence())
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use trace_model::Picos;
 
-use super::ledger::{Compilation, PhaseTime};
-use super::{Change, CompileReport, CompiledFunction};
+use super::compilations::{Compilation, PhaseTime};
+use super::{CompileReport, CompiledFunction, ShapeChange};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::facts::host_class::HostClass;
 use crate::math::unit::Unit;
@@ -175,7 +175,7 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
 }
 
 /// The first change, and how many more there are.
-fn changed(changes: &[Change]) -> Cell {
+fn changed(changes: &[ShapeChange]) -> Cell {
     let more = match changes.len() {
         0 | 1 => String::new(),
         n => format!(" and {} more", n - 1),
@@ -207,7 +207,7 @@ fn compilation_row(row: &Compilation) -> Vec<Cell> {
     vec![
         Cell::Int(row.start_ps),
         Cell::text(row.function.clone()),
-        text(row.place.map(super::Place::title)),
+        text(row.place.map(super::CompilePlace::title)),
         Cell::Int(row.wall_ps),
         time(row.trace_ps),
         time(row.lower_ps),
@@ -218,7 +218,7 @@ fn compilation_row(row: &Compilation) -> Vec<Cell> {
         time(row.exposed_ps),
         time(row.step_extra_ps),
         text(row.program.clone()),
-        text(row.again.map(super::Evidence::title)),
+        text(row.again.map(super::CompileEvidence::title)),
         Cell::maybe(row.ops_alike_percent),
         changed(&row.changes),
         text(row.changed_in.map(super::ChangeSource::title)),

@@ -125,15 +125,15 @@ const LONGER: &str =
 fn a_recompilation_names_step_program_and_dimension() {
     let report = two_programs(LONGER, "jit(f)");
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.function.as_str(), row.number, row.place), ("f", 1, Some(Place::InStep(1))));
+    assert_eq!((row.function.as_str(), row.number, row.place), ("f", 1, Some(CompilePlace::InStep(1))));
     assert_eq!((row.program_before.as_deref(), row.program.as_deref()), (Some("jit_f(1)"), Some("jit_f(2)")));
-    assert_eq!((row.again, row.ops_alike_percent), (Some(Evidence::RanBefore), Some(100.0)));
+    assert_eq!((row.again, row.ops_alike_percent), (Some(CompileEvidence::RanBefore), Some(100.0)));
     assert_eq!((row.wall_ps, row.exposed_ps, row.call_ps), (15_000, Some(15_000), Some(20_000)));
     assert_eq!((row.trace_ps, row.lower_ps, row.compile_ps, row.load_ps), (Some(2_000), Some(2_000), 11_000, None));
     // Steps 0 and 2 take 10 columns, this one 20.
     assert_eq!(row.step_extra_ps, Some(10_000));
     assert_eq!(row.changed_in, Some(ChangeSource::OpText));
-    let sentences: Vec<_> = row.changes.iter().map(Change::sentence).collect();
+    let sentences: Vec<_> = row.changes.iter().map(ShapeChange::sentence).collect();
     assert_eq!(sentences, ["param.0 bf16[8,128] → bf16[8,160]: dim 1 128 → 160"]);
     let [function] = &report.functions[..] else { panic!("{:?}", report.functions) };
     assert_eq!((function.calls, function.wall_steps, function.exposed_ps), (Some(2), Some(1.5), Some(15_000)));

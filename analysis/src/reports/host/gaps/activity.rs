@@ -27,7 +27,7 @@ use std::iter::Peekable;
 use trace_model::{LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
 
 use super::cause::{Cause, Rank};
-use super::merge::{Doing, Doings, Part};
+use super::merge::{HostActivities, HostActivity, ThreadSpan};
 use crate::engine::Context;
 use crate::engine::Fact;
 use crate::facts::TraceFacts as _;
@@ -38,9 +38,9 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 /// What the events of hosts say.
 #[derive(Debug)]
-pub(crate) struct HostEvents {
+pub(crate) struct HostEventKinds {
     /// By label.
-    kinds: Vec<Kind>,
+    kinds: Vec<EventKind>,
     threads: BTreeMap<SourceId, Vec<Thread>>,
 }
 
@@ -53,7 +53,7 @@ struct Thread {
 
 /// What a label says.
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+struct EventKind {
     own: Own,
     /// Hands input to a device, which is never done ahead of need.
     feeds: bool,
@@ -73,7 +73,7 @@ enum Own {
     User(Cause),
 }
 
-impl Kind {
+impl EventKind {
     const UNKNOWN: Self = Self { own: Own::User(Cause::User), feeds: false, is_call: false, marks: false };
 
     fn new(class: HostClass, name: &str) -> Self {
@@ -115,14 +115,14 @@ impl Kind {
 /// Facts of slices that say which step it is.
 const STEP_MARKS: [SliceAttr; 2] = [SliceAttr::StepNum, SliceAttr::StepRoot];
 
-impl Fact for HostEvents {
+impl Fact for HostEventKinds {
     fn find(cx: &Context<'_>) -> Self {
         let (model, classes) = (cx.model, cx.host_classes());
         let kind = |label: LabelId| {
             let name = || model.str(model.label(label).name);
-            if classes.knows(label) { Kind::new(classes.class(label), name()) } else { Kind::UNKNOWN }
+            if classes.knows(label) { EventKind::new(classes.class(label), name()) } else { EventKind::UNKNOWN }
         };
-        let mut kinds: Vec<Kind> = model.label_ids().map(kind).collect();
+        let mut kinds: Vec<EventKind> = model.label_ids().map(kind).collect();
         for (slice, _) in STEP_MARKS.into_iter().flat_map(|attr| model.slices_with(attr)) {
             if let Some(kind) = kinds.get_mut(slice.label_id().index()) {
                 kind.marks = true;
@@ -141,9 +141,9 @@ impl Fact for HostEvents {
     }
 }
 
-impl HostEvents {
-    fn kind(&self, label: LabelId) -> Kind {
-        self.kinds.get(label.index()).copied().unwrap_or(Kind::UNKNOWN)
+impl HostEventKinds {
+    fn kind(&self, label: LabelId) -> EventKind {
+        self.kinds.get(label.index()).copied().unwrap_or(EventKind::UNKNOWN)
     }
 
     /// What a host does, from `from` on or from earlier, in time order without overlaps;
@@ -153,13 +153,13 @@ impl HostEvents {
         model: &'a TraceModel,
         host: SourceId,
         from: Timestamp,
-    ) -> impl Iterator<Item = Doing> + 'a {
+    ) -> impl Iterator<Item = HostActivity> + 'a {
         let threads = self.threads.get(&host).map(Vec::as_slice).unwrap_or_default();
-        Doings::new(threads.iter().map(move |&thread| {
+        HostActivities::new(threads.iter().map(move |&thread| {
             // All from the beginning where what lies around `from` does not say all.
             let known = model.last_change(thread.track, from);
             let (from, now) = known.map_or((Timestamp::MIN, Timestamp::MIN), |now| (from, now));
-            Parts {
+            ThreadSpans {
                 events: self,
                 is_driver: thread.is_driver,
                 slices: model.slices_in_order(thread.track, from).peekable(),
@@ -171,8 +171,8 @@ impl HostEvents {
 }
 
 /// What one thread does, cut into spans that do not overlap, in time order.
-struct Parts<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
-    events: &'a HostEvents,
+struct ThreadSpans<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
+    events: &'a HostEventKinds,
     is_driver: bool,
     /// Those that have not begun, as they begin.
     slices: Peekable<I>,
@@ -181,10 +181,10 @@ struct Parts<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
     now: Timestamp,
 }
 
-impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for Parts<'a, I> {
-    type Item = Part;
+impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans<'a, I> {
+    type Item = ThreadSpan;
 
-    fn next(&mut self) -> Option<Part> {
+    fn next(&mut self) -> Option<ThreadSpan> {
         loop {
             let begins = self.slices.peek().map(|(_, range)| range.start);
             let ended = self.open.pop_if(|(end, _)| begins.is_none_or(|begins| *end <= begins));
@@ -197,13 +197,13 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for Parts<'a, I
             if let Some((cause, label)) = state.filter(|_| from < until)
                 && let Some(rank) = rank(cause, self.is_driver, self.events.kind(label).feeds)
             {
-                return Some(Part { range: TimeRange::new(from, until), rank, label });
+                return Some(ThreadSpan { range: TimeRange::new(from, until), rank, label });
             }
         }
     }
 }
 
-impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Parts<'a, I> {
+impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
     /// Opens the next slice; when it begins, and what is said until then.
     fn begin(&mut self) -> Option<(Timestamp, State)> {
         let (slice, range) = self.slices.next()?;
@@ -272,11 +272,11 @@ mod tests {
             let model = builder.finish();
             let (options, reports) = (Options::default(), ReportCache::default());
             let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-            let (events, host, from) = (cx.fact::<HostEvents>(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
-            let after = |doings: Vec<Doing>| {
-                let clip = |doing: Doing| {
+            let (events, host, from) = (cx.fact::<HostEventKinds>(), model.group(model.track(tracks[0]).group).source, Timestamp::from_ps(from));
+            let after = |doings: Vec<HostActivity>| {
+                let clip = |doing: HostActivity| {
                     let range = TimeRange::new(doing.range.start.max(from), doing.range.end);
-                    (!range.is_empty()).then_some(Doing { range, ..doing })
+                    (!range.is_empty()).then_some(HostActivity { range, ..doing })
                 };
                 doings.into_iter().filter_map(clip).collect::<Vec<_>>()
             };
@@ -290,7 +290,7 @@ mod tests {
         let model = text_trace("modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp");
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        let threads = cx.fact::<HostEvents>().threads.values().flatten();
+        let threads = cx.fact::<HostEventKinds>().threads.values().flatten();
         let drivers: Vec<&str> =
             threads.filter(|thread| thread.is_driver).map(|thread| model.str(model.track(thread.track).name)).collect();
         assert_eq!(drivers, ["main"]);

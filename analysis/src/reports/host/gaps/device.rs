@@ -9,10 +9,10 @@ use std::sync::Arc;
 use trace_model::{GroupId, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
 
 use super::cause::Cause;
-use super::merge::Doing;
+use super::merge::HostActivity;
 use super::steps::StepSums;
 use super::tally::{Names, Tally};
-use super::{DeviceGaps, Gap, Place};
+use super::{DeviceGaps, Gap, GapPlace};
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::ClocksReport;
@@ -32,11 +32,11 @@ struct Idle {
 }
 
 impl Idle {
-    fn place(&self) -> Place {
+    fn place(&self) -> GapPlace {
         match (self.after, self.before) {
-            (None, _) => Place::BeforeFirst,
-            (_, None) => Place::AfterLast,
-            _ => Place::Between,
+            (None, _) => GapPlace::BeforeFirst,
+            (_, None) => GapPlace::AfterLast,
+            _ => GapPlace::Between,
         }
     }
 }
@@ -78,7 +78,7 @@ fn longest(idle: &[Idle]) -> Vec<usize> {
 /// gap        |-----------:qqqqq|       : the next program is queued
 /// pieces      ddddd......:qqqqq
 /// ```
-pub(super) struct Watch<'a> {
+pub(super) struct GapCollector<'a> {
     model: &'a TraceModel,
     window: TimeRange,
     clocks: Option<Arc<ClocksReport>>,
@@ -97,7 +97,7 @@ pub(super) struct Watch<'a> {
     out: DeviceGaps,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> GapCollector<'a> {
     /// `None` where the device recorded no program in the scope.
     pub fn new(cx: &Context<'a>, core: GroupId, steps: Option<&StepsReport>) -> Result<Option<Self>, AnalysisError> {
         let programs = cx.programs_on_host(core);
@@ -116,7 +116,7 @@ impl<'a> Watch<'a> {
             program_ps: busy.measure().ps(),
             programs: ran as u64,
             idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).fold(0, i64::saturating_add),
-            count: idle.iter().filter(|gap| gap.place() == Place::Between).count() as u64,
+            count: idle.iter().filter(|gap| gap.place() == GapPlace::Between).count() as u64,
             before: Box::default(),
             between: Box::default(),
             after: Box::default(),
@@ -167,7 +167,7 @@ impl<'a> Watch<'a> {
     }
 
     /// What the host does next.
-    pub fn see(&mut self, doing: &Doing, names: &mut Names<'_>) {
+    pub fn see(&mut self, doing: &HostActivity, names: &mut Names<'_>) {
         while let Some(&gap) = self.idle.last() {
             if doing.range.end <= self.now {
                 return;
@@ -212,7 +212,7 @@ impl<'a> Watch<'a> {
         }
         let is_listed = self.listed.last() == Some(&self.idle.len());
         let place = gap.place();
-        let causes = if is_listed || place != Place::Between { self.own.causes(names) } else { Box::default() };
+        let causes = if is_listed || place != GapPlace::Between { self.own.causes(names) } else { Box::default() };
         if is_listed {
             self.listed.pop();
             let mut name = |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
@@ -227,9 +227,9 @@ impl<'a> Watch<'a> {
             });
         }
         match place {
-            Place::BeforeFirst => self.out.before = causes,
-            Place::Between => self.between.add_all(&self.own),
-            Place::AfterLast => self.out.after = causes,
+            GapPlace::BeforeFirst => self.out.before = causes,
+            GapPlace::Between => self.between.add_all(&self.own),
+            GapPlace::AfterLast => self.out.after = causes,
         }
         self.own.clear();
         self.idle.pop();

@@ -7,7 +7,7 @@ use trace_model::{GroupId, Picos, TimeRange, TraceModel};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::programs;
-use crate::facts::core_time::Segment;
+use crate::facts::core_time::SelfTimeSegment;
 use crate::facts::window::shifted;
 
 /// Gaps between ops shorter than this are how a core issues ops.
@@ -65,14 +65,14 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
     Ok((out.program_ps > 0 && !time.segments.is_empty()).then_some(out))
 }
 
-fn ops_in(segments: &[Segment], span: TimeRange) -> &[Segment] {
+fn ops_in(segments: &[SelfTimeSegment], span: TimeRange) -> &[SelfTimeSegment] {
     let from = segments.partition_point(|segment| segment.range.end <= span.start);
     let to = segments.partition_point(|segment| segment.range.start < span.end);
     segments.get(from..to).unwrap_or_default()
 }
 
 impl InsidePrograms {
-    fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[Segment]) {
+    fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[SelfTimeSegment]) {
         for pair in ops.windows(2) {
             let gap = (pair[1].range.start - pair[0].range.end).max(Picos::ZERO).ps();
             if gap > LONG_PS {
@@ -80,7 +80,7 @@ impl InsidePrograms {
                 self.long_gaps_ps = self.long_gaps_ps.saturating_add(gap);
             }
             if gap > self.longest_ps {
-                let name = |segment: &Segment| Some(model.slice(segment.slice).name().to_owned());
+                let name = |segment: &SelfTimeSegment| Some(model.slice(segment.slice).name().to_owned());
                 self.longest_ps = gap;
                 self.longest_in = Some(program.to_owned());
                 (self.longest_after, self.longest_before) = (name(&pair[0]), name(&pair[1]));

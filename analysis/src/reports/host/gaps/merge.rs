@@ -20,7 +20,7 @@ use super::cause::{Cause, Rank};
 
 /// What a thread does in a span.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct ThreadSpan {
     pub range: TimeRange,
     pub rank: Rank,
     /// The event that says so.
@@ -29,7 +29,7 @@ pub(super) struct Part {
 
 /// A span in which a host did one thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Doing {
+pub(super) struct HostActivity {
     pub range: TimeRange,
     pub cause: Cause,
     /// The event that says so.
@@ -38,7 +38,7 @@ pub(super) struct Doing {
 
 /// The next part of a thread, of which there is one: the first to begin is the greatest.
 struct Coming {
-    part: Part,
+    part: ThreadSpan,
     thread: usize,
 }
 
@@ -69,20 +69,20 @@ impl PartialEq for Coming {
 impl Eq for Coming {}
 
 /// See the module.
-pub(super) struct Doings<I> {
+pub(super) struct HostActivities<I> {
     /// The parts of each, in time order and without overlaps.
     threads: Vec<I>,
     coming: BinaryHeap<Coming>,
     /// By rank, begun and not known to have ended, the one that began first in front.
-    active: [VecDeque<Part>; Rank::COUNT],
+    active: [VecDeque<ThreadSpan>; Rank::COUNT],
     /// Bit by bit which of them are not empty: most are, most of the time.
     filled: u32,
     now: Timestamp,
     /// May go on.
-    last: Option<Doing>,
+    last: Option<HostActivity>,
 }
 
-impl<I: Iterator<Item = Part>> Doings<I> {
+impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
     pub fn new(threads: impl Iterator<Item = I>) -> Self {
         let mut threads: Vec<I> = threads.collect();
         let firsts = threads.iter_mut().enumerate();
@@ -91,7 +91,7 @@ impl<I: Iterator<Item = Part>> Doings<I> {
     }
 
     /// The part that counts now.
-    fn best(&mut self) -> Option<Part> {
+    fn best(&mut self) -> Option<ThreadSpan> {
         loop {
             let same = self.active.get_mut(self.filled.trailing_zeros() as usize)?;
             while let Some(&part) = same.front() {
@@ -124,7 +124,7 @@ impl<I: Iterator<Item = Part>> Doings<I> {
     }
 
     /// Adds what comes next; what it does not continue is over.
-    fn join(&mut self, next: Doing) -> Option<Doing> {
+    fn join(&mut self, next: HostActivity) -> Option<HostActivity> {
         match &mut self.last {
             _ if next.range.is_empty() => None,
             Some(last)
@@ -138,10 +138,10 @@ impl<I: Iterator<Item = Part>> Doings<I> {
     }
 }
 
-impl<I: Iterator<Item = Part>> Iterator for Doings<I> {
-    type Item = Doing;
+impl<I: Iterator<Item = ThreadSpan>> Iterator for HostActivities<I> {
+    type Item = HostActivity;
 
-    fn next(&mut self) -> Option<Doing> {
+    fn next(&mut self) -> Option<HostActivity> {
         loop {
             let best = self.best();
             let begins = self.coming.peek().map(|next| next.part.range.start);
@@ -156,7 +156,7 @@ impl<I: Iterator<Item = Part>> Iterator for Doings<I> {
             }
             let over = best.and_then(|part| {
                 let range = TimeRange::new(from, self.now);
-                self.join(Doing { range, cause: part.rank.cause(), label: part.label })
+                self.join(HostActivity { range, cause: part.rank.cause(), label: part.label })
             });
             if over.is_some() {
                 return over;
@@ -185,12 +185,16 @@ mod tests {
     }
 
     /// Parts from pauses and lengths, causes and labels.
-    fn thread(spans: &[(i64, i64, usize, usize)], labels: &[LabelId]) -> Vec<Part> {
+    fn thread(spans: &[(i64, i64, usize, usize)], labels: &[LabelId]) -> Vec<ThreadSpan> {
         let mut now = 0;
         let part = |&(pause, length, cause, label): &(i64, i64, usize, usize)| {
             let from = now + pause;
             now = from + length;
-            Part { range: TimeRange::new(at(from), at(now)), rank: Rank::Cause(CAUSES[cause]), label: labels[label] }
+            ThreadSpan {
+                range: TimeRange::new(at(from), at(now)),
+                rank: Rank::Cause(CAUSES[cause]),
+                label: labels[label],
+            }
         };
         spans.iter().map(part).collect()
     }
@@ -201,14 +205,14 @@ mod tests {
             spans in prop::collection::vec(prop::collection::vec((0_i64..4, 1_i64..6, 0_usize..3, 0_usize..2), 0..6), 0..5)
         ) {
             let labels = labels();
-            let threads: Vec<Vec<Part>> = spans.iter().map(|spans| thread(spans, &labels)).collect();
+            let threads: Vec<Vec<ThreadSpan>> = spans.iter().map(|spans| thread(spans, &labels)).collect();
             let best = |now: i64| {
                 let parts = threads.iter().enumerate().flat_map(|(thread, parts)| parts.iter().map(move |part| (thread, part)));
                 let active = parts.filter(|(_, part)| part.range.contains(at(now)));
                 let best = active.min_by_key(|(thread, part)| (part.rank.index(), part.range.start, part.label, *thread));
                 best.map(|(_, part)| (part.rank.cause(), part.label))
             };
-            let doings: Vec<Doing> = Doings::new(threads.iter().map(|parts| parts.iter().copied())).collect();
+            let doings: Vec<HostActivity> = HostActivities::new(threads.iter().map(|parts| parts.iter().copied())).collect();
             let found = |now: i64| {
                 let doing = doings.iter().find(|doing| doing.range.contains(at(now)));
                 doing.map(|doing| (doing.cause, doing.label))
@@ -216,7 +220,7 @@ mod tests {
             for now in 0..UNTIL {
                 prop_assert_eq!(found(now), best(now), "at {}", now);
             }
-            let same = |pair: &[Doing]| (pair[0].cause, pair[0].label) == (pair[1].cause, pair[1].label);
+            let same = |pair: &[HostActivity]| (pair[0].cause, pair[0].label) == (pair[1].cause, pair[1].label);
             for pair in doings.windows(2) {
                 let gap = pair[1].range.start - pair[0].range.end;
                 prop_assert!(gap.ps() > 0 || gap.ps() == 0 && !same(pair), "{:?}", pair);
@@ -230,7 +234,7 @@ mod tests {
         let labels = labels();
         let long = thread(&[(0, 1_000_000, 0, 0)], &labels);
         let short = thread(&vec![(1, 1, 2, 1); 10_000], &labels);
-        let mut doings = Doings::new([long, short].into_iter().map(Vec::into_iter));
+        let mut doings = HostActivities::new([long, short].into_iter().map(Vec::into_iter));
         assert_eq!(doings.by_ref().count(), 1);
         assert!(doings.active.iter().all(|same| same.capacity() <= 8));
     }

@@ -25,11 +25,11 @@ mod tests;
 use serde::{Serialize, Serializer};
 use trace_model::{GroupId, Picos, SourceId, TimeRange, Timestamp};
 
-pub(crate) use activity::HostEvents;
+pub(crate) use activity::HostEventKinds;
 pub use cause::Cause;
 pub use inside::InsidePrograms;
 
-use device::Watch;
+use device::GapCollector;
 use tally::Names;
 
 use crate::engine::Name;
@@ -59,7 +59,7 @@ pub struct GapsReport {
 /// Where an idle span lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum GapPlace {
     /// Before the first program of the capture.
     BeforeFirst,
     /// Between two programs.
@@ -68,7 +68,7 @@ pub enum Place {
     AfterLast,
 }
 
-impl Place {
+impl GapPlace {
     /// Name for people.
     pub fn title(self) -> &'static str {
         match self {
@@ -177,7 +177,7 @@ pub struct DeviceGaps {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Gap {
     /// Where it lies.
-    pub place: Place,
+    pub place: GapPlace,
     /// Where it begins on the timeline as recorded: the end of the program before it.
     pub start_ps: i64,
     /// How long.
@@ -228,16 +228,16 @@ fn time_of(causes: &[CauseTime], cause: Cause) -> i64 {
 
 impl DeviceGaps {
     /// Idle time in one place, by cause.
-    pub fn at(&self, place: Place) -> &[CauseTime] {
+    pub fn at(&self, place: GapPlace) -> &[CauseTime] {
         match place {
-            Place::BeforeFirst => &self.before,
-            Place::Between => &self.between,
-            Place::AfterLast => &self.after,
+            GapPlace::BeforeFirst => &self.before,
+            GapPlace::Between => &self.between,
+            GapPlace::AfterLast => &self.after,
         }
     }
     /// Idle time with one cause, wherever it lies.
     pub fn time_ps(&self, cause: Cause) -> i64 {
-        let places = [Place::BeforeFirst, Place::Between, Place::AfterLast].into_iter();
+        let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast].into_iter();
         places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
     }
     /// Idle time between programs.
@@ -283,12 +283,12 @@ fn devices_of(
     cores: &[GroupId],
     steps: Option<&StepsReport>,
 ) -> Result<Vec<DeviceGaps>, AnalysisError> {
-    let watches = cores.iter().filter_map(|&core| Watch::new(cx, core, steps).transpose());
-    let mut watches: Vec<Watch<'_>> = watches.collect::<Result<_, _>>()?;
+    let watches = cores.iter().filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
+    let mut watches: Vec<GapCollector<'_>> = watches.collect::<Result<_, _>>()?;
     let mut names = Names::new(cx.model);
     // None where no device has a gap.
-    if let Some(from) = watches.iter().filter_map(Watch::next_gap).min() {
-        for doing in cx.fact::<HostEvents>().doings(cx.model, host, from) {
+    if let Some(from) = watches.iter().filter_map(GapCollector::next_gap).min() {
+        for doing in cx.fact::<HostEventKinds>().doings(cx.model, host, from) {
             for watch in &mut watches {
                 watch.see(&doing, &mut names);
             }
@@ -297,7 +297,7 @@ fn devices_of(
             }
         }
     }
-    let finish = |watch: Watch<'_>| {
+    let finish = |watch: GapCollector<'_>| {
         let gaps = watch.finish(&mut names);
         Ok(DeviceGaps { inside: inside::inside_programs(cx, gaps.group)?, ..gaps })
     };

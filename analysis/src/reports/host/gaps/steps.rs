@@ -7,7 +7,7 @@ use super::cause::Cause;
 use super::tally::{Names, Tally};
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;
-use crate::facts::steps::{Rung, Step, StepsReport};
+use crate::facts::steps::{Step, StepSource, StepsReport};
 
 /// Adds up what comes in time order. Steps may overlap.
 pub(super) struct StepSums {
@@ -69,7 +69,7 @@ impl StepSums {
 fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Vec<(u32, TimeRange)> {
     let Some(steps) = steps.filter(|steps| steps.has_steps()) else { return Vec::new() };
     let own = |step: &Step| {
-        if steps.rung == Rung::HostAnnotations {
+        if steps.source == StepSource::HostAnnotations {
             return step.range();
         }
         let span = step.span_on(core)?;

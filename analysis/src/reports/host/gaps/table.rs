@@ -2,7 +2,7 @@
 
 use trace_model::Picos;
 
-use super::{Cause, CauseTime, DeviceGaps, Gap, GapsReport, Place};
+use super::{Cause, CauseTime, DeviceGaps, Gap, GapPlace, GapsReport};
 use crate::engine::counted;
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::math::unit::Unit;
@@ -62,7 +62,7 @@ impl GapsReport {
         let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
         let window = self.devices.iter().map(|device| device.window_ps).sum::<Picos>().ps();
         let count = self.devices.len().max(1) as i64;
-        let row = |place: Place, cause: Cause| {
+        let row = |place: GapPlace, cause: Cause| {
             let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
             let time = parts.clone().map(|part| part.time_ps).sum::<Picos>().ps();
             let top = parts.max_by_key(|part| part.event_ps())?;
@@ -75,7 +75,7 @@ impl GapsReport {
             row.extend(event(top));
             Some(row)
         };
-        let places = [Place::BeforeFirst, Place::Between, Place::AfterLast];
+        let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast];
         let rows =
             places.into_iter().flat_map(|place| Cause::ALL.into_iter().filter_map(move |cause| row(place, cause)));
         Table {

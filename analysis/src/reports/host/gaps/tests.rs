@@ -54,7 +54,7 @@ fn every_instant_has_one_cause_and_places_stand_apart() {
     assert_eq!(parts(&device.after), [(Cause::DeviceToHost, 2), (Cause::Unknown, 2)]);
     assert_eq!((device.count, device.between_ps()), (1, 10_000));
     let first = &device.gaps[0];
-    assert_eq!((first.place, first.start_ps, first.length_ps), (Place::Between, 6_000, 10_000));
+    assert_eq!((first.place, first.start_ps, first.length_ps), (GapPlace::Between, 6_000, 10_000));
     assert_eq!((first.after.as_deref(), first.before.as_deref()), (Some("jit_f(1)"), Some("jit_g(2)")));
 }
 

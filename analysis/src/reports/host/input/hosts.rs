@@ -18,7 +18,7 @@ use super::{InputWait, wait};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::host_class::{HostClass, host_threads, is_input_loader};
-use crate::facts::steps::{Rung, Step, StepsReport};
+use crate::facts::steps::{Step, StepSource, StepsReport};
 use crate::math::intervals::IntervalSet;
 use crate::reports::steps::step_times::Steps;
 
@@ -27,10 +27,10 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
     let model = cx.model;
     let steps = cx.report::<Steps>().ok();
     // Steps of other devices are not by the clock of the host.
-    let by_host = |steps: &StepsReport| steps.rung == Rung::HostAnnotations && cx.tensor_cores().is_empty();
+    let by_host = |steps: &StepsReport| steps.source == StepSource::HostAnnotations && cx.tensor_cores().is_empty();
     let Some(steps) = steps.filter(|steps| by_host(steps)) else { return Err(no_device) };
     let threads: Vec<TrackId> = host_threads(model).collect();
-    let watch = Watch { cx, threads };
+    let watch = InputWatch { cx, threads };
     if !watch.has_input() {
         return Err(AnalysisError::NotApplicable(
             "no event of an input pipeline was recorded on a host, and no TPU device".to_owned(),
@@ -85,17 +85,17 @@ impl HostSum {
     }
 }
 
-struct Waiting {
+struct InputWaits {
     spans: IntervalSet,
     events: BTreeMap<Box<str>, i64>,
 }
 
-struct Watch<'a> {
+struct InputWatch<'a> {
     cx: &'a Context<'a>,
     threads: Vec<TrackId>,
 }
 
-impl Watch<'_> {
+impl InputWatch<'_> {
     fn is_input(&self, slice: SliceRef<'_>) -> bool {
         match self.cx.host_classes().class(slice.label_id()) {
             HostClass::Infeed => true,
@@ -110,7 +110,7 @@ impl Watch<'_> {
     }
 
     /// When the step waits for input, and the events that say so.
-    fn within(&self, step: &Step, range: TimeRange) -> Waiting {
+    fn within(&self, step: &Step, range: TimeRange) -> InputWaits {
         let model = self.cx.model;
         let source = step.spans.first().map(|span| model.group(span.group).source);
         let (mut spans, mut events) = (Vec::new(), BTreeMap::<Box<str>, i64>::new());
@@ -127,6 +127,6 @@ impl Watch<'_> {
                 }
             }
         }
-        Waiting { spans: spans.into_iter().collect(), events }
+        InputWaits { spans: spans.into_iter().collect(), events }
     }
 }

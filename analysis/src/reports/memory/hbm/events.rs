@@ -125,13 +125,13 @@ impl Memories {
 }
 
 /// What was recorded of all memories.
-pub(super) struct Recorded {
+pub(super) struct RecordedMemory {
     memories: Memories,
     /// By memory, then in time order.
     events: Vec<MemoryEvent>,
 }
 
-impl Recorded {
+impl RecordedMemory {
     /// Reads the events of all memories.
     pub(super) fn of(model: &TraceModel) -> Self {
         let kind = |slice: SliceRef<'_>| match slice.name() {

@@ -26,7 +26,7 @@ use trace_model::{GroupId, TimeRange, Timestamp, TraceModel};
 
 pub use live::LiveBuffer;
 
-use self::events::{MemoryEvent, MemoryKey, Recorded};
+use self::events::{MemoryEvent, MemoryKey, RecordedMemory};
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
 use crate::engine::{Metric, Provenance};
 use crate::facts::TraceFacts as _;
@@ -43,7 +43,7 @@ impl Analysis for Memory {
     const TITLE: &'static str = "Memory over time";
 
     fn run(cx: &Context<'_>) -> Result<MemoryReport, AnalysisError> {
-        let recorded = Recorded::of(cx.model);
+        let recorded = RecordedMemory::of(cx.model);
         if recorded.is_empty() {
             return Err(AnalysisError::NotApplicable(missing(cx.model)));
         }

@@ -22,7 +22,7 @@ pub(super) struct SizeSums {
 
 /// What the events of a memory add up to in a window.
 #[derive(Debug, Default)]
-pub(super) struct Replay {
+pub(super) struct AllocationReplay {
     /// Event after which most was in use; it can be the last before the window.
     pub(super) peak: Option<usize>,
     /// When that was, inside of the window.
@@ -53,10 +53,10 @@ pub(super) struct Replay {
 
 /// Replays `events`, sorted by time; only what happens in `window` counts, but
 /// what was allocated before is live in it.
-pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> Replay {
+pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationReplay {
     let from = events.partition_point(|event| event.at < window.start);
     let to = events.partition_point(|event| event.at <= window.end);
-    let mut out = Replay::default();
+    let mut out = AllocationReplay::default();
     out.find_extremes(events, from, to, window);
     let mut live = Live::new();
     for (index, event) in events.iter().enumerate().take(to) {
@@ -74,7 +74,7 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> Replay {
     out
 }
 
-impl Replay {
+impl AllocationReplay {
     /// What the last event before the window says holds from its begin.
     fn find_extremes(&mut self, events: &[MemoryEvent], from: usize, to: usize, window: TimeRange) {
         let begin = from.saturating_sub(1);

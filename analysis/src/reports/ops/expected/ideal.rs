@@ -7,7 +7,7 @@ use serde::Serialize;
 use trace_model::TraceModel;
 
 use crate::facts::category::{CollectiveKind, OpGroup};
-use crate::facts::collective_traffic::Message;
+use crate::facts::collective_traffic::CollectiveTraffic;
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::{LinkRate, Topology, expected_time};
 use crate::hardware::limits::BoundBy;
@@ -251,7 +251,7 @@ impl<'a> Rates<'a> {
         let start = operands.first().and_then(|start| self.starts.get(&(row.program(), start.name)));
         let text = start.copied().unwrap_or_else(|| text_of(self.model, row));
         let mut message =
-            Message::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
+            CollectiveTraffic::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
         let bytes = message.bytes.ok_or("its text does not give the size of the message")?;
         if kind == CollectiveKind::CollectivePermute {
             // It goes to a neighbour at best: as many chips as make one hop.

@@ -7,12 +7,12 @@ use trace_model::{CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRa
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClass;
-use crate::facts::core_time::{Segment, innermost};
+use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::math::intervals::IntervalSet;
 
 /// Everything recorded inside of the executions of one op, on all cores.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Inside {
+pub(super) struct KernelInside {
     /// Executions with scopes.
     pub executions: u64,
     /// Their time, by the clock of the scopes.
@@ -52,7 +52,7 @@ pub(super) struct CounterSums {
 const WAIT_IN: &str = "ep_wait_in";
 const WAIT_OUT: &str = "ep_wait_out";
 
-impl Inside {
+impl KernelInside {
     /// Adds another op of the same kernel.
     pub fn merge(&mut self, other: &Self) {
         self.executions += other.executions;
@@ -93,13 +93,13 @@ impl Inside {
         self.executions += 1;
         self.time += call.dur();
         // Segments carry the place in the list instead of a row of the model.
-        let spans = clipped.iter().enumerate().map(|(i, &(range, _))| Segment {
+        let spans = clipped.iter().enumerate().map(|(i, &(range, _))| SelfTimeSegment {
             range,
             slice: SliceId::from_index(i),
             class: OpClass::default(),
         });
         let mut rest = call.dur();
-        for segment in innermost(spans.collect()) {
+        for segment in self_time_segments(spans.collect()) {
             let Some((_, scope)) = clipped.get(segment.slice.index()) else { continue };
             rest -= segment.range.dur();
             self.stages.entry(stage_name(scope.name()).to_owned()).or_default().own += segment.range.dur();
@@ -165,10 +165,13 @@ fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
 
 /// Scopes and counters inside of the executions of `wanted` ops. Costs next to
 /// nothing where the trace has neither.
-pub(super) fn collect(cx: &Context<'_>, wanted: &BTreeSet<OpId>) -> Result<BTreeMap<OpId, Inside>, AnalysisError> {
-    let mut found: BTreeMap<OpId, Inside> = BTreeMap::new();
+pub(super) fn collect(
+    cx: &Context<'_>,
+    wanted: &BTreeSet<OpId>,
+) -> Result<BTreeMap<OpId, KernelInside>, AnalysisError> {
+    let mut found: BTreeMap<OpId, KernelInside> = BTreeMap::new();
     for core in cx.tensor_cores() {
-        let recorded = Recorded::on(cx.model, core);
+        let recorded = RecordedCalls::on(cx.model, core);
         if recorded.scopes.is_empty() && recorded.series.is_empty() {
             continue;
         }
@@ -192,7 +195,7 @@ pub(super) fn collect(cx: &Context<'_>, wanted: &BTreeSet<OpId>) -> Result<BTree
 }
 
 /// What one core recorded besides ops.
-struct Recorded<'a> {
+struct RecordedCalls<'a> {
     /// Sorted by start, by one clock.
     scopes: Vec<(TimeRange, SliceRef<'a>)>,
     /// Scopes have the clock of the device.
@@ -201,7 +204,7 @@ struct Recorded<'a> {
     series: Vec<((String, String), &'a CounterSeries)>,
 }
 
-impl<'a> Recorded<'a> {
+impl<'a> RecordedCalls<'a> {
     fn on(model: &'a TraceModel, core: GroupId) -> Self {
         let slices: Vec<SliceRef<'a>> = slices(model, core, TrackKind::DeviceScopes).collect();
         // Containment needs one clock: the device's only where all have it.

@@ -32,7 +32,7 @@ use crate::hardware::limits::{BoundBy, Work, is_beyond_peak, ratio};
 use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
 pub use declared::Declared;
-use inside::Inside;
+use inside::KernelInside;
 use trace_model::hlo_text::HloText;
 
 /// The analysis `kernels`.
@@ -106,7 +106,7 @@ pub struct Kernel {
     /// What its scopes say; `None` where it recorded none.
     pub pipeline: Option<Pipeline>,
     /// LLO estimates over its executions.
-    pub estimates: Vec<Estimate>,
+    pub estimates: Vec<KernelEstimate>,
 }
 
 /// The software pipeline of a kernel.
@@ -145,7 +145,7 @@ pub struct Stage {
 
 /// A series that the compiler's schedule fills.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Estimate {
+pub struct KernelEstimate {
     /// `MXU`, `Vector ALU`, `Vector Spills` …
     pub series: String,
     /// As recorded (`% util`).
@@ -222,7 +222,7 @@ struct Group<'a> {
     rows: Vec<OpRow<'a>>,
     target: Option<String>,
     is_pallas: bool,
-    inside: Inside,
+    inside: KernelInside,
 }
 
 impl KernelsReport {
@@ -230,7 +230,7 @@ impl KernelsReport {
         cx: &Context<'_>,
         report: &OpsReport,
         rows: &[OpRow<'_>],
-        inside: &BTreeMap<trace_model::OpId, Inside>,
+        inside: &BTreeMap<trace_model::OpId, KernelInside>,
     ) -> Self {
         let mut groups: BTreeMap<(String, &str), Group<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
@@ -244,7 +244,7 @@ impl KernelsReport {
             group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(*row);
             group.target = group.target.take().or(target.map(str::to_owned));
             group.rows.push(*row);
-            group.inside.merge(inside.unwrap_or(&Inside::default()));
+            group.inside.merge(inside.unwrap_or(&KernelInside::default()));
         }
         let mut kernels: Vec<Kernel> =
             groups.iter().map(|((name, program), group)| group.kernel(cx, name, program, report)).collect();
@@ -341,7 +341,7 @@ impl Group<'_> {
     }
 }
 
-fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&Inside>) -> KernelOp {
+fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&KernelInside>) -> KernelOp {
     KernelOp {
         op: row.name().to_owned(),
         kernel: kernel.to_owned(),
@@ -356,7 +356,7 @@ fn kernel_op(row: OpRow<'_>, kernel: &str, inside: Option<&Inside>) -> KernelOp 
     }
 }
 
-fn pipeline(inside: &Inside) -> Option<Pipeline> {
+fn pipeline(inside: &KernelInside) -> Option<Pipeline> {
     let time_ps = inside.time.ps();
     let mut stages: Vec<Stage> = inside
         .stages
@@ -384,10 +384,10 @@ fn pipeline(inside: &Inside) -> Option<Pipeline> {
     })
 }
 
-fn estimates(inside: &Inside) -> Vec<Estimate> {
+fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
     let with_time = inside.counters.iter().filter(|(_, sums)| sums.held.ps() > 0);
     with_time
-        .map(|((series, unit), sums)| Estimate {
+        .map(|((series, unit), sums)| KernelEstimate {
             series: series.clone(),
             unit: unit.clone(),
             mean: sums.weighted / sums.held.ps() as f64,
@@ -456,8 +456,9 @@ fn hints(kernels: &[Kernel]) -> Vec<String> {
         if let Some(stalled) = kernel.dma_stall_percent.filter(|&percent| percent >= DMA_STALL_PERCENT) {
             hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time", stalled = Percent(stalled)));
         }
-        let spills =
-            |series: &Estimate| matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0;
+        let spills = |series: &KernelEstimate| {
+            matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0
+        };
         if kernel.estimates.iter().any(spills) {
             hints.push(format!("{name} spills vector registers to VMEM; smaller blocks need fewer registers"));
         }

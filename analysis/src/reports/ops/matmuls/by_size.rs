@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use trace_model::Picos;
 
-use super::{MatmulRow, Sizes};
+use super::{MatmulRow, MatmulSizes};
 use crate::hardware::padding::Dimension;
 
 /// All ops that multiply matrices of the same sizes and types.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct SizeRow {
     /// Sizes of the product.
-    pub sizes: Sizes,
+    pub sizes: MatmulSizes,
     /// Types of operands and sum.
     pub types: String,
     /// Distinct ops.
@@ -42,7 +42,7 @@ pub struct SizeRow {
 
 /// Rows with known sizes by size, the most self time first.
 pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: i64) -> Vec<SizeRow> {
-    let mut groups: BTreeMap<(Sizes, &str), Vec<&MatmulRow>> = BTreeMap::new();
+    let mut groups: BTreeMap<(MatmulSizes, &str), Vec<&MatmulRow>> = BTreeMap::new();
     for row in rows {
         if let Some(sizes) = row.sizes {
             groups.entry((sizes, row.types.as_deref().unwrap_or_default())).or_default().push(row);

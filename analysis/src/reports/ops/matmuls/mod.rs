@@ -32,7 +32,7 @@ use crate::hardware::peaks::Peaks;
 use crate::hlo::{InstructionRef, Product};
 use crate::reports::ops::op_stats::Ops;
 pub use by_size::SizeRow;
-pub use row::{MatmulRow, Sizes, SizesFrom};
+pub use row::{MatmulRow, MatmulSizes, SizesFrom};
 
 /// The analysis `matmuls`.
 pub struct Matmuls;

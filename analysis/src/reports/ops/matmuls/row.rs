@@ -38,7 +38,7 @@ impl SizesFrom {
 
 /// `batch` products of `m × k` by `k × n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-pub struct Sizes {
+pub struct MatmulSizes {
     /// Independent products.
     pub batch: u64,
     /// Rows of the left operand.
@@ -60,7 +60,7 @@ pub struct MatmulRow {
     /// Instruction name.
     pub name: String,
     /// Sizes of the product; of the largest where the op does several.
-    pub sizes: Option<Sizes>,
+    pub sizes: Option<MatmulSizes>,
     /// Where they come from.
     pub sizes_from: Option<SizesFrom>,
     /// Why they are missing.
@@ -167,7 +167,7 @@ impl MatmulRow {
 
     fn take_products(&mut self, products: &[Product], from: SizesFrom) {
         let Some(largest) = products.iter().max_by_key(|product| product.multiplications) else { return };
-        self.sizes = Some(Sizes { batch: largest.batch, m: largest.m, k: largest.k, n: largest.n });
+        self.sizes = Some(MatmulSizes { batch: largest.batch, m: largest.m, k: largest.k, n: largest.n });
         self.sizes_from = Some(from);
         self.products = products.len() as u64;
         self.is_convolution = largest.is_convolution;

@@ -146,7 +146,7 @@ impl MatmulsReport {
 
 fn cells(row: &MatmulRow) -> Vec<Cell> {
     let size =
-        |get: fn(&super::Sizes) -> u64| row.sizes.as_ref().map_or(Cell::Missing, |sizes| Cell::count(get(sizes)));
+        |get: fn(&super::MatmulSizes) -> u64| row.sizes.as_ref().map_or(Cell::Missing, |sizes| Cell::count(get(sizes)));
     let count = |value: Option<u64>| value.map_or(Cell::Missing, Cell::count);
     vec![
         Cell::text(&row.name),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use trace_model::{Access, MemorySpace, Op, OpId, TraceModel};
 
 use super::precision::Narrow;
-use super::sums::{OpSums, Subject, plus};
+use super::sums::{OpKey, OpSums, plus};
 use super::{MemoryBytes, estimate, precision};
 use crate::engine::Context;
 use crate::engine::Fact;
@@ -139,7 +139,7 @@ impl TextCosts {
 }
 
 /// What is known of ops, in whatever part of the trace.
-pub(crate) struct Basis {
+pub(crate) struct OpCostModel {
     pub model: TraceModel,
     pub classes: Arc<OpClasses>,
     pub rule: MemoryRule,
@@ -149,19 +149,19 @@ pub(crate) struct Basis {
     titles: Vec<String>,
 }
 
-impl Fact for Arc<Basis> {
+impl Fact for Arc<OpCostModel> {
     fn find(cx: &Context<'_>) -> Self {
-        Self::new(Basis::new(cx))
+        Self::new(OpCostModel::new(cx))
     }
 }
 
-impl std::fmt::Debug for Basis {
+impl std::fmt::Debug for OpCostModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Basis").field("model", &self.model).field("rule", &self.rule).finish_non_exhaustive()
     }
 }
 
-impl Basis {
+impl OpCostModel {
     fn new(cx: &Context<'_>) -> Self {
         let (model, classes) = (cx.model, cx.classes());
         let rule = MemoryRule::of(model);
@@ -172,15 +172,15 @@ impl Basis {
     }
 
     /// Of the instruction, or what slices without one are called.
-    pub(super) fn name(&self, subject: Subject) -> &str {
+    pub(super) fn name(&self, subject: OpKey) -> &str {
         match subject {
-            Subject::Op(op) => self.model.str(self.model.op(op).name),
-            Subject::Label(label) => self.model.str(self.model.label(label).name),
+            OpKey::Op(op) => self.model.str(self.model.op(op).name),
+            OpKey::Label(label) => self.model.str(self.model.label(label).name),
         }
     }
 
     /// See [`trace_model::Columns::program_title`]; empty without a program.
-    pub(super) fn program_title(&self, subject: Subject) -> &str {
+    pub(super) fn program_title(&self, subject: OpKey) -> &str {
         let program = subject.op().and_then(|op| self.model.op(op).program);
         program.and_then(|program| self.titles.get(program.index())).map_or("", String::as_str)
     }
@@ -193,7 +193,7 @@ impl Basis {
         let times = |cost: Option<u64>| cost.map(|cost| cost.saturating_mul(sums.occurrences));
         let memory = MemoryBytes::of(op, sums.occurrences);
         let mut costs = if class.is_custom_call() {
-            let told = sums.told();
+            let told = sums.event_stats();
             let declared = |fixed, events| plus(times(fixed), events).filter(|&cost: &u64| cost > 0);
             OpCosts {
                 flops: declared(op.flops, told.flops),

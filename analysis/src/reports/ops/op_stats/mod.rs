@@ -41,8 +41,8 @@ use crate::hardware::peaks::Peaks;
 use crate::math::parallel;
 pub use beyond::BeyondPeak;
 pub(crate) use beyond::cause;
-pub(crate) use costs::Basis;
 use costs::MemoryRule;
+pub(crate) use costs::OpCostModel;
 pub use costs::OpCosts;
 pub use row::{CoreOpTime, MemoryBytes, OpRates, OpRow};
 use rows::Merged;
@@ -195,7 +195,7 @@ impl Analysis for Ops {
     const TITLE: &'static str = "Op statistics";
 
     fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
-        let basis: &Arc<Basis> = cx.fact();
+        let basis: &Arc<OpCostModel> = cx.fact();
         let (mut cores, mut merged) = (Vec::new(), Merged::new(cx.model));
         for_each_core(cx, true, |sums| {
             cores.push(core_report(cx, basis, &sums));
@@ -233,7 +233,7 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
 /// What the cores do in the scope of `cx`, for those who need nothing else of a report:
 /// without duty (`busy_ps`, `on_duty_ps`).
 pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
-    let (basis, mut cores) = (cx.fact::<Arc<Basis>>(), Vec::new());
+    let (basis, mut cores) = (cx.fact::<Arc<OpCostModel>>(), Vec::new());
     for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;
     Ok(cores)
 }
@@ -255,7 +255,7 @@ fn why_no_ops(cx: &Context<'_>) -> String {
     reason.to_owned()
 }
 
-fn report(basis: &Arc<Basis>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
+fn report(basis: &Arc<OpCostModel>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
     let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
     let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
@@ -271,7 +271,7 @@ fn report(basis: &Arc<Basis>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport 
     OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
 }
 
-fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
+fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOps {
     let group = cx.model.group(core.core);
     let mut out = CoreOps {
         core: core.core,
@@ -312,7 +312,7 @@ fn core_report(cx: &Context<'_>, basis: &Basis, core: &CoreSums) -> CoreOps {
             out.wait_ps = out.wait_ps.saturating_add(self_ps);
         }
         if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
-            if let Some((scaled, time)) = sums.told().scaled {
+            if let Some((scaled, time)) = sums.event_stats().scaled {
                 out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
                 out.scale_recorded_ps = out.scale_recorded_ps.saturating_add(time.ps());
             }

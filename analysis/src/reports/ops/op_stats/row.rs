@@ -5,7 +5,7 @@ use trace_model::{Op, OpId, Picos, TraceModel};
 
 use super::costs::OpCosts;
 use super::percent;
-use super::rows::{OpRows, Share, Total};
+use super::rows::{CoreShare, OpRows, Total};
 use super::sums::is_leaf;
 use crate::facts::category::{CollectiveKind, OpClass, OpGroup};
 use crate::hardware::limits::{BoundBy, Work, possible, ratio};
@@ -217,12 +217,12 @@ impl<'a> OpRow<'a> {
     pub fn time_at_default_clock_ps(self) -> Option<f64> {
         let sums = &self.total.sums;
         // Executions that do not record it ran at the clock that is default.
-        sums.told().scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64)
+        sums.event_stats().scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64)
     }
 
     /// Time stalled on DMA, where recorded.
     pub fn dma_stall_ps(self) -> Option<i64> {
-        self.total.sums.told().dma_stall.map(Picos::ps)
+        self.total.sums.event_stats().dma_stall.map(Picos::ps)
     }
 
     /// The same of total time.
@@ -242,7 +242,7 @@ impl<'a> OpRow<'a> {
 
     /// On each core by itself.
     pub fn per_core(self) -> Vec<CoreOpTime> {
-        let time = |share: Share| CoreOpTime {
+        let time = |share: CoreShare| CoreOpTime {
             core: self.model().device_name(share.core),
             occurrences: share.occurrences,
             total_time_ps: share.total.ps(),

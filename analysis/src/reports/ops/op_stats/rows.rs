@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use trace_model::{GroupId, Picos, TraceModel};
 
-use super::costs::Basis;
+use super::costs::OpCostModel;
 use super::row::OpRow;
-use super::sums::{CoreSums, OpSums, Subject, Sums};
+use super::sums::{CoreSums, OpKey, OpSums, SumsByOp};
 use crate::hardware::peaks::Peaks;
 
 /// What all cores did of one op.
 #[derive(Clone)]
 pub(super) struct Total {
-    pub subject: Subject,
+    pub subject: OpKey,
     pub sums: OpSums,
     /// The core that ran it first. What it did is what the others leave of `sums`.
     first: GroupId,
@@ -23,7 +23,7 @@ pub(super) struct Total {
 
 /// What one core did of one op.
 #[derive(Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct CoreShare {
     pub core: GroupId,
     /// Row of the core before that was not the first; else [`NOBODY`].
     before: u32,
@@ -37,7 +37,7 @@ const NOBODY: u32 = u32::MAX;
 /// All rows of a report, in its order.
 #[derive(Clone)]
 pub struct OpRows {
-    pub(super) basis: Arc<Basis>,
+    pub(super) basis: Arc<OpCostModel>,
     /// What rates are measured against.
     pub(super) peaks: Peaks,
     /// Windows of all cores.
@@ -45,20 +45,20 @@ pub struct OpRows {
     /// Self time of all ops.
     pub(super) op_time_ps: i64,
     totals: Vec<Total>,
-    shares: Vec<Share>,
+    shares: Vec<CoreShare>,
 }
 
 /// Rows in the making: one core after the other.
 pub(super) struct Merged {
-    sums: Sums,
+    sums: SumsByOp,
     /// By row of `sums`: [`Total::first`] and [`Total::last`].
     cores: Vec<(GroupId, u32)>,
-    shares: Vec<Share>,
+    shares: Vec<CoreShare>,
 }
 
 impl Merged {
     pub fn new(model: &TraceModel) -> Self {
-        Self { sums: Sums::new(model), cores: Vec::new(), shares: Vec::new() }
+        Self { sums: SumsByOp::new(model), cores: Vec::new(), shares: Vec::new() }
     }
 
     pub fn add(&mut self, core: CoreSums) {
@@ -71,14 +71,19 @@ impl Merged {
                 continue;
             };
             let before = std::mem::replace(last, self.shares.len() as u32);
-            let share =
-                Share { core: group, before, occurrences: sums.occurrences, total: sums.total, own: sums.self_time };
+            let share = CoreShare {
+                core: group,
+                before,
+                occurrences: sums.occurrences,
+                total: sums.total,
+                own: sums.self_time,
+            };
             self.shares.push(share);
         }
     }
 
     /// In the order of the report: by self time, the largest first; ties by name, then program.
-    pub fn finish(self, basis: Arc<Basis>, peaks: Peaks, total_time_ps: i64, op_time_ps: i64) -> OpRows {
+    pub fn finish(self, basis: Arc<OpCostModel>, peaks: Peaks, total_time_ps: i64, op_time_ps: i64) -> OpRows {
         let totals = self.sums.into_found().into_iter().zip(self.cores);
         let total = |((subject, sums), (first, last))| Total { subject, sums, first, last };
         let mut totals: Vec<Total> = totals.map(total).collect();
@@ -118,12 +123,12 @@ impl OpRows {
     }
 
     /// What each core did of an op.
-    pub(super) fn shares_of(&self, total: &Total) -> Vec<Share> {
+    pub(super) fn shares_of(&self, total: &Total) -> Vec<CoreShare> {
         let share = |row: u32| self.shares.get(row as usize).copied();
         let others = std::iter::successors(share(total.last), |last| share(last.before));
         let OpSums { occurrences, total: time, self_time: own, .. } = total.sums;
-        let mut first = Share { core: total.first, before: NOBODY, occurrences, total: time, own };
-        let mut shares: Vec<Share> = others.collect();
+        let mut first = CoreShare { core: total.first, before: NOBODY, occurrences, total: time, own };
+        let mut shares: Vec<CoreShare> = others.collect();
         for share in &shares {
             first.occurrences -= share.occurrences;
             first.total -= share.total;

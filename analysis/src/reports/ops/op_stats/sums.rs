@@ -16,12 +16,12 @@ use crate::math::intervals::IntervalSet;
 
 /// What slices are grouped by: the op, or the label of slices without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Subject {
+pub(super) enum OpKey {
     Op(OpId),
     Label(LabelId),
 }
 
-impl Subject {
+impl OpKey {
     fn of(slice: SliceRef<'_>) -> Self {
         Self::new(slice.label_id(), slice.op())
     }
@@ -49,7 +49,7 @@ pub(super) struct OpSums {
     min: Picos,
     /// Any execution had another op inside.
     pub has_children: bool,
-    told: Option<Box<Told>>,
+    told: Option<Box<EventStats>>,
 }
 
 impl Default for OpSums {
@@ -61,7 +61,7 @@ impl Default for OpSums {
 
 /// What executions say of themselves, added up.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct EventStats {
     pub dma_stall: Option<Picos>,
     /// Time × the recorded ratio of the clock that ran to the default one, and the
     /// time of executions that record it.
@@ -78,7 +78,7 @@ pub(super) struct CoreSums {
     /// Over which idle time is measured, see [`op_window`].
     pub window: Window,
     /// What ran, ops first.
-    sums: Vec<(Subject, OpSums)>,
+    sums: Vec<(OpKey, OpSums)>,
     /// `None` where nobody asked for it.
     pub duty: Option<Duty>,
 }
@@ -122,16 +122,16 @@ impl CoreSums {
     /// `None` where it recorded no ops.
     pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: Option<&OpClasses>) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
-        let mut sums = Sums::new(cx.model);
+        let mut sums = SumsByOp::new(cx.model);
         for slice in slices_in(cx, track, window) {
-            sums.at(Subject::of(slice)).1.add(slice);
+            sums.at(OpKey::of(slice)).1.add(slice);
             if let Some(parent) = slice.parent() {
-                sums.at(Subject::of(parent)).1.has_children = true;
+                sums.at(OpKey::of(parent)).1.has_children = true;
             }
         }
         for attr in EVENT_FACTS {
             for (slice, value) in facts_in(cx, track, window, attr) {
-                sums.at(Subject::of(slice)).1.add_fact(slice, attr, value);
+                sums.at(OpKey::of(slice)).1.add_fact(slice, attr, value);
             }
         }
         if cx.scope == Scope::WholeTrace {
@@ -146,42 +146,42 @@ impl CoreSums {
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
-    pub fn subjects(&self) -> impl Iterator<Item = (Subject, &OpSums)> {
+    pub fn subjects(&self) -> impl Iterator<Item = (OpKey, &OpSums)> {
         self.sums.iter().map(|(subject, sums)| (*subject, sums))
     }
 
     /// The same for those who need them no longer.
-    pub fn into_subjects(self) -> impl Iterator<Item = (Subject, OpSums)> {
+    pub fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
         self.sums.into_iter()
     }
 }
 
 /// Sums of a part of the trace, in which few of all ops may run.
-pub(super) struct Sums {
+pub(super) struct SumsByOp {
     /// By number of the op, then of the label: its place in `found`, or [`NOWHERE`].
     places: Vec<u32>,
     ops: usize,
-    found: Vec<(Subject, OpSums)>,
+    found: Vec<(OpKey, OpSums)>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Sums {
+impl SumsByOp {
     pub fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
         Self { places: vec![NOWHERE; ops + model.labels().len()], ops, found: Vec::new() }
     }
 
     /// In the order in which they were found.
-    pub fn into_found(self) -> Vec<(Subject, OpSums)> {
+    pub fn into_found(self) -> Vec<(OpKey, OpSums)> {
         self.found
     }
 
     /// The sums of `subject`, and which row of [`Self::into_found`] they are.
-    pub fn at(&mut self, subject: Subject) -> (usize, &mut OpSums) {
+    pub fn at(&mut self, subject: OpKey) -> (usize, &mut OpSums) {
         let place = &mut self.places[match subject {
-            Subject::Op(op) => op.index(),
-            Subject::Label(label) => self.ops + label.index(),
+            OpKey::Op(op) => op.index(),
+            OpKey::Label(label) => self.ops + label.index(),
         }];
         if *place == NOWHERE {
             *place = self.found.len() as u32;
@@ -236,22 +236,22 @@ fn facts_in<'a>(
 }
 
 /// Needs complete sums to know the leaves.
-fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut Sums) -> Duty {
+fn duty(cx: &Context<'_>, track: TrackId, window: Window, classes: &OpClasses, sums: &mut SumsByOp) -> Duty {
     let on_duty = || slices_in(cx, track, window).filter(|slice| !classes.class_of(slice.op()).is_off_duty());
-    let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(Subject::of(*slice)).1);
+    let mut is_leaf = |slice: &SliceRef<'_>| is_leaf(classes.class_of(slice.op()), sums.at(OpKey::of(*slice)).1);
     let busy = on_duty().filter(&mut is_leaf).map(SliceRef::measured_range);
     // One after the other: each lists its ranges.
     let busy = busy.collect::<IntervalSet>().measure();
     Duty { busy, on_duty: on_duty().map(SliceRef::range).collect::<IntervalSet>().measure() }
 }
 
-fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut Sums) {
+fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {
     for aggregate in model.aggregates() {
         let track = model.track(aggregate.track);
         if track.group != core || track.kind != TrackKind::Ops {
             continue;
         }
-        let (_, sum) = sums.at(Subject::new(aggregate.label, model.label(aggregate.label).op));
+        let (_, sum) = sums.at(OpKey::new(aggregate.label, model.label(aggregate.label).op));
         sum.occurrences += aggregate.occurrences;
         sum.total += aggregate.total;
         sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
@@ -282,7 +282,7 @@ impl OpSums {
     }
 
     /// What executions say of themselves.
-    pub fn told(&self) -> Told {
+    pub fn event_stats(&self) -> EventStats {
         self.told.as_deref().copied().unwrap_or_default()
     }
 
@@ -321,7 +321,7 @@ impl OpSums {
     }
 }
 
-impl Told {
+impl EventStats {
     fn merge(&mut self, other: &Self) {
         self.dma_stall = match (self.dma_stall, other.dma_stall) {
             (Some(a), Some(b)) => Some(a + b),

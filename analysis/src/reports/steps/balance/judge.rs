@@ -11,7 +11,7 @@ use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
 
 /// Devices or hosts compared by one of the things they spend time on.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Quantity {
+pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,
     /// Name for people.
@@ -109,7 +109,7 @@ const OF_HOSTS: [Measure<HostLoad>; 3] = [
 ];
 
 /// Compares devices; sets their scores and marks stragglers.
-pub(super) fn quantities(loads: &mut [DeviceLoad]) -> Vec<Quantity> {
+pub(super) fn quantities(loads: &mut [DeviceLoad]) -> Vec<BalancedQuantity> {
     let step = median(&values(loads, |load| load.step_ps)).unwrap_or_default();
     let window = median(&values(loads, |load| load.window_ps)).unwrap_or_default();
     let out = compare(loads, &OF_DEVICES, |load| &load.core, step, window);
@@ -123,7 +123,7 @@ pub(super) fn quantities(loads: &mut [DeviceLoad]) -> Vec<Quantity> {
 }
 
 /// Compares hosts; sets their scores and marks stragglers.
-pub(super) fn host_quantities(loads: &mut [HostLoad]) -> Vec<Quantity> {
+pub(super) fn host_quantities(loads: &mut [HostLoad]) -> Vec<BalancedQuantity> {
     let step = median(&values(loads, |load| load.work_ps)).unwrap_or_default();
     let out = compare(loads, &OF_HOSTS, |load| &load.host, step, step);
     let scores = scores(&values(loads, |load| load.work_ps), step);
@@ -149,14 +149,14 @@ fn compare<T>(
     name: impl Fn(&T) -> &String,
     step: f64,
     window: f64,
-) -> Vec<Quantity> {
+) -> Vec<BalancedQuantity> {
     let one = |&(id, title, of, value): &Measure<T>| {
         let known: Vec<(&T, f64)> = loads.iter().filter_map(|load| Some((load, value(load)?))).collect();
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
         let (median_ps, min_ps) = (median(&values)?, values.iter().copied().reduce(f64::min)?);
         let (at, max_ps) = values.iter().copied().enumerate().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
         let whole = if of == "step" { step } else { window };
-        (max_ps > 0.0 && values.len() > 1).then(|| Quantity {
+        (max_ps > 0.0 && values.len() > 1).then(|| BalancedQuantity {
             id,
             title,
             count: values.len(),
@@ -180,7 +180,7 @@ pub(super) fn mean_cost(steps: &[StepBalance]) -> Option<(f64, f64)> {
 
 pub(super) fn statement(
     loads: &[DeviceLoad],
-    quantities: &[Quantity],
+    quantities: &[BalancedQuantity],
     steps: &[StepBalance],
     pattern: &Pattern,
 ) -> String {

@@ -9,7 +9,7 @@ use crate::engine::Context;
 use crate::facts::category::OpClass;
 use crate::reports::communication::overlap::Overlap;
 use crate::reports::steps::devices::{CoreReport, DevicesReport};
-use crate::reports::steps::step_parts::{CoreParts, Part, Parts, StepParts};
+use crate::reports::steps::step_parts::{CoreParts, StepPart, StepParts, TimeByPart};
 
 /// A step, or the whole window.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +34,11 @@ pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport) -> Vec<StepLoad> 
 }
 
 fn whole_window(core: &CoreReport) -> CoreParts {
-    let mut parts = Parts::default();
+    let mut parts = TimeByPart::default();
     for entry in core.groups.iter().filter(|entry| entry.group != crate::facts::category::OpGroup::Idle) {
-        parts.add(Part::of(&OpClass::of_group(entry.group)), entry.time_ps);
+        parts.add(StepPart::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
-    parts.add(Part::Idle, core.window_ps.saturating_sub(parts.total()));
+    parts.add(StepPart::Idle, core.window_ps.saturating_sub(parts.total()));
     CoreParts { group: core.group, core: core.core.as_str().into(), time_ps: core.window_ps, parts }
 }
 
@@ -46,7 +46,7 @@ fn whole_window(core: &CoreReport) -> CoreParts {
 pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLoad]) -> Vec<DeviceLoad> {
     let overlap = cx.report::<Overlap>().ok();
     let longest = devices.cores.iter().map(|core| core.window_ps).max().unwrap_or(0).max(1) as f64;
-    let mut sums: BTreeMap<GroupId, (usize, i64, Parts)> = BTreeMap::new();
+    let mut sums: BTreeMap<GroupId, (usize, i64, TimeByPart)> = BTreeMap::new();
     for core in steps.iter().flat_map(|step| &step.cores) {
         let (count, time, parts) = sums.entry(core.group).or_default();
         *count += 1;
@@ -60,7 +60,7 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
         let sum = sums.get(&group);
         let count = sum.map_or(0, |(count, ..)| *count);
         let mean = |total: i64| (count > 0).then(|| total as f64 / count as f64);
-        let part = |part: Part| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
+        let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
         let (recorded, skew) = (recorded.get(&group), skews.get(&group));
         DeviceLoad {
             core: cx.model.device_name(group),
@@ -69,10 +69,10 @@ pub(super) fn devices(cx: &Context<'_>, devices: &DevicesReport, steps: &[StepLo
             steps: count,
             step_ps: sum.and_then(|(_, time, _)| mean(*time)),
             work_ps: sum.and_then(|(_, _, parts)| mean(parts.work())),
-            exposed_comm_ps: part(Part::ExposedComm),
-            copy_wait_ps: part(Part::CopyWait),
-            host_io_ps: part(Part::HostIo),
-            idle_ps: part(Part::Idle),
+            exposed_comm_ps: part(StepPart::ExposedComm),
+            copy_wait_ps: part(StepPart::CopyWait),
+            host_io_ps: part(StepPart::HostIo),
+            idle_ps: part(StepPart::Idle),
             barrier_ps: recorded.and_then(|core| core.barrier_ps).map(|ps| ps as f64),
             skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(|ps| ps as f64),
             awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),

@@ -24,7 +24,7 @@ pub(crate) mod tests;
 use serde::Serialize;
 use trace_model::GroupId;
 
-pub use judge::{Pattern, Quantity};
+pub use judge::{BalancedQuantity, Pattern};
 pub use load::StepLoad;
 
 use crate::engine::Name;
@@ -70,9 +70,9 @@ pub struct BalanceReport {
     /// Every host, where there are several.
     pub hosts: Vec<HostLoad>,
     /// Devices compared by what they spend time on.
-    pub quantities: Vec<Quantity>,
+    pub quantities: Vec<BalancedQuantity>,
     /// Hosts compared by the same; empty with one host.
-    pub host_quantities: Vec<Quantity>,
+    pub host_quantities: Vec<BalancedQuantity>,
     /// Each counted step; the whole window as one where no steps were found.
     pub steps: Box<[StepBalance]>,
 }

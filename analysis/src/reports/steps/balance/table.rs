@@ -1,6 +1,6 @@
 //! Load balance as tables.
 
-use super::{BalanceReport, DeviceLoad, HostLoad, Quantity, StepBalance};
+use super::{BalanceReport, BalancedQuantity, DeviceLoad, HostLoad, StepBalance};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::math::unit::Unit;
 use crate::reports::steps::step_parts::sentence;
@@ -154,8 +154,8 @@ impl BalanceReport {
     }
 }
 
-fn quantities_table(id: &'static str, title: &str, quantities: &[Quantity]) -> Table {
-    let row = |quantity: &Quantity| {
+fn quantities_table(id: &'static str, title: &str, quantities: &[BalancedQuantity]) -> Table {
+    let row = |quantity: &BalancedQuantity| {
         vec![
             Cell::text(quantity.title),
             Cell::text(quantity.of),

@@ -7,7 +7,7 @@ use trace_model::{LabelId, Picos, TimeRange, TraceModel};
 
 use super::MOST_EXPLAINED;
 use super::host::{HostPhase, HostPhases};
-use super::parts::{Part, Parts};
+use super::parts::{StepPart, TimeByPart};
 use crate::engine::Context;
 use crate::facts::core_time::CoreTime;
 use crate::facts::steps::{Step, StepsReport};
@@ -30,7 +30,7 @@ pub struct Explanation {
     /// What there is more (or less) of, largest first; empty where devices recorded no ops.
     pub parts: Vec<PartChange>,
     /// Ops whose self time differs most, largest first; they are in `parts`, too.
-    pub ops: Vec<OpChange>,
+    pub ops: Vec<StepOpChange>,
     /// What the host did more or less of meanwhile, on the timeline, largest first;
     /// empty without host threads.
     pub host: Vec<HostChange>,
@@ -42,18 +42,18 @@ pub struct Explanation {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PartChange {
     /// Which part.
-    pub part: Part,
+    pub part: StepPart,
     /// How much more.
     pub change_ps: i64,
 }
 
 /// An op that takes more or less time in a slow step.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct OpChange {
+pub struct StepOpChange {
     /// Its name.
     pub op: String,
     /// The part that it belongs to.
-    pub part: Part,
+    pub part: StepPart,
     /// How much more.
     pub change_ps: i64,
 }
@@ -73,18 +73,18 @@ const OPS: usize = 5;
 /// What the ops of slow steps, and of those they are compared with, take on the
 /// critical core of each.
 #[derive(Default)]
-pub(super) struct OpTimes {
+pub(super) struct StepOpTimes {
     /// By number; `None` until a core with ops was found.
     steps: BTreeMap<u32, Option<OnCore>>,
 }
 
 struct OnCore {
     time_ps: i64,
-    parts: Parts,
-    ops: BTreeMap<(String, Part), i64>,
+    parts: TimeByPart,
+    ops: BTreeMap<(String, StepPart), i64>,
 }
 
-impl OpTimes {
+impl StepOpTimes {
     /// Will collect what is needed to explain the slow steps.
     pub fn wanted(steps: &StepsReport) -> Self {
         let slow = steps.outliers();
@@ -93,7 +93,7 @@ impl OpTimes {
     }
 
     /// Takes note of a step on a core, if it is wanted and took longest there so far.
-    pub fn collect(&mut self, model: &TraceModel, time: &CoreTime, step: u32, range: TimeRange, parts: &Parts) {
+    pub fn collect(&mut self, model: &TraceModel, time: &CoreTime, step: u32, range: TimeRange, parts: &TimeByPart) {
         let time_ps = range.dur().ps();
         let Some(known) = self.steps.get_mut(&step) else { return };
         if known.as_ref().is_some_and(|known| known.time_ps >= time_ps) {
@@ -101,10 +101,10 @@ impl OpTimes {
         }
         let from = time.segments.partition_point(|segment| segment.range.end <= range.start);
         let inside = time.segments[from..].iter().take_while(|segment| segment.range.start < range.end);
-        let mut by_label: BTreeMap<(LabelId, Part), i64> = BTreeMap::new();
+        let mut by_label: BTreeMap<(LabelId, StepPart), i64> = BTreeMap::new();
         for segment in inside {
             let own = segment.range.intersect(range).map_or(0, |own| own.dur().ps());
-            *by_label.entry((model.slice(segment.slice).label_id(), Part::of(&segment.class))).or_default() += own;
+            *by_label.entry((model.slice(segment.slice).label_id(), StepPart::of(&segment.class))).or_default() += own;
         }
         // Two programs may have ops of one name.
         let mut ops = BTreeMap::new();
@@ -144,7 +144,7 @@ impl OpTimes {
         if let (Some(slow), Some(usual)) = (self.on_core(step), self.on_core(median)) {
             (time_ps, median_ps) = (slow.time_ps, usual.time_ps);
             let change = slow.parts.minus(&usual.parts);
-            let changes = Part::ALL.map(|part| PartChange { part, change_ps: change.get(part) });
+            let changes = StepPart::ALL.map(|part| PartChange { part, change_ps: change.get(part) });
             parts = changes.into_iter().filter(|change| change.change_ps != 0).collect();
             parts.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
             ops = op_changes(slow, usual);
@@ -166,13 +166,13 @@ impl OpTimes {
     }
 }
 
-fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<OpChange> {
+fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<StepOpChange> {
     let mut changes = slow.ops.clone();
     for (op, time) in &usual.ops {
         *changes.entry(op.clone()).or_default() -= time;
     }
-    let change = |((op, part), change_ps)| OpChange { op, part, change_ps };
-    let mut ops: Vec<OpChange> = changes.into_iter().filter(|(_, change)| *change != 0).map(change).collect();
+    let change = |((op, part), change_ps)| StepOpChange { op, part, change_ps };
+    let mut ops: Vec<StepOpChange> = changes.into_iter().filter(|(_, change)| *change != 0).map(change).collect();
     ops.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
     ops.truncate(OPS);
     ops
@@ -186,7 +186,7 @@ fn statement(
     median: u32,
     longer_ps: i64,
     parts: &[PartChange],
-    ops: &[OpChange],
+    ops: &[StepOpChange],
     host: &[HostChange],
 ) -> String {
     let is_large = |ps: i64| ps as f64 >= WORTH_SAYING * longer_ps as f64;

@@ -17,18 +17,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use trace_model::{GroupId, TimeRange};
 
-pub use explain::{Explanation, HostChange, OpChange, PartChange};
+pub use explain::{Explanation, HostChange, PartChange, StepOpChange};
 pub use host::HostPhase;
-pub use parts::{Part, Parts};
+pub use parts::{StepPart, TimeByPart};
 pub(crate) use table::sentence;
 
-use explain::OpTimes;
+use explain::StepOpTimes;
 
 use crate::engine::Name;
 use crate::engine::{Analysis, AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
-use crate::facts::shared_slice::Stretch;
-use crate::facts::steps::{Rung, Step, StepClass, StepsReport};
+use crate::facts::shared_slice::SharedSlice;
+use crate::facts::steps::{Step, StepClass, StepSource, StepsReport};
 use crate::facts::window::shifted;
 use crate::math::stats::median;
 use crate::reports::communication::overlap::Traffic;
@@ -69,7 +69,7 @@ impl Analysis for StepParts {
 pub struct StepPartsReport {
     /// Steps in time order; those without ops on any core are absent.
     #[schemars(with = "Vec<DividedStep>")]
-    pub steps: Stretch<DividedStep>,
+    pub steps: SharedSlice<DividedStep>,
     /// Classes of steps in the order of the step analysis, where they have divided steps.
     pub classes: Vec<ClassParts>,
     /// Slow steps, slowest first, at most [`MOST_EXPLAINED`].
@@ -104,7 +104,7 @@ pub struct CoreParts {
     pub time_ps: i64,
     /// What the time goes to.
     #[schemars(with = "BTreeMap<String, i64>")]
-    pub parts: Parts,
+    pub parts: TimeByPart,
 }
 
 /// The counted steps of a class.
@@ -128,7 +128,7 @@ pub struct ClassParts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PartTimes {
     /// Which part.
-    pub part: Part,
+    pub part: StepPart,
     /// Mean on the critical core of each step; all parts add up to the mean time.
     pub mean_ps: f64,
     /// The middle one: medians need not add up to anything.
@@ -144,8 +144,8 @@ impl DividedStep {
     }
 
     /// Of all cores together.
-    pub fn sum(&self) -> Parts {
-        self.cores.iter().fold(Parts::default(), |sum, core| sum.plus(&core.parts))
+    pub fn sum(&self) -> TimeByPart {
+        self.cores.iter().fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
     }
 }
 
@@ -154,7 +154,7 @@ pub const MOST_EXPLAINED: usize = 20;
 
 fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
     let classes = cx.classes();
-    let mut op_times = OpTimes::wanted(steps);
+    let mut op_times = StepOpTimes::wanted(steps);
     let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];
     for core in cx.tensor_cores() {
         let Some(traffic) = Traffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty()) else {
@@ -193,7 +193,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
 pub(crate) fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
         let own = step.span_on(core).map(|span| span.measured);
-        let by_host = || step.range().filter(|_| steps.rung == Rung::HostAnnotations);
+        let by_host = || step.range().filter(|_| steps.source == StepSource::HostAnnotations);
         Some((index, own.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?))
     };
     steps.steps.iter().enumerate().filter_map(on_core).collect()
@@ -209,8 +209,8 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
         let critical: Vec<&CoreParts> = members.iter().filter_map(|step| step.critical()).collect();
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let cores: f64 = members.iter().map(|step| step.cores.len() as f64).sum();
-        let all = members.iter().fold(Parts::default(), |sum, step| sum.plus(&step.sum()));
-        let part = |part: Part| {
+        let all = members.iter().fold(TimeByPart::default(), |sum, step| sum.plus(&step.sum()));
+        let part = |part: StepPart| {
             let values: Vec<f64> = critical.iter().map(|core| core.parts.get(part) as f64).collect();
             let median_ps = median(&values).unwrap_or_default();
             PartTimes { part, mean_ps: mean(&values), median_ps, cores_mean_ps: all.get(part) as f64 / cores }
@@ -222,7 +222,7 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
             steps: members.len(),
             time_ps: mean(&times),
             median_ps: median(&times).unwrap_or_default(),
-            parts: Part::ALL.map(part).to_vec(),
+            parts: StepPart::ALL.map(part).to_vec(),
         })
     };
     steps.classes.iter().filter_map(class).collect()

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::facts::category::{OpClass, OpGroup};
-use crate::facts::core_time::Segment;
+use crate::facts::core_time::SelfTimeSegment;
 use crate::math::intervals::IntervalSet;
 
 /// What the time of a step goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum StepPart {
     /// Matrix multiplications and convolutions.
     #[serde(rename = "matmul")]
     MatMul,
@@ -49,9 +49,9 @@ pub enum Part {
 }
 
 /// Number of parts.
-const COUNT: usize = Part::ALL.len();
+const COUNT: usize = StepPart::ALL.len();
 
-impl Part {
+impl StepPart {
     /// All, in the order of a table: what is most often large comes first.
     pub const ALL: [Self; 10] = [
         Self::MatMul,
@@ -125,11 +125,11 @@ impl Part {
 
 /// A time for each part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts([i64; COUNT]);
+pub struct TimeByPart([i64; COUNT]);
 
-impl Parts {
+impl TimeByPart {
     /// Of one part, ps.
-    pub fn get(&self, part: Part) -> i64 {
+    pub fn get(&self, part: StepPart) -> i64 {
         self.0[part.index()]
     }
 
@@ -140,10 +140,10 @@ impl Parts {
 
     /// Of the parts in which the core works, ps.
     pub fn work(&self) -> i64 {
-        Part::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
+        StepPart::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
     }
 
-    pub(crate) fn add(&mut self, part: Part, ps: i64) {
+    pub(crate) fn add(&mut self, part: StepPart, ps: i64) {
         self.0[part.index()] = self.0[part.index()].saturating_add(ps);
     }
 
@@ -159,10 +159,10 @@ impl Parts {
 }
 
 /// As a map of column ids to picoseconds.
-impl Serialize for Parts {
+impl Serialize for TimeByPart {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(COUNT))?;
-        for part in Part::ALL {
+        for part in StepPart::ALL {
             map.serialize_entry(part.id(), &self.get(part))?;
         }
         map.end()
@@ -171,30 +171,30 @@ impl Serialize for Parts {
 
 /// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in
 /// time order; `flight` is when collectives are in flight.
-pub(super) fn divide(segments: &[Segment], flight: &IntervalSet, ranges: &[TimeRange]) -> Vec<Parts> {
+pub(super) fn divide(segments: &[SelfTimeSegment], flight: &IntervalSet, ranges: &[TimeRange]) -> Vec<TimeByPart> {
     let busy: IntervalSet = segments.iter().map(|segment| segment.range).collect();
     let unhidden = flight.subtract(&busy);
     let mut cuts: Vec<Timestamp> = ranges.iter().flat_map(|range| [range.start, range.end]).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    let ops = sums_at(&cuts, segments.iter().map(|segment| (segment.range, Part::of(&segment.class))));
-    let comm = sums_at(&cuts, unhidden.ranges().iter().map(|range| (*range, Part::ExposedComm)));
+    let ops = sums_at(&cuts, segments.iter().map(|segment| (segment.range, StepPart::of(&segment.class))));
+    let comm = sums_at(&cuts, unhidden.ranges().iter().map(|range| (*range, StepPart::ExposedComm)));
     let until = |at: Timestamp| match cuts.binary_search(&at) {
         Ok(index) => ops[index].plus(&comm[index]),
-        Err(_) => Parts::default(), // Every begin and end is a cut.
+        Err(_) => TimeByPart::default(), // Every begin and end is a cut.
     };
     let of = |range: &TimeRange| {
         let mut parts = until(range.end).minus(&until(range.start));
-        parts.add(Part::Idle, range.dur().ps().saturating_sub(parts.total()));
+        parts.add(StepPart::Idle, range.dur().ps().saturating_sub(parts.total()));
         parts
     };
     ranges.iter().map(of).collect()
 }
 
 /// What came before each cut; pieces are disjoint and in time order.
-fn sums_at(cuts: &[Timestamp], pieces: impl Iterator<Item = (TimeRange, Part)>) -> Vec<Parts> {
+fn sums_at(cuts: &[Timestamp], pieces: impl Iterator<Item = (TimeRange, StepPart)>) -> Vec<TimeByPart> {
     let mut out = Vec::with_capacity(cuts.len());
-    let mut sum = Parts::default();
+    let mut sum = TimeByPart::default();
     let mut cuts = cuts.iter().copied().peekable();
     for (piece, part) in pieces {
         while let Some(cut) = cuts.next_if(|cut| *cut < piece.end) {

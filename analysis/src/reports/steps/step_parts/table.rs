@@ -1,6 +1,6 @@
 //! Parts of steps as tables.
 
-use super::{ClassParts, CoreParts, DividedStep, Explanation, OpChange, Part, PartTimes, StepPartsReport};
+use super::{ClassParts, CoreParts, DividedStep, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
 use crate::math::unit::Unit;
 
@@ -19,11 +19,11 @@ fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
 
 /// A column for each part.
 fn part_columns() -> impl Iterator<Item = Column> {
-    Part::ALL.into_iter().map(|part| column(part.id(), part.title(), Unit::Picoseconds))
+    StepPart::ALL.into_iter().map(|part| column(part.id(), part.title(), Unit::Picoseconds))
 }
 
 fn part_cells(core: &CoreParts) -> impl Iterator<Item = Cell> {
-    std::iter::once(Cell::Int(core.time_ps)).chain(Part::ALL.map(|part| Cell::Int(core.parts.get(part))))
+    std::iter::once(Cell::Int(core.time_ps)).chain(StepPart::ALL.map(|part| Cell::Int(core.parts.get(part))))
 }
 
 /// Says what an instant counts as, once for all tables.
@@ -158,7 +158,7 @@ fn slow_rows(slow: &Explanation) -> Vec<Vec<Cell>> {
     if rest != 0 {
         rows.push(row("device", "all else".to_owned(), rest));
     }
-    let op = |change: &OpChange| row("op", format!("{} ({})", change.op, change.part.title()), change.change_ps);
+    let op = |change: &StepOpChange| row("op", format!("{} ({})", change.op, change.part.title()), change.change_ps);
     rows.extend(slow.ops.iter().filter(|change| !is_small(change.change_ps)).map(op));
     rows.extend(
         slow.host

@@ -34,9 +34,9 @@ const STEPS: &str = "
     b = copy.3 [copy]
 ";
 
-fn ns(parts: &Parts) -> Vec<(Part, i64)> {
+fn ns(parts: &TimeByPart) -> Vec<(StepPart, i64)> {
     let of = |part| (part, parts.get(part) / 1000);
-    Part::ALL.map(of).into_iter().filter(|(_, time)| *time != 0).collect()
+    StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time != 0).collect()
 }
 
 #[test]
@@ -46,16 +46,16 @@ fn every_instant_has_one_part() {
     // Where no op runs (column 11) the all-gather is still in flight; in columns 14 and 15,
     // too, but there the core waits for a copy.
     let expected = [
-        (Part::MatMul, 4),
-        (Part::Vector, 4),
-        (Part::Kernel, 2),
-        (Part::ExposedComm, 6),
-        (Part::CopyWait, 2),
-        (Part::HostIo, 2),
+        (StepPart::MatMul, 4),
+        (StepPart::Vector, 4),
+        (StepPart::Kernel, 2),
+        (StepPart::ExposedComm, 6),
+        (StepPart::CopyWait, 2),
+        (StepPart::HostIo, 2),
     ];
     assert_eq!(ns(&first.critical().unwrap().parts), expected);
     assert_eq!((first.cores[0].time_ps, first.cores[0].parts.total()), (20_000, 20_000));
-    let expected = [(Part::MatMul, 6), (Part::Idle, 10), (Part::DataMovement, 2), (Part::Other, 2)];
+    let expected = [(StepPart::MatMul, 6), (StepPart::Idle, 10), (StepPart::DataMovement, 2), (StepPart::Other, 2)];
     assert_eq!(ns(&second.critical().unwrap().parts), expected);
     assert_eq!(second.cores[0].parts.work(), 10_000);
     assert_eq!(
@@ -88,7 +88,7 @@ fn the_slowest_core_of_each_step_counts() {
     let report = report(&model, Scope::WholeTrace).unwrap();
     let critical: Vec<&str> = report.steps.iter().map(|step| &*step.critical().unwrap().core).collect();
     assert_eq!(critical, ["/device:TPU:0", "/device:TPU:0"]);
-    assert_eq!(report.steps[0].sum().get(Part::MatMul), 5_000);
+    assert_eq!(report.steps[0].sum().get(StepPart::MatMul), 5_000);
     let means: Vec<f64> = report.classes[0].parts.iter().map(|part| part.cores_mean_ps).collect();
     assert_eq!((means[0] as i64, report.classes[0].parts[0].mean_ps as i64), (2_750, 3_000));
 }
@@ -120,7 +120,7 @@ fn a_slow_step_is_explained_by_what_it_has_more_of() {
     let [slow] = &report.slow[..] else { panic!("{:?}", report.slow) };
     assert_eq!((slow.step, slow.time_ps, slow.median_ps, slow.longer_ps), (7, 40_000, 10_000, 30_000));
     let parts: Vec<_> = slow.parts.iter().map(|change| (change.part, change.change_ps / 1000)).collect();
-    assert_eq!(parts, [(Part::HostIo, 20), (Part::MatMul, 5), (Part::Idle, 5)]);
+    assert_eq!(parts, [(StepPart::HostIo, 20), (StepPart::MatMul, 5), (StepPart::Idle, 5)]);
     assert_eq!(slow.parts.iter().map(|change| change.change_ps).sum::<i64>(), slow.longer_ps);
     let ops: Vec<_> = slow.ops.iter().map(|op| (op.op.as_str(), op.change_ps / 1000)).collect();
     assert_eq!(ops, [("infeed.1", 20), ("fusion.1", 5)]);
@@ -218,12 +218,12 @@ proptest! {
         prop_assert_eq!(report.steps.len(), found.steps.len());
         for (step, divided) in found.steps.iter().zip(&report.steps) {
             let range = step.spans[0].measured;
-            let mut expected = Parts::default();
+            let mut expected = TimeByPart::default();
             for ps in range.start.ps()..range.end.ps() {
                 let at = Timestamp::from_ps(ps);
                 let op = traffic.time.segments.iter().find(|segment| segment.range.contains(at));
-                let idle = if flight.contains(at) { Part::ExposedComm } else { Part::Idle };
-                expected.add(op.map_or(idle, |op| Part::of(&op.class)), 1);
+                let idle = if flight.contains(at) { StepPart::ExposedComm } else { StepPart::Idle };
+                expected.add(op.map_or(idle, |op| StepPart::of(&op.class)), 1);
             }
             prop_assert_eq!(divided.cores[0].parts, expected);
             prop_assert_eq!(expected.total(), step.time_ps);

@@ -4,7 +4,7 @@ use trace_model::Picos;
 
 use crate::engine::counted;
 use crate::engine::{Cell, Column, Provenance, Table, Tabular};
-use crate::facts::steps::{Rung, Step, StepsReport};
+use crate::facts::steps::{Step, StepSource, StepsReport};
 use crate::math::stats::Stats;
 use crate::math::unit::Unit;
 
@@ -28,9 +28,9 @@ pub(super) fn remark(step: &Step) -> String {
 
 impl StepsReport {
     fn provenance(&self) -> Provenance {
-        match self.rung {
-            Rung::StepsLine | Rung::HostAnnotations => Provenance::Measured,
-            Rung::Modules | Rung::WholeCapture => Provenance::Inferred,
+        match self.source {
+            StepSource::StepsLine | StepSource::HostAnnotations => Provenance::Measured,
+            StepSource::Modules | StepSource::WholeCapture => Provenance::Inferred,
         }
     }
 
@@ -40,7 +40,7 @@ impl StepsReport {
 
     /// Rows for all steps, then for each class where there are several.
     fn statistics_table(&self) -> Table {
-        let mut notes = vec![format!("Steps are {}: {}.", self.rung.title(), self.why.join("; "))];
+        let mut notes = vec![format!("Steps are {}: {}.", self.source.title(), self.why.join("; "))];
         if self.left_out > 0 {
             let (left_out, all) = (self.left_out, self.steps.len());
             let are = if left_out == 1 { "is" } else { "are" };

@@ -1,4 +1,4 @@
-//! The ladder on drawn traces, one rung a test.
+//! Steps of drawn traces, one source of steps a test.
 
 use super::*;
 use crate::engine::{Options, ReportCache, Tabular};
@@ -31,7 +31,7 @@ fn a_steps_line_is_believed_and_the_slowest_core_counts() {
         ",
     );
     let report = whole(&model);
-    assert_eq!(report.rung, Rung::StepsLine);
+    assert_eq!(report.source, StepSource::StepsLine);
     assert_eq!(times(&report), [4, 5, 6]);
     assert_eq!(report.steps[2].slowest.as_deref(), Some("/device:TPU:0"));
     assert_eq!(report.steps.iter().map(|step| step.interval_ps).collect::<Vec<_>>(), [Some(4_000), Some(5_000), None]);
@@ -64,7 +64,7 @@ fn the_last_step_ends_with_its_own_program() {
         ",
     );
     let report = whole(&model);
-    assert_eq!((report.rung, times(&report)), (Rung::Modules, vec![8, 8, 5]));
+    assert_eq!((report.source, times(&report)), (StepSource::Modules, vec![8, 8, 5]));
     assert!(report.steps[2].is_partial);
     assert!(report.why.iter().any(|why| why.contains("88 % of the module time")), "{:?}", report.why);
 }
@@ -82,7 +82,7 @@ fn the_dominant_function_makes_steps_even_if_it_has_several_programs() {
         ",
     );
     let report = whole(&model);
-    assert_eq!((report.rung, report.marker.as_str()), (Rung::Modules, "jit_step"));
+    assert_eq!((report.source, report.marker.as_str()), (StepSource::Modules, "jit_step"));
     // The last ends with its own program: what follows was not captured to its end.
     assert_eq!(times(&report), [8, 8, 5]);
     assert_eq!(report.time.unwrap().count, 2);
@@ -96,7 +96,7 @@ fn one_very_slow_step_does_not_hide_the_others() {
         "modules: AAA.BBB.CCC.DDDDDDDDDDDDDDDDDDDDDDDDDDDDDD.EEE.FFF.\n A = jit_f(1)\n B = jit_f(1)\n C = jit_f(1)\n D = jit_f(1)\n E = jit_f(1)\n F = jit_f(1)",
     );
     let report = whole(&model);
-    assert_eq!(report.rung, Rung::Modules);
+    assert_eq!(report.source, StepSource::Modules);
     assert_eq!(times(&report), [4, 4, 4, 31, 4, 3]);
     assert_eq!(report.outliers().iter().map(|step| step.number).collect::<Vec<_>>(), [3]);
 }
@@ -112,7 +112,7 @@ fn a_dominant_program_that_ran_once_is_one_step() {
         ",
     );
     let report = whole(&model);
-    assert_eq!((report.rung, times(&report)), (Rung::Modules, vec![8]));
+    assert_eq!((report.source, times(&report)), (StepSource::Modules, vec![8]));
     assert_eq!(report.time.unwrap().stddev, None);
 }
 
@@ -120,7 +120,7 @@ fn a_dominant_program_that_ran_once_is_one_step() {
 fn programs_without_a_pattern_are_no_steps() {
     let model = text_trace("modules: aaa.bbb.cc.dd\n a = f(1)\n b = g(2)\n c = h(3)\n d = i(4)");
     let report = whole(&model);
-    assert_eq!(report.rung, Rung::WholeCapture);
+    assert_eq!(report.source, StepSource::WholeCapture);
     assert_eq!(times(&report), [13]);
     assert_eq!(report.why.len(), 4);
 }
@@ -147,7 +147,7 @@ fn annotated() -> TraceModel {
 #[test]
 fn host_annotations_keep_first_and_last_step_and_name_the_compiling_one() {
     let report = whole(&annotated());
-    assert_eq!((report.rung, report.steps.len()), (Rung::HostAnnotations, 20));
+    assert_eq!((report.source, report.steps.len()), (StepSource::HostAnnotations, 20));
     let outliers = report.outliers();
     assert_eq!(outliers.len(), 1);
     assert_eq!((outliers[0].number, outliers[0].compile_ps), (5, 900));
@@ -176,13 +176,13 @@ fn a_scope_selects_steps() {
 #[test]
 fn a_host_without_annotations_is_one_pseudo_step() {
     let report = whole(&text_trace("host main: aaaa.bb"));
-    assert_eq!((report.rung, times(&report), report.has_steps()), (Rung::WholeCapture, vec![7], false));
+    assert_eq!((report.source, times(&report), report.has_steps()), (StepSource::WholeCapture, vec![7], false));
 }
 
 #[test]
 fn an_empty_trace_has_no_steps() {
     let report = whole(&trace_model::TraceBuilder::new().finish());
-    assert_eq!((report.rung, report.steps.len(), report.time), (Rung::WholeCapture, 0, None));
+    assert_eq!((report.source, report.steps.len(), report.time), (StepSource::WholeCapture, 0, None));
     assert_eq!(Tabular::tables(&report).len(), 2);
 }
 

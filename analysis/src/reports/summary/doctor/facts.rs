@@ -16,7 +16,7 @@ const MAX_LETTERS: usize = 400;
 
 /// Something that a file or devices say of themselves (`clock`, `jax_version`).
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Fact {
+pub struct CaptureFact {
     /// The file, or the device; the first of several that say the same.
     pub of: String,
     /// How many others say the same.
@@ -29,8 +29,8 @@ pub struct Fact {
 
 /// Facts of files, then of devices, what several say first; what devices repeat of files is
 /// there once.
-pub(super) struct Facts {
-    pub stated: Vec<Fact>,
+pub(super) struct CaptureFacts {
+    pub stated: Vec<CaptureFact>,
     /// How many more there are.
     pub left_out: usize,
 }
@@ -38,11 +38,11 @@ pub(super) struct Facts {
 #[derive(Default)]
 struct Collector<'a> {
     /// With who said it first.
-    stated: Vec<(Owner, Fact)>,
+    stated: Vec<(Owner, CaptureFact)>,
     /// How many more there are.
     left_out: usize,
     /// Where each is, and who said it last.
-    known: HashMap<(&'a str, Cow<'a, str>), Known>,
+    known: HashMap<(&'a str, Cow<'a, str>), KnownParts>,
     /// How many more may be shown of this file.
     room: usize,
 }
@@ -50,12 +50,12 @@ struct Collector<'a> {
 /// Whether it is a device, and its number among the others.
 type Owner = (bool, usize);
 
-struct Known {
+struct KnownParts {
     at: usize,
     last: Owner,
 }
 
-impl Facts {
+impl CaptureFacts {
     pub(super) fn of(cx: &Context<'_>) -> Self {
         let model = cx.model;
         let mut facts = Collector::default();
@@ -101,8 +101,8 @@ impl<'a> Collector<'a> {
         };
         self.room = room;
         let (name, value) = (shortened(key.0), shortened(&key.1));
-        self.known.insert(key, Known { at: self.stated.len(), last: owner });
-        self.stated.push((owner, Fact { of: of.to_owned(), others: 0, name, value }));
+        self.known.insert(key, KnownParts { at: self.stated.len(), last: owner });
+        self.stated.push((owner, CaptureFact { of: of.to_owned(), others: 0, name, value }));
     }
 }
 
@@ -113,7 +113,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-impl Fact {
+impl CaptureFact {
     /// Who says it, in words.
     #[must_use]
     pub fn of_whom(&self) -> String {

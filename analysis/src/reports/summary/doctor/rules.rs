@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TrackKind};
 
-use super::{Finding, clock_shifts};
+use super::{CaptureFinding, clock_shifts};
 use crate::engine::Context;
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::Sync;
-use crate::facts::steps::Rung;
+use crate::facts::steps::StepSource;
 use crate::hardware::peaks::{PeakSource, Peaks};
 use crate::reports::ops::kernels::{Declared, Kernels};
 use crate::reports::ops::op_stats::{Ops, cause};
@@ -17,7 +17,7 @@ use crate::reports::steps::step_times::Steps;
 use trace_model::hlo_text::HloText;
 
 /// Every rule.
-pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
+pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
     truncated,
     dropped_traces,
     no_steps,
@@ -37,10 +37,10 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<Finding>] = &[
 ];
 
 /// Exporters stop at an event limit, and files get cut.
-fn truncated(cx: &Context<'_>) -> Option<Finding> {
+fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
     let log = cx.model.import_log();
     let (limit, cut) = (log.count(IssueKind::ExportLimit), log.count(IssueKind::TruncatedFile));
-    (limit + cut > 0).then(|| Finding {
+    (limit + cut > 0).then(|| CaptureFinding {
         id: "Q01",
         name: "truncated",
         severity: Severity::Loss,
@@ -55,7 +55,7 @@ fn truncated(cx: &Context<'_>) -> Option<Finding> {
     })
 }
 
-fn dropped_traces(cx: &Context<'_>) -> Option<Finding> {
+fn dropped_traces(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let counts = model.slices_with(SliceAttr::DroppedTraces).map(|(_, count)| count.max(0));
     let counted = counts.fold(0, i64::saturating_add);
@@ -66,7 +66,7 @@ fn dropped_traces(cx: &Context<'_>) -> Option<Finding> {
         .flat_map(|track| model.slices_on(track))
         .filter(|slice| slice.name().to_ascii_lowercase().contains("dropped"))
         .count();
-    (dropped > 0 || markers > 0).then(|| Finding {
+    (dropped > 0 || markers > 0).then(|| CaptureFinding {
         id: "Q02",
         name: "dropped-traces",
         severity: Severity::Loss,
@@ -76,18 +76,18 @@ fn dropped_traces(cx: &Context<'_>) -> Option<Finding> {
     })
 }
 
-fn no_steps(cx: &Context<'_>) -> Option<Finding> {
+fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
-    let severity = match steps.rung {
-        Rung::StepsLine | Rung::HostAnnotations => return None,
-        Rung::Modules => Severity::Info,
-        Rung::WholeCapture => Severity::Warning,
+    let severity = match steps.source {
+        StepSource::StepsLine | StepSource::HostAnnotations => return None,
+        StepSource::Modules => Severity::Info,
+        StepSource::WholeCapture => Severity::Warning,
     };
-    Some(Finding {
+    Some(CaptureFinding {
         id: "Q03",
         name: "no-steps",
         severity,
-        message: format!("Steps are not recorded but inferred: {}.", steps.rung.title()),
+        message: format!("Steps are not recorded but inferred: {}.", steps.source.title()),
         evidence: steps.why.join("; "),
         cure: if cx.model.simulator().is_some() {
             "Nothing to do where one step was simulated; several need their executions as a line of programs."
@@ -97,14 +97,14 @@ fn no_steps(cx: &Context<'_>) -> Option<Finding> {
     })
 }
 
-fn no_device(cx: &Context<'_>) -> Option<Finding> {
+fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let is_device = |kind| matches!(kind, GroupKind::TensorCore { .. } | GroupKind::Gpu { .. });
     if model.groups().iter().any(|group| is_device(group.kind)) || model.slice_count() == 0 {
         return None;
     }
     let is_foreign = model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
-    Some(Finding {
+    Some(CaptureFinding {
         id: "Q04",
         name: "no-device",
         severity: Severity::Warning,
@@ -114,7 +114,7 @@ fn no_device(cx: &Context<'_>) -> Option<Finding> {
     })
 }
 
-fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
+fn assumed_peaks(cx: &Context<'_>) -> Option<CaptureFinding> {
     let cores = cx.tensor_cores();
     let peaks = cores.iter().map(|&core| cx.peaks(core));
     let unrecorded: Vec<Peaks> = peaks
@@ -124,7 +124,7 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
         })
         .collect();
     let missing = unrecorded.len();
-    (missing > 0).then(|| Finding {
+    (missing > 0).then(|| CaptureFinding {
         id: "Q05",
         name: "assumed-peaks",
         severity: Severity::Warning,
@@ -140,7 +140,7 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<Finding> {
 /// A shift above this is worth saying.
 const SHIFT_PS: i64 = 50_000_000;
 
-fn clock_skew(cx: &Context<'_>) -> Option<Finding> {
+fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     let shifts = clock_shifts(cx);
     let worst = shifts.iter().max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
     let us = |ps: i64| ps as f64 / 1e6;
@@ -173,10 +173,10 @@ fn clock_skew(cx: &Context<'_>) -> Option<Finding> {
             "Compare device with device and host with host; between the two, allow for the difference.",
         ),
     };
-    Some(Finding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
+    Some(CaptureFinding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
 }
 
-fn partial_async_line(cx: &Context<'_>) -> Option<Finding> {
+fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let mut recorded = 0;
     let mut rebuilt = Vec::new();
@@ -190,7 +190,7 @@ fn partial_async_line(cx: &Context<'_>) -> Option<Finding> {
             None => {}
         }
     }
-    (recorded > 0 && !rebuilt.is_empty()).then(|| Finding {
+    (recorded > 0 && !rebuilt.is_empty()).then(|| CaptureFinding {
         id: "Q07",
         name: "async-line-partial",
         severity: Severity::Info,
@@ -201,7 +201,7 @@ fn partial_async_line(cx: &Context<'_>) -> Option<Finding> {
 }
 
 /// Collectives name more devices than were captured.
-fn partial_hosts(cx: &Context<'_>) -> Option<Finding> {
+fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let captured = model.tensor_cores().len();
     // A simulator shows as many devices as it likes: one stands for all that do the same.
@@ -220,7 +220,7 @@ fn partial_hosts(cx: &Context<'_>) -> Option<Finding> {
         }
     }
     let (devices, op) = largest.filter(|&(devices, _)| devices > captured)?;
-    Some(Finding {
+    Some(CaptureFinding {
         id: "Q08",
         name: "partial-hosts",
         severity: Severity::Warning,
@@ -233,12 +233,12 @@ fn partial_hosts(cx: &Context<'_>) -> Option<Finding> {
 /// The first step may take this much longer than the median.
 const WARM_UP_RATIO: f64 = 3.0;
 
-fn slow_first_step(cx: &Context<'_>) -> Option<Finding> {
+fn slow_first_step(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
     let first = steps.steps.first().filter(|step| !step.is_warmup)?;
     let median = steps.time?.median;
     let ratio = first.time_ps as f64 / median.max(1.0);
-    (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| Finding {
+    (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| CaptureFinding {
         id: "Q09",
         name: "first-step-included",
         severity: Severity::Warning,
@@ -251,7 +251,7 @@ fn slow_first_step(cx: &Context<'_>) -> Option<Finding> {
 /// From this share of host events on, the Python tracer dominates host time.
 const TRACER_SHARE: f64 = 0.5;
 
-fn profiler_overhead(cx: &Context<'_>) -> Option<Finding> {
+fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let python: Vec<bool> = model.labels().iter().map(|label| model.str(label.name).starts_with('$')).collect();
     if !python.contains(&true) {
@@ -264,7 +264,7 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<Finding> {
         traced += usize::from(python.get(slice.label_id().index()).copied().unwrap_or(false));
     }
     let share = traced as f64 / all.max(1) as f64;
-    (share >= TRACER_SHARE).then(|| Finding {
+    (share >= TRACER_SHARE).then(|| CaptureFinding {
         id: "Q10",
         name: "profiler-overhead",
         severity: Severity::Warning,
@@ -278,7 +278,7 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<Finding> {
 const MISPLACED_PS: i64 = 1_000_000;
 
 /// The profiler's conversion to host time goes wrong for single ops of real captures.
-fn misplaced_ops(cx: &Context<'_>) -> Option<Finding> {
+fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
     let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
@@ -289,7 +289,7 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<Finding> {
         misplaced += usize::from(off > MISPLACED_PS);
         worst = worst.max(off);
     }
-    (misplaced > 0).then(|| Finding {
+    (misplaced > 0).then(|| CaptureFinding {
         id: "Q11",
         name: "misplaced-ops",
         severity: Severity::Info,
@@ -299,12 +299,12 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<Finding> {
     })
 }
 
-fn unreadable_events(cx: &Context<'_>) -> Option<Finding> {
+fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
     let log = cx.model.import_log();
     let known = [IssueKind::ExportLimit, IssueKind::TruncatedFile, IssueKind::DroppedTraces];
     let lost = log.counts().iter().filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
     let parts: Vec<String> = lost.map(|entry| format!("{} × {}", entry.count, entry.kind.id())).collect();
-    (!parts.is_empty()).then(|| Finding {
+    (!parts.is_empty()).then(|| CaptureFinding {
         id: "Q12",
         name: "unreadable-events",
         severity: Severity::Loss,
@@ -315,10 +315,10 @@ fn unreadable_events(cx: &Context<'_>) -> Option<Finding> {
 }
 
 /// What the numbers of a simulator are, they are by its model.
-fn simulated(cx: &Context<'_>) -> Option<Finding> {
+fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
     let simulators: BTreeSet<&str> =
         cx.model.sources().iter().filter_map(|source| source.simulator.as_deref()).collect();
-    (!simulators.is_empty()).then(|| Finding {
+    (!simulators.is_empty()).then(|| CaptureFinding {
         id: "Q13",
         name: "simulated",
         severity: Severity::Warning,
@@ -329,9 +329,9 @@ fn simulated(cx: &Context<'_>) -> Option<Finding> {
 }
 
 /// Cycles without a clock: shares are right, times are not.
-fn assumed_clock(cx: &Context<'_>) -> Option<Finding> {
+fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
     let issue = cx.model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::AssumedClock);
-    issue.map(|issue| Finding {
+    issue.map(|issue| CaptureFinding {
         id: "Q14",
         name: "assumed-clock",
         severity: Severity::Warning,
@@ -347,7 +347,7 @@ fn assumed_clock(cx: &Context<'_>) -> Option<Finding> {
 const NAMED: usize = 3;
 
 /// Work over time above a peak: the work, or the peak, is wrong.
-fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
+fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     let ops = cx.report::<Ops>().ok()?;
     let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates().beyond_peak?))).collect();
     let time_ps = rows.iter().map(|(row, _)| row.self_time_ps()).fold(0, i64::saturating_add);
@@ -363,7 +363,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
     let more = if rows.len() > NAMED { "; …" } else { "" };
     let (count, verb) =
         if rows.len() == 1 { ("1 op".to_owned(), "is") } else { (format!("{} ops", rows.len()), "are") };
-    (!rows.is_empty()).then(|| Finding {
+    (!rows.is_empty()).then(|| CaptureFinding {
         id: "Q15",
         name: "impossible-rates",
         severity: Severity::Warning,
@@ -377,7 +377,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<Finding> {
 const DOUBTFUL_PERCENT: f64 = 1.0;
 
 /// Costs of one block of a kernel, declared for the whole grid.
-fn too_few_operations(cx: &Context<'_>) -> Option<Finding> {
+fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
     let report = cx.report::<Kernels>().ok()?;
     let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == Declared::TooFew).collect();
     let share: f64 = wrong.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
@@ -394,7 +394,7 @@ fn too_few_operations(cx: &Context<'_>) -> Option<Finding> {
             ))
         })
         .collect();
-    (share >= DOUBTFUL_PERCENT).then(|| Finding {
+    (share >= DOUBTFUL_PERCENT).then(|| CaptureFinding {
         id: "Q16",
         name: "too-few-operations",
         severity: Severity::Warning,

@@ -33,7 +33,7 @@ impl Tabular for DoctorReport {
 
 impl DoctorReport {
     fn findings_table(&self) -> Table {
-        let row = |finding: &super::Finding| {
+        let row = |finding: &super::CaptureFinding| {
             vec![
                 Cell::text(format!("{} {}", finding.id, finding.name)),
                 severity(finding.severity),
@@ -108,7 +108,7 @@ impl DoctorReport {
     }
 
     fn facts_table(&self) -> Table {
-        let row = |fact: &super::Fact| {
+        let row = |fact: &super::CaptureFact| {
             vec![Cell::text(fact.of_whom()), Cell::text(fact.name.clone()), Cell::text(fact.value.clone())]
         };
         Table {

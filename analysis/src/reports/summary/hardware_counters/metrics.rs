@@ -59,12 +59,12 @@ fn cycles_per_matmul(dtype: Dtype, from_register: bool) -> f64 {
 }
 
 /// One core's counts.
-struct Core<'a> {
+struct CoreCounts<'a> {
     counts: &'a Counts,
     die: u8,
 }
 
-impl Core<'_> {
+impl CoreCounts<'_> {
     /// Sum of all that `wanted` picks with its weight; `None` where none was recorded.
     fn sum(&self, wanted: impl Fn(What) -> Option<f64>) -> Option<f64> {
         let of_die = self.counts.iter().filter(|(counter, _)| counter.die == self.die);
@@ -98,7 +98,7 @@ impl Core<'_> {
 pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
     let mut out = Vec::new();
     for die in 0..limits.generation.dies() {
-        let core = Core { counts, die };
+        let core = CoreCounts { counts, die };
         let all = core.count(What::PowerCycles).filter(|_| limits.generation == Generation::V7x);
         let Some(cycles) = all.or_else(|| core.count(What::Cycles)).filter(|&cycles| cycles > 0.0) else { continue };
         core_metrics(&core, cycles, limits, &mut out);
@@ -107,7 +107,7 @@ pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
     out
 }
 
-fn core_metrics(core: &Core<'_>, cycles: f64, limits: &Limits, out: &mut Vec<CounterMetric>) {
+fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut Vec<CounterMetric>) {
     use CounterUnit::{Bytes, Cycles, Instructions};
     let mut add = |id, title, achieved: Option<f64>, peak: f64, unit, of: &str| {
         if let Some(achieved) = achieved {
@@ -158,7 +158,7 @@ fn core_metrics(core: &Core<'_>, cycles: f64, limits: &Limits, out: &mut Vec<Cou
 /// Links belong to the chip; its first core that counts cycles is the clock.
 fn link_metrics(counts: &Counts, limits: &Limits, out: &mut Vec<CounterMetric>) {
     let cycles = (0..limits.generation.dies()).find_map(|die| {
-        let core = Core { counts, die };
+        let core = CoreCounts { counts, die };
         core.count(What::PowerCycles).or_else(|| core.count(What::Cycles)).filter(|&cycles| cycles > 0.0)
     });
     let Some(seconds) = cycles.map(|cycles| cycles / limits.clock_hz) else { return };

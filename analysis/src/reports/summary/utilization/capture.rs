@@ -2,7 +2,7 @@
 
 use trace_model::Picos;
 
-use super::{Sums, possible_or_why};
+use super::{WorkSums, possible_or_why};
 use crate::engine::{Context, Metric, Provenance, Scope, counted};
 use crate::hardware::limits::BoundBy;
 use crate::math::unit::Unit;
@@ -32,7 +32,7 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         return None;
     }
     let cores: Vec<&CoreOps> = ops.cores.iter().collect();
-    let sums = Sums::new(cx, ops, &cores);
+    let sums = WorkSums::new(cx, ops, &cores);
     let mut session = None;
     for source in cx.model.sources() {
         let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;

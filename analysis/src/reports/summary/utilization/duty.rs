@@ -16,7 +16,7 @@ use crate::math::unit::Unit;
 
 /// Busy time and denominator of one chip.
 #[derive(Default)]
-struct Chip {
+struct ChipDuty {
     busy: Vec<TimeRange>,
     hull: Option<TimeRange>,
 }
@@ -27,7 +27,7 @@ pub(super) fn xprof_duty_cycle(
     classes: &OpClasses,
     cores: &[GroupId],
 ) -> Result<Metric, AnalysisError> {
-    let mut chips: BTreeMap<(SourceId, Result<i64, GroupId>), Chip> = BTreeMap::new();
+    let mut chips: BTreeMap<(SourceId, Result<i64, GroupId>), ChipDuty> = BTreeMap::new();
     for &core in cores {
         let group = cx.model.group(core);
         let chip = group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core);
@@ -50,7 +50,7 @@ pub(super) fn xprof_duty_cycle(
     })
 }
 
-impl Chip {
+impl ChipDuty {
     fn add(&mut self, cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<(), AnalysisError> {
         let model = cx.model;
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {

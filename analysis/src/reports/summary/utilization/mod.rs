@@ -86,7 +86,7 @@ impl Analysis for Utilization {
         let classes = cx.classes();
         let all: Vec<&CoreOps> = ops.cores.iter().collect();
         let cores: Vec<GroupId> = all.iter().map(|core| core.core).collect();
-        let mut combined = metrics(&Sums::new(cx, &ops, &all));
+        let mut combined = metrics(&WorkSums::new(cx, &ops, &all));
         combined.extend(steady::metrics(cx, ops.hbm_is_estimated));
         combined.push(duty::xprof_duty_cycle(cx, classes, &cores)?);
         combined.extend(capture::covered(cx, &ops));
@@ -94,7 +94,7 @@ impl Analysis for Utilization {
         combined.extend(hardware::host_metrics(cx));
         sort_by_importance(&mut combined);
         let devices = ops.cores.iter().map(|core| {
-            let mut metrics = metrics(&Sums::new(cx, &ops, &[core]));
+            let mut metrics = metrics(&WorkSums::new(cx, &ops, &[core]));
             metrics.push(duty::xprof_duty_cycle(cx, classes, &[core.core])?);
             metrics.extend(hardware::counter_metric(cx, core));
             sort_by_importance(&mut metrics);
@@ -127,7 +127,7 @@ fn sort_by_importance(metrics: &mut [Metric]) {
 const NEGLIGIBLE_PERCENT: f64 = 0.5;
 
 /// Some cores, added up.
-struct Sums<'a> {
+struct WorkSums<'a> {
     hbm_is_estimated: bool,
     cores: &'a [&'a CoreOps],
     /// What the window of a core is, in words.
@@ -136,7 +136,7 @@ struct Sums<'a> {
     is_whole: bool,
 }
 
-impl<'a> Sums<'a> {
+impl<'a> WorkSums<'a> {
     fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
         let window = match cx.scope {
             Scope::WholeTrace => "first op to last",
@@ -242,7 +242,7 @@ impl<'a> Sums<'a> {
 }
 
 /// What a utilization is of.
-struct Share<'a> {
+struct UtilizationShare<'a> {
     id: &'static str,
     title: &'static str,
     limit: BoundBy,
@@ -262,7 +262,7 @@ fn busy(core: &CoreOps) -> i64 {
     core.busy_ps
 }
 
-fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
+fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
     let mut out = vec![];
     let too_low = sums.notes_on(BoundBy::Compute, true);
     let flops = sums.amount(|core| core.work.flops);
@@ -274,7 +274,7 @@ fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
     };
     let compute = |id, title, amount, over, time, note: &Option<String>| {
         let note = note.clone();
-        utilization(sums, Share { id, title, limit: BoundBy::Compute, amount, over, time, note })
+        utilization(sums, UtilizationShare { id, title, limit: BoundBy::Compute, amount, over, time, note })
     };
     let all = sums.window.as_str();
     let title = if sums.is_whole { "MFU, first op to last" } else { "MFU (model FLOPs)" };
@@ -299,7 +299,7 @@ fn metrics(sums: &Sums<'_>) -> Vec<Metric> {
 }
 
 /// The clock that ran, where recorded. Peaks are those of the default clock.
-fn clock_metric(sums: &Sums<'_>) -> Option<Metric> {
+fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
     let scaled = sums.amount(|core| core.scaled_time_ps)? * 1e-12;
     let time = sums.time(|core| core.scale_recorded_ps);
     let value = (time > 0.0).then(|| 100.0 * scaled / time);
@@ -316,12 +316,12 @@ fn clock_metric(sums: &Sums<'_>) -> Option<Metric> {
 }
 
 /// Utilization of memories.
-fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
+fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     let amount = |get: fn(&Work) -> Option<f64>| sums.amount(|core| get(&core.work));
     let hbm = amount(|work| work.hbm_bytes);
     let note = sums.notes_on(BoundBy::Hbm, hbm.is_some());
     let mut push = |id, title, limit, amount, over, time, note| {
-        out.push(utilization(sums, Share { id, title, limit, amount, over, time, note }));
+        out.push(utilization(sums, UtilizationShare { id, title, limit, amount, over, time, note }));
     };
     let title = if sums.is_whole { "HBM bandwidth, first op to last" } else { "HBM bandwidth" };
     let all = sums.window.as_str();
@@ -346,7 +346,7 @@ fn memory_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
 }
 
 /// Shares of time: they need no peak.
-fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
+fn time_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     let over = sums.window.as_str();
     let share = |id, title, part: fn(&CoreOps) -> i64, note: Option<&str>| {
         let whole = window;
@@ -373,8 +373,8 @@ fn time_metrics(sums: &Sums<'_>, out: &mut Vec<Metric>) {
     out.push(share("device_idle_percent", title, |core| core.idle_ps, None));
 }
 
-fn utilization(sums: &Sums<'_>, share: Share<'_>) -> Metric {
-    let Share { id, title, limit, amount, over, time, note } = share;
+fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> Metric {
+    let UtilizationShare { id, title, limit, amount, over, time, note } = share;
     let capacity = sums.capacity(limit, time);
     let peaks = sums.peaks();
     let peak = limit.peak(&peaks);

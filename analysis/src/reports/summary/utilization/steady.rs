@@ -1,7 +1,7 @@
 //! Utilization over the steady steps: what the program does once it is warm, without
 //! compiling, partial steps, and whatever else the capture contains.
 
-use super::{Share, Sums, utilization, window};
+use super::{UtilizationShare, WorkSums, utilization, window};
 use crate::engine::{Context, Metric, Scope};
 use crate::facts::steps::Step;
 use crate::hardware::limits::BoundBy;
@@ -25,10 +25,10 @@ pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
         1 => format!("step {}", first.number),
         _ => format!("steps {}–{}", first.number, last.number),
     };
-    let sums = Sums { hbm_is_estimated, cores: &cores, window: over, is_whole: false };
+    let sums = WorkSums { hbm_is_estimated, cores: &cores, window: over, is_whole: false };
     let metric = |id, title, limit, amount: Option<f64>| {
         let note = sums.notes_on(limit, amount.is_some());
-        utilization(&sums, Share { id, title, limit, amount, over: &sums.window, time: window, note })
+        utilization(&sums, UtilizationShare { id, title, limit, amount, over: &sums.window, time: window, note })
     };
     let (flops, hbm) = (sums.amount(|core| core.model_flops_as_bf16), sums.amount(|core| core.work.hbm_bytes));
     vec![

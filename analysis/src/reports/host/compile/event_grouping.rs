@@ -21,7 +21,7 @@ use crate::math::intervals::IntervalSet;
 pub(super) const UNKNOWN: &str = "(unknown)";
 
 /// One compilation, or phases without one.
-pub(super) struct Draft<'a> {
+pub(super) struct EventGroup<'a> {
     pub function: String,
     pub module: Option<String>,
     /// The call that led to it.
@@ -35,7 +35,7 @@ pub(super) struct Draft<'a> {
     asked: u32,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> EventGroup<'a> {
     fn new(function: String, event: PhaseEvent<'a>) -> Self {
         let hull = event.call.map_or(event.range, SliceRef::range);
         let mut draft =
@@ -77,8 +77,8 @@ impl<'a> Draft<'a> {
 }
 
 /// Sorts events into compilations, by begin.
-pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<Draft<'a>> {
-    let mut calls: BTreeMap<SliceId, Draft<'a>> = BTreeMap::new();
+pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
+    let mut calls: BTreeMap<SliceId, EventGroup<'a>> = BTreeMap::new();
     let mut others: Vec<PhaseEvent<'a>> = Vec::new();
     for &event in events {
         let Some(call) = event.call else {
@@ -89,10 +89,10 @@ pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<Draft<'a>> {
             draft.push(event);
         } else {
             let function = pjit_function(call.name()).unwrap_or(UNKNOWN).to_owned();
-            calls.insert(call.id(), Draft::new(function, event));
+            calls.insert(call.id(), EventGroup::new(function, event));
         }
     }
-    let mut drafts: Vec<Draft<'a>> = calls.into_values().collect();
+    let mut drafts: Vec<EventGroup<'a>> = calls.into_values().collect();
     drafts.sort_by_key(|draft| draft.hull.start);
     for draft in &mut drafts {
         draft.compiles = draft.events.iter().any(|event| event.class == HostClass::Compile);
@@ -105,7 +105,7 @@ pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<Draft<'a>> {
 }
 
 /// Gives events of other threads to the calls that they overlap; returns the rest.
-fn join<'a>(drafts: &mut [Draft<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseEvent<'a>> {
+fn join<'a>(drafts: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseEvent<'a>> {
     let mut latest = Timestamp::from_ps(i64::MIN);
     let ends: Vec<Timestamp> = drafts
         .iter()
@@ -138,8 +138,8 @@ fn join<'a>(drafts: &mut [Draft<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<PhaseE
 }
 
 /// Compilations that no call led to, in the order of their events.
-fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<Draft<'_>> {
-    let mut drafts: Vec<Draft<'_>> = Vec::new();
+fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
+    let mut drafts: Vec<EventGroup<'_>> = Vec::new();
     // Tracing and lowering wait for the compile event of their thread.
     let mut waiting: BTreeMap<TrackId, Vec<PhaseEvent<'_>>> = BTreeMap::new();
     let mut rest = Vec::new();
@@ -161,7 +161,7 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<Draft<'_>> {
         let mut open = (0..after).rev().take(MAX_PARALLEL);
         match open.find(|&k| drafts[k].hull.end > event.range.start) {
             Some(k) => drafts[k].push(event),
-            None => drafts.push(Draft::new(UNKNOWN.to_owned(), event)),
+            None => drafts.push(EventGroup::new(UNKNOWN.to_owned(), event)),
         }
     }
     for draft in &mut drafts {
@@ -174,7 +174,7 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<Draft<'_>> {
     drafts
 }
 
-fn compile_without_call<'a>(drafts: &mut Vec<Draft<'a>>, event: PhaseEvent<'a>, before: Vec<PhaseEvent<'a>>) {
+fn compile_without_call<'a>(drafts: &mut Vec<EventGroup<'a>>, event: PhaseEvent<'a>, before: Vec<PhaseEvent<'a>>) {
     let is_entry = is_entry_point(event.slice.name());
     let module = is_entry.then(|| compiled_module(&event)).flatten();
     let mut recent = drafts.iter_mut().rev().take(MAX_PARALLEL);
@@ -182,7 +182,7 @@ fn compile_without_call<'a>(drafts: &mut Vec<Draft<'a>>, event: PhaseEvent<'a>, 
         let same = module.is_none() || draft.module.is_none() || module == draft.module;
         same && draft.hull.end > event.range.start
     });
-    let mut made = Draft::new(UNKNOWN.to_owned(), event);
+    let mut made = EventGroup::new(UNKNOWN.to_owned(), event);
     let is_new = overlapping.is_none();
     let draft = overlapping.unwrap_or(&mut made);
     if !is_new {

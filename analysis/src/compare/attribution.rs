@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::change::{Change, Finding, TestOptions};
+use super::change::{ChangeVerdict, MetricChange, TestOptions};
 use super::matching::{How, match_ops, stem};
 use super::pool::{Pool, PooledOp, effect_ps};
 use super::summary::OpTimes;
 use crate::math::rank_test::{StepDown, holm};
-use crate::reports::steps::step_parts::Part;
+use crate::reports::steps::step_parts::StepPart;
 
 /// The change of the mean step of the middle half, divided: rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -41,12 +41,12 @@ impl Attribution {
     }
 
     /// The same change by part of the step, largest first.
-    pub fn parts(&self) -> Vec<(Part, f64)> {
-        let of = |part: Part| {
+    pub fn parts(&self) -> Vec<(StepPart, f64)> {
+        let of = |part: StepPart| {
             let members = self.families.iter().filter(|family| family.part == part);
             (part, members.map(|family| family.change_ps).sum::<f64>())
         };
-        let mut parts = Part::ALL.map(of).to_vec();
+        let mut parts = StepPart::ALL.map(of).to_vec();
         parts.retain(|(_, change)| change.abs().round() >= 1.0);
         parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
         parts
@@ -60,7 +60,7 @@ pub struct FamilyChange {
     /// `fusion`, or the full name of a single op; `before → after` where all were renamed.
     pub name: String,
     /// Which part of the step.
-    pub part: Part,
+    pub part: StepPart,
     /// Distinct ops of the first side.
     pub base_ops: usize,
     /// Of the second side.
@@ -72,7 +72,7 @@ pub struct FamilyChange {
     /// Second less first.
     pub change_ps: f64,
     /// What can be said of the sum of its ops in each step; `None` for what no op has.
-    pub finding: Option<Finding>,
+    pub finding: Option<ChangeVerdict>,
     /// After Holm's correction over all kinds.
     pub p: Option<f64>,
 }
@@ -89,7 +89,7 @@ pub struct OpChange {
     /// Category, of the second side where it has one.
     pub category: String,
     /// Which part of the step.
-    pub part: Part,
+    pub part: StepPart,
     /// Communication between devices: its time is exposed, nothing hides it.
     pub is_collective: bool,
     /// `file:line`, of the second side where it has one.
@@ -108,7 +108,7 @@ pub struct OpChange {
     pub change_ps: f64,
     /// Its time in each step.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: MetricChange,
 }
 
 pub(super) struct Divided {
@@ -120,14 +120,14 @@ pub(super) struct Divided {
 type Sides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
 /// Two ops, or one that the other side lacks.
-struct Row<'a> {
+struct ChangeRow<'a> {
     base: Option<&'a PooledOp<'a>>,
     cand: Option<&'a PooledOp<'a>>,
     how: Option<(How, f64)>,
     program: &'a str,
 }
 
-impl Row<'_> {
+impl ChangeRow<'_> {
     fn any(&self) -> Option<&OpTimes> {
         self.cand.or(self.base).map(|op| op.op)
     }
@@ -142,7 +142,7 @@ pub(super) fn divide(base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) ->
         return Divided { attribution: None, ops: Vec::new() };
     }
     let (rows, rest) = rows(base, cand);
-    let mut changes: Vec<Change> = rows.iter().map(|row| tested(row, base, cand, options)).collect();
+    let mut changes: Vec<MetricChange> = rows.iter().map(|row| tested(row, base, cand, options)).collect();
     let effect = effect_ps(base, options);
     let sides: Vec<Sides> = rows.iter().map(|row| (values(row.base, base), values(row.cand, cand))).collect();
     correct(&mut changes, &sides, effect, options);
@@ -157,21 +157,21 @@ pub(super) fn divide(base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) ->
 /// What belongs together, and the time of each part on either side that belongs to
 /// no listed op. An op that one side lacks and that is smaller than what the other
 /// side lists at all is part of that rest.
-fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<Row<'a>>, BTreeMap<Part, (f64, f64)>) {
+fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<ChangeRow<'a>>, BTreeMap<StepPart, (f64, f64)>) {
     let matching = match_ops(&base.merged, &cand.merged);
-    let mut rest: BTreeMap<Part, (f64, f64)> = BTreeMap::new();
-    for part in Part::ALL {
+    let mut rest: BTreeMap<StepPart, (f64, f64)> = BTreeMap::new();
+    for part in StepPart::ALL {
         rest.insert(part, (base.rest_ps(part), cand.rest_ps(part)));
     }
     let program = |pool: &'a Pool<'a>, index: usize| {
         let program = pool.merged.ops.get(index).and_then(|op| op.program);
         program.and_then(|at| pool.merged.facts.programs.get(at)).map_or("", |program| program.name.as_str())
     };
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<ChangeRow<'a>> = Vec::new();
     for pair in &matching.pairs {
         let (first, second) = (base.ops.get(pair.base), cand.ops.get(pair.cand));
         let how = Some((pair.how, pair.confidence));
-        rows.push(Row { base: first, cand: second, how, program: program(cand, pair.cand) });
+        rows.push(ChangeRow { base: first, cand: second, how, program: program(cand, pair.cand) });
     }
     let too_small = (cand.listed_from_ps(), base.listed_from_ps());
     for &index in &matching.base_only {
@@ -179,7 +179,7 @@ fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<Row<'a>>, BTreeMap<P
         if op.middle_ps <= too_small.0 {
             rest.entry(op.op.part).or_default().0 += op.middle_ps;
         } else {
-            rows.push(Row { base: Some(op), cand: None, how: None, program: program(base, index) });
+            rows.push(ChangeRow { base: Some(op), cand: None, how: None, program: program(base, index) });
         }
     }
     for &index in &matching.cand_only {
@@ -187,7 +187,7 @@ fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<Row<'a>>, BTreeMap<P
         if op.middle_ps <= too_small.1 {
             rest.entry(op.op.part).or_default().1 += op.middle_ps;
         } else {
-            rows.push(Row { base: None, cand: Some(op), how: None, program: program(cand, index) });
+            rows.push(ChangeRow { base: None, cand: Some(op), how: None, program: program(cand, index) });
         }
     }
     (rows, rest)
@@ -201,10 +201,10 @@ fn values(op: Option<&PooledOp<'_>>, pool: &Pool<'_>) -> Vec<Vec<f64>> {
     }
 }
 
-fn tested(row: &Row<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> Change {
-    let mut change = Change::tested(&values(row.base, base), &values(row.cand, cand), options);
+fn tested(row: &ChangeRow<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> MetricChange {
+    let mut change = MetricChange::tested(&values(row.base, base), &values(row.cand, cand), options);
     if row.base.is_none() || row.cand.is_none() {
-        change.finding = Finding::OneSided;
+        change.finding = ChangeVerdict::OneSided;
     }
     change
 }
@@ -212,9 +212,9 @@ fn tested(row: &Row<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions
 /// Holm's correction over all that is asked, and what follows. Not asked is what takes
 /// less than `effect` in every step of both sides: it cannot change by as much, and
 /// every question costs the others certainty.
-fn correct(changes: &mut [Change], sides: &[Sides], effect: f64, options: &TestOptions) {
+fn correct(changes: &mut [MetricChange], sides: &[Sides], effect: f64, options: &TestOptions) {
     let matters = |(base, cand): &Sides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
-    let is_asked = |&i: &usize| changes[i].finding == Finding::Noise && matters(&sides[i]);
+    let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
     let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
     let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
     for change in changes.iter_mut() {
@@ -224,7 +224,7 @@ fn correct(changes: &mut [Change], sides: &[Sides], effect: f64, options: &TestO
     for (&i, p) in asked.iter().zip(holm(&p)) {
         let (change, (base, cand)) = (&mut changes[i], &sides[i]);
         change.p = Some(p);
-        let least = || Change::least_p(base, cand).map(|least| steps.corrected(least));
+        let least = || MetricChange::least_p(base, cand).map(|least| steps.corrected(least));
         if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
             change.give_up();
         }
@@ -232,7 +232,7 @@ fn correct(changes: &mut [Change], sides: &[Sides], effect: f64, options: &TestO
     }
 }
 
-fn op_change(row: &Row<'_>, change: Change) -> Option<OpChange> {
+fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
     let op = row.any()?;
     let name = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.name.clone());
     let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
@@ -258,7 +258,7 @@ fn op_change(row: &Row<'_>, change: Change) -> Option<OpChange> {
 
 /// A family while it is added up.
 #[derive(Default)]
-struct Sum {
+struct FamilySum {
     base_names: Vec<String>,
     cand_names: Vec<String>,
     base_ps: f64,
@@ -270,11 +270,11 @@ struct Sum {
 fn attribution(
     base: &Pool<'_>,
     cand: &Pool<'_>,
-    rows: &[Row<'_>],
-    rest: &BTreeMap<Part, (f64, f64)>,
+    rows: &[ChangeRow<'_>],
+    rest: &BTreeMap<StepPart, (f64, f64)>,
     options: &TestOptions,
 ) -> Attribution {
-    let mut sums: BTreeMap<(String, Part), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
     for row in rows {
         // Each side counts under its own name and part, unless the two are sure to be one.
         let sides = [(row.base, true), (row.cand, false)];
@@ -285,14 +285,14 @@ fn attribution(
         }
     }
     let mut families: Vec<FamilyChange> = Vec::with_capacity(sums.len());
-    let mut tests: Vec<Change> = Vec::with_capacity(sums.len());
+    let mut tests: Vec<MetricChange> = Vec::with_capacity(sums.len());
     let mut sides = Vec::with_capacity(sums.len());
     for ((name, part), sum) in sums {
         let zeros =
             |values: Vec<Vec<f64>>, pool: &Pool<'_>| if values.is_empty() { self::values(None, pool) } else { values };
         families.push(sum.family(&name, part));
         let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
-        tests.push(Change::tested(&both.0, &both.1, options));
+        tests.push(MetricChange::tested(&both.0, &both.1, options));
         sides.push(both);
     }
     correct(&mut tests, &sides, effect_ps(base, options), options);
@@ -301,7 +301,7 @@ fn attribution(
     }
     let unlisted = rest.iter().filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
     families.extend(unlisted.map(|(&part, &(before, after))| {
-        let name = if part == Part::Idle {
+        let name = if part == StepPart::Idle {
             "idle".to_owned()
         } else {
             format!("ops not listed, {}", part.title().to_lowercase())
@@ -325,7 +325,7 @@ fn attribution(
     Attribution { base_ps, cand_ps, change_ps: cand_ps - base_ps, families }
 }
 
-impl Sum {
+impl FamilySum {
     fn add(&mut self, op: &PooledOp<'_>, is_base: bool) {
         let (names, time, values) = if is_base {
             (&mut self.base_names, &mut self.base_ps, &mut self.base_values)
@@ -345,7 +345,7 @@ impl Sum {
         }
     }
 
-    fn family(&self, stem_name: &str, part: Part) -> FamilyChange {
+    fn family(&self, stem_name: &str, part: StepPart) -> FamilyChange {
         let single = |names: &[String]| if let [only] = names { Some(only.clone()) } else { None };
         let before = self.base_names.first().map(|name| stem(name));
         let all_alike = |before: &str| self.base_names.iter().all(|name| stem(name) == before);

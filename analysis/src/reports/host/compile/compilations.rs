@@ -6,11 +6,11 @@ use serde::Serialize;
 use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::annotations;
-use super::drafts::Draft;
-use super::likeness::{ProgramOps, SAME_FUNCTION};
-use super::place::{Place, StepFinder};
-use super::programs::{ProgramRuns, Programs, before_and_after};
-use super::shapes::{self, Change, ChangeSource};
+use super::event_grouping::EventGroup;
+use super::place::{CompilePlace, StepFinder};
+use super::program_similarity::{ProgramOps, SAME_FUNCTION};
+use super::programs::{ProgramRuns, ProgramTable, before_and_after};
+use super::shapes::{self, ChangeSource, ShapeChange};
 use crate::engine::Context;
 use crate::facts::compile_events::PhaseEvent;
 use crate::facts::host_class::{HostClass, pjit_function};
@@ -19,7 +19,7 @@ use crate::math::intervals::IntervalSet;
 /// Why a compilation counts as one of a function that was compiled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Evidence {
+pub enum CompileEvidence {
     /// The same function was compiled before in the capture.
     CompiledBefore,
     /// The function was called before in the capture without being compiled.
@@ -28,7 +28,7 @@ pub enum Evidence {
     SameProgram,
 }
 
-impl Evidence {
+impl CompileEvidence {
     /// For people.
     pub fn title(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ pub struct Compilation {
     /// The part of `wall_ps` in which no device ran a program; `None` without devices.
     pub exposed_ps: Option<i64>,
     /// Where in the run it began; `None` without steps.
-    pub place: Option<Place>,
+    pub place: Option<CompilePlace>,
     /// How much longer its step took than the median of the steps that do not compile.
     pub step_extra_ps: Option<i64>,
     /// The program that came out, by its first execution.
@@ -88,13 +88,13 @@ pub struct Compilation {
     /// The program of the function that had run last.
     pub program_before: Option<String>,
     /// Why it counts as compiled again; `None` where it does not.
-    pub again: Option<Evidence>,
+    pub again: Option<CompileEvidence>,
     /// Share of ops that both programs have in common; `None` where the ops are not known.
     pub ops_alike_percent: Option<f64>,
     /// Where `changes` were seen.
     pub changed_in: Option<ChangeSource>,
     /// What differs from the program before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ShapeChange>,
     /// Where to look: the longest event of the compiler, else of any phase.
     #[serde(skip)]
     pub slice: Option<SliceId>,
@@ -104,7 +104,7 @@ pub struct Compilation {
 pub(super) struct Surroundings<'a> {
     pub cx: Context<'a>,
     pub steps: StepFinder<'a>,
-    pub programs: Programs,
+    pub programs: ProgramTable,
     pub ops: ProgramOps,
     /// Calls of functions by name, each sorted by end.
     pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
@@ -128,7 +128,7 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 
 impl Surroundings<'_> {
     /// Name of the module of a draft, as far as it is known.
-    pub fn module_of(&self, draft: &Draft<'_>) -> Option<String> {
+    pub fn module_of(&self, draft: &EventGroup<'_>) -> Option<String> {
         draft.module.clone().or_else(|| self.programs.module_of(&draft.function).map(str::to_owned))
     }
 
@@ -139,8 +139,8 @@ impl Surroundings<'_> {
 }
 
 /// All compilations, by begin.
-pub(super) fn compilations(around: &Surroundings<'_>, drafts: &[Draft<'_>]) -> Vec<Compilation> {
-    let mut by_function: BTreeMap<&str, Vec<&Draft<'_>>> = BTreeMap::new();
+pub(super) fn compilations(around: &Surroundings<'_>, drafts: &[EventGroup<'_>]) -> Vec<Compilation> {
+    let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
     for draft in drafts.iter().filter(|draft| draft.compiles) {
         by_function.entry(&draft.function).or_default().push(draft);
     }
@@ -175,13 +175,13 @@ pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) ->
     running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
 }
 
-fn measured(around: &Surroundings<'_>, draft: &Draft<'_>) -> Compilation {
+fn measured(around: &Surroundings<'_>, draft: &EventGroup<'_>) -> Compilation {
     let ([compile_ps, lower, trace, load], all) = exclusive(|class| draft.when(class));
     let recorded = |class, time| draft.events.iter().any(|event| event.class == class).then_some(time);
     let start = draft.start();
     let place = around.steps.place(start);
     let step = match place {
-        Some(Place::InStep(number)) => around.steps.step(number),
+        Some(CompilePlace::InStep(number)) => around.steps.step(number),
         _ => None,
     };
     let threads = threads(around.cx, &draft.events);
@@ -237,9 +237,9 @@ pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTi
 fn judge(
     around: &Surroundings<'_>,
     row: &mut Compilation,
-    draft: &Draft<'_>,
-    earlier: Option<&&Draft<'_>>,
-    later: Option<&&Draft<'_>>,
+    draft: &EventGroup<'_>,
+    earlier: Option<&&EventGroup<'_>>,
+    later: Option<&&EventGroup<'_>>,
 ) {
     let start = draft.start();
     let compiled = draft.all().hull().map_or(start, |hull| hull.end);
@@ -255,9 +255,9 @@ fn judge(
     row.again = match () {
         // Two functions of the same name.
         () if row.ops_alike_percent.is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) => None,
-        () if is_same => Some(Evidence::SameProgram),
-        () if earlier.is_some() => Some(Evidence::CompiledBefore),
-        () if before.is_some() || around.called_before(&row.function, start) => Some(Evidence::RanBefore),
+        () if is_same => Some(CompileEvidence::SameProgram),
+        () if earlier.is_some() => Some(CompileEvidence::CompiledBefore),
+        () if before.is_some() || around.called_before(&row.function, start) => Some(CompileEvidence::RanBefore),
         () => None,
     };
     if row.again.is_none() || is_same {

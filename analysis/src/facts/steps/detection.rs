@@ -13,18 +13,18 @@
 //! decides instead (`MAX_SPREAD`). A function that ran only once still makes a
 //! step if it dominates the device: serving captures often hold a single one.
 
-use crate::engine::counted;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
 
 use super::{host, programs};
+use crate::engine::counted;
 
 /// Which kind of evidence steps come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rung {
+pub enum StepSource {
     /// Recorded on the device.
     StepsLine,
     /// Executions of the dominant program.
@@ -35,7 +35,7 @@ pub enum Rung {
     WholeCapture,
 }
 
-impl Rung {
+impl StepSource {
     /// Name for people.
     pub fn title(self) -> &'static str {
         match self {
@@ -58,29 +58,29 @@ pub(super) struct RawStep {
     pub partial: Option<String>,
 }
 
-/// What a rung found.
-pub(super) struct Found {
-    pub rung: Rung,
+/// The steps that were found.
+pub(super) struct DetectedSteps {
+    pub source: StepSource,
     /// What marks a step: a line, a function, an annotation.
     pub marker: String,
     pub steps: Vec<RawStep>,
-    /// Why this rung, after why not the ones above.
+    /// Why this source, after why not the better ones.
     pub why: Vec<String>,
 }
 
-/// Climbs down the ladder until a rung holds.
-pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Found {
+/// Tries the sources of steps, the best one first.
+pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
     let mut why = Vec::new();
-    let rungs: [(Rung, Search<'_>); 3] = [
-        (Rung::StepsLine, &|| steps_line(model, devices)),
-        (Rung::Modules, &|| programs::find(model, devices)),
-        (Rung::HostAnnotations, &|| host::find(model)),
+    let sources: [(StepSource, Search<'_>); 3] = [
+        (StepSource::StepsLine, &|| steps_line(model, devices)),
+        (StepSource::Modules, &|| programs::find(model, devices)),
+        (StepSource::HostAnnotations, &|| host::find(model)),
     ];
-    for (rung, search) in rungs {
+    for (source, search) in sources {
         match search() {
             Ok(marked) => {
                 why.push(marked.why);
-                return Found { rung, marker: marked.marker, steps: marked.steps, why };
+                return DetectedSteps { source, marker: marked.marker, steps: marked.steps, why };
             }
             Err(reason) => why.push(reason),
         }
@@ -92,13 +92,13 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Found {
     let everything = devices.iter().copied().chain(host).map(|group| (group, extent)).collect();
     let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, partial: None };
     let steps = if extent.is_empty() { Vec::new() } else { vec![step] };
-    Found { rung: Rung::WholeCapture, marker: "capture".to_owned(), steps, why }
+    DetectedSteps { source: StepSource::WholeCapture, marker: "capture".to_owned(), steps, why }
 }
 
 /// Looks for steps of one kind; the error says what is missing.
 type Search<'a> = &'a dyn Fn() -> Result<Marked, String>;
 
-/// What one rung found.
+/// What one source holds.
 pub(super) struct Marked {
     pub marker: String,
     pub steps: Vec<RawStep>,
