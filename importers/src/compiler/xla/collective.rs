@@ -9,7 +9,6 @@ use trace_model::hlo_text::ReplicaGroups;
 
 use super::hlo::{Computation, Instruction, Program};
 use super::machine::{Chip, HOP_S};
-use super::shape;
 
 /// What a collective does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +89,8 @@ fn of_kind(
     instruction: &Instruction<'_>,
     chip: &Chip,
 ) -> Transfer {
-    let operands = instruction.operand_names().filter_map(|name| computation.find(name));
-    let input = operands.fold(0_u64, |sum, operand| sum.saturating_add(shape::bytes(operand.shape))) as f64;
+    let operands = instruction.operand_names().filter_map(|name| computation.size(name));
+    let input = operands.fold(0_u64, |sum, size| sum.saturating_add(size.bytes)) as f64;
     if kind == Kind::Permute {
         let (links, hops) = direction(instruction.attribute("source_target_pairs").unwrap_or_default());
         return Transfer { links, bytes: input as u64, seconds: hops as f64 * HOP_S + input / chip.link };

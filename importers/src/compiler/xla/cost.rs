@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use trace_model::{Access, MemoryAccess, MemorySpace};
 
 use super::hlo::{Computation, Instruction, Program};
-use super::shape::{self, Array, HBM, VMEM, arrays};
+use super::shape::{self, Array, HBM, ShapeSize, VMEM, arrays, first_array};
 
 /// Deepest nesting of fusions that is followed.
 const MAX_DEPTH: usize = 32;
@@ -74,8 +74,8 @@ impl<'p, 'a> Costs<'p, 'a> {
             "convolution" => Flops::product(self.convolution(computation, instruction)),
             "dot" => Flops::product(dot(computation, instruction)),
             "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
-                let operand = instruction.operand_names().next().and_then(|name| computation.find(name));
-                Flops::elements(operand.map_or(0, |operand| elements(operand.shape)))
+                let operand = instruction.operand_names().next().and_then(|name| computation.size(name));
+                Flops::elements(operand.map_or(0, |size| size.elements))
             }
             // Scalars are the scalar unit's, and count nothing.
             opcode if is_arithmetic(opcode) => {
@@ -88,7 +88,7 @@ impl<'p, 'a> Costs<'p, 'a> {
     /// Operations of a product where a window slides: only positions inside of the operand count.
     fn convolution(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> u64 {
         let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
-        let output = arrays(instruction.shape).into_iter().next().map(|array| array.dims).unwrap_or_default();
+        let output = first_array(instruction.shape).map(|array| array.dims).unwrap_or_default();
         let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
         let Some(((from, of), to)) = labels.and_then(|(operands, to)| Some((operands.split_once('_')?, to))) else {
             return 0;
@@ -141,12 +141,12 @@ impl<'p, 'a> Costs<'p, 'a> {
         let mut seen = HashSet::new();
         for (number, name) in instruction.operand_names().enumerate() {
             let Some(operand) = computation.find(name).filter(|_| seen.insert(name)) else { continue };
-            let whole = shape::bytes(operand.shape);
+            let whole = computation.size(name).unwrap_or_default().bytes;
             let read = match &reads {
                 Some(reads) => reads.get(&number).copied().unwrap_or(whole).min(whole),
                 None => read_by(instruction, name, whole),
             };
-            if let Some(array) = arrays(operand.shape).first() {
+            if let Some(array) = first_array(operand.shape) {
                 add(&mut out, array.space, Access::Read, read);
             }
         }
@@ -220,7 +220,7 @@ impl<'p, 'a> Costs<'p, 'a> {
         };
         let update =
             root.filter(|root| root.opcode == "dynamic-update-slice").and_then(|root| root.operand_names().nth(1));
-        let update = update.and_then(|name| computation.find(name)).map(|update| shape::bytes(update.shape));
+        let update = update.and_then(|name| computation.size(name)).map(|size| size.bytes);
         update.unwrap_or_else(|| array.bytes())
     }
 }
@@ -251,7 +251,7 @@ fn add(out: &mut Vec<MemoryAccess>, space: u32, access: Access, bytes: u64) {
 }
 
 fn elements(shape: &str) -> u64 {
-    arrays(shape).iter().fold(0, |sum, array| sum.saturating_add(array.elements()))
+    ShapeSize::of(shape).elements
 }
 
 /// Elementwise opcodes that XLA's cost analysis counts as one operation an element.
@@ -290,7 +290,7 @@ fn is_arithmetic(opcode: &str) -> bool {
 
 fn operand_dims<'a>(computation: &Computation<'a>, instruction: &Instruction<'a>, number: usize) -> Vec<u64> {
     let operand = instruction.operand_names().nth(number).and_then(|name| computation.find(name));
-    operand.and_then(|operand| arrays(operand.shape).into_iter().next()).map(|array| array.dims).unwrap_or_default()
+    operand.and_then(|operand| first_array(operand.shape)).map(|array| array.dims).unwrap_or_default()
 }
 
 /// Two for each element of the result and each number summed over.

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use trace_model::hlo_text::{Part, ProgramText, split_attributes};
 
 use super::config::json_number;
+use super::shape::ShapeSize;
 use crate::common::names::Bounded;
 
 pub(super) use trace_model::hlo_text::HloText as Instruction;
@@ -41,6 +42,8 @@ pub(super) fn profile_text(instruction: &Instruction<'_>, computation: &Computat
 pub(super) struct Computation<'a> {
     pub name: &'a str,
     pub instructions: Vec<Instruction<'a>>,
+    /// Of the instructions, each once it is asked for: many can share a huge operand.
+    sizes: Vec<OnceCell<ShapeSize>>,
     by_name: HashMap<&'a str, usize>,
     /// Position of the instruction that awaits each start.
     dones: HashMap<&'a str, usize>,
@@ -56,6 +59,7 @@ impl<'a> Computation<'a> {
         self.dones.extend(awaits.map(|start| (start, index)));
         self.root = self.root.or(instruction.is_root.then_some(index));
         self.instructions.push(instruction);
+        self.sizes.push(OnceCell::new());
     }
 
     /// The instruction that awaits a start, and its position.
@@ -66,6 +70,13 @@ impl<'a> Computation<'a> {
 
     pub fn find(&self, name: &str) -> Option<&Instruction<'a>> {
         self.instructions.get(*self.by_name.get(name)?)
+    }
+
+    /// How large the result of an instruction is.
+    pub fn size(&self, name: &str) -> Option<ShapeSize> {
+        let index = *self.by_name.get(name)?;
+        let shape = self.instructions.get(index)?.shape;
+        Some(*self.sizes.get(index)?.get_or_init(|| ShapeSize::of(shape)))
     }
 
     /// Position of an instruction.

@@ -32,18 +32,41 @@ impl Array<'_> {
 
 /// All arrays of a shape, those in tuples one after the other.
 pub(super) fn arrays(shape: &str) -> Vec<Array<'_>> {
-    let array = |text: ArrayText<'_>| {
-        let dims = text.sizes()?.map(|size| size.unwrap_or(0)).collect();
-        Some((dims, u32::try_from(text.memory_space()).unwrap_or(u32::MAX)))
-    };
-    array_texts(shape)
-        .filter_map(|text| array(text).map(|(dims, space)| Array { dtype: text.dtype, dims, space }))
-        .collect()
+    array_texts(shape).filter_map(array).collect()
+}
+
+/// The first array of a shape.
+pub(super) fn first_array(shape: &str) -> Option<Array<'_>> {
+    array_texts(shape).find_map(array)
+}
+
+/// How large all arrays of a shape are together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ShapeSize {
+    /// Without the padding of tiles.
+    pub bytes: u64,
+    /// Numbers.
+    pub elements: u64,
+}
+
+impl ShapeSize {
+    pub fn of(shape: &str) -> Self {
+        array_texts(shape).filter_map(array).fold(Self::default(), |sum, array| Self {
+            bytes: sum.bytes.saturating_add(array.bytes()),
+            elements: sum.elements.saturating_add(array.elements()),
+        })
+    }
 }
 
 /// Bytes of a whole shape.
 pub(super) fn bytes(shape: &str) -> u64 {
-    arrays(shape).iter().fold(0, |sum, array| sum.saturating_add(array.bytes()))
+    ShapeSize::of(shape).bytes
+}
+
+fn array(text: ArrayText<'_>) -> Option<Array<'_>> {
+    let dims = text.sizes()?.map(|size| size.unwrap_or(0)).collect();
+    let space = u32::try_from(text.memory_space()).unwrap_or(u32::MAX);
+    Some(Array { dtype: text.dtype, dims, space })
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ fn loops_in_loops_in_loops_end() {
 /// Names that are said once, and how many bytes all texts of ops together have.
 #[test]
 fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
-    let shape = format!("({})", vec!["f32[8,8]{1,0}"; 2_000].join(", "));
+    let shape = format!("({})", vec!["f32[8,8]{1,0}"; 10_000].join(", "));
     let op = |n: usize| {
         format!("  %dot.x{n} = f32[8,8]{{1,0}} dot(%big, %p), backend_config={{\"estimated_cycles\":\"5\"}}\n")
     };
