@@ -8,7 +8,7 @@ use std::fmt::Display;
 /// assert_eq!(analysis::counted(1, "device"), "1 device");
 /// assert_eq!(analysis::counted(0, "device"), "0 devices");
 /// ```
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };
     format!("{count} {what}{ending}")
 }

@@ -249,8 +249,7 @@ impl Workspace {
         if self.state.shows(Panel::Details) {
             EguiPanel::bottom("details").resizable(true).default_size(230.0).size_range(100.0..=600.0).show(ui, |ui| {
                 if self.state.place.mark.is_some() {
-                    let (trace, state) = (&self.trace, &self.state);
-                    area_panel::area_ui(ui, trace, state, self.area.memo(), &mut self.choice, out);
+                    area_panel::area_ui(ui, &self.state, self.area.memo(), &mut self.choice, out);
                 } else {
                     if let Some(about) = about {
                         ui.label(egui::RichText::new(about).strong());
@@ -264,7 +263,7 @@ impl Workspace {
             });
         }
         if self.state.shows(Panel::Notes) {
-            notes::notes_ui(ui.ctx(), &self.trace, &self.state, &mut wanted);
+            notes::notes_ui(ui.ctx(), &self.state, &mut wanted);
         }
         if self.state.shows(Panel::Help) {
             help::help_ui(ui.ctx(), keys, settings, out);

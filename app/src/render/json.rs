@@ -38,7 +38,7 @@ struct Written<'a> {
     /// What reading the files lost or mended.
     import: ImportFacts<'a>,
     /// The reports by the id of their analysis.
-    reports: BTreeMap<&'static str, ()>,
+    reports: serde_json::Map<String, Value>,
     /// What gates say, where there are some.
     #[serde(skip_serializing_if = "Option::is_none")]
     gates: Option<&'a GatesReport>,
@@ -109,7 +109,7 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
             memory: model.memory_use(),
         },
         import: ImportFacts { lost: model.import_log().lost(), issues: model.import_log() },
-        reports: BTreeMap::new(),
+        reports: serde_json::Map::new(),
         gates: gated.map(|gated| &gated.report),
         comparison: comparison.map(|_| ()),
         truncated: false,

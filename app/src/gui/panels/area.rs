@@ -13,7 +13,6 @@ use crate::gui::times::time;
 use crate::render::number::counted;
 use crate::view::area::{Pivot, Summary};
 use crate::view::state::{Spotlight, ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
 
 /// How the area is summed up.
 #[derive(Default)]
@@ -27,7 +26,6 @@ pub struct Choice {
 /// Sums of the marked area.
 pub fn area_ui(
     ui: &mut Ui,
-    trace: &OpenTrace,
     state: &ViewState,
     summary: &Memo<Summary>,
     choice: &mut Choice,

@@ -5,10 +5,9 @@ use egui::{Context, RichText, ScrollArea, TextEdit, Window};
 use crate::gui::keys::hint;
 use crate::gui::times::time;
 use crate::view::state::{Note, Panel, ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
 
 /// A window with all notes.
-pub fn notes_ui(ctx: &Context, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let mut open = true;
     let window = Window::new("Notes").open(&mut open).default_width(340.0).collapsible(false);
     window.anchor(egui::Align2::LEFT_BOTTOM, [12.0, -60.0]).show(ctx, |ui| {
@@ -18,7 +17,7 @@ pub fn notes_ui(ctx: &Context, trace: &OpenTrace, state: &ViewState, out: &mut V
         }
         ScrollArea::vertical().max_height(260.0).show(ui, |ui| {
             for (i, note) in state.notes.iter().enumerate() {
-                note_ui(ui, trace, i, note, out);
+                note_ui(ui, i, note, out);
             }
         });
         if let Some(range) = state.place.mark
@@ -32,7 +31,7 @@ pub fn notes_ui(ctx: &Context, trace: &OpenTrace, state: &ViewState, out: &mut V
     }
 }
 
-fn note_ui(ui: &mut egui::Ui, trace: &OpenTrace, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
+fn note_ui(ui: &mut egui::Ui, i: usize, note: &Note, out: &mut Vec<ViewCommand>) {
     ui.horizontal(|ui| {
         let at = note.range.start.since_origin();
         if ui.link(time(at)).on_hover_text(format!("Show it: {}", time(note.range.dur()))).clicked() {

@@ -16,6 +16,9 @@ use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
 use crate::view::trace::OpenTrace;
 
+/// Width of the buttons of panels.
+const PANELS: f32 = 340.0;
+
 /// Opening, where one is, and what is shown.
 pub fn toolbar_ui(
     ui: &mut Ui,
@@ -26,6 +29,7 @@ pub fn toolbar_ui(
     out: &mut Vec<Command>,
 ) {
     EguiPanel::top("toolbar").show(ui, |ui| {
+        let (mut is_titled, mut are_panels_below) = (trace.is_none(), false);
         ui.add_space(2.0);
         ui.horizontal(|ui| {
             if ui.button("Open…").on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
@@ -39,40 +43,76 @@ pub fn toolbar_ui(
                 view_ui(ui, state, settings, out);
                 keep_ui(ui, sessions, out);
             }
-            if let Some(trace) = trace {
-                ui.separator();
-                let path = trace.path.display().to_string();
-                if let Some(badge) = trace.model.badge() {
-                    ui.label(RichText::new(badge).strong().color(ui.visuals().warn_fg_color))
-                        .on_hover_text("Nothing here was measured");
-                }
-                ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate()).on_hover_text(path);
-            }
+            // What has no room beside the others comes into a row of its own.
+            are_panels_below = state.is_some() && ui.available_width() < PANELS;
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                theme_ui(ui, settings.theme, out);
-                if state.is_none()
-                    && ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked()
-                {
-                    out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
+                if !are_panels_below {
+                    panels_ui(ui, state, settings, out);
                 }
-                if let Some(state) = state {
-                    for (label, panel, about, id) in [
-                        ("Help", Panel::Help, "Keys and mouse", "help"),
-                        ("Details", Panel::Details, "The selected slice", "details"),
-                        ("Reports", Panel::Reports, "Numbers, plots and tables", "reports"),
-                        ("Notes", Panel::Notes, "Notes about times", "notes"),
-                        ("Search", Panel::Search, "Find slices", "search"),
-                    ] {
-                        let button = ui.selectable_label(state.shows(panel), label);
-                        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
-                            out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
-                        }
-                    }
+                if let Some(trace) = trace.filter(|trace| ui.available_width() >= width_of_title(ui, trace)) {
+                    is_titled = true;
+                    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                        ui.separator();
+                        title_ui(ui, trace);
+                    });
                 }
             });
         });
+        if are_panels_below || !is_titled {
+            ui.horizontal(|ui| {
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    if are_panels_below {
+                        panels_ui(ui, state, settings, out);
+                    }
+                    if let Some(trace) = trace.filter(|_| !is_titled) {
+                        ui.with_layout(Layout::left_to_right(Align::Center), |ui| title_ui(ui, trace));
+                    }
+                });
+            });
+        }
         ui.add_space(2.0);
     });
+}
+
+/// Panels to show and hide, from the right.
+fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<Command>) {
+    theme_ui(ui, settings.theme, out);
+    let Some(state) = state else {
+        if ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked() {
+            out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
+        }
+        return;
+    };
+    for (label, panel, about, id) in [
+        ("Help", Panel::Help, "Keys and mouse", "help"),
+        ("Details", Panel::Details, "The selected slice", "details"),
+        ("Reports", Panel::Reports, "Numbers, plots and tables", "reports"),
+        ("Notes", Panel::Notes, "Notes about times", "notes"),
+        ("Search", Panel::Search, "Find slices", "search"),
+    ] {
+        let button = ui.selectable_label(state.shows(panel), label);
+        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
+            out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
+        }
+    }
+}
+
+/// What made the times where nothing was measured, and the name of the file.
+fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
+    if let Some(badge) = trace.model.badge() {
+        ui.label(RichText::new(badge).strong().color(ui.visuals().warn_fg_color))
+            .on_hover_text("Nothing here was measured");
+    }
+    let path = trace.path.display().to_string();
+    ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate()).on_hover_text(path);
+}
+
+/// Room that a title needs beside the buttons: all of the badge, and the beginning of the name.
+fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
+    const NAME: f32 = 80.0;
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let badge = trace.model.badge().unwrap_or_default();
+    ui.painter().layout_no_wrap(badge, font, Color32::PLACEHOLDER).size().x + NAME
 }
 
 /// A second file beside the open one.
