@@ -7,6 +7,7 @@ mod gui_keys;
 mod gui_pair;
 mod gui_panels;
 mod gui_sessions;
+mod gui_simulated;
 
 use std::path::PathBuf;
 use std::sync::Arc;

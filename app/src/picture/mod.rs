@@ -130,6 +130,7 @@ fn points(_drawing: &Drawing, _scale: f32) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::drawing::width_of;
     use super::*;
     use crate::session::Session;
     use crate::view::state::{ColorBy, ViewCommand};
@@ -235,6 +236,33 @@ mod tests {
         let picture = text(&roofline(&named("a", options), Look::default()).unwrap());
         assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
         assert!(picture.contains("<title>Dashed: FLOP/s that links"), "{picture}");
+    }
+
+    #[test]
+    fn every_picture_says_that_nothing_was_measured() {
+        let mut model = sample_traces::text_builder(PICTURE);
+        model.source_mut().simulator = Some("a model".to_owned());
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let trace = OpenTrace::new("name".repeat(50).into(), Session::from_model(model.finish(), options));
+        let state = ViewState::new(&trace.model);
+        for panel in [Panel::Timeline, Panel::Roofline, Panel::Steps] {
+            for width in [400.0, 1200.0] {
+                let look = Look { width, ..Look::default() };
+                let marked = draw(panel, &trace, &state, None, look).unwrap();
+                assert!(text(&marked).contains(">SIMULATED by a model"), "{panel:?} of {width}: {}", text(&marked));
+                let mut silent = marked.clone();
+                for shape in &mut silent.shapes {
+                    if let drawing::Shape::Text { text, at, size, .. } = shape
+                        && text.starts_with("SIMULATED")
+                    {
+                        assert!(at.0 + width_of("SIMULATED by a model", *size) < width, "it is seen");
+                        text.clear();
+                    }
+                }
+                // Whoever looks at the points sees it too.
+                assert_ne!(encoded(&marked, Format::Png, 1.0), encoded(&silent, Format::Png, 1.0), "{panel:?}");
+            }
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub fn steps(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
         .time
         .as_ref()
         .map_or_else(String::new, |time| format!(": median {} of {} steps", text(time.median as i64), time.count));
-    drawing.text(12.0, 18.0, Anchor::Start, 13.0, palette.text_strong, &format!("{}{note}", trace.title()));
+    drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &format!("{}{note}", trace.title()));
     let mut x = LEFT;
     for part in StepPart::ALL {
         if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {

@@ -90,7 +90,12 @@ pub fn head_ui(
     painter.text(badge.center(), Align2::CENTER_CENTER, side.name(), font.clone(), readable_on(fill));
     let color = if has_focus { theme.text_strong } else { theme.text };
     let name = own.trace.name();
-    let at = pos2(badge.right() + 8.0, rect.center().y);
+    let mut at = pos2(badge.right() + 8.0, rect.center().y);
+    if let Some(text) = own.trace.model.badge() {
+        let warning = ui.visuals().warn_fg_color;
+        let room = rect.right() - at.x;
+        at.x += elided(&painter, at, Align2::LEFT_CENTER, &text, room, &font, warning).x + 8.0;
+    }
     let used = elided(&painter, at, Align2::LEFT_CENTER, &name, rect.width() * 0.6, &font, color);
     if let Some(compared) = compared {
         let steps = match side {
@@ -114,7 +119,8 @@ pub fn head_ui(
         );
     }
     let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, format!("{}: {name}", side.name())));
+    let label = || format!("{}: {}", side.name(), own.trace.title());
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, label()));
     let about = hint(ui.ctx(), "Keys and panels are about this one after a click", "swap-focus");
     let hint = format!("{}\n{about}", own.trace.path.display());
     if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {

@@ -1,0 +1,75 @@
+//! Times that nothing measured are marked in the window wherever they are shown.
+
+use systole::gui::file_loader;
+use systole::view::state::{Layer, ViewCommand};
+use systole::view::tabs;
+
+use super::*;
+
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");
+const BADGE: &str = "PREDICTED by XLA's cost model";
+
+fn window_of_samples(width: f32) -> Harness<'static, App> {
+    Harness::builder().with_size(vec2(width, 700.0)).build_eframe(|cc| {
+        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        let loader = file_loader(importers::ImportOptions::default(), Arc::new(|| Ok(Options::default())));
+        App::new(&cc.egui_ctx, Settings::default(), loader)
+    })
+}
+
+fn sample(name: &str) -> String {
+    format!("{SAMPLES}/{name}")
+}
+
+/// The badge is in sight and no button covers it.
+fn assert_marked(window: &Harness<'_, App>, width: f32, when: &str) {
+    let badge = window.query_by_label(BADGE).unwrap_or_else(|| panic!("no badge: {when}")).rect();
+    assert!(badge.left() >= 0.0 && badge.right() <= width && badge.width() > 100.0, "{when}: {badge:?}");
+    for button in ["Open…", "Keep", "Search", "Notes", "Reports", "Details", "Help"] {
+        // A button and a dialog or tab may have one name.
+        for other in window.query_all_by_label(button) {
+            let other = other.rect();
+            assert!(!badge.shrink(1.0).intersects(other), "{when}: {button} at {other:?} covers {badge:?}");
+        }
+    }
+}
+
+#[test]
+fn a_prediction_is_marked_on_every_tab_and_at_every_width() {
+    for width in [640.0, 900.0, 1400.0] {
+        let mut window = window_of_samples(width);
+        open(&mut window, &sample("synthetic_v5e_layer_predicted.txt"));
+        let more = [tabs::FOUND, tabs::MORE];
+        for tab in tabs::TABS.iter().map(|tab| tab.id).chain(more) {
+            for wide in [false, true] {
+                want(&mut window, ViewCommand::ShowTab(tab.to_owned()));
+                want(&mut window, ViewCommand::WideReports(wide));
+                assert_marked(&window, width, &format!("{tab}, {width} wide"));
+            }
+        }
+        want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
+        want(&mut window, ViewCommand::ShowLayer(Layer::Minimap, false));
+        assert_marked(&window, width, "the timeline alone");
+    }
+}
+
+#[test]
+fn what_was_measured_is_not_marked() {
+    let mut window = window_of_samples(1400.0);
+    open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
+    for word in ["PREDICTED", "SIMULATED"] {
+        assert!(window.query_by_label_contains(word).is_none(), "{word}");
+    }
+}
+
+#[test]
+fn of_two_runs_the_predicted_one_is_marked_whichever_has_the_focus() {
+    let mut window = window_of_samples(1400.0);
+    open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
+    want(&mut window, Command::Compare(PathBuf::from(sample("synthetic_v5e_layer_predicted.txt"))));
+    for _ in 0..2 {
+        window.get_by_label("A: synthetic_v5e_layer_measured.xplane.pb");
+        window.get_by_label(&format!("B: {BADGE} · synthetic_v5e_layer_predicted.txt"));
+        press(&mut window, Modifiers::NONE, Key::C);
+    }
+}
