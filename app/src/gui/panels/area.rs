@@ -24,13 +24,7 @@ pub struct Choice {
 }
 
 /// Sums of the marked area.
-pub fn area_ui(
-    ui: &mut Ui,
-    state: &ViewState,
-    summary: &Memo<Summary>,
-    choice: &mut Choice,
-    out: &mut Vec<Command>,
-) {
+pub fn area_ui(ui: &mut Ui, state: &ViewState, summary: &Memo<Summary>, choice: &mut Choice, out: &mut Vec<Command>) {
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
     ui.horizontal(|ui| {
