@@ -128,7 +128,7 @@ struct Events {
     random: u64,
     /// End of the last parent.
     cursor: i64,
-    /// Children still to come: number, length of each, begin of the next.
+    /// Children still to come: number, length of each, start of the next.
     children: (u64, i64, i64),
 }
 

@@ -20,7 +20,7 @@ const REMARK: &str = "synthetic: computed by sample-traces, not measured";
 const STEPS: i64 = 1;
 const MODULES: i64 = 2;
 const OPS: i64 = 3;
-/// How far the device's own clock is ahead of the timeline.
+/// How far the device clock is ahead of the timeline.
 const CLOCK_AHEAD_PS: i64 = 7_000_250;
 
 /// A data-parallel run.
@@ -99,7 +99,7 @@ impl FleetSpec {
         self.idle(step) + most + reduce
     }
 
-    /// From the begin of a step to its first op.
+    /// From the start of a step to its first op.
     pub fn idle(&self, step: u32) -> Picos {
         let stall = self.stall.filter(|&(at, _)| at == step).map_or(Picos::ZERO, |(_, stall)| stall);
         let compile = if self.compiles.contains(&step) { self.compile } else { Picos::ZERO };

@@ -28,7 +28,7 @@ const STATE: i64 = 1 << 30;
 const LEAK: i64 = 4096;
 /// Set aside for the program while it runs.
 const RESERVED: i64 = 3 << 30;
-/// Share of the free bytes outside of the largest block, but for after a release.
+/// Share of the free bytes outside the largest block, but for after a release.
 const FRAGMENTATION: (f64, f64) = (0.0, 0.25);
 
 const MIB: u64 = 1 << 20;
@@ -118,7 +118,7 @@ pub fn session_with_memory(run: &Run) -> (Session, ExpectedMemory) {
     session_with_weights(run, WEIGHTS)
 }
 
-/// The same with `weights` bytes in each device before the capture begins; a device has 16 GiB.
+/// The same with `weights` bytes in each device before the capture starts; a device has 16 GiB.
 pub fn session_with_weights(run: &Run, weights: i64) -> (Session, ExpectedMemory) {
     let mut session = run.session();
     let mut peak_at_ps = Vec::new();

@@ -38,7 +38,7 @@ pub struct Line {
     pub id: i64,
     /// Name.
     pub name: String,
-    /// Origin of the offsets of its events, ns after the session began.
+    /// Origin of the offsets of its events, ns after the session started.
     pub timestamp_ns: i64,
     /// In the order of their offsets.
     pub events: Vec<Event>,

@@ -1,4 +1,4 @@
-//! Arguments of slices: kept in the file, read when somebody looks.
+//! Arguments of slices: kept in the file, read on first use.
 
 use std::fmt;
 
@@ -34,8 +34,7 @@ impl ArgValue {
         }
     }
 
-    /// The whole number behind any numeric form; an unsigned number above
-    /// `i64::MAX` comes back with the same bits.
+    /// The integer behind any numeric form; an unsigned number above `i64::MAX` comes back with the same bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(v) => Some(*v),

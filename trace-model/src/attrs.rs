@@ -46,14 +46,13 @@ pub enum SliceAttr {
     QueueId,
     /// `SparseCore` that a `TensorCore` op hands work to.
     OffloadCore,
-    /// Bytes of a memory set aside for programs (its stack) after this allocation or
-    /// release; absent where there are none.
+    /// Bytes of a memory set aside for programs (its stack) after this allocation or release; absent if there are none.
     MemoryReserved,
     /// Bytes of a memory in buffers (its heap) after this allocation or release.
     MemoryAllocated,
     /// Bytes of a memory that are free after this allocation or release.
     MemoryAvailable,
-    /// Share of the free bytes outside of the largest free block, as `f64` bits.
+    /// Share of the free bytes outside the largest free block, as `f64` bits.
     FragmentationBits,
     /// Bytes that an allocation asked for.
     RequestedBytes,

@@ -17,7 +17,7 @@ pub struct SliceSpec {
     pub label: LabelId,
     /// Handle for the track's [`ArgSource`](crate::ArgSource).
     pub args: Option<u64>,
-    /// Span by the device's own clock, where recorded.
+    /// Span on the device clock, if recorded.
     pub device: Option<TimeRange>,
 }
 
@@ -62,7 +62,7 @@ impl SliceBatch {
         self.starts.len()
     }
 
-    /// Whether there is no slice.
+    /// Whether there is not a slice.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -114,13 +114,12 @@ impl SliceBatch {
         SliceSpec { range: self.range(index), label: self.label(index), args, device: self.device_range(index) }
     }
 
-    /// Whether any slice has the device's clock.
+    /// Whether any slice has the device clock.
     pub(crate) fn has_device_clock(&self) -> bool {
         !self.device_starts.is_empty()
     }
 
-    /// Records the device's clock of the slices, for clocks that become known
-    /// after them; `spans` must be as many.
+    /// Records the device clock of the slices, for clocks that become known after them; `spans` must be as many.
     pub fn set_device_clock(&mut self, spans: &[Option<TimeRange>]) {
         if spans.len() != self.len() {
             return;
@@ -141,8 +140,8 @@ impl SliceBatch {
         }
     }
 
-    /// Where some slices have the device's clock and others do not, places the others by
-    /// that clock: as far from the slice before (after, where there is none before) as on
+    /// Where some slices have the device clock and others do not, places the others by
+    /// that clock: as far from the slice before (after, if there is none before) as on
     /// the timeline, and as long, but not into the next slice. One track has one clock, or
     /// its sums would mix two. `order` is the indices in order of time. Returns the slices
     /// that were placed.
@@ -178,7 +177,7 @@ impl SliceBatch {
             let device = |of: u32| self.device_starts[of as usize];
             let after = next[position];
             let shifted = match (before, after) {
-                // Around the next one: both begin as far apart as on the timeline.
+                // Around the next one: both start as far apart as on the timeline.
                 (_, Some(inner)) if self.starts[inner as usize] < end(index) => {
                     device(inner).saturating_add(start.saturating_sub(self.starts[inner as usize]))
                 }
@@ -218,7 +217,7 @@ impl SliceBatch {
         TimeRange::at(Timestamp::from_ps(self.starts[index as usize]), Picos::from_ps(self.durs.get(index as usize)))
     }
 
-    /// Span by the device's clock, where slice `index` has one.
+    /// Span on the device clock, where slice `index` has one.
     pub fn device_range(&self, index: u32) -> Option<TimeRange> {
         let at = self.unclocked.partition_point(|range| range.end <= index);
         let is_unclocked = self.unclocked.get(at).is_some_and(|range| range.contains(&index));

@@ -20,7 +20,7 @@ use crate::strings::{StringId, StringTable};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::{Group, GroupId, GroupKind, SourceId, Track, TrackId, TrackKind};
 
-/// A slice that a builder holds; meaningless in another builder.
+/// A slice that a builder holds; valid only in that builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SliceKey {
     pub(crate) track: TrackId,
@@ -35,18 +35,18 @@ impl SliceKey {
     }
 }
 
-/// One end of an arrow.
+/// One end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnd {
     /// This slice.
     Slice(SliceKey),
     /// The deepest slice of the track around this instant.
     Enclosing(TrackId, Timestamp),
-    /// The first slice of the track that begins at or after this instant.
+    /// The first slice of the track that starts at or after this instant.
     NextAfter(TrackId, Timestamp),
 }
 
-/// Arrows, apart by what is known of their ends: nearly all are between slices.
+/// Flows, apart by what is known of their ends: nearly all are between slices.
 #[derive(Default)]
 pub(crate) struct Flows {
     pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
@@ -54,7 +54,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// Whether arrows refer to slices of each track.
+    /// Whether flows refer to slices of each track.
     pub(crate) fn tracks(&self, tracks: usize) -> Vec<bool> {
         let mut touched = vec![false; tracks];
         let mut touch = |key: SliceKey| touched[key.track.index()] = true;
@@ -312,7 +312,7 @@ impl TraceBuilder {
     }
 }
 
-/// Slices, counters and arrows.
+/// Slices, counters and flows.
 impl TraceBuilder {
     /// Adds a slice whose end is known.
     pub fn add_slice(&mut self, track: TrackId, spec: SliceSpec) -> SliceKey {
@@ -343,8 +343,8 @@ impl TraceBuilder {
         key
     }
 
-    /// Closes the innermost open slice, or the innermost of that name. `None`,
-    /// and an entry in the log, where none is open.
+    /// Closes the innermost open slice, or the innermost of that name. `None`, and an entry in the log, if none is
+    /// open.
     pub fn end_slice(&mut self, track: TrackId, at: Timestamp, name: Option<&str>) -> Option<SliceKey> {
         let Self { track_builders, labels, strings, log, .. } = self;
         let builder = &mut track_builders[track.index()];
@@ -405,7 +405,7 @@ impl TraceBuilder {
         self.aggregates.push(aggregate);
     }
 
-    /// Adds an arrow.
+    /// Adds a flow.
     pub fn add_flow(&mut self, from: FlowEnd, to: FlowEnd, id: u64) {
         match (from, to) {
             (FlowEnd::Slice(from), FlowEnd::Slice(to)) => self.flows.between.push((from, to, id)),

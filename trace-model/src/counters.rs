@@ -58,8 +58,7 @@ impl CounterSeries {
         let i = self.starts.partition_point(|&start| start <= at).checked_sub(1)?;
         (at < self.ends[i] || self.starts[i] == at).then(|| self.values[i])
     }
-    /// Mean over `range`, weighted by how long each value holds; `None` where no
-    /// sample holds.
+    /// Mean over `range`, weighted by how long each value holds; `None` if no sample holds.
     pub fn mean(&self, range: TimeRange) -> Option<f64> {
         let mut held = Picos::ZERO;
         let mut sum = 0.0;

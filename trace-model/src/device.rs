@@ -28,7 +28,7 @@ pub struct DeviceInfo {
     pub local_chip_id: Option<i64>,
     /// Chip in the slice.
     pub global_chip_id: Option<i64>,
-    /// How it is linked to the others, where that is recorded.
+    /// How it is linked to the others, if that is recorded.
     pub links: Option<DeviceLinks>,
 }
 

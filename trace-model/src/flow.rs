@@ -1,8 +1,8 @@
-//! Arrows from slice to slice.
+//! Flows from slice to slice.
 
 use crate::slices::SliceId;
 
-/// One arrow: a launch and the program it launched, a start and its done.
+/// One flow: a launch and the program it launched, a start and its done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Where it leaves.

@@ -1,5 +1,4 @@
-//! What an import lost, mended or noticed: declared kinds, counted, with the
-//! first few examples of each.
+//! What an import lost, repaired or noticed: declared kinds, counted, with the first few examples of each.
 
 use serde::Serialize;
 
@@ -9,7 +8,7 @@ use serde::Serialize;
 pub enum Severity {
     /// Worth knowing; nothing is missing.
     Info,
-    /// Mended by a rule; the picture may differ a little from the file.
+    /// Repaired by a rule; the picture may differ a little from the file.
     Warning,
     /// Data is missing from the model.
     Loss,
@@ -45,20 +44,20 @@ issue_kinds! {
     BadTimestamp = "bad-timestamp", Loss;
     /// A duration is negative or not a number; it was read as zero.
     BadDuration = "bad-duration", Warning;
-    /// A time lies outside of what 64-bit picoseconds can hold and was clipped.
+    /// A time lies outside what 64-bit picoseconds can hold and was clipped.
     TimeOutOfRange = "time-out-of-range", Warning;
-    /// A time lies outside of what 64-bit picoseconds can hold; what has it was left out.
+    /// A time lies outside what 64-bit picoseconds can hold; what has it was left out.
     BeyondTimeline = "beyond-timeline", Loss;
     /// A time is more than seven days away from most others of its file: no capture is that long; what has it was left out.
     ImpossibleTime = "impossible-time", Loss;
     /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
     OverlapSpilled = "overlap-spilled", Info;
-    /// A slice lacks the device's clock that others of its track have; it was placed by that clock as far from its
+    /// A slice lacks the device clock that others of its track have; it was placed by that clock as far from its
     /// neighbours as on the timeline, so its time and its share are those of the timeline.
     DeviceClockMissing = "device-clock-missing", Warning;
-    /// An end event has no begin.
+    /// An end event has no begin event.
     EndWithoutBegin = "end-without-begin", Loss;
-    /// A begin event has no end; the slice runs to the end of its track.
+    /// A begin event has no end event; the slice runs to the end of its track.
     BeginWithoutEnd = "begin-without-end", Warning;
     /// An event refers to metadata that the file lacks.
     UnknownMetadata = "unknown-metadata", Warning;
@@ -72,7 +71,7 @@ issue_kinds! {
     InvalidUtf8 = "invalid-utf8", Warning;
     /// A counter sample holds far past its neighbours and was clipped to the next one.
     CounterClipped = "counter-clipped", Warning;
-    /// An arrow has only one end in this trace.
+    /// A flow has only one end in this trace.
     FlowWithoutEnd = "flow-without-end", Info;
     /// An asynchronous op starts but never ends; its span closes with its program.
     AsyncUnterminated = "async-unterminated", Warning;
@@ -90,10 +89,10 @@ issue_kinds! {
     ExportLimit = "export-limit", Loss;
     /// A file of the run could not be read and was left out.
     SourceSkipped = "source-skipped", Loss;
-    /// Hosts could not be aligned: a file does not say when its session began.
+    /// Hosts could not be aligned: a file does not say when its session started.
     HostsNotAligned = "hosts-not-aligned", Warning;
-    /// Files of one run began too far apart to be one session, or a host's clock is wrong; each is drawn from its own
-    /// begin, and sums over devices mix what does not belong together.
+    /// Files of one run started too far apart to be one session, or a host's clock is wrong; each is drawn from its own
+    /// start, and sums over devices mix what does not belong together.
     SessionsApart = "sessions-apart", Warning;
     /// Hosts of one capture lie in several run folders, which were joined; the path of one folder reads it alone.
     RunsJoined = "runs-joined", Info;
@@ -132,7 +131,7 @@ issue_kinds! {
     NotPlayed = "not-played", Loss;
     /// Frames of a program's stacks call each other in a ring; stacks end where it closes.
     FrameRing = "frame-ring", Warning;
-    /// An instruction begins before the one scheduled before it has ended.
+    /// An instruction starts before the one scheduled before it has ended.
     ScheduleOverlaps = "schedule-overlaps", Warning;
 }
 
@@ -156,7 +155,7 @@ pub struct IssueCount {
     pub examples: Vec<String>,
 }
 
-/// What an import lost, mended or noticed.
+/// What an import lost, repaired or noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct ImportLog {

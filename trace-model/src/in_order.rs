@@ -10,9 +10,8 @@ use crate::{Columns, Lane, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 type Next = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
 impl Columns {
-    /// Slices of a track that end after `from`, or begin there or later, as they begin,
-    /// each before those inside of it, with their spans. In `O(n log lanes)`;
-    /// [`Columns::slices_on`] is for those who need no order.
+    /// Slices of a track that end after `from`, or start there or later, as they start, each before those inside it,
+    /// with their spans. In `O(n log lanes)`; [`Columns::slices_on`] is for those who need no order.
     pub fn slices_in_order(
         &self,
         track: TrackId,
@@ -34,15 +33,14 @@ impl Columns {
         })
     }
 
-    /// The first of a lane that ends after `from`, or begins there or later.
+    /// The first of a lane that ends after `from`, or starts there or later.
     fn first_row(&self, lane: &Lane, from: Timestamp) -> u32 {
         self.rows_overlapping(lane, TimeRange::new(from, from)).start
     }
 
-    /// The last instant up to `at` at which a slice of a track began or ended, the first
-    /// of all where there is none. `None` where slices around `at` overlap others without
-    /// nesting: only where all of them nest is everything known from here on that is
-    /// known to who saw those before.
+    /// The last instant up to `at` at which a slice of a track started or ended, the first of all if there is none.
+    /// `None` if slices around `at` overlap others without nesting: only where all of them nest is everything known
+    /// from here on that is known to who saw those before.
     pub fn last_change(&self, track: TrackId, at: Timestamp) -> Option<Timestamp> {
         let (mut around, mut last) = (None, Timestamp::MIN);
         for lane in self.lanes(track) {
@@ -52,7 +50,7 @@ impl Columns {
             }
             let slice = (row < lane.rows.end).then(|| self.slice(SliceId(row)));
             let Some(slice) = slice.filter(|slice| slice.start() < at) else { continue };
-            // Without a parent only those of the first lane begin while nothing else runs.
+            // Without a parent only slices of the first lane start while nothing else runs.
             if slice.parent().map(SliceRef::id) != around || (around.is_none() && lane.depth > 0) {
                 return None;
             }

@@ -124,7 +124,7 @@ impl LaneMipmap {
                 row += 1;
                 continue;
             }
-            // All that begin in this bucket, up to the first that is wide enough alone.
+            // All that start in this bucket, up to the first that is wide enough alone.
             let bucket_end = start.saturating_sub(start.rem_euclid(res)).saturating_add(res);
             let mut stop = gallop(row + 1, rows.end, |r| starts[r as usize] < bucket_end);
             // Only the last of a bucket can be wide: a wide one hides all after it.

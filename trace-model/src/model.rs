@@ -32,7 +32,7 @@ impl Lane {
     pub fn len(&self) -> usize {
         self.rows.len()
     }
-    /// Whether there is no slice.
+    /// Whether there is not a slice.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -49,9 +49,9 @@ pub struct Aggregate {
     pub occurrences: u64,
     /// Time of all of them.
     pub total: Picos,
-    /// The same without children, where recorded.
+    /// The same without children, if recorded.
     pub self_time: Option<Picos>,
-    /// Shortest execution, where recorded.
+    /// Shortest execution, if recorded.
     pub min: Option<Picos>,
 }
 
@@ -64,7 +64,7 @@ pub struct MemoryUse {
     pub slice_bytes: usize,
     /// Handles of arguments.
     pub arg_bytes: usize,
-    /// Texts.
+    /// Strings.
     pub string_bytes: usize,
     /// Counter samples.
     pub counter_bytes: usize,
@@ -77,8 +77,8 @@ impl MemoryUse {
     }
 }
 
-/// A trace. Made by [`TraceBuilder`](crate::TraceBuilder) and never changed. Clones
-/// share it: what is found out about a trace refers to it instead of copying its texts.
+/// A trace. Made by [`TraceBuilder`](crate::TraceBuilder) and never changed. Clones share it: what is computed about a
+/// trace refers to it instead of copying its strings.
 #[derive(Clone)]
 pub struct TraceModel(pub(crate) Arc<Columns>);
 
@@ -115,7 +115,7 @@ pub struct Columns {
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
     pub(crate) index: Index,
-    /// Rows of slices that have a parent, by that; made when first asked for.
+    /// Rows of slices that have a parent, by that; made on first use.
     pub(crate) by_parent: OnceLock<Vec<u32>>,
 }
 
@@ -124,7 +124,7 @@ impl Columns {
     pub fn str(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
-    /// All texts.
+    /// All strings.
     pub fn strings(&self) -> &StringTable {
         &self.strings
     }
@@ -140,7 +140,7 @@ impl Columns {
     pub fn has_caveat(&self, caveat: Caveat) -> bool {
         self.sources.iter().any(|source| source.caveats.contains(&caveat))
     }
-    /// `SIMULATED by ASTRA-sim`; `None` where times were measured.
+    /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator().map(|by| badge(by, self.has_caveat(Caveat::Predicted)))
     }
@@ -148,7 +148,7 @@ impl Columns {
     pub fn source(&self, id: SourceId) -> &Source {
         &self.sources[id.index()]
     }
-    /// What the import lost, mended or noticed.
+    /// What the import lost, repaired or noticed.
     pub fn import_log(&self) -> &ImportLog {
         &self.log
     }
@@ -361,7 +361,7 @@ impl Columns {
         let len = rows[from..].partition_point(|&row| of(row) == parent.0);
         &rows[from..from + len]
     }
-    /// Slices of a lane that begin in `range`, which is closed for empty ranges.
+    /// Slices of a lane that start in `range`, which is closed for empty ranges.
     pub(crate) fn slices_starting_in(
         &self,
         lane: &Lane,
@@ -377,7 +377,7 @@ impl Columns {
         let base = lane.rows.start as usize;
         let starts = &self.slices.starts[base..lane.rows.end as usize];
         let end = starts.partition_point(|&start| start < range.end.ps());
-        // Only the last slice that begins before the range can reach into it.
+        // Only the last slice that starts before the range can reach into it.
         let mut begin = starts.partition_point(|&start| start < range.start.ps()).min(end);
         if begin > 0 {
             let row = base + begin - 1;
@@ -406,17 +406,17 @@ impl Columns {
         self.counters.get(self.index.counter(track)?)
     }
 
-    /// All arrows, by where they leave.
+    /// All flows, by where they leave.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
-    /// Arrows that leave a slice.
+    /// Flows that leave a slice.
     pub fn flows_from(&self, slice: SliceId) -> &[Flow] {
         let from = self.flows.partition_point(|flow| flow.from < slice);
         let to = self.flows.partition_point(|flow| flow.from <= slice);
         &self.flows[from..to]
     }
-    /// Arrows that arrive at a slice.
+    /// Flows that arrive at a slice.
     pub fn flows_to(&self, slice: SliceId) -> impl Iterator<Item = Flow> {
         let from = self.flows_by_end.partition_point(|&i| self.flows[i as usize].to < slice);
         self.flows_by_end[from..].iter().map(|&i| self.flows[i as usize]).take_while(move |flow| flow.to == slice)

@@ -1,4 +1,4 @@
-//! Which lane a slice goes to, and which slice it is inside of.
+//! Which lane a slice goes to, and which slice it is inside.
 //!
 //! ```text
 //! in :  A [0,100)   B [10,40)   C [30,60)   D [50,55)
@@ -67,7 +67,7 @@ pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool)
 /// million slices that all overlap) costs a logarithm and not a scan.
 #[derive(Default)]
 struct FreeLanes {
-    /// Heap order; leaves in the second half. A lane never used is free for ever.
+    /// Heap order; leaves in the second half. A lane never used is free forever.
     taken_until: Vec<i64>,
     leaves: u32,
 }
@@ -133,12 +133,11 @@ impl FreeLanes {
     }
 }
 
-/// Who is inside of whom by another clock, as positions in `order`.
+/// Who is inside whom by another clock, as positions in `order`.
 ///
-/// Real captures map a few device spans badly onto the timeline (seen on v6e: by
-/// 200 ms, so that serial ops seem to overlap), while the device's own clock
-/// keeps them apart. Lanes follow the timeline, which is what is drawn; parents,
-/// and with them self time, follow the clock that timed the ops.
+/// Real captures map a few device spans badly onto the timeline (seen on v6e: by 200 ms, so that serial ops seem to
+/// overlap), while the device clock keeps them apart. Lanes follow the timeline, which is what is drawn; parents, and
+/// with them self time, follow the clock that timed the ops.
 pub(crate) fn parents_by(order: &[u32], span: impl Fn(usize) -> (i64, i64)) -> Vec<u32> {
     let span_at = |position: u32| span(order[position as usize] as usize);
     let key = |&position: &u32| {
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn parents_can_follow_another_clock_than_lanes() {
-        // On the timeline the second op seems to begin inside the first; its own clock says after.
+        // On the timeline the second op seems to start inside the first; its own clock says after.
         let (timeline, device) = ([(0, 100), (50, 120), (60, 70)], [(0, 50), (50, 120), (60, 70)]);
         let lanes = nest(timeline.into_iter(), false);
         assert_eq!((lanes.depths, lanes.parents), (vec![0, 1, 2], vec![NO_PARENT, NO_PARENT, 1]));

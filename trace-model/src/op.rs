@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use crate::strings::StringId;
 
-/// A label of the model that made it; meaningless elsewhere.
+/// A label of the model that made it; valid only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(pub(crate) u32);
 
-/// An op of the model that made it; meaningless elsewhere.
+/// An op of the model that made it; valid only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpId(pub(crate) u32);
 
-/// A program of the model that made it; meaningless elsewhere.
+/// A program of the model that made it; valid only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProgramId(pub(crate) u32);
 
@@ -105,7 +105,7 @@ pub struct Op {
     pub bytes_accessed: Option<u64>,
     /// Bytes by the cost analysis before adjustment.
     pub raw_bytes_accessed: Option<u64>,
-    /// The same bytes by memory; empty where not recorded.
+    /// The same bytes by memory; empty if not recorded.
     pub memory: Vec<MemoryAccess>,
     /// Output shape with layout and memory space.
     pub shape: Option<StringId>,
@@ -147,7 +147,7 @@ pub struct UnitSlots {
 }
 
 impl UnitSlots {
-    /// Used slots of all slots that `bundles` have, in percent; `None` where there are none.
+    /// Used slots of all slots that `bundles` have, in percent; `None` if there are none.
     pub fn percent(&self, bundles: u64) -> Option<f64> {
         let all = bundles as f64 * self.per_bundle as f64;
         (all > 0.0).then(|| 100.0 * self.used as f64 / all)
@@ -201,7 +201,7 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// The bytes `range` of `owner`; empty where the range lies outside.
+    /// The bytes `range` of `owner`; empty if the range lies outside.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Self {
         let range = if (*owner).as_ref().get(range.clone()).is_some() { range } else { 0..0 };
         Self { owner, range }

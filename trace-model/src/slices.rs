@@ -13,7 +13,7 @@ use crate::op::{Label, LabelId, OpId};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::TrackId;
 
-/// A slice of the model that made it, by its row; meaningless elsewhere.
+/// A slice of the model that made it, by its row; valid only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct SliceId(pub(crate) u32);
@@ -44,7 +44,7 @@ pub(crate) struct SliceTable {
     pub(crate) child_durs: CompactColumn,
     pub(crate) labels: Vec<u32>,
     pub(crate) parents: Vec<u32>,
-    /// Empty where no slice has arguments.
+    /// Empty if no slice has arguments.
     pub(crate) args: CompactColumn,
     /// Sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClock>,
@@ -64,8 +64,8 @@ pub(crate) struct Reparented {
     pub(crate) pairs: Vec<(u32, u32)>,
 }
 
-/// The device's own clock for the rows of one track, as differences from the
-/// timeline: both are usually constant but for rounding.
+/// The device clock for the rows of one track, as differences from the timeline: both are usually constant but for
+/// rounding.
 #[derive(Debug)]
 pub(crate) struct DeviceClock {
     pub(crate) rows: Range<u32>,
@@ -81,8 +81,8 @@ impl SliceTable {
         next.filter(|clock| clock.rows.start <= row)
     }
 
-    /// Children of `row` where they cannot be found by time, because the parents of
-    /// its track follow the device's clock and that disagrees with the timeline.
+    /// Children of `row` where they cannot be found by time, because the parents of its track follow the device clock
+    /// and that disagrees with the timeline.
     fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
         let at = self.reparented.partition_point(|track| track.rows.end <= row);
         let Reparented { pairs, .. } = self.reparented.get(at).filter(|track| track.rows.contains(&row))?;
@@ -157,10 +157,9 @@ impl<'a> SliceRef<'a> {
         TimeRange::at(self.start(), self.dur())
     }
 
-    /// Span by the device's own clock where the device recorded one: for all slices of a
-    /// track, or for none (see [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix
-    /// the two clocks in one computation: they can differ by hundreds of
-    /// milliseconds.
+    /// Span on the device clock where the device recorded one: for all slices of a track, or for none (see
+    /// [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix the two clocks in one computation: they can
+    /// differ by hundreds of milliseconds.
     pub fn device_range(self) -> Option<TimeRange> {
         let clock = self.model.slices.device_clock(self.id.0)?;
         let i = (self.id.0 - clock.rows.start) as usize;
@@ -169,8 +168,8 @@ impl<'a> SliceRef<'a> {
         Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur)))
     }
 
-    /// The most exact span: by the device's clock where there is one, else on the
-    /// timeline. For durations, and for overlap within one track.
+    /// The most exact span: on the device clock where there is one, else on the timeline. For durations, and for
+    /// overlap within one track.
     pub fn measured_range(self) -> TimeRange {
         self.device_range().unwrap_or_else(|| self.range())
     }
@@ -264,7 +263,7 @@ impl<'a> SliceRef<'a> {
         self.attr(attr).map(|bits| f64::from_bits(bits as u64))
     }
 
-    /// Its arguments, read from the file now; empty where it has none.
+    /// Its arguments, read from the file now; empty if it has none.
     pub fn args(self) -> Result<Vec<crate::Arg>, String> {
         self.model.args_of(self)
     }

@@ -46,7 +46,7 @@ pub struct Source {
     pub packed_bytes: u64,
     /// Id of the format that it was read as.
     pub format: &'static str,
-    /// Host that wrote it, where known.
+    /// Host that wrote it, if known.
     pub host: Option<String>,
     /// What computed the times, where none of them was measured (`ASTRA-sim`).
     pub simulator: Option<String>,
@@ -54,7 +54,7 @@ pub struct Source {
     pub caveats: Vec<Caveat>,
     /// What [`Timestamp::ZERO`](crate::Timestamp::ZERO) is in the file's own terms, ps, before any shift.
     pub origin_ps: i128,
-    /// When the session began, nanoseconds of the Unix epoch.
+    /// When the session started, nanoseconds of the Unix epoch.
     pub started_unix_ns: Option<i64>,
     /// When the session ended, nanoseconds of the Unix epoch.
     pub stopped_unix_ns: Option<i64>,
@@ -69,12 +69,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// Hosts of one session begin within seconds of each other; what is further apart than this is
-    /// another session, or comes from a host whose clock is wrong.
+    /// Hosts of one session start within seconds of each other; what is further apart than this is another session, or
+    /// comes from a host whose clock is wrong.
     pub const MOST_APART_NS: i64 = 10 * 60 * 1_000_000_000;
 
     /// When [`Timestamp::ZERO`](crate::Timestamp::ZERO) was, nanoseconds of the Unix epoch, before any shift: by the
-    /// file's own times, where they count from 1970, else the begin of the session.
+    /// file's own times, where they count from 1970, else the start of the session.
     pub fn zero_unix_ns(&self) -> Option<i64> {
         let by_origin = PLAUSIBLE_UNIX_PS.contains(&self.origin_ps).then(|| i64::try_from(self.origin_ps / 1000).ok());
         by_origin.flatten().or(self.started_unix_ns)

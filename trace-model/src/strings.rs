@@ -4,7 +4,7 @@ use hashbrown::DefaultHashBuilder;
 use hashbrown::HashTable;
 use std::hash::BuildHasher as _;
 
-/// A text in the [`StringTable`] of the model that made it; meaningless elsewhere.
+/// A text in the [`StringTable`] of the model that made it; valid only there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StringId(u32);
 
@@ -24,11 +24,11 @@ impl StringId {
     }
 }
 
-/// All texts of a model.
+/// All strings of a model.
 #[derive(Debug)]
 pub struct StringTable {
     arena: String,
-    /// End of text `i` in the arena; it begins where `i - 1` ends.
+    /// End of text `i` in the arena; it starts where `i - 1` ends.
     ends: Vec<usize>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -69,12 +69,12 @@ impl StringTable {
         self.index.find(hash, |&id| text_at(&self.arena, &self.ends, id) == text).map(|&id| StringId(id))
     }
 
-    /// The text of `id`; empty where the id is of another table.
+    /// The text of `id`; empty if the id is of another table.
     pub fn get(&self, id: StringId) -> &str {
         if id.index() < self.ends.len() { text_at(&self.arena, &self.ends, id.0) } else { "" }
     }
 
-    /// Number of distinct texts.
+    /// Number of distinct strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

@@ -95,22 +95,22 @@ impl Picos {
     pub fn as_ms_f64(self) -> f64 {
         self.0 as f64 / PS_PER_MS as f64
     }
-    /// This length, or zero where it is negative.
+    /// This length, or zero if it is negative.
     pub const fn clamped(self) -> Self {
         if self.0 < 0 { Self(0) } else { self }
     }
-    /// This length as a fraction of `whole`; `None` where `whole` is not positive.
+    /// This length as a fraction of `whole`; `None` if `whole` is not positive.
     pub fn fraction_of(self, whole: Self) -> Option<f64> {
         (whole.0 > 0).then(|| self.0 as f64 / whole.0 as f64)
     }
 }
 
 impl TimeRange {
-    /// The range from `start` to `end`; empty where `end` precedes `start`.
+    /// The range from `start` to `end`; empty if `end` precedes `start`.
     pub fn new(start: Timestamp, end: Timestamp) -> Self {
         Self { start, end: end.max(start) }
     }
-    /// The range of length `dur` that begins at `start`.
+    /// The range of length `dur` that starts at `start`.
     pub fn at(start: Timestamp, dur: Picos) -> Self {
         Self::new(start, start + dur)
     }
@@ -134,7 +134,7 @@ impl TimeRange {
     pub fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end
     }
-    /// What the two share; `None` where they only touch or lie apart.
+    /// What the two share; `None` if they only touch or lie apart.
     pub fn intersect(self, other: Self) -> Option<Self> {
         self.overlaps(other).then(|| Self { start: self.start.max(other.start), end: self.end.min(other.end) })
     }

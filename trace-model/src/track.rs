@@ -7,12 +7,12 @@ use crate::args::ArgValue;
 use crate::device::DeviceInfo;
 use crate::strings::StringId;
 
-/// A group of the model that made it; meaningless elsewhere.
+/// A group of the model that made it; valid only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct GroupId(pub(crate) u32);
 
-/// A track of the model that made it; meaningless elsewhere.
+/// A track of the model that made it; valid only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct TrackId(pub(crate) u32);

@@ -14,7 +14,7 @@ pub enum Value {
     Varint(u64),
     /// Eight bytes: doubles.
     Fixed64(u64),
-    /// Texts, bytes and messages.
+    /// Strings, bytes and messages.
     Bytes(Range<usize>),
     /// Four bytes; `XPlane` has none.
     Fixed32,

@@ -12,8 +12,8 @@ use crate::math::stats::{Stats, median};
 pub struct TestOptions {
     /// Chance of calling a difference real that is none.
     pub alpha: f64,
-    /// Smaller changes do not matter, in percent of the median step (of the number
-    /// itself, where it is no time of a step).
+    /// Smaller changes do not matter, in percent of the median step (of the number itself, where it is not a time of a
+    /// step).
     pub min_effect_percent: f64,
     /// Fewer steps on a side allow no conclusion.
     pub min_steps: usize,

@@ -95,7 +95,7 @@ struct KnownDifferences<'a> {
 }
 
 impl KnownDifferences<'_> {
-    /// Notes it where the two texts differ.
+    /// Notes it where the two strings differ.
     fn differ(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
         if texts[0] != texts[1] {
             self.note(id, title, texts, weight, why);
@@ -158,8 +158,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     }
 }
 
-/// Op time of `run` in results of shapes that `other` computes nowhere; `None`
-/// where either does not know shapes.
+/// Op time of `run` in results of shapes that `other` computes nowhere; `None` if either does not know shapes.
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     let theirs: std::collections::BTreeSet<&str> = other.ops.iter().filter_map(|op| op.shape.as_deref()).collect();
     // A shortened summary lists no smaller ones.

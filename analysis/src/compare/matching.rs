@@ -2,7 +2,7 @@
 //!
 //! The compiler numbers ops as it goes: `fusion.12` of one build may be `fusion.31`
 //! of the next, and another op may now be called `fusion.12`. So a name alone counts
-//! only inside of one and the same program. Elsewhere ops are matched by what they
+//! only inside one and the same program. Elsewhere ops are matched by what they
 //! are, the strictest likeness first; each [`How`] is one pass over what is left.
 //!
 //! ```text
@@ -34,7 +34,7 @@ pub enum How {
     Renamed,
     /// All but the shape agrees.
     Reshaped,
-    /// Name and category agree but for numbers inside of the name (`kernel_256_512`).
+    /// Name and category agree but for numbers inside the name (`kernel_256_512`).
     Retuned,
     /// The name and category agree, the provenance is another, or not known.
     SameName,
@@ -121,12 +121,12 @@ type Look<'a> = (&'a str, &'a str, &'a str);
 
 type Key<'a> = (usize, [&'a str; 5], Look<'a>, Look<'a>);
 
-/// What an op must agree in; `None` where it says too little.
+/// What an op must agree in; `None` if it says too little.
 type KeyOf = for<'a> fn(&'a OpIdentity<'a>) -> Option<Key<'a>>;
 
 const ANY: Look<'static> = ("", "", "");
 
-/// The passes, strictest first: what must agree; `None` where an op says too little.
+/// The passes, strictest first: what must agree; `None` if an op says too little.
 #[rustfmt::skip]
 const PASSES: &[(How, KeyOf)] = &[
     (How::SameProgram, |s| s.is_same_program.then_some((s.program, [&s.op.name, "", "", "", ""], ANY, ANY))),

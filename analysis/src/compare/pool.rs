@@ -18,7 +18,7 @@ pub(super) struct Pool<'a> {
 pub(super) struct PooledOp<'a> {
     /// As one run has it.
     pub op: &'a OpTimes,
-    /// Its times in the steps of each run; 0 where a run does not have it.
+    /// Its times in the steps of each run; 0 if a run does not have it.
     pub values: Vec<Vec<f64>>,
     /// Mean over the runs of the mean over the middle half of their steps.
     pub middle_ps: f64,
@@ -79,7 +79,7 @@ impl<'a> Pool<'a> {
         self.runs.iter().map(|run| run.ops_not_listed).sum()
     }
 
-    /// Ops below this time may be among those; 0 where all are listed.
+    /// Ops below this time may be among those; 0 if all are listed.
     pub fn listed_from_ps(&self) -> f64 {
         self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
     }

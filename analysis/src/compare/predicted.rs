@@ -61,9 +61,9 @@ pub struct PredictedOp {
     pub program: String,
     /// Category.
     pub category: String,
-    /// `None` where the model has no such op, or gives it no time.
+    /// `None` if the model has no such op, or gives it no time.
     pub predicted_ps: Option<f64>,
-    /// `None` where it never ran.
+    /// `None` if it never ran.
     pub measured_ps: Option<f64>,
     /// Measured ÷ predicted, of an op that is on both sides.
     pub ratio: Option<f64>,
@@ -73,8 +73,7 @@ pub struct PredictedOp {
     pub how: Option<How>,
 }
 
-/// Which side of a comparison is simulated, and by what; `None` where both are or
-/// neither is.
+/// Which side of a comparison is simulated, and by what; `None` if both are or neither is.
 pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<(&'a str, bool)> {
     let all = |runs: &'a [Summary]| {
         let first = runs.first()?.facts.simulator.as_deref()?;
@@ -148,7 +147,7 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
         }
     };
     let mut ops: Vec<PredictedOp> = rows.chain(others.iter().map(|family| row(family))).collect();
-    // Idle time is no op: it has a row, and no part in how far off ops are.
+    // Idle time is not an op: it has a row, and no part in how far off ops are.
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
     ops.extend(idle.into_iter().map(row));

@@ -13,7 +13,7 @@ use crate::math::resample::{self, Statistic};
 use crate::math::unit::Unit;
 use crate::reports::host::compile::{Compile, CompilePlace};
 
-/// Time of each step of the loop, up to the begin of the next.
+/// Time of each step of the loop, up to the start of the next.
 pub const LOOP_STEP: &str = "loop.step_ps";
 /// 100 for a slow step, 0 for any other: the mean is their share.
 pub const SLOW_SHARE: &str = "loop.slow_percent";
@@ -23,7 +23,7 @@ pub const LOOP_COMPILATIONS: &str = "compile.loop_count";
 /// A change of the loop below this is not worth a clause, in percent.
 const WORTH_SAYING_PERCENT: f64 = 2.0;
 
-/// Numbers of each step of the loop, in time order; none where no steady steps were found.
+/// Numbers of each step of the loop, in time order; none if no steady steps were found.
 pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<Series> {
     let counted: Vec<&Step> = steps.counted().collect();
     let of = |id: &str, title: &str, unit, value: &dyn Fn(&Step) -> f64| Series {
@@ -41,8 +41,8 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<Series> {
     ]
 }
 
-/// Compilations from the first steady step to the last step; `None` where the
-/// capture has no host threads. `why_none` says why there is no such step.
+/// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
+/// why there is no such step.
 pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Option<Value> {
     let report = cx.report::<Compile>().ok()?;
     let is_warmup = |number: u32| steps.steps.iter().any(|step| step.number == number && step.is_warmup);

@@ -31,7 +31,7 @@ pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     }
 }
 
-/// Whether a file that begins like this is meant to hold runs.
+/// Whether a file that starts like this is meant to hold runs.
 pub fn is_meant(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     Summary::is_meant(head) || text.trim_start().starts_with('{') && text.contains("\"systole.runs/")

@@ -122,7 +122,7 @@ pub struct RunFacts {
     /// Formats of the files.
     #[serde(default)]
     pub formats: Vec<String>,
-    /// What computed it, where nothing was measured.
+    /// What computed it, if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<String>,
     /// That is a model of costs.
@@ -140,7 +140,7 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// `SIMULATED by ASTRA-sim`; `None` where times were measured.
+    /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
         self.simulator.as_deref().map(|by| trace_model::badge(by, self.is_predicted))
     }
@@ -176,7 +176,7 @@ pub struct HealthFact {
 /// Which steps a summary is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StepFacts {
-    /// Where steps come from; `whole-capture` where none were found.
+    /// Where steps come from; `whole-capture` if none were found.
     #[serde(alias = "rung")]
     pub source: String,
     /// What marks a step.
@@ -196,7 +196,7 @@ pub struct StepFacts {
     /// Mean of the middle half of the step times on the critical core.
     #[serde(default)]
     pub middle_ps: f64,
-    /// Why there are no steps, where there are none.
+    /// Why there are no steps, if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_none: Option<String>,
 }
@@ -242,7 +242,7 @@ pub struct Value {
     /// Which direction is good.
     #[serde(default)]
     pub better: Better,
-    /// `None` where it cannot be known.
+    /// `None` if it cannot be known.
     pub value: Option<f64>,
     /// Over what it was taken, or what 100 % is.
     #[serde(default)]
@@ -314,7 +314,7 @@ pub enum SummaryError {
     Broken(&'static str),
 }
 
-/// A time longer than this is no time of a step: more than a hundred days.
+/// A time longer than this is not a time of a step: more than a hundred days.
 const MOST_PS: f64 = 9e18;
 
 /// More values of a step, programs or ops than any summary that was saved has.
@@ -324,7 +324,7 @@ const MOST_OPS: usize = 1_000_000;
 const MOST_CLASSES: usize = 64;
 
 impl Summary {
-    /// Whether a file that begins like this is meant to be a summary.
+    /// Whether a file that starts like this is meant to be a summary.
     pub fn is_meant(head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         text.trim_start().starts_with('{') && text.contains("\"systole.summary/")
@@ -405,7 +405,7 @@ impl Summary {
         self.series("step.idle_percent").is_some()
     }
 
-    /// The mean step of the middle half by part; the parts add up to it. Empty where
+    /// The mean step of the middle half by part; the parts add up to it. Empty if
     /// the steps were not divided.
     pub fn parts(&self) -> Vec<(StepPart, f64)> {
         let of = |part: StepPart| {
@@ -416,7 +416,7 @@ impl Summary {
         StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
     }
 
-    /// Ops of this time and less may be missing; 0 where all are listed.
+    /// Ops of this time and less may be missing; 0 if all are listed.
     pub fn listed_from_ps(&self) -> f64 {
         self.ops.last().filter(|_| self.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps)
     }

@@ -70,8 +70,7 @@ fn ps(value: f64) -> Picos {
     Picos::from_ps(value.round() as i64)
 }
 
-/// `mean step +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`;
-/// `None` where nothing changed.
+/// `mean step +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`; `None` if nothing changed.
 pub fn sentence(attribution: &Attribution) -> Option<String> {
     let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
     let said = |family: &&super::FamilyChange| {

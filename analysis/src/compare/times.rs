@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An instant belongs to the innermost op that runs; where none does, to a collective
-//! in flight (the one that began last), else it is idle. This is the partition of the
+//! in flight (the one that started last), else it is idle. This is the partition of the
 //! step analysis by parts, op by op, so ops and idle time add up to the step.
 
 use std::collections::BTreeMap;
@@ -26,10 +26,10 @@ use crate::reports::steps::step_parts::{StepPart, TimeByPart, spans_on};
 struct Piece {
     range: TimeRange,
     label: LabelId,
-    /// The op that it executes, or the label where there is none: an index of sums.
+    /// The op that it executes, or the label if there is none: an index of sums.
     subject: usize,
     part: StepPart,
-    /// An execution begins here, rather than going on.
+    /// An execution starts here, rather than going on.
     begins: bool,
 }
 
@@ -64,7 +64,7 @@ const MOST_VALUES: usize = 2_000_000;
 /// Steps in which ops are looked at.
 const STEPS: std::ops::RangeInclusive<usize> = 16..=256;
 
-/// Divides the steps of several classes. `None` where no device recorded ops in them.
+/// Divides the steps of several classes. `None` if no device recorded ops in them.
 pub(super) fn collect<'a>(
     cx: &Context<'_>,
     steps: &StepsReport,

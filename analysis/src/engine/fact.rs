@@ -1,4 +1,4 @@
-//! What several reports need of a trace, found out once for all of them.
+//! What several reports need of a trace, computed once for all of them.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,8 +10,8 @@ use elsa::sync::FrozenMap;
 
 use crate::engine::{Context, Scope};
 
-/// Something that several reports need of a trace. It is found out for the whole trace when
-/// somebody asks for it first ([`Context::fact`]) and kept as long as the reports.
+/// Something that several reports need of a trace. It is computed for the whole trace on first use
+/// ([`Context::fact`]) and kept as long as the reports.
 ///
 /// Facts may ask for other facts, as long as no two ask for each other, but never for a report.
 pub trait Fact: Send + Sync + Sized + 'static {
@@ -43,7 +43,7 @@ impl fmt::Debug for FactCache {
     }
 }
 
-/// Answers by key, each found out once: who asks for the same key at the same time waits.
+/// Answers by key, each computed once: who asks for the same key at the same time waits.
 #[derive(Debug)]
 pub(crate) struct Memo<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
 
@@ -54,7 +54,7 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// The answer for `key`, found out by `find` where nobody has asked before.
+    /// The answer for `key`, computed by `find` where nobody has asked before.
     pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
         let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         slot.get_or_init(find).clone()

@@ -89,7 +89,7 @@ impl JsonText {
         self.text.extend(std::iter::repeat_n(b' ', 2 * self.depth));
     }
 
-    /// Ends what `open` began; the comma after its last entry goes.
+    /// Ends what `open` started; the comma after its last entry goes.
     fn close(&mut self, bracket: u8) {
         self.depth = self.depth.saturating_sub(1);
         if self.text.last() == Some(&b',') {
@@ -111,7 +111,7 @@ impl JsonText {
         Object { out: self, fields: Vec::new(), key: None, within }
     }
 
-    /// Begins the object around a variant that has a value.
+    /// Starts the object around a variant that has a value.
     fn variant(&mut self, name: &'static str) -> Result<()> {
         self.text.push(b'{');
         self.depth += 1;

@@ -75,7 +75,7 @@ impl Suppression {
     }
 }
 
-/// Whether there is no pattern, or there are texts and all of them match it.
+/// Whether there is no pattern, or there are strings and all of them match it.
 fn every<'a>(pattern: Option<&str>, mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> bool {
     pattern.is_none_or(|pattern| texts.len() > 0 && texts.all(|text| text.is_some_and(|text| glob(pattern, text))))
 }
@@ -85,7 +85,7 @@ fn every<'a>(pattern: Option<&str>, mut texts: impl ExactSizeIterator<Item = Opt
 pub struct Threshold {
     /// `K01.exposed_percent`: the rule and what is compared.
     pub id: &'static str,
-    /// Where nothing else is said.
+    /// If nothing else is said.
     pub value: f64,
     /// Of the value.
     pub unit: Unit,

@@ -14,8 +14,8 @@ const MOST: usize = 6;
 const ROUNDING: f64 = 1e-9;
 
 impl Percent {
-    /// How many decimals to show where `least` would do: more where these would show 0
-    /// or 100 for what is neither; `None` where no reasonable number of them suffices.
+    /// How many decimals to show where `least` would do: more where these would show 0 or 100 for what is neither;
+    /// `None` if no reasonable number of them suffices.
     pub fn decimals(self, least: usize) -> Option<usize> {
         let value = self.0.abs();
         if !value.is_finite() || value == 0.0 || (value - 100.0).abs() < ROUNDING {
@@ -24,7 +24,7 @@ impl Percent {
         let is_rounded = |decimals: usize| {
             let unit = 10_f64.powi(decimals as i32);
             let shown = (value * unit).round();
-            // Both sides are whole numbers.
+            // Both sides are integers.
             shown < 0.5 || (shown - 100.0 * unit).abs() < 0.5
         };
         (least..=MOST.max(least)).find(|&decimals| !is_rounded(decimals))

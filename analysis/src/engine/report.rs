@@ -57,7 +57,7 @@ pub struct Metric {
     pub id: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// The number; `None` where it cannot be known from this capture.
+    /// The number; `None` if it cannot be known from this capture.
     pub value: Option<f64>,
     /// Of the value.
     pub unit: Unit,
@@ -98,7 +98,7 @@ pub enum Cell {
     Missing,
     /// Text.
     Text(String),
-    /// A whole number in the column's unit.
+    /// An integer in the column's unit.
     Int(i64),
     /// A number in the column's unit.
     Float(f64),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace_model::TimeRange;
 
-/// Which part of the trace a report is about. Slices that begin inside count.
+/// Which part of the trace a report is about. Slices that start inside count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {

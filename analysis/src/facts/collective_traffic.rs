@@ -23,17 +23,17 @@ use trace_model::hlo_text::Shape;
 /// What one execution of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CollectiveTraffic {
-    /// Size by the convention of nccl-tests; `None` where no shape tells.
+    /// Size by the convention of nccl-tests; `None` if no shape tells.
     pub bytes: Option<u64>,
     /// The size is an upper bound: how much a ragged exchange moves depends on data.
     pub is_upper_bound: bool,
-    /// Devices that communicate with each other; `None` where not even the capture has any.
+    /// Devices that communicate with each other; `None` if not even the capture has any.
     pub participants: Option<u64>,
-    /// The number of participants is that of the devices captured, for want of groups.
+    /// The number of participants is that of the devices captured, for lack of groups.
     pub participants_estimated: bool,
     /// Bytes that each device must send, by the best ring algorithm.
     pub sent_bytes: Option<f64>,
-    /// Groups of devices, spelled out; `None` where unknown, or all in one.
+    /// Groups of devices, listed; `None` if unknown, or all in one.
     #[serde(skip)]
     pub groups: Option<Vec<Vec<u64>>>,
     /// The ids in `groups` are devices as the runtime numbers them, by the program's
@@ -42,15 +42,14 @@ pub struct CollectiveTraffic {
     pub groups_are_devices: bool,
 }
 
-/// Most devices whose groups are spelled out: beyond the largest pod.
+/// Most devices whose groups are listed: beyond the largest pod.
 const MAX_SPELLED_OUT: u64 = 1 << 14;
 
 impl CollectiveTraffic {
     /// The message of an op; `captured` devices take part where the program does not say.
     ///
-    /// The op's own line of text tells it; the whole program, where recorded, what the
-    /// text does not: the inside of fusions and wrappers, and which devices there are.
-    /// Of a fusion the program is believed first: the text has no groups.
+    /// The op's own line of text tells it; the whole program, if recorded, what the text does not: what is inside fusions
+    /// and wrappers, and which devices there are. Of a fusion the program is believed first: the text has no groups.
     pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
         let Some(id) = op else { return Self::estimated(captured) };
         let op = cx.model.op(id);
@@ -132,7 +131,7 @@ impl CollectiveTraffic {
         }
         let bytes = message_bytes(module, op, kind).or(half.map(|(bytes, _)| bytes));
         out.bytes = bytes.or_else(|| match kind {
-            // Without shapes of operands: everybody's part of the result.
+            // Without shapes of operands: everyone's part of the result.
             CollectiveKind::ReduceScatter => result_bytes(op)?.checked_mul(out.participants?),
             _ => None,
         });
@@ -206,8 +205,8 @@ fn total(groups: &ReplicaGroups) -> Option<u64> {
     }
 }
 
-/// The collective that an op is: itself, the one inside of a fusion or of an
-/// asynchronous wrapper, or the one whose end it awaits.
+/// The collective that an op is: itself, the one inside a fusion or of an asynchronous wrapper, or the one whose end it
+/// awaits.
 fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruction {
     let is_done = |op: &Instruction| op.opcode.ends_with("-done") || op.opcode.ends_with("-update");
     let mut op = op;
@@ -243,12 +242,11 @@ fn result_bytes(op: &Instruction) -> Option<u64> {
     op.shape.as_ref()?.bytes().filter(|&bytes| bytes > 0)
 }
 
-/// The size that bandwidths are computed from: the buffer for all-reduce and
-/// permutes, the **full gathered** result for all-gather, the **full** input for
-/// reduce-scatter, the whole buffer of one device for all-to-all.
+/// The size that bandwidths are computed from: the buffer for all-reduce and permutes, the **full gathered** result for
+/// all-gather, the **full** input for reduce-scatter, the whole buffer of one device for all-to-all.
 ///
-/// `None` where no usable shape is known. Starts of asynchronous ops carry
-/// their operands and context scalars in the result; those do not count.
+/// `None` if no usable shape is known. Starts of asynchronous ops carry their operands and context scalars in the
+/// result; those do not count.
 fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Option<u64> {
     if &*op.opcode == "fusion" {
         return None; // What is inside is not known: its result can be more than the message.
@@ -349,7 +347,7 @@ mod tests {
         assert_eq!(size("%x = token[] custom-call()", CollectiveKind::Unknown), None);
     }
 
-    /// Without shapes of operands the input of a reduce-scatter is everybody's result.
+    /// Without shapes of operands the input of a reduce-scatter is everyone's result.
     #[test]
     fn a_bare_reduce_scatter_has_the_size_of_all_results() {
         let bare = "%rs = f32[1,4]{1,0} reduce-scatter(%p), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}";
@@ -408,7 +406,7 @@ mod tests {
         };
         assert_eq!(groups("[2,2]<=[4]"), Some(vec![vec![0, 1], vec![2, 3]]));
         assert_eq!(groups("[1,4]<=[4]"), None);
-        // A million devices are read but never spelled out.
+        // A million devices are read but never listed.
         assert_eq!(groups("[524288,2]<=[1048576]"), None);
     }
 }

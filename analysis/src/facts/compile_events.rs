@@ -21,7 +21,7 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 pub(crate) struct PhaseEvent<'a> {
     pub slice: SliceRef<'a>,
     pub class: HostClass,
-    /// Inside of the window.
+    /// Inside the window.
     pub range: TimeRange,
     /// The innermost call `PjitFunction(f)` around it that compiles, where there is one.
     pub call: Option<SliceRef<'a>>,
@@ -51,15 +51,13 @@ impl Role {
 
 /// Everything about compiling on host threads, each list in no particular order.
 pub(crate) struct CompileEvents<'a> {
-    /// Outermost events of each phase in the window; a compile inside of another
-    /// phase is an event of its own.
+    /// Outermost events of each phase in the window; a compile inside another phase is an event of its own.
     pub phases: Vec<PhaseEvent<'a>>,
-    /// Outermost calls `PjitFunction(f)` of the whole trace: those inside of another
-    /// are traced into it.
+    /// Outermost calls `PjitFunction(f)` of the whole trace: those inside another are traced into it.
     pub calls: Vec<SliceRef<'a>>,
     /// Events of caches of programs in the window.
     pub cache: BTreeMap<CacheRole, u64>,
-    /// Events of lazy tensors that begin in the window.
+    /// Events of lazy tensors that start in the window.
     pub lazy: Vec<(LazyRole, SliceRef<'a>)>,
 }
 
@@ -105,7 +103,7 @@ impl<'a> CompileEvents<'a> {
         };
         let Some(class) = phase_of(slice) else { return };
         let mut around = ancestors(slice).filter_map(phase_of);
-        // A compile inside of tracing (a constant that is computed) is compiling all the same.
+        // A compile inside tracing (a constant that is computed) is compiling all the same.
         let is_inner = match class {
             HostClass::Compile => around.any(|class| class == HostClass::Compile),
             _ => around.next().is_some(),
@@ -131,9 +129,8 @@ pub(crate) fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_
     std::iter::successors(slice.parent(), |around| around.parent())
 }
 
-/// Gives each event the call that it belongs to. Calls nest: functions that are
-/// traced into another are called inside of its call. A compile belongs to the
-/// innermost call, tracing and lowering to the innermost one that compiles.
+/// Gives each event the call that it belongs to. Calls nest: functions that are traced into another are called inside
+/// its call. A compile belongs to the innermost call, tracing and lowering to the innermost one that compiles.
 fn attribute(events: &mut [PhaseEvent<'_>]) {
     let mut compiling = std::collections::BTreeSet::new();
     for event in events.iter_mut().filter(|event| event.class == HostClass::Compile) {
@@ -150,7 +147,7 @@ fn innermost(slice: SliceRef<'_>) -> Option<SliceRef<'_>> {
     ancestors(slice).find(|around| pjit_function(around.name()).is_some())
 }
 
-/// `PjitFunction(f)` is recorded twice, one inside of the other.
+/// `PjitFunction(f)` is recorded twice, one inside the other.
 fn whole_call(call: SliceRef<'_>) -> SliceRef<'_> {
     call.parent().filter(|around| around.label_id() == call.label_id()).unwrap_or(call)
 }

@@ -42,7 +42,7 @@ pub struct CoreTime {
     pub core: GroupId,
     /// Which part of it was looked at.
     pub window: Window,
-    /// In time order, disjoint, inside of `window.measured`.
+    /// In time order, disjoint, inside `window.measured`.
     pub segments: Vec<SelfTimeSegment>,
 }
 
@@ -92,8 +92,7 @@ impl CoreTime {
         Self { core, window, segments }
     }
 
-    /// The part of it in a window inside of its own: ops that run elsewhere only are
-    /// never the innermost ones there.
+    /// The part of it in a window inside its own: ops that run elsewhere only are never the innermost ones there.
     fn within(&self, window: Window) -> Self {
         let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
         let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
@@ -131,8 +130,8 @@ impl CoreTime {
     }
 }
 
-/// Cuts nested spans into segments that do not overlap. Where spans overlap
-/// without being nested, the one that began later has the shared part.
+/// Cuts nested spans into segments that do not overlap. Where spans overlap without being nested, the one that started
+/// later has the shared part.
 pub(crate) fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
     let order = |span: &SelfTimeSegment| (span.range.start, Reverse(span.range.end));
     // Most are, and sorting what is in order takes room for all of it.

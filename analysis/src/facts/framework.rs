@@ -7,7 +7,7 @@ use trace_model::{GroupKind, TraceModel};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framework {
-    /// JAX, and what is built upon it. Also where nothing is known: its words are the most common.
+    /// JAX, and what is built upon it. Also if nothing is known: its words are the most common.
     #[default]
     Jax,
     /// `PyTorch/XLA`.

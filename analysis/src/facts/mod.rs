@@ -1,4 +1,4 @@
-//! What several reports need to know of a trace, found out once, whoever asks first.
+//! What several reports need to know of a trace, computed once, whoever asks first.
 //!
 //! A fact knows the trace and the options, never a report. [`TraceFacts`] lists them.
 
@@ -42,22 +42,21 @@ pub trait TraceFacts<'a> {
     /// The steps of the whole trace.
     fn steps(&self) -> &'a StepsReport;
 
-    /// The HLO of a program, parsed when first asked for; or why there is none.
+    /// The HLO of a program, parsed on first use; or why there is none.
     fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
 
-    /// What the compiler wrote about an op: the instruction of the whole program where
-    /// the capture holds it, else what the op's line of text tells; `None` where there
-    /// is neither.
+    /// What the compiler wrote about an op: the instruction of the whole program where the capture holds it, else what
+    /// the op's line of text tells; `None` if there is neither.
     fn instruction(&self, op: OpId) -> Option<InstructionRef>;
 
     /// The same of the whole program only.
     fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef>;
 
-    /// The scope of this context on `core`; `None` where the core recorded nothing in it.
+    /// The scope of this context on `core`; `None` if the core recorded nothing in it.
     ///
     /// - whole trace: from the core's first step, program or op to the end of its last;
     /// - range: as given, cut to the former;
-    /// - steps: from the begin of the first to the end of the last, as the core ran them.
+    /// - steps: from the start of the first to the end of the last, as the core ran them.
     ///
     /// # Errors
     ///
@@ -68,14 +67,14 @@ pub trait TraceFacts<'a> {
     ///
     /// - whole trace: from the first event of anything to the end of the last;
     /// - range: as given, cut to the former;
-    /// - steps: from the begin of the first to the end of the last on any device or host.
+    /// - steps: from the start of the first to the end of the last on any device or host.
     ///
     /// # Errors
     ///
     /// The trace has no such steps.
     fn host_window(&self) -> Result<TimeRange, AnalysisError>;
 
-    /// The scope of this context on `core`, by the clock of its host; `None` where the
+    /// The scope of this context on `core`, by the clock of its host; `None` if the
     /// core recorded nothing in it. Unlike [`Self::window`] it holds what the core did not
     /// record: time before its first program, and after its last.
     ///
@@ -84,14 +83,14 @@ pub trait TraceFacts<'a> {
     /// The trace has no such steps.
     fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError>;
 
-    /// The time of `core` in the scope of this context; `None` where it recorded nothing there.
+    /// The time of `core` in the scope of this context; `None` if it recorded nothing there.
     ///
     /// # Errors
     ///
     /// The trace has no such steps.
     fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError>;
 
-    /// The clock of `core` against its host's; no correction where none is known.
+    /// The clock of `core` against its host's; no correction if none is known.
     fn device_clock(&self, core: GroupId) -> DeviceClock;
 
     /// A span of `core` on the timeline, by the clock of its host: what to compare
@@ -102,9 +101,8 @@ pub trait TraceFacts<'a> {
     /// of the host. To compare a device with its host, use these.
     fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)>;
 
-    /// What to add to times of `core` on the timeline before comparing them with
-    /// times of its host: δ, zero where nothing is known. Where no constant will do,
-    /// that of the middle of the capture: prefer [`Self::to_host`].
+    /// What to add to times of `core` on the timeline before comparing them with times of its host: δ, zero if nothing
+    /// is known. Where no constant will do, that of the middle of the capture: prefer [`Self::to_host`].
     fn device_shift(&self, core: GroupId) -> Picos;
 }
 

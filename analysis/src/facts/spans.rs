@@ -10,7 +10,7 @@ use crate::engine::{Fact, Memo};
 pub(crate) struct Spans {
     /// On the timeline.
     pub range: Option<TimeRange>,
-    /// Those that the device's clock timed, by that clock.
+    /// Those that the device clock timed, by that clock.
     pub timed: Option<TimeRange>,
     /// The others, on the timeline.
     pub untimed: Option<TimeRange>,

@@ -1,8 +1,7 @@
 //! The part of a trace that a report is about, as times.
 //!
-//! A [`Window`] has two clocks: the timeline decides *which* slices belong to it
-//! (those that begin inside), the device's own clock says how long it *was*. The
-//! two differ by rounding at best and by hundreds of milliseconds at worst.
+//! A [`Window`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the device
+//! clock says how long it *was*. The two differ by rounding at best and by hundreds of milliseconds at worst.
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
@@ -97,8 +96,7 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<Window> {
     cx.fact::<Extents>().0.get(core, find)
 }
 
-/// From the first slice to the end of the last on the tracks of `core` that
-/// `counts`; `None` where these have no slice.
+/// From the first slice to the end of the last on the tracks of `core` that `counts`; `None` if these have no slice.
 pub(crate) fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<Window> {
     let counted = cx.model.tracks_of(core).into_iter().filter(|&track| counts(cx.model.track(track).kind));
     let spans = counted.map(|track| spans(cx, track)).reduce(Spans::hull)?;
@@ -134,7 +132,7 @@ pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
 /// what the timeline shows before the first and after the last of them.
 ///
 /// The mapping between the clocks can jump in the middle: on a real v6e capture
-/// steps of 784 ms by the device's clock take 676 to 982 ms on the timeline. A
+/// steps of 784 ms on the device clock take 676 to 982 ms on the timeline. A
 /// window that kept the length of the timeline would hold more work than time.
 ///
 /// ```text
@@ -159,7 +157,7 @@ pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> Ti
             around = hull(around, overlapping.clone().next().and_then(both));
         }
     }
-    // Without an op of its own the range lies inside of one, or between two.
+    // Without an op of its own the range lies inside one, or between two.
     let Some((shown, timed)) = members.or(around) else { return range };
     let start = timed.start - (shown.start - range.start);
     let end = if members.is_some() { timed.end + (range.end - shown.end) } else { start + range.dur() };
@@ -194,7 +192,7 @@ mod tests {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
     }
 
-    /// Ops at 100..200 and 300..400, 1000 ps later by the device's own clock; a host slice around.
+    /// Ops at 100..200 and 300..400, 1000 ps later on the device clock; a host slice around.
     fn two_ops() -> TraceModel {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
@@ -246,7 +244,7 @@ mod tests {
         // 10 before the first op and nothing after the last.
         let window = window_of(&model, Scope::Range(range(90, 160))).unwrap().unwrap();
         assert_eq!(window.measured, range(490, 605));
-        // Inside of an op: its clock, the length of the timeline.
+        // Inside an op: its clock, the length of the timeline.
         let window = window_of(&model, Scope::Range(range(120, 130))).unwrap().unwrap();
         assert_eq!(window.measured, range(520, 530));
     }

@@ -103,7 +103,7 @@ impl Aggregate {
 pub struct Defaults {
     /// What failing means.
     pub level: Level,
-    /// Steps to leave out at the begin; the command line has the last word.
+    /// Steps to leave out at the start; the command line has the last word.
     pub warmup_steps: Option<u32>,
     /// How steps become one number.
     pub aggregate: Aggregate,

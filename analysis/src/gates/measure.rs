@@ -175,7 +175,7 @@ impl Measured {
         self.unlisted.is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
     }
 
-    /// So many milliseconds in the unit of the metric; `None` where it is no time.
+    /// So many milliseconds in the unit of the metric; `None` if it is not a time.
     pub(super) fn of_ms(&self, ms: f64) -> Option<f64> {
         self.ps.map(|ps| ms * 1e9 / ps)
     }

@@ -1,7 +1,7 @@
 //! The known name that is nearest to a misspelt one.
 
-/// The nearest of `names` by edit distance, if it is near: at most a third of the
-/// letters differ, or it begins with what was written.
+/// The nearest of `names` by edit distance, if it is near: at most a third of the letters differ, or it starts with
+/// what was written.
 pub fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Longer names are nobody's typing error.
     const MOST: usize = 200;

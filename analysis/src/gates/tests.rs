@@ -393,7 +393,7 @@ fn the_preset_asks_what_the_runs_can_answer() {
     (alone.values, alone.loop_series) = (Vec::new(), Vec::new());
     let names: Vec<String> = preset(&[&alone]).into_iter().map(|gate| gate.metric).collect();
     assert_eq!(names, ["step.time_ms", "step.time_ms"]);
-    // A run without any numbers does not pass for want of gates.
+    // A run without any numbers does not pass for lack of gates.
     let none = Summary::default();
     let (report, _) = against(&none, std::slice::from_ref(&none), &GateConfig::default());
     assert!(report.inconclusive().count() > 0 && report.failed().count() == 0, "{report:?}");

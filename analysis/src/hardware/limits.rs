@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::hardware::peaks::{Peak, Peaks};
 
-/// Amounts of work; `None` where not known.
+/// Amounts of work; `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Work {
     /// Operations at the bf16 rate.
@@ -121,8 +121,7 @@ impl Work {
         seconds <= 0.0 && limit.amount(self) > Some(0.0) && limit.peak(peaks).is_some()
     }
 
-    /// Percent of one limit that is used over `seconds`; `None` where work, time
-    /// or limit is unknown.
+    /// Percent of one limit that is used over `seconds`; `None` if work, time or limit is unknown.
     pub fn percent_of(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> Option<f64> {
         let amount = limit.amount(self)?;
         let peak = limit.peak(peaks)?.per_second;
@@ -130,16 +129,14 @@ impl Work {
         (seconds > 0.0 && peak > 0.0).then(|| without_rounding((100.0 * amount / seconds / peak).min(f64::MAX)))
     }
 
-    /// The limit that binds and its utilization in percent. `None` where nothing
-    /// is done, where a rate is impossible, and where a limit that could bind is
-    /// unknown: with HBM bytes unknown, "bound by compute" would be a guess.
+    /// The limit that binds and its utilization in percent. `None` if nothing is done, where a rate is impossible, and
+    /// where a limit that could bind is unknown: with HBM bytes unknown, "bound by compute" would be a guess.
     pub fn bound(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         self.hbm_bytes?;
         self.highest(seconds, peaks).filter(|&(_, percent)| !is_beyond_peak(percent))
     }
 
-    /// The limit that is exceeded the most, and its utilization in percent; `None`
-    /// where every rate is possible.
+    /// The limit that is exceeded the most, and its utilization in percent; `None` if every rate is possible.
     pub fn beyond_peak(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         self.highest(seconds, peaks).filter(|&(_, percent)| is_beyond_peak(percent))
     }
@@ -156,7 +153,7 @@ impl Work {
         )
     }
 
-    /// Least seconds that the known limits allow; `None` where none is known.
+    /// Least seconds that the known limits allow; `None` if none is known.
     pub fn ideal_seconds(&self, peaks: &Peaks) -> Option<f64> {
         let times = BoundBy::ALL.into_iter().filter_map(|limit| {
             let (amount, peak) = (limit.amount(self)?, limit.peak(peaks)?.per_second);
@@ -197,7 +194,7 @@ impl Work {
     }
 }
 
-/// `a / b`; `None` where either is unknown or `b` is zero.
+/// `a / b`; `None` if either is unknown or `b` is zero.
 pub fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     let (a, b) = (a?, b?);
     (b > 0.0).then(|| a / b)

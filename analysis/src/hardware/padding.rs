@@ -52,7 +52,7 @@ impl Dimension {
 pub struct Padding {
     /// Useful share of the work, 0 to 1.
     pub efficiency: f64,
-    /// The size whose rounding costs most; none where nothing is padded.
+    /// The size whose rounding costs most; none if nothing is padded.
     pub worst: Option<Dimension>,
     /// The useful share if that size were a multiple of its unit.
     pub without_worst: f64,

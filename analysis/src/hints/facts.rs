@@ -32,11 +32,10 @@ pub struct HintFacts<'a> {
 /// The time that shares and savings are related to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepTime {
-    /// From the begin of the first counted step to the end of the last, by their
-    /// number: sums over a run are divided by the same. The window where there are no
-    /// steps.
+    /// From the start of the first counted step to the end of the last, by their number: sums over a run are divided by
+    /// the same. The window if there are no steps.
     pub ps: f64,
-    /// Steps in the window; 1 where there are none.
+    /// Steps in the window; 1 if there are none.
     pub count: usize,
     /// For people: `mean of 9 steps`, `whole window`.
     pub of: String,
@@ -74,7 +73,7 @@ impl<'a> HintFacts<'a> {
         Ok(saving)
     }
 
-    /// The step, or the window where there are no steps.
+    /// The step, or the window if there are no steps.
     pub fn step(&self) -> Result<StepTime, AnalysisError> {
         if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
             let of = if count == 1 { "one step".to_owned() } else { format!("mean of {count} steps") };

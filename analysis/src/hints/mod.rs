@@ -1,29 +1,25 @@
 //! What to do next, and what it is worth.
 //!
-//! A [`Rule`] looks for one thing and answers with a [`Finding`], with nothing, or
-//! with the reason why it cannot tell. What a cure could save is found by playing
-//! the recorded run again without the cause ([`crate::what_if`]), so that a
-//! transfer that something else would bring to light is not sold as a gain, and
-//! all hints together are played at once rather than added up.
+//! A [`Rule`] looks for one thing and answers with a [`Finding`], with nothing, or with the reason why it cannot tell.
+//! What a fix could save is found by playing the recorded run again without the cause ([`crate::what_if`]), so that a
+//! transfer that something else would bring to light is not sold as a gain, and all hints together are played at once
+//! rather than added up.
 //!
-//! Hints are ordered by saving × confidence, behind those about what
-//! [`crate::reports::summary::verdict`] begins with; savings below half a percent of a step are not
-//! mentioned, unless the verdict names what they are about. Whatever the verdict names
-//! has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save
-//! the very same time are one hint with several remedies. Before all of them comes what [`crate::reports::summary::doctor`] says of
+//! Hints are ordered by saving × confidence, behind those about what [`crate::reports::summary::verdict`] starts with;
+//! savings below half a percent of a step are not mentioned, unless the verdict names what they are about. Whatever the
+//! verdict names has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save the very same
+//! time are one hint with several remedies. Before all of them comes what [`crate::reports::summary::doctor`] says of
 //! the capture itself, as far as it changes what numbers mean.
 //!
-//! Savings are per step and what follows it, a mean over the counted steps: what a
-//! run saves is their sum.
+//! Savings are per step and what follows it, a mean over the counted steps: what a run saves is their sum.
 //!
-//! Of what the catalogue of hints asks for, no format that is read records: the
-//! size of lazy graphs in operations (a part of K39; the time of their syncs is used
-//! instead), the share of throttling as a number of the host (a part of K43; the
-//! ratio of clocks and counted cycles are), and which intermediates a fusion would
-//! spare (K13 therefore names no saving).
+//! Of what the catalogue of hints asks for, no format that is read records: the size of lazy graphs in operations (a
+//! part of K39; the time of their syncs is used instead), the share of throttling as a number of the host (a part of
+//! K43; the ratio of clocks and counted cycles are), and which intermediates a fusion would spare (K13 therefore names
+//! no saving).
 //!
-//! To add a rule: one function in the file of its theme under `rules`, one line in
-//! its list there, one page under `pages`.
+//! To add a rule: one function in the file of its theme under `rules`, one line in its list there, one page under
+//! `pages`.
 
 mod engine;
 mod facts;

@@ -68,7 +68,7 @@ pub struct Hint {
     pub statement: String,
     /// What was compared with what.
     pub evidence: Vec<HintEvidence>,
-    /// Per step (see [`HintsReport::of`]), at most; `None` where it cannot be said in time.
+    /// Per step (see [`HintsReport::of`]), at most; `None` if it cannot be said in time.
     pub saving_ps: Option<i64>,
     /// The same of the step.
     pub saving_percent: Option<f64>,

@@ -47,7 +47,7 @@ pub struct Rule {
     pub thresholds: &'static [&'static Threshold],
     /// Looks.
     pub check: fn(&HintFacts<'_>) -> Outcome,
-    /// Its page: cause, check, cure, example, source (see [`Page`](super::Page)).
+    /// Its page: cause, check, fix, example, source (see [`Page`](super::Page)).
     pub page: &'static str,
 }
 
@@ -77,21 +77,21 @@ pub struct Finding {
     pub about: &'static [TimeUse],
     /// It is said only where the verdict names what it is about and no other hint answers.
     pub is_last_resort: bool,
-    /// What a cure could save.
+    /// What a fix could save.
     pub saving: Saving,
 }
 
-/// What a cure could save at most.
+/// What a fix could save at most.
 #[derive(Clone, Debug, Default)]
 pub enum Saving {
     /// Played again with these changes; never more than `at_most` per step.
     Replay {
-        /// What the cure would change.
+        /// What the fix would change.
         changes: Vec<Scenario>,
         /// A bound that the replay does not know.
         at_most: Option<Picos>,
     },
-    /// Computed, per step (of the window where there are no steps).
+    /// Computed, per step (of the window if there are no steps).
     PerStep(Picos),
     /// Once in the capture, and nothing in a warm step.
     Once(Picos),
@@ -107,20 +107,20 @@ pub struct Spot {
     pub name: String,
     /// Begin on the timeline.
     pub start_ps: i64,
-    /// From begin to end.
+    /// From start to end.
     pub length_ps: i64,
-    /// The slice, where it is one.
+    /// The slice, if it is one.
     #[serde(skip)]
     pub slice: Option<SliceId>,
 }
 
 impl Spot {
-    /// A span that is no slice.
+    /// A span that is not a slice.
     pub fn span(name: impl Into<String>, range: TimeRange) -> Self {
         Self { name: name.into(), start_ps: range.start.ps(), length_ps: range.dur().ps(), slice: None }
     }
 
-    /// From begin to end.
+    /// From start to end.
     pub fn range(&self) -> TimeRange {
         let end = self.start_ps.saturating_add(self.length_ps);
         TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))

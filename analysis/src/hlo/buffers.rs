@@ -60,7 +60,7 @@ pub struct Allocation {
     pub is_tuple: bool,
     /// Holds a constant.
     pub is_constant: bool,
-    /// Used inside of reductions and the like; not in main memory.
+    /// Used inside reductions and the like; not in main memory.
     pub is_thread_local: bool,
     /// What lies in it.
     pub slots: Vec<BufferSlot>,

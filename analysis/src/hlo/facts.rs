@@ -162,9 +162,9 @@ impl Default for WindowDimension {
 /// How exactly a product must be computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrecisionConfig {
-    /// Of each operand; empty where the default holds.
+    /// Of each operand; empty if the default holds.
     pub operands: Vec<Precision>,
-    /// `xla.PrecisionConfig.Algorithm`; 0 where none is prescribed.
+    /// `xla.PrecisionConfig.Algorithm`; 0 if none is prescribed.
     pub algorithm: u64,
 }
 

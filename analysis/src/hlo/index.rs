@@ -37,7 +37,7 @@ impl Index {
         alike.map(|&(_, id)| id).find(is_it)
     }
 
-    /// The instruction with a number; `None` where two share it.
+    /// The instruction with a number; `None` if two share it.
     pub(super) fn numbered(&self, number: u64) -> Option<InstructionId> {
         let from = self.numbers.partition_point(|&(other, _)| other < number);
         let mut alike = self.numbers.get(from..)?.iter().take_while(|&&(other, _)| other == number);

@@ -38,7 +38,7 @@ pub enum Origin {
     /// The whole program, as serialized or printed by the compiler.
     #[default]
     Proto,
-    /// One line of text: what is inside of fusions and loops is not known.
+    /// One line of text: what is inside fusions and loops is not known.
     Text,
 }
 
@@ -53,9 +53,9 @@ pub struct HloModule {
     pub computations: Vec<Computation>,
     /// All instructions, computation by computation, operands before their users.
     pub instructions: Vec<Instruction>,
-    /// Where execution begins.
+    /// Where execution starts.
     pub entry: Option<ComputationId>,
-    /// On which devices it runs, where recorded.
+    /// On which devices it runs, if recorded.
     pub devices: Option<DeviceAssignment>,
     /// Results that share the memory of a parameter (donated buffers).
     pub aliases: Vec<Alias>,
@@ -84,7 +84,7 @@ pub struct Computation {
     pub is_fusion: bool,
     /// Thread that it runs on; empty for the main one.
     pub thread: String,
-    /// Order of execution, where recorded.
+    /// Order of execution, if recorded.
     pub schedule: Vec<InstructionId>,
 }
 
@@ -96,7 +96,7 @@ pub struct Instruction {
     /// `fusion`, `all-reduce-start`, `dot` …; empty for an operand of which only the
     /// name or shape is known.
     pub opcode: Arc<str>,
-    /// The result's shape, where known.
+    /// The result's shape, if known.
     pub shape: Option<Arc<Shape<'static>>>,
     /// Where it belongs.
     pub computation: ComputationId,
@@ -107,7 +107,7 @@ pub struct Instruction {
     pub called: Box<[ComputationId]>,
     /// Of `parameter`.
     pub parameter_number: Option<u32>,
-    /// Provenance in the framework (`jit(f)/dot_general`); empty where not recorded.
+    /// Provenance in the framework (`jit(f)/dot_general`); empty if not recorded.
     pub op_name: Arc<str>,
     pub(super) source_file: Arc<str>,
     pub(super) source_line: u32,
@@ -189,8 +189,8 @@ impl HloModule {
         self.instructions.get(id.index())
     }
 
-    /// The instruction with the compiler's own id, as buffer assignments name it;
-    /// `None` where there is none, or where two have the same.
+    /// The instruction with the compiler's own id, as buffer assignments name it; `None` if there is none, or where two
+    /// have the same.
     pub fn instruction_by_compiler_id(&self, id: u64) -> Option<InstructionId> {
         self.index.numbered(id)
     }
@@ -241,9 +241,8 @@ impl HloModule {
         parameters
     }
 
-    /// The backend's own configuration of an instruction: JSON text or a message whose
-    /// meaning depends on the compiler; for a Mosaic kernel the kernel itself. Empty
-    /// where there is none, and for text.
+    /// The backend's own configuration of an instruction: JSON text or a message whose meaning depends on the compiler;
+    /// for a Mosaic kernel the kernel itself. Empty if there is none, and for text.
     pub fn backend_config(&self, instruction: &Instruction) -> &[u8] {
         let range = instruction.attributes().backend_config.clone().unwrap_or_default();
         self.blob.as_ref().and_then(|blob| blob.bytes().get(range)).unwrap_or_default()

@@ -35,7 +35,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// Operations: two a multiplication. `None` where that cannot be counted.
+    /// Operations: two a multiplication. `None` if that cannot be counted.
     pub fn flops(&self) -> Option<u64> {
         self.multiplications.checked_mul(2)
     }
@@ -62,8 +62,8 @@ pub enum NoProduct {
 }
 
 impl HloModule {
-    /// All matrix multiplications that an instruction does, those in fusions inside of
-    /// fusions too. Loops and conditionals have none of their own.
+    /// All matrix multiplications that an instruction does, those in fusions inside fusions too. Loops and conditionals
+    /// have none of their own.
     pub fn products(&self, instruction: &Instruction) -> Result<Vec<Product>, NoProduct> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();

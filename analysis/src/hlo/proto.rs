@@ -21,7 +21,7 @@ use trace_model::hlo_text::StackFrames;
 
 const COMPUTATION: &str = "HloComputationProto";
 
-/// Texts that many instructions share are stored once.
+/// Strings that many instructions share are stored once.
 #[derive(Default)]
 struct Texts<'a>(HashMap<&'a [u8], Arc<str>>);
 
@@ -58,8 +58,8 @@ impl HloModule {
         Ok(module)
     }
 
-    /// Where its values lie in memory, where recorded: read anew each time, because it
-    /// is large and asked for once. `program` is the name for the error.
+    /// Where its values lie in memory, if recorded: read anew each time, because it is large and asked for once.
+    /// `program` is the name for the error.
     pub fn buffer_assignment(&self, program: &str) -> Result<Option<BufferAssignment>, HloError> {
         let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else { return Ok(None) };
         let bytes = Bytes(blob.bytes());

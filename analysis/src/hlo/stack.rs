@@ -4,8 +4,8 @@ use super::module::HloModule;
 use super::{Frame, Instruction};
 
 impl HloModule {
-    /// The stack that made an instruction, innermost frame first; a single frame where
-    /// only a file and line are recorded, none where nothing is.
+    /// The stack that made an instruction, innermost frame first; a single frame where only a file and line are
+    /// recorded, none if nothing is.
     pub fn stack<'a>(&'a self, instruction: &'a Instruction) -> Vec<Frame<'a>> {
         let mut frames: Vec<Frame<'_>> = self.frames.stack(u64::from(instruction.stack_frame)).collect();
         if frames.is_empty() && !instruction.source_file.is_empty() {
@@ -18,7 +18,7 @@ impl HloModule {
         frames
     }
 
-    /// `file:line` of an instruction; `None` where it is not recorded.
+    /// `file:line` of an instruction; `None` if it is not recorded.
     pub fn source(&self, instruction: &Instruction) -> Option<String> {
         let recorded = (!instruction.source_file.is_empty())
             .then_some((&*instruction.source_file, u64::from(instruction.source_line)));

@@ -29,8 +29,7 @@ pub(super) struct Spatial {
     pub(super) multiplications: u64,
 }
 
-/// Understands a spatial dimension of `from` elements, whose result has `to`; `None`
-/// where that would take too long.
+/// Understands a spatial dimension of `from` elements, whose result has `to`; `None` if that would take too long.
 pub(super) fn spatial(window: WindowDimension, from: u64, to: u64) -> Option<Spatial> {
     let size = window.size;
     let whole = WindowDimension { size, is_reversed: window.is_reversed, ..WindowDimension::default() };

@@ -17,7 +17,7 @@ use trace_model::{Picos, TimeRange, Timestamp};
 /// A set of instants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntervalSet {
-    /// Sorted; each begins after the end of the one before; none is empty.
+    /// Sorted; each starts after the end of the one before; none is empty.
     ranges: Vec<TimeRange>,
 }
 
@@ -47,7 +47,7 @@ impl IntervalSet {
         self.ranges.iter().map(|range| range.dur()).sum()
     }
 
-    /// The smallest range around everything; `None` where empty.
+    /// The smallest range around everything; `None` if empty.
     pub fn hull(&self) -> Option<TimeRange> {
         Some(TimeRange::new(self.ranges.first()?.start, self.ranges.last()?.end))
     }
@@ -132,7 +132,7 @@ impl IntervalSet {
         Self::of(range).subtract(self)
     }
 
-    /// Adds a range that begins at or after the start of the last one.
+    /// Adds a range that starts at or after the start of the last one.
     fn push(&mut self, range: TimeRange) {
         if range.is_empty() {
             return;

@@ -20,7 +20,7 @@ pub struct RankTest {
 /// With at most so many numbers in all, and no ties, every order is counted.
 const EXACT_UP_TO: usize = 40;
 
-/// Compares two sets of independent numbers; `None` where one is empty.
+/// Compares two sets of independent numbers; `None` if one is empty.
 pub fn rank_test(a: &[f64], b: &[f64]) -> Option<RankTest> {
     rank_test_inflated(a, b, 1.0)
 }
@@ -88,9 +88,9 @@ pub fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
     rank_test_inflated(first, &apart, inflation).map(|test| test.p)
 }
 
-/// Between these two lies what the second set is higher by, with a confidence of
-/// 1 − `alpha`: what a rank sum test would not refuse (Hodges and Lehmann, "Estimates
-/// of Location Based on Rank Tests", 1963). `None` where the sets are too small for it.
+/// Between these two lies what the second set is higher by, with a confidence of 1 − `alpha`: what a rank sum test
+/// would not refuse (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963). `None` if the sets are too
+/// small for it.
 pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f64)> {
     let mut shifts: Vec<f64> = first.iter().flat_map(|a| second.iter().map(move |b| b - a)).collect();
     shifts.sort_by(f64::total_cmp);
@@ -178,8 +178,7 @@ impl StepDown {
     }
 }
 
-/// How much neighbours correlate by rank, 0 to 0.9; 0 where too few numbers tell.
-/// What chance alone would show is 0, too.
+/// How much neighbours correlate by rank, 0 to 0.9; 0 if too few numbers tell. What chance alone would show is 0, too.
 pub fn rank_autocorrelation(values: &[f64]) -> f64 {
     const FEWEST: usize = 10;
     /// One-sided 95 % of what independent numbers show: 1.645 ÷ √n.

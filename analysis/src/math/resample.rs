@@ -1,10 +1,9 @@
 //! Drawing steps again: how far medians of the same run lie from each other.
 //!
-//! Blocks of neighbouring steps are drawn, not single steps, because neighbours are
-//! alike; a block is as long as that takes (Carlstein, "The Use of Subseries Values
-//! for Estimating the Variance of a General Statistic from a Stationary Sequence",
-//! 1986). Runs are drawn from separately. The generator begins with the same seed
-//! every time: the same input gives the same answer.
+//! Blocks of neighbouring steps are drawn, not single steps, because neighbours are alike; a block is as long as that
+//! takes (Carlstein, "The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
+//! Sequence", 1986). Runs are drawn from separately. The generator starts with the same seed every time: the same input
+//! gives the same answer.
 
 use super::rank_test::rank_autocorrelation;
 

@@ -34,11 +34,11 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
     Ok(schedule)
 }
 
-/// Everything that a core issues and waits for, both inside of the window.
+/// Everything that a core issues and waits for, both inside the window.
 fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
     let mut flights: Vec<Option<Flight>> = Vec::new();
     let mut awaited = BTreeSet::new();
-    // Of ops that are cut by others inside of them: their last flight so far.
+    // Of ops that are cut by others inside them: their last flight so far.
     let mut last: HashMap<SliceId, usize> = HashMap::new();
     let mut seen: Option<SliceId> = None;
     for (row, piece) in time.segments.iter().enumerate() {
@@ -175,9 +175,8 @@ fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) 
     schedule.joint.push(Joint { members: flights.len() as u32, took });
 }
 
-/// How long each waited for the last to come. Members of a synchronous collective
-/// leave together, so the shortest was the last; those of an asynchronous one are
-/// compared by when they began on the timeline.
+/// How long each waited for the last to come. Members of a synchronous collective leave together, so the shortest was
+/// the last; those of an asynchronous one are compared by when they started on the timeline.
 fn waits(model: &TraceModel, flights: &[(&CoreSchedule, Flight)]) -> Vec<Picos> {
     let done = |&(core, flight): &(&CoreSchedule, Flight)| core.piece(flight.awaits).range;
     if flights.iter().all(|(_, flight)| flight.is_sync()) {
@@ -278,7 +277,7 @@ struct Size {
     bytes: f64,
 }
 
-/// `None` where the text of the op does not tell.
+/// `None` if the text of the op does not tell.
 fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Option<Size> {
     let op = cx.model.label(label).op?;
     if let Some(kind) = class.collective {

@@ -97,7 +97,7 @@ impl Scenario {
 /// What is different from the recording in a replay.
 #[derive(Debug, Default)]
 pub(super) struct Changed<'a> {
-    /// What the own time of each op is multiplied by; empty where every op takes its time.
+    /// What the own time of each op is multiplied by; empty if every op takes its time.
     work: Vec<f64>,
     /// Which groups have ops that do not: nobody has to look at others.
     groups: [bool; OpGroup::ALL.len()],
@@ -248,8 +248,7 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
     (before > 0.0).then(|| after / before)
 }
 
-/// That part of gaps of which the gap analysis says that the host compiled; `None`
-/// where it did not.
+/// That part of gaps of which the gap analysis says that the host compiled; `None` if it did not.
 fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
     let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();

@@ -1,11 +1,9 @@
 //! Plays a schedule: when everything happens once durations have changed.
 //!
-//! Cores keep no common clock, so nothing is compared between them but *delays*:
-//! how much later than recorded a core is at some point. A transfer that `m` cores
-//! take part in begins when the last has come. With the wait `w` that was recorded
-//! for a core and its delay `d` at that point, the last comes `max(d − w)` later
-//! than recorded; the transfer then arrives everywhere that much later, and sooner
-//! by what it was sped up.
+//! Cores keep no common clock, so nothing is compared between them but *delays*: how much later than recorded a core is
+//! at some point. A transfer that `m` cores take part in starts when the last has come. With the wait `w` that was
+//! recorded for a core and its delay `d` at that point, the last comes `max(d − w)` later than recorded; the transfer
+//! then arrives everywhere that much later, and sooner by what it was sped up.
 //!
 //! Replaying unchanged durations gives the recorded times to the picosecond.
 
@@ -86,7 +84,7 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
     cursors.into_iter().map(|cursor| state.finish(cursor)).collect()
 }
 
-/// A flight that began.
+/// A flight that started.
 #[derive(Clone, Copy)]
 struct Begun<'a> {
     flight: Flight,
@@ -104,7 +102,7 @@ struct Cursor<'a> {
     /// The next piece.
     row: usize,
     now: Timestamp,
-    /// The flight of the next piece has begun.
+    /// The flight of the next piece has started.
     came: bool,
     /// Of the core, those that are still to come.
     flights: &'a [Flight],
@@ -118,7 +116,7 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// What the next piece issues when it begins so much later than recorded.
+    /// What the next piece issues when it starts so much later than recorded.
     fn issues(&self, late: Picos) -> Option<Begun<'a>> {
         let flight = *self.flights.first().filter(|flight| flight.issues as usize == self.row)?;
         Some(Begun { flight, late, member: self.members.first().filter(|member| member.issues == flight.issues) })
@@ -153,8 +151,8 @@ impl<'a> Cursor<'a> {
         rest.is_some()
     }
 
-    /// The first row that has to be looked at by itself: a transfer begins or ends
-    /// there, or an asked instant lies in it or in the gap before it.
+    /// The first row that has to be looked at by itself: a transfer starts or ends there, or an asked instant lies in
+    /// it or in the gap before it.
     fn stop(&self) -> usize {
         let pieces = self.core.pieces();
         let issues = self.flights.first().map(|flight| flight.issues);

@@ -9,7 +9,7 @@
 //! A core runs its ops one after the other. Between them it is idle, waiting for
 //! the host or for nothing that was recorded: those gaps are kept unless a change
 //! is about them, because a faster device does not make a host faster. What waits
-//! for a transfer ends when that arrives; a transfer between cores begins when the
+//! for a transfer ends when that arrives; a transfer between cores starts when the
 //! last of them has come. So shortening one thing can bring another to light, and
 //! savings never add up to more than there is.
 //!

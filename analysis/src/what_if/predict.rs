@@ -30,7 +30,7 @@ pub struct Prediction {
     pub predicted_ps: i64,
     /// The same, hidden transfers as long as possible: the prediction lies between.
     pub predicted_at_most_ps: i64,
-    /// Steps, where there are any.
+    /// Steps, if there are any.
     pub step: Option<StepPrediction>,
     /// What that core does, recorded and predicted; both add up to the window.
     pub parts: Vec<PredictedPart>,
@@ -51,8 +51,8 @@ pub struct StepPrediction {
     pub predicted_ps: f64,
     /// The same, hidden transfers as long as possible.
     pub predicted_at_most_ps: f64,
-    /// From the begin of the first of these steps to the end of the last, what lies
-    /// between them included, by number of steps: as recorded.
+    /// From the start of the first of these steps to the end of the last, what lies between them included, by number of
+    /// steps: as recorded.
     pub each_ps: f64,
     /// The same with the changes.
     pub predicted_each_ps: f64,
@@ -97,7 +97,7 @@ pub(super) fn steps(cx: &Context<'_>, schedule: &Schedule) -> Vec<StepOnCores> {
     counted.filter(|spans| !spans.is_empty()).collect()
 }
 
-/// All steps of a core together: from the begin of the first to the end of the last.
+/// All steps of a core together: from the start of the first to the end of the last.
 #[derive(Debug)]
 pub(super) struct ReplayedRun {
     /// On each core, by row of [`Schedule::cores`].
@@ -138,7 +138,7 @@ impl Asked {
         Self(instants)
     }
 
-    /// How long a recorded span of a core is as played; `None` where nobody asked for its ends.
+    /// How long a recorded span of a core is as played; `None` if nobody asked for its ends.
     fn span(&self, played: &[Played], core: usize, span: TimeRange) -> Option<i64> {
         let at = |time: Timestamp| {
             let place = self.0.get(core)?.binary_search(&time).ok()?;
@@ -216,7 +216,7 @@ pub(super) fn saving(cx: &Context<'_>, Replay { recorded, run }: &Replay, change
     }
 }
 
-/// How long a core takes from the begin of its window.
+/// How long a core takes from the start of its window.
 fn lasts(recorded: &Schedule, played: &[Played], core: usize) -> i64 {
     let end = played.get(core).map(|played| played.end).unwrap_or_default();
     (end - recorded.cores[core].window.start).ps()

@@ -72,7 +72,7 @@ impl CoreSchedule {
         model.slice(self.piece(row).slice).label_id()
     }
 
-    /// When the flight had arrived; `None` where the core was still busy then.
+    /// When the flight had arrived; `None` if the core was still busy then.
     pub fn arrived(&self, flight: Flight) -> Option<Timestamp> {
         let done = self.piece(flight.awaits).range;
         (flight.is_sync() || done.dur() > DONE_TAKES).then_some(done.end)
@@ -113,7 +113,7 @@ pub(super) struct Joint {
 pub(super) enum Took {
     /// Somebody waited for it.
     Seen(Picos),
-    /// It arrived while everybody was busy.
+    /// It arrived while everyone was busy.
     AtMost(Picos),
 }
 

@@ -138,7 +138,7 @@ fn simulated_runs_divide_as_their_simulator_says() {
         let overlap = with(&model, &Options::default(), |cx| cx.report::<Overlap>().unwrap());
         assert_eq!(overlap.cores.len(), 4);
         for (sys, core) in overlap.cores.iter().enumerate() {
-            // 0 where it prints nothing.
+            // 0 if it prints nothing.
             let of = |key: &str| {
                 let line = said.lines().find(|line| line.contains(&format!("sys[{sys}]")) && line.contains(key));
                 let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect::<String>();

@@ -136,8 +136,8 @@ fn counters_of_other_chips_are_listed_and_not_interpreted() {
     assert!(none.is_err_and(|why| why.to_string().contains("tpu_enable_periodic_counter_sampling")));
 }
 
-/// Whether an arrow or the number says where work went, in both forms of a capture;
-/// the export drops arrows but keeps the number.
+/// Whether a flow or the number says where work went, in both forms of a capture; the export drops flows but keeps the
+/// number.
 #[test]
 fn work_handed_to_a_sparse_core() {
     const US: i64 = 1_000_000;

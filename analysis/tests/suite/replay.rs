@@ -82,7 +82,7 @@ fn faster_matmuls_are_predicted_exactly() {
         let capture = Capture::synthetic(spec(0.4));
         let step = capture.predict(&[capture.group(OpGroup::MatMul, 0.5)]).step.unwrap();
         let truth = Capture::synthetic(spec(0.8)).step_ps();
-        // Between its two ends; exactly where nothing that was hidden comes to light.
+        // Between its two ends; exactly if nothing that was hidden comes to light.
         let within = step.predicted_ps - 200.0 <= truth && truth <= step.predicted_at_most_ps + 200.0;
         assert!(within, "{overlap} {link_efficiency}: {truth} is not within {step:?}");
         let settled = step.predicted_ps >= step.predicted_at_most_ps;

@@ -139,7 +139,7 @@ fn is_possible(name: &str, number: f64, scope: Scope) -> bool {
         "imbalance_percent",
         "gap_of_program_percent",
     ];
-    /// An op that begins in a range counts in full, although it may end after it.
+    /// An op that starts in a range counts in full, although it may end after it.
     const OF_RANGES: [&str; 3] = ["self_of_total_percent", "of_window_percent", "findings.share_percent"];
     let is = |names: &[&str]| names.iter().any(|end| name.ends_with(end));
     let can_exceed = is(&RATES) || matches!(scope, Scope::Range(_)) && is(&OF_RANGES);

@@ -321,7 +321,7 @@ fn a_predicted_timeline_is_analyzed_as_a_profile() {
         near(us(core.copy_in_flight_ps), 6.0 * 3.0339, 0.001) && near(us(core.copy_hidden_ps), 5.0 * 3.0339, 0.001)
     );
     assert!(capture.findings().contains(&"Q13") && !capture.findings().contains(&"Q08"));
-    // The inside of fusions is known from the text: both products of a layer, and who reduces.
+    // The inside fusions is known from the text: both products of a layer, and who reduces.
     let matmuls = capture.report::<Matmuls>();
     let sizes = |row: &MatmulRow| row.sizes.map(|sizes| (sizes.m, sizes.k, sizes.n));
     assert!(matmuls.rows.iter().all(|row| row.products == 2 && sizes(row) == Some((256, 4096, 1024))));

@@ -68,7 +68,7 @@ struct Pair {
     cut: Option<Timestamp>,
 }
 
-/// Whether an op begins or ends something asynchronous.
+/// Whether an op starts or ends something asynchronous.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Half {
     Start,
@@ -136,7 +136,7 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<Pair> {
     }
     let ops = builder.batch(core.ops);
     let mut order: Vec<u32> = (0..ops.len() as u32).filter(|&i| roles.contains_key(&ops.label(i))).collect();
-    // On the timeline a start and its done can begin at one instant.
+    // On the timeline a start and its done can start at one instant.
     let half = |i: u32| roles.get(&ops.label(i)).map(|role| role.half);
     order.sort_by_key(|&i| {
         let start = ops.range(i).start;
@@ -316,7 +316,7 @@ fn add_spans(builder: &mut TraceBuilder, core: &Core, recorded: Option<TrackId>,
     builder.append(track, spans);
 }
 
-/// From the begin of the start to the end of the done, on both clocks.
+/// From the start of the start to the end of the done, on both clocks.
 fn span(start: Option<SliceSpec>, done: Option<SliceSpec>, cut: Option<Timestamp>) -> Option<SliceSpec> {
     match (start, done) {
         (Some(start), Some(done)) => {
@@ -326,7 +326,7 @@ fn span(start: Option<SliceSpec>, done: Option<SliceSpec>, cut: Option<Timestamp
         }
         (Some(start), None) => {
             let range = TimeRange::new(start.range.start, cut?.max(start.range.end));
-            // How long the tail is by the device's clock is not known; the timeline's length stands in.
+            // How long the tail is on the device clock is not known; the timeline's length stands in.
             let device = start.device.map(|device| TimeRange::at(device.start, range.dur().max(device.dur())));
             Some(SliceSpec { range, device, ..start })
         }
@@ -339,8 +339,8 @@ fn op_name(builder: &TraceBuilder, label: LabelId) -> StringId {
     label.op.map_or(label.name, |op| builder.op_ref(op).name)
 }
 
-/// Recorded spans lack the device's clock that their two ops have. It is taken
-/// over by every span that begins with a start op of the same name.
+/// Recorded spans lack the device clock that their two ops have. It is taken over by every span that starts with a
+/// start op of the same name.
 fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pairs: &[Pair]) {
     let (ops, recorded) = (builder.batch(core.ops), builder.batch(track));
     let mut by_start: HashMap<(OpId, Timestamp), TimeRange> = HashMap::new();
@@ -361,7 +361,7 @@ fn add_device_clock(builder: &mut TraceBuilder, core: &Core, track: TrackId, pai
     builder.batch_mut(track).set_device_clock(&clock);
 }
 
-/// An arrow from every start to its end.
+/// A flow from every start to its end.
 fn link(builder: &mut TraceBuilder, core: &Core, pairs: &[Pair]) {
     for (id, pair) in pairs.iter().enumerate() {
         if let (Some(start), Some(done)) = (pair.start, pair.done) {

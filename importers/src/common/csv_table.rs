@@ -138,7 +138,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// A whole number, also as `12.0`.
+    /// An integer, also as `12.0`.
     pub(crate) fn whole(self, column: usize) -> Result<i64, String> {
         let number = self.number(column)?;
         if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
@@ -148,7 +148,7 @@ impl<'a> Row<'a> {
         Err(self.wrong(&format!("{name:?} is {:?}, which is not a whole number", self.text(column))))
     }
 
-    /// A whole number that is not negative.
+    /// An integer that is not negative.
     pub(crate) fn count(self, column: usize) -> Result<u64, String> {
         let number = self.whole(column)?;
         u64::try_from(number).map_err(|_negative| {
@@ -163,8 +163,8 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The values of one row as arguments. They are made when somebody asks: names of columns
-/// with every value would be many times the file.
+/// The values of one row as arguments. They are made on first use: names of columns with every value would be many
+/// times the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RowArgs {
     columns: Arc<[String]>,

@@ -157,7 +157,7 @@ fn core_track_kind(name: &str) -> TrackKind {
             TrackKind::LowLevel
         }
         _ if name.ends_with("Sync Flag") || name.ends_with("Sync Flags") => TrackKind::LowLevel,
-        // What runs inside of kernels, and kernels a second time: their time is that of the custom calls.
+        // What runs inside kernels, and kernels a second time: their time is that of the custom calls.
         "Pallas Primitives" | "LLO Ops" | "Source Lines" => TrackKind::LowLevel,
         _ if name.eq_ignore_ascii_case("pallas") || name.ends_with(" Instructions") => TrackKind::LowLevel,
         _ if name.starts_with("counters_") => TrackKind::LowLevel,
@@ -229,7 +229,7 @@ impl Bounded {
         Self { text: String::new(), most, is_cut: false }
     }
 
-    /// Adds texts, as far as there is room for them.
+    /// Adds strings, as far as there is room for them.
     pub(crate) fn push_all(&mut self, texts: &[&str]) {
         for text in texts {
             let room = self.most.saturating_sub(self.text.len());

@@ -2,7 +2,7 @@
 //! words of a profiler: which thread is the op line of a device, which shows transfers
 //! in flight, what ops are called, and in which unit times are written.
 //!
-//! Known writers have a file under `profiler/trace_event/dialects`; everybody else's is given by the user:
+//! Known writers have a file under `profiler/trace_event/dialects`; everyone else's is given by the user:
 //!
 //! ```toml
 //! simulator = "mysim"        # optional: nothing in the trace was measured
@@ -70,8 +70,7 @@ impl TimeUnit {
     }
 }
 
-/// How a writer is known: by a member of the document, or by texts that all stand in
-/// its beginning.
+/// How a writer is known: by a member of the document, or by strings that all stand in its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum When {
@@ -147,7 +146,7 @@ impl Roles {
         self.simulator.as_deref()
     }
 
-    /// What a thread shows; `None` where no pattern says.
+    /// What a thread shows; `None` if no pattern says.
     pub(crate) fn role(&self, process: &str, thread: &str) -> Option<Role> {
         let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
         self.tracks.iter().find(fits).map(|track| track.role)

@@ -1,7 +1,7 @@
 //! Which run folders of a log directory hold one capture.
 //!
-//! Each host names the folder that it writes to after its own clock when it begins. Hosts
-//! that begin at different seconds, or whose clocks differ a little, write to folders of
+//! Each host names the folder that it writes to after its own clock when it starts. Hosts
+//! that start at different seconds, or whose clocks differ a little, write to folders of
 //! their own:
 //!
 //! ```text
@@ -52,7 +52,7 @@ impl Run {
         seconds(name)?.checked_sub(seconds(other_name)?).map(i64::abs)
     }
 
-    /// Names of its hosts; `None` where a file names none.
+    /// Names of its hosts; `None` if a file names none.
     fn hosts(&self) -> Option<BTreeSet<String>> {
         let host = |file: &PathBuf| host_and_rank(file).map(|(host, _)| host).filter(|host| !host.is_empty());
         self.files.iter().map(host).collect()
@@ -75,7 +75,7 @@ fn seconds(name: &str) -> Option<i64> {
         })
         .collect::<Option<_>>()?;
     let &[year, month, day, hour, minute, second] = &parts[..] else { return None };
-    // Years that begin in March end with the leap day.
+    // Years that start in March end with the leap day.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
     Some(((days * 24 + hour) * 60 + minute) * 60 + second)

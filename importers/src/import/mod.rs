@@ -29,8 +29,8 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
     Ok(model)
 }
 
-/// Hosts of one session begin within seconds of each other. Files in a directory
-/// of somebody's own may be anything; drawn on one timeline they would be nonsense.
+/// Hosts of one session start within seconds of each other. Files in a directory of somebody's own may be anything;
+/// drawn on one timeline they would be nonsense.
 fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
     let starts = model.sources().iter().filter_map(trace_model::Source::zero_unix_ns);
     let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
@@ -104,7 +104,7 @@ fn import_located(
     let same = drop_copies(&mut opened);
     progress.add_total(opened.iter().map(|open| open.source.packed_len()).sum());
 
-    // A builder cannot forget half a file: begin again without the bad ones, all of which one pass finds.
+    // A builder cannot forget half a file: start again without the bad ones, all of which one pass finds.
     while !opened.is_empty() {
         let mut builder = TraceBuilder::new();
         let mut failed = Vec::new();
@@ -145,8 +145,8 @@ fn import_located(
     Err(ImportError::NothingFound { what: format!("no file could be read: {}", skipped.join("; ")) })
 }
 
-/// Opens the first of `files` that an importer claims. Where none is, all
-/// reasons are in `skipped`, and the first is returned.
+/// Opens the first of `files` that an importer claims. If none is, all reasons are in `skipped`, and the first is
+/// returned.
 fn open_first<'a>(
     host: Option<&'a str>,
     files: &'a [PathBuf],

@@ -22,7 +22,7 @@ pub enum ImportError {
         format: &'static str,
         /// Where, in the unpacked content.
         offset: u64,
-        /// What is wrong, and the cure.
+        /// What is wrong, and the fix.
         what: String,
     },
     /// The content is whole, but not enough to make a timeline of it.
@@ -30,13 +30,13 @@ pub enum ImportError {
     Unusable {
         /// Title of the format.
         format: &'static str,
-        /// What it lacks, and the cure.
+        /// What it lacks, and the fix.
         what: String,
     },
     /// Reading on would take more memory or time than allowed.
     #[error("too large: {what}")]
     TooLarge {
-        /// What is too large, the limit, and the cure.
+        /// What is too large, the limit, and the fix.
         what: String,
     },
     /// A directory or pattern holds no profile.

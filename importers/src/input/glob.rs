@@ -11,8 +11,7 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?'])
 }
 
-/// Every existing path that matches, sorted by name. Names that begin with a dot
-/// match only patterns that do.
+/// Every existing path that matches, sorted by name. Names that start with a dot match only patterns that do.
 pub(crate) fn expand(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {

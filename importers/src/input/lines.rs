@@ -25,8 +25,8 @@ pub(crate) struct Seen {
     pub(crate) damage: Option<String>,
     /// Lines that were passed over because no line of a log is that long.
     pub(crate) too_long: u64,
-    /// The number of a last line that has no end, and was passed over: what writes such texts
-    /// ends all of its lines, so a number in it may be cut.
+    /// The number of a last line that has no end, and was passed over: what writes such strings ends all of its lines,
+    /// so a number in it may be cut.
     pub(crate) unended: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn read(
 /// Levels of spdlog.
 const LEVELS: [&str; 6] = ["trace", "debug", "info", "warning", "error", "critical"];
 
-/// `[date time] [level] message` as level and message; all of it where there is no level.
+/// `[date time] [level] message` as level and message; all of it if there is no level.
 fn split_logger(line: &str) -> (&str, &str) {
     let mut rest = line;
     while let Some((word, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {

@@ -30,7 +30,7 @@ const MAGIC: &[(&[u8], &str)] = &[
 /// The largest field number of the messages that profilers write.
 const MAX_PLAUSIBLE_FIELD: u64 = 1000;
 
-/// Whether `head` begins an archive of files.
+/// Whether `head` starts an archive of files.
 pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.get(257..262) == Some(b"ustar")
 }

@@ -170,7 +170,7 @@ fn arg_of(slice: SliceRef<'_>, name: &str) -> Option<ArgValue> {
 /// Members of an event beside `args`, which Perfetto keeps in columns.
 const NOT_ARGS: &[&str] = &["cat", "tts", "tdur", "s", "id"];
 
-/// One row for each argument, one without where there is none.
+/// One row for each argument, one without if there is none.
 fn with_args(row: &Row, slice: SliceRef<'_>, columns: &[&str]) -> Vec<Row> {
     if !columns.contains(&"key") {
         return vec![row.clone()];

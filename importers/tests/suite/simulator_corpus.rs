@@ -55,7 +55,7 @@ fn scale_sim_traces_show_what_the_reports_pad() {
     assert_eq!(op(&model, "attn_scores ifmap").bytes_accessed, Some(128 * 64));
     assert_eq!(op(&model, "attn_values ofmap").bytes_accessed, Some(128 * 64));
     assert!(model.import_log().count(IssueKind::PaddedCounts) > 0);
-    // No trace: more than the SRAM was read is no number of words.
+    // No trace: more than the SRAM was read is not a number of words.
     let model = open(&corpus.join("simulators/scalesim/v3.0.0_google_os_inception_tail"), None);
     assert_eq!(op(&model, "Inc5b_3x3 ifmap").bytes_accessed, None);
     assert_eq!(model.import_log().count(IssueKind::PaddedCounts), 2);

@@ -18,7 +18,7 @@ pub struct PallasKernel {
     pub wait_in_ps: i64,
     /// The body on one block.
     pub run_ps: i64,
-    /// A scope of the author inside of the body.
+    /// A scope of the author inside the body.
     pub scope_ps: i64,
     /// Issuing the copy of one block in.
     pub copy_in_ps: i64,

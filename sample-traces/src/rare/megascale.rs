@@ -4,7 +4,7 @@ use super::{MODULE, MODULES, OPS};
 use crate::session::{Plane, Session, Stat};
 use crate::synthetic::Chip;
 
-/// Steps with one all-reduce over two slices, µs after the begin of a step:
+/// Steps with one all-reduce over two slices, µs after the start of a step:
 ///
 /// ```text
 ///         0123456789

@@ -27,7 +27,7 @@ const SCOPES: (i64, &str) = (6, "XLA TraceMe");
 /// The line of counters has the largest number that there is.
 const COUNTERS: (i64, &str) = (i64::MAX, "_counters_");
 
-/// By how much the device's own clock is ahead of the timeline.
+/// By how much the device clock is ahead of the timeline.
 const DEVICE_AHEAD_PS: i64 = 5_000_000_000;
 
 /// The program of every op here.

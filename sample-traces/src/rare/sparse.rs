@@ -18,7 +18,7 @@ use crate::synthetic::Chip;
 pub struct SparseOffload {
     /// How many.
     pub lookups: i64,
-    /// Whether the runtime draws an arrow from each start to the first op of its work.
+    /// Whether the runtime draws a flow from each start to the first op of its work.
     pub arrows: bool,
     /// Whether the last program is missing: its start finds nothing.
     pub lose_last: bool,
@@ -33,9 +33,9 @@ impl Default for SparseOffload {
 const US: i64 = 1_000_000;
 /// From one lookup to the next.
 const PERIOD_PS: i64 = 20 * US;
-/// Context type of an arrow to a `SparseCore`.
+/// Context type of a flow to a `SparseCore`.
 const SC_OFFLOAD: i64 = 17;
-/// Number that starts share with the program that they begin.
+/// Number that starts share with the program that they start.
 const START_ID: i64 = 9;
 const SPARSE_MODULES: (i64, &str) = (2, "Sparse Core Modules");
 const SPARSE_OPS: (i64, &str) = (3, "Sparse Core Ops");

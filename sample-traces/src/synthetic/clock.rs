@@ -7,7 +7,7 @@
 //! complete                                                      |0|1|2…
 //! ```
 //!
-//! The host waits for each step before it begins the next, so each step takes the
+//! The host waits for each step before it starts the next, so each step takes the
 //! same fixed overhead, plus the program, plus what the specification adds.
 
 use super::program::Program;
@@ -18,7 +18,7 @@ const START_PS: i64 = 2_000_000_000;
 const INPUT_PS: i64 = 40_000_000;
 const PUT_PS: i64 = 20_000_000;
 const DISPATCH_PS: i64 = 60_000_000;
-/// From the first enqueue to the begin of the program.
+/// From the first enqueue to the start of the program.
 pub(super) const LAUNCH_PS: i64 = 25_000_000;
 /// Between the enqueues (and the completions) of two devices.
 pub(super) const PER_DEVICE_PS: i64 = 1_000_000;
@@ -33,14 +33,14 @@ pub(super) const BACKEND_PS: i64 = 45_000_000_000;
 /// Around each phase.
 pub(super) const PHASE_GAP_PS: i64 = 10_000_000;
 
-/// When one step happens, ps after the session began, by the host's clock.
+/// When one step happens, ps after the session started, by the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct StepTimes {
     /// Number.
     pub step: u32,
     /// Index of the program that it runs.
     pub program: usize,
-    /// The host begins with it.
+    /// The host starts with it.
     pub begin: i64,
     /// The input is there.
     pub input_end: i64,

@@ -202,7 +202,7 @@ impl DeviceWriter<'_> {
         }
     }
 
-    /// An instant of the host's clock as offset in a line and by the device's clock.
+    /// An instant of the host's clock as offset in a line and on the device clock.
     fn clocks(&self, at: i64) -> (i64, i64) {
         let recorded = at - self.run.spec.device_skew.ps();
         (recorded - LINE_ORIGIN_NS * 1000, recorded + self.run.spec.device_clock_ahead.ps())

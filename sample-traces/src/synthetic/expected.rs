@@ -22,9 +22,9 @@ pub struct Expected {
     pub sums: Sums,
     /// Programs on one device, ps.
     pub module_ps: i64,
-    /// From the begin of the first program to the end of the last, ps.
+    /// From the start of the first program to the end of the last, ps.
     pub active_ps: i64,
-    /// From the begin of the first op to the end of the last, ps.
+    /// From the start of the first op to the end of the last, ps.
     pub ops_ps: i64,
     /// Matmuls, vector ops and everything else that is no container, ps.
     pub leaf_ps: i64,

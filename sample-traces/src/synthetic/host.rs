@@ -12,7 +12,7 @@ const COMPILER: i64 = 14_738;
 const PASSES: i64 = 15_001;
 const REMARKS: i64 = 1;
 
-/// When the session began, nanoseconds of the Unix epoch.
+/// When the session started, nanoseconds of the Unix epoch.
 const STARTED_UNIX_NS: u64 = 1_760_000_000_000_000_000;
 
 /// The threads.

@@ -8,7 +8,7 @@ use crate::session::{Session, Value};
 /// How the clock of a host is wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostClock {
-    /// Ahead of true time when the session began.
+    /// Ahead of true time when the session started.
     pub ahead: Picos,
     /// Gains so many microseconds each second, on devices as well: they are put on
     /// the timeline by the host's clock.

@@ -11,11 +11,11 @@ pub enum Role {
     Vector,
     /// A collective that the core waits for.
     SyncCollective,
-    /// Begins a collective.
+    /// Starts a collective.
     CollectiveStart,
     /// Waits for the rest of a collective.
     CollectiveDone,
-    /// Begins a copy.
+    /// Starts a copy.
     CopyStart,
     /// Waits for the rest of a copy.
     CopyDone,
@@ -60,7 +60,7 @@ pub struct Groups {
     pub size: u64,
     /// The grid that numbers the devices.
     pub dims: Vec<u64>,
-    /// Order of its dimensions; empty where unchanged.
+    /// Order of its dimensions; empty if unchanged.
     pub permutation: Vec<u64>,
 }
 

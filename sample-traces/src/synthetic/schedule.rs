@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! XLA Ops     s mm1 gelu mm2 dddd ar ...   s = start, d = done: the rest of the wait
-//! Async       =================            from the begin of s to the end of d
+//! Async       =================            from the start of s to the end of d
 //! ```
 //!
 //! The sums that tests expect are added up here while ops are placed, from the
@@ -11,7 +11,7 @@
 
 use super::op::{Inner, Role, SyntheticOp};
 
-/// From the begin of a program to its first op.
+/// From the start of a program to its first op.
 pub(super) const LEAD_IN_PS: i64 = 5_000;
 /// Between two ops.
 const OP_GAP_PS: i64 = 1_250;
@@ -22,7 +22,7 @@ const ISSUE_PS: i64 = 13_750;
 /// A done op of something that is already finished.
 const LEAST_WAIT_PS: i64 = 1_250;
 
-/// An op at its time, relative to the begin of the program.
+/// An op at its time, relative to the start of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution {
     /// Index into [`Schedule::ops`].
@@ -174,8 +174,7 @@ impl Schedule {
         self.in_flight.push(InFlight { start_op: pending.start_op, done_op, start_ps: pending.start_ps, dur_ps });
     }
 
-    /// Runs all of `body` so many times inside of `outer`, with some time of the loop's
-    /// own before each.
+    /// Runs all of `body` so many times inside `outer`, with some time of the loop's own before each.
     pub(super) fn repeat(&mut self, outer: SyntheticOp, body: Vec<SyntheticOp>, times: u32, own_ps: i64) {
         let iteration = own_ps + body.iter().map(|op| op.dur_ps).sum::<i64>();
         let total = i64::from(times) * iteration;

@@ -57,7 +57,7 @@ pub struct TrainingSpec {
     pub hbm_efficiency: f64,
     /// Share of the ICI bandwidth that is reached.
     pub link_efficiency: f64,
-    /// How far the device's own clock is ahead of the timeline.
+    /// How far the device clock is ahead of the timeline.
     pub device_clock_ahead: Picos,
     /// How much too early the devices are on the timeline, compared to the host.
     pub device_skew: Picos,

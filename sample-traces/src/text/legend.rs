@@ -20,7 +20,7 @@ impl Legend {
         true
     }
 
-    /// What `letter` stands for; itself where nothing is said.
+    /// What `letter` stands for; itself if nothing is said.
     pub(super) fn get(&self, letter: char) -> Entry {
         self.entries.get(&letter).cloned().unwrap_or_else(|| Entry { name: letter.to_string(), ..Entry::default() })
     }

@@ -26,9 +26,9 @@
 //! ```
 //!
 //! **Tracks.** One line a track, `name: picture`; a line without a name goes one
-//! level deeper on the track above. The picture begins one space after the last
+//! level deeper on the track above. The picture starts one space after the last
 //! colon; one column is 1 ns (`@column 1us` changes that). Blank lines and lines
-//! that begin with `#` are skipped. Names are `steps`, `modules`, `ops`, `async`,
+//! that start with `#` are skipped. Names are `steps`, `modules`, `ops`, `async`,
 //! `scopes`, `derived`, `lowlevel` (on `TPU:0`, or on the device named in front:
 //! `TPU:1 ops`, `TPU:0 SC:1 ops` for a `SparseCore`), `host <thread>`, and
 //! `counter <series>`, whose digits are values.
@@ -38,14 +38,14 @@
 //!
 //! **Legend.** `letter = name [category] key=value … :: HLO text`, all but the name
 //! optional; a letter without legend is its own name. A step is named by its
-//! digit. An op belongs to the module in which it begins. The word `instant` makes
+//! digit. An op belongs to the module in which it starts. The word `instant` makes
 //! every column of the letter a slice without length. A name can carry arguments,
 //! as those of host events do: `f#graph_hash=1#`. Keys about the op: `flops`,
 //! `model_flops`, `bytes`, `raw_bytes`, `hbm_read`, `hbm_write`, `vmem_read`,
 //! `vmem_write` (these four also add up to `bytes` where that is not given),
 //! `symbol`, `tf`, `source`, `shape`. Keys about each slice: `run_id`, `group`,
 //! `step`, `root`, `collective`, `ordinal`, `stall`, `transfer`, and `done` (name of
-//! the op that ends an asynchronous span; on `ops` an arrow goes there).
+//! the op that ends an asynchronous span; on `ops` a flow goes there).
 //!
 //! **Directives.** `@column 1us`; `@device-clock 500ns` gives the devices a clock
 //! of their own that is ahead by so much; `@device flops=2e14 hbm=8e11 TPU v5 lite`

@@ -46,7 +46,7 @@ impl Message {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// Bytes, even where there are none.
+    /// Bytes, even if there are none.
     pub(crate) fn bytes(&mut self, field: u32, value: &[u8]) {
         self.tag(field, 2);
         self.raw_varint(value.len() as u64);

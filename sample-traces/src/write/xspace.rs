@@ -18,7 +18,7 @@ pub fn xspace_bytes(session: &Session) -> Vec<u8> {
     space.into_bytes()
 }
 
-/// Numbers of the stat names (and shared texts) of one plane.
+/// Numbers of the stat names (and shared strings) of one plane.
 type StatIds<'a> = BTreeMap<&'a str, u64>;
 
 fn write_plane(plane: &Plane, out: &mut Message) {

@@ -36,8 +36,8 @@ fn overlap_saves_exactly_the_communication_that_it_hides() {
     let gaps = |run: &Run| run.programs[0].schedule.dur_ps - run.programs[0].schedule.sums.busy;
     let saved = shown.dur_ps - hidden.dur_ps + (gaps(&on) - gaps(&off));
     assert_eq!(saved, shown.sums.comm_blocking - hidden.sums.comm_blocking);
-    // All collectives of this run take longer than the compute beside them, so that
-    // what they hide is that compute, and the gaps inside of it.
+    // All collectives of this run take longer than the compute beside them, so that what they hide is that compute, and
+    // the gaps inside it.
     assert!(hidden.in_flight.iter().all(|span| {
         hidden.ops[span.done_op].role != Role::CollectiveDone || hidden.ops[span.done_op].dur_ps > 1_250
     }));

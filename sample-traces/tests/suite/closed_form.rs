@@ -256,7 +256,7 @@ fn a_recompilation_in_step_7_is_explained() {
     assert!(row.changes.iter().all(halved), "{:?}", row.changes);
     let first = row.changes[0].sentence();
     assert_eq!(first, "parameter 1 (lhs.2) bf16[2048,2048] → bf16[1024,2048]: dim 0 2048 → 1024");
-    // An export to JSON has no programs, but the texts of ops.
+    // An export to JSON has no programs, but the strings of ops.
     let report = report!(Compile, &open_json(&run));
     let [row] = &report.list[..] else { panic!("{:?}", report.list) };
     assert_eq!((row.changed_in, row.place), (Some(ChangeSource::OpText), Some(CompilePlace::InStep(7))));

@@ -1,5 +1,5 @@
-//! Gaps of synthetic runs: what the host did in each of them follows from when the
-//! run says that each phase of a step began.
+//! Gaps of synthetic runs: what the host did in each of them follows from when the run says that each phase of a step
+//! started.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -31,7 +31,7 @@ fn expected(run: &Run, ordinal: i64, pair: &[StepTimes]) -> Vec<(Cause, i64)> {
     let (last, next) = (pair[0], pair[1]);
     let skew = run.spec.device_skew.ps();
     let enqueued = next.enqueue + ordinal * PER_DEVICE_PS;
-    // Corrected by the least shift, programs begin when they are enqueued, or earlier than in truth by nothing.
+    // Corrected by the least shift, programs start when they are enqueued, or earlier than in truth by nothing.
     let least = skew + ordinal * PER_DEVICE_PS - (next.device.0 - next.enqueue);
     let off = least.max(0) - skew;
     let (from, to) = (last.device.1 + off, next.device.0 + off);

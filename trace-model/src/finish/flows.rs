@@ -1,4 +1,4 @@
-//! Arrows: from what a builder knew to rows of the model.
+//! Flows: from what a builder knew to rows of the model.
 
 use super::track::NO_ROW;
 use crate::builder::{FlowEnd, Flows, SliceKey};
@@ -12,7 +12,7 @@ use crate::track::TrackId;
 /// First row of each track, and the row within it of each index of its batch.
 pub(super) type RowsOf = Vec<(u32, Vec<u32>)>;
 
-/// Links all arrows; those with only one end go to the log.
+/// Links all flows; those with only one end go to the log.
 pub(super) fn link(model: &mut Columns, flows: Flows, rows_of: RowsOf, shifts: &[i64]) {
     let mut log = std::mem::take(&mut model.log);
     let Flows { between, others } = flows;

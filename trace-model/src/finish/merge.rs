@@ -1,4 +1,4 @@
-//! Finished tracks, put one after the other into the slice table.
+//! Finished tracks, concatenated into the slice table.
 
 use std::ops::Range;
 

@@ -1,9 +1,8 @@
-//! From a [`TraceBuilder`] to a [`TraceModel`]: closes what is open, leaves out what
-//! has times that no capture can have, aligns hosts, sorts and nests every track (in parallel), links arrows, clips counters.
+//! From a [`TraceBuilder`] to a [`TraceModel`]: closes what is open, leaves out what has times that no capture can
+//! have, aligns hosts, sorts and nests every track (in parallel), links flows, clips counters.
 //!
-//! Memory is what limits the size of a trace, so nothing exists twice for long:
-//! tracks are finished a few at a time, and each batch is gone when its rows are
-//! in the table.
+//! Memory is what limits the size of a trace, so nothing exists twice for long: tracks are finished a few at a time,
+//! and each batch is gone when its rows are in the table.
 
 mod flows;
 mod merge;
@@ -114,8 +113,8 @@ fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, Job)>) -> Vec<(Track
     wave
 }
 
-/// How far to shift each source so that all share the clock of the earliest. Sessions
-/// that are too far apart to be one are drawn from the begin of each.
+/// How far to shift each source so that all share the clock of the earliest. Sessions that are too far apart to be one
+/// are drawn from the start of each.
 fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
     if sources.len() > 1 {
         for source in sources.iter().filter(|source| source.zero_unix_ns().is_none()) {
@@ -142,9 +141,8 @@ fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
     sources.iter().map(|source| source.shift.ps()).collect()
 }
 
-/// Sorts the samples and ends each where the next begins. A recorded length that
-/// reaches past that is clipped: the last sample of a kernel can carry an
-/// absolute time as its length.
+/// Sorts the samples and ends each where the next starts. A recorded length that reaches past that is clipped: the last
+/// sample of a kernel can carry an absolute time as its length.
 fn finish_counter(mut counter: CounterBuilder, shift: i64, extent: TimeRange, log: &mut ImportLog) -> CounterSeries {
     counter.samples.sort_by_key(|&(start, ..)| start);
     let mut series = CounterSeries {

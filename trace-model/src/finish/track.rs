@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) free: bool,
     /// Added to every start.
     pub(super) shift: i64,
-    /// Whether arrows refer to the slices.
+    /// Whether flows refer to the slices.
     pub(super) keep_rows: bool,
     /// Where slices can be, before they are shifted; those beyond are left out.
     pub(super) plausible: TimeRange,
@@ -49,7 +49,7 @@ pub(super) struct FinishedTrack {
     pub(super) reparented: Vec<(u32, u32)>,
     /// Labels of slices that never ended.
     pub(super) unterminated: Vec<u32>,
-    /// Label and start of slices that were placed by the device's clock as their neighbours are.
+    /// Label and start of slices that were placed on the device clock as their neighbours are.
     pub(super) placed: Vec<(u32, i64)>,
     /// Labels and starts of slices with times that no capture can have.
     pub(super) left_out: Vec<(u32, i64)>,
@@ -111,8 +111,8 @@ fn time_order(batch: &SliceBatch, impossible: &[u32]) -> Vec<u32> {
     order
 }
 
-/// Parents by the device's clock where slices have one, and which children
-/// that moves away from where the timeline shows them.
+/// Parents on the device clock where slices have one, and which children that moves away from where the timeline shows
+/// them.
 fn device_parents(
     batch: &SliceBatch,
     order: &[u32],
@@ -231,7 +231,7 @@ fn close_open(track: &mut TrackBuilder, impossible: &[u32]) -> Vec<u32> {
     open.into_iter().map(|open| open.label.0).collect()
 }
 
-/// The device's clock as differences from the timeline.
+/// The device clock as differences from the timeline.
 fn device_clock(
     in_rows: impl Iterator<Item = usize> + Clone,
     batch: &SliceBatch,

@@ -10,8 +10,7 @@ pub(super) const MAX_DEVICES: u64 = 1 << 20;
 /// The ids are replicas, partitions or devices: see `GroupMode` of the analyses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaGroups {
-    /// Each group spelled out: `{{0,1},{2,3}}`. No group at all means that everybody
-    /// belongs to one.
+    /// Each group listed: `{{0,1},{2,3}}`. No group at all means that everyone belongs to one.
     Listed(Vec<Vec<u64>>),
     /// Numbered over a grid: `[4,2]<=[2,4]T(1,0)`.
     Iota(IotaGroups),
@@ -29,7 +28,7 @@ pub struct IotaGroups {
     pub size: u64,
     /// Sizes of the grid.
     pub dims: Vec<u64>,
-    /// Order of its dimensions; empty where it is unchanged.
+    /// Order of its dimensions; empty if it is unchanged.
     pub permutation: Vec<u64>,
 }
 
@@ -46,8 +45,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// Every group spelled out; none at all where everybody belongs to one. `None`
-    /// where the description contradicts itself.
+    /// Every group listed; none at all where everyone belongs to one. `None` if the description contradicts itself.
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
         match self {
             Self::Listed(groups) => Some(groups.clone()),
@@ -56,13 +54,12 @@ impl ReplicaGroups {
         }
     }
 
-    /// Whether everybody belongs to one group that is not spelled out.
+    /// Whether everyone belongs to one group that is not listed.
     pub fn is_everybody(&self) -> bool {
         matches!(self, Self::Listed(groups) if groups.is_empty())
     }
 
-    /// Devices of the largest group; `None` where everybody belongs to one, and
-    /// where the description contradicts itself.
+    /// Devices of the largest group; `None` if everyone belongs to one, and where the description contradicts itself.
     pub fn size(&self) -> Option<u64> {
         let listed = |groups: &[Vec<u64>]| groups.iter().map(|group| group.len() as u64).max();
         match self {
@@ -127,7 +124,7 @@ fn parse_iota(text: &str) -> Option<IotaGroups> {
     iota.is_sound().then_some(iota)
 }
 
-/// All multiplied; `None` where that is more than can be counted.
+/// All multiplied; `None` if that is more than can be counted.
 pub(super) fn product(sizes: &[u64]) -> Option<u64> {
     sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
 }
@@ -142,7 +139,7 @@ impl IotaGroups {
         permuted && self.size > 0 && count.is_some() && self.count.checked_mul(self.size) == count
     }
 
-    /// Every group spelled out.
+    /// Every group listed.
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
         if !self.is_sound() {
             return None;
@@ -152,8 +149,7 @@ impl IotaGroups {
     }
 }
 
-/// `0..count` in shape `dims`, its dimensions reordered by `permutation` (unchanged
-/// where empty), flattened.
+/// `0..count` in shape `dims`, its dimensions reordered by `permutation` (unchanged if empty), flattened.
 pub(super) fn transposed(dims: &[u64], permutation: &[u64], count: u64) -> Option<Vec<u64>> {
     // Distance in the row-major numbering between neighbours along each dimension.
     let mut strides = vec![1u64; dims.len()];

@@ -7,7 +7,7 @@ use super::groups::{MAX_DEVICES, product, transposed};
 pub struct MeshGroups {
     /// Names and sizes of the axes, slowest first.
     pub mesh: Vec<(String, u64)>,
-    /// The devices in row-major order of the mesh; empty where they are 0, 1, 2 …
+    /// The devices in row-major order of the mesh; empty if they are 0, 1, 2 …
     pub devices: Vec<u64>,
     /// Axes along which the members of a group lie, slowest first.
     pub along: Vec<AxisRef>,
@@ -46,13 +46,13 @@ impl MeshGroups {
         Some(Self { mesh, devices, along })
     }
 
-    /// Devices of each group; `None` where there are more than can be counted.
+    /// Devices of each group; `None` if there are more than can be counted.
     pub fn size(&self) -> Option<u64> {
         let size = |along: &AxisRef| Some(along.part.map_or(self.mesh.get(along.axis)?.1, |(_, size)| size));
         product(&self.along.iter().map(size).collect::<Option<Vec<_>>>()?)
     }
 
-    /// Every group spelled out; `None` where the description contradicts itself.
+    /// Every group listed; `None` if the description contradicts itself.
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
         // Cut the axes that are used in part, so that whole dimensions remain.
         let (mut dims, mut grouped) = (Vec::new(), vec![None; self.along.len()]);

@@ -40,7 +40,7 @@ pub struct HloText<'a> {
     pub attributes: &'a str,
     /// Whether it makes the result of its computation.
     pub is_root: bool,
-    /// Whether the text ends inside of the operands.
+    /// Whether the text ends inside the operands.
     pub is_cut: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'a> HloText<'a> {
         if self.opcode == "parameter" { self.operands.trim().parse().ok() } else { None }
     }
 
-    /// The value of a `constant` that is a whole number.
+    /// The value of a `constant` that is an integer.
     pub fn constant(&self) -> Option<i64> {
         if self.opcode == "constant" { self.operands.trim().parse().ok() } else { None }
     }
@@ -147,7 +147,7 @@ impl<'a> HloText<'a> {
 pub struct Operand<'a> {
     /// Its shape, where the text gives it.
     pub shape: Option<Shape<'a>>,
-    /// The instruction that makes it, without `%`; empty where the text does not say.
+    /// The instruction that makes it, without `%`; empty if the text does not say.
     pub name: &'a str,
 }
 

@@ -3,10 +3,10 @@
 use super::scan::{attribute, pairs, split_commas};
 use super::{HloText, StackFrames, unescaped};
 
-/// What every such text begins with.
+/// What every such text starts with.
 pub const BEGIN: &str = "HloModule ";
 
-/// What stands outside of the computations of a program.
+/// What stands outside the computations of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramText<'a> {
     /// The program's name.
@@ -17,14 +17,14 @@ pub struct ProgramText<'a> {
     pub frames: StackFrames,
     /// Stacks that did not: rings among frames.
     pub frame_rings: u64,
-    /// The computation inside of which the text ends.
+    /// The computation inside which the text ends.
     pub cut_in: Option<&'a str>,
 }
 
 /// A part of a computation, in the order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// A computation begins.
+    /// A computation starts.
     Begin {
         /// Its name, without `%`.
         name: &'a str,
@@ -45,8 +45,7 @@ pub enum Part<'a> {
 }
 
 impl<'a> ProgramText<'a> {
-    /// Reads a text and shows each part of its computations to `visit`; `None` for a text
-    /// that is no program.
+    /// Reads a text and shows each part of its computations to `visit`; `None` for a text that is not a program.
     pub fn read(text: &'a str, mut visit: impl FnMut(Part<'a>)) -> Option<Self> {
         let header = text.lines().next()?.strip_prefix(BEGIN)?;
         let mut program = Self { name: split_commas(header).next()?, header, ..Self::default() };
@@ -81,7 +80,7 @@ impl<'a> ProgramText<'a> {
         if open.is_some() {
             visit(Part::End);
         }
-        // Texts count callers from 2, so that the outermost frame seems to call itself.
+        // Strings count callers from 2, so that the outermost frame seems to call itself.
         if program.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
             program.frames.frames.iter_mut().for_each(|[_, parent]| *parent = parent.saturating_sub(1));
         }

@@ -1,7 +1,7 @@
 //! Brackets, quotes and commas of HLO text.
 //!
-//! Quoted text hides brackets and commas, and a backslash in it hides a quote. A text
-//! that was cut inside of brackets ends there.
+//! Quoted text hides brackets and commas, and a backslash in it hides a quote. A text that was cut inside brackets ends
+//! there.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Byte offset of the first `wanted` outside of all brackets and quotes.
+/// Byte offset of the first `wanted` outside all brackets and quotes.
 pub(super) fn find_outside(text: &str, wanted: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -61,7 +61,7 @@ pub(super) fn find_outside(text: &str, wanted: u8) -> Option<usize> {
     None
 }
 
-/// The parts between commas outside of all brackets and quotes, trimmed.
+/// The parts between commas outside all brackets and quotes, trimmed.
 pub fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
     let mut rest = Some(text).filter(|text| !text.trim().is_empty());
     std::iter::from_fn(move || {

@@ -140,12 +140,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Bytes of all arrays without padding; `None` where a type is unknown.
+    /// Bytes of all arrays without padding; `None` if a type is unknown.
     pub fn bytes(&self) -> Option<u64> {
         self.arrays().into_iter().try_fold(0u64, |sum, array| sum.checked_add(array.bytes()?))
     }
 
-    /// The parts of a tuple; the array itself where it is none.
+    /// The parts of a tuple; the array itself if it is none.
     pub fn parts(&self) -> &[Self] {
         match self {
             Self::Array(_) => std::slice::from_ref(self),
@@ -193,14 +193,13 @@ impl<'a> ArrayShape<'a> {
         }
     }
 
-    /// Number of elements; `None` where it overflows.
+    /// Number of elements; `None` if it overflows.
     pub fn elements(&self) -> Option<u64> {
         self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
     }
 
-    /// Bytes in memory, rounded up to whole tiles: `T(8,128)` pads the two minor
-    /// dimensions to multiples of 8 and 128. `None` where the type is unknown or the
-    /// layout is not fully given.
+    /// Bytes in memory, rounded up to whole tiles: `T(8,128)` pads the two minor dimensions to multiples of 8 and 128.
+    /// `None` if the type is unknown or the layout is not fully given.
     pub fn tiled_bytes(&self) -> Option<u64> {
         let Some(tile) = self.tiles.first() else { return self.bytes() };
         if self.minor_to_major.len() != self.dims.len() {
@@ -218,7 +217,7 @@ impl<'a> ArrayShape<'a> {
         Self { dims: sizes, dtype: self.dtype, packed_bits: self.packed_bits, ..Self::default() }.bytes()
     }
 
-    /// Bytes without padding; `None` where the type is unknown. Tokens have none.
+    /// Bytes without padding; `None` if the type is unknown. Tokens have none.
     pub fn bytes(&self) -> Option<u64> {
         if matches!(self.dtype, "token" | "opaque") {
             return Some(0);
@@ -233,7 +232,7 @@ impl<'a> ArrayShape<'a> {
 pub struct ArrayText<'a> {
     /// `bf16`, `pred` …
     pub dtype: &'a str,
-    /// What is between the square brackets; `None` where the text was cut in it.
+    /// What is between the square brackets; `None` if the text was cut in it.
     pub dims: Option<&'a str>,
     layout: &'a str,
 }
@@ -268,19 +267,19 @@ impl ArrayText<'_> {
         self.mark("S(").unwrap_or(0)
     }
 
-    /// Its sizes, the bounds of dynamic ones; `None` where one is no number.
+    /// Its sizes, the bounds of dynamic ones; `None` if one is not a number.
     pub fn sizes(&self) -> Option<impl Iterator<Item = Option<u64>>> {
         let dims = self.dims?;
         let parts = dims.split(',').map(str::trim).filter(move |_| !dims.trim().is_empty());
         Some(parts.map(|part| part.trim_start_matches("<=").parse().ok()))
     }
 
-    /// Number of elements; `None` where it overflows, or the text is no shape.
+    /// Number of elements; `None` if it overflows, or the text is not a shape.
     pub fn elements(&self) -> Option<u64> {
         self.sizes()?.try_fold(1_u64, |product, size| product.checked_mul(size?))
     }
 
-    /// Bytes without padding; `None` where the type is unknown or the text is no shape.
+    /// Bytes without padding; `None` if the type is unknown or the text is not a shape.
     pub fn bytes(&self) -> Option<u64> {
         if matches!(self.dtype, "token" | "opaque") {
             return self.dims.map(|_| 0);
@@ -310,7 +309,7 @@ impl fmt::Display for ArrayShape<'_> {
     }
 }
 
-/// Comma-separated numbers; `None` where one is none.
+/// Comma-separated numbers; `None` if one is none.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let number = |part: &str| part.trim().trim_start_matches("<=").parse().ok();
     if text.trim().is_empty() { Some(Vec::new()) } else { text.split(',').map(number).collect() }

@@ -8,9 +8,9 @@ const MAX_FRAMES: usize = 256;
 pub struct Frame<'a> {
     /// Source file.
     pub file: &'a str,
-    /// Function; empty where not recorded.
+    /// Function; empty if not recorded.
     pub function: &'a str,
-    /// Line, from 1; 0 where not recorded.
+    /// Line, from 1; 0 if not recorded.
     pub line: u64,
 }
 
@@ -38,7 +38,7 @@ fn index(number: u64) -> Option<usize> {
 }
 
 impl StackFrames {
-    /// A frame with its place; `None` where the program does not say the place.
+    /// A frame with its place; `None` if the program does not say the place.
     pub fn frame(&self, number: u64) -> Option<Frame<'_>> {
         let &[location, _] = numbered(&self.frames, number)?;
         let &[file, function, line] = numbered(&self.locations, location)?;
@@ -46,8 +46,8 @@ impl StackFrames {
         Some(Frame { file: text(&self.files, file), function: text(&self.functions, function), line })
     }
 
-    /// The stack that begins with a frame, innermost first. Frames without a place are
-    /// left out; a stack of very many ends early.
+    /// The stack that starts with a frame, innermost first. Frames without a place are left out; a stack of very many
+    /// ends early.
     pub fn stack(&self, number: u64) -> impl Iterator<Item = Frame<'_>> {
         let parent = |&number: &u64| numbered(&self.frames, number).map(|&[_, parent]| parent);
         let numbers = std::iter::successors(Some(number), parent).take(MAX_FRAMES);

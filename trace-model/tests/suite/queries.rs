@@ -177,7 +177,7 @@ fn sessions_of_different_days_are_not_aligned_and_said_to_be_apart() {
     assert_eq!(issues[0].examples, ["c began 430560 minutes after a"]);
 }
 
-/// The begin of a session can be nonsense; when the first event was is not.
+/// The recorded start of a session can be wrong; the time of the first event is not.
 #[test]
 fn hosts_are_aligned_by_what_zero_is() {
     let mut builder = TraceBuilder::new();

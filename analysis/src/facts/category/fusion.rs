@@ -27,7 +27,7 @@ pub(super) fn moves_data(framework: &str) -> bool {
     moves.iter().any(|name| last.starts_with(name))
 }
 
-/// Classifies by the computations that they call what names and texts do not decide.
+/// Classifies by the computations that they call what names and strings do not decide.
 pub(super) fn look_inside(
     model: &TraceModel,
     classes: &mut [(OpClass, String)],

@@ -145,7 +145,7 @@ impl OpClass {
     pub fn of_group(group: OpGroup) -> Self {
         Self { group, ..Self::default() }
     }
-    /// Begins an asynchronous op.
+    /// Starts an asynchronous op.
     pub fn is_start(&self) -> bool {
         self.role == Some(AsyncRole::Start)
     }

@@ -19,9 +19,9 @@ pub struct Bound {
 /// The shifts that some pairs allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Interval {
-    /// No program begins before the host launched it.
+    /// No program starts before the host launched it.
     pub at_least_ps: i64,
-    /// No program ends after the host knew; `None` where no end was noticed.
+    /// No program ends after the host knew; `None` if no end was noticed.
     pub at_most_ps: Option<i64>,
 }
 
@@ -37,9 +37,8 @@ impl Interval {
         self.at_most_ps.is_some_and(|at_most| at_most < self.at_least_ps)
     }
 
-    /// The least correction: none where that is possible, else the bound next to
-    /// none; the lower one where the two contradict each other, because an effect
-    /// before its cause is worse than a late notice.
+    /// The least correction: none if that is possible, else the bound next to none; the lower one where the two
+    /// contradict each other, because an effect before its cause is worse than a late notice.
     pub fn choice_ps(&self) -> i64 {
         if self.is_empty() {
             return self.at_least_ps;
@@ -67,8 +66,7 @@ const MAX_DRIFT_PPM: f64 = 1_000.0;
 /// Halves the range of slopes about as often as an `f64` allows.
 const ROUNDS: usize = 100;
 
-/// A line between lower and upper bounds, as far from both as possible; `None`
-/// where there is none with a credible slope.
+/// A line between lower and upper bounds, as far from both as possible; `None` if there is none with a credible slope.
 pub fn line(lower: &[Bound], upper: &[Bound]) -> Option<Line> {
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
     // The room between the bounds as a function of the slope is concave: one peak.

@@ -1,10 +1,9 @@
 //! How far the clocks of several hosts are from each other.
 //!
-//! Hosts of a run are aligned by when their sessions began, which is as good as the
-//! synchronisation of their clocks. Collectives know better: all participants leave
-//! a synchronous one together, so the same execution should end everywhere at the
-//! same time. What remains is the offset between two hosts, blurred by how exactly
-//! the clocks of their devices are known. It is a check, and not applied.
+//! Hosts of a run are aligned by when their sessions started, which is as good as the synchronisation of their clocks.
+//! Collectives know better: all participants leave a synchronous one together, so the same execution should end
+//! everywhere at the same time. What remains is the offset between two hosts, blurred by how exactly the clocks of
+//! their devices are known. It is a check, and not applied.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! How far a device's clock is from its host's, and what to do about it.
+//! How far a device clock is from its host's, and what to do about it.
 //!
-//! A program cannot begin before the host has enqueued it, nor can the host learn
+//! A program cannot start before the host has enqueued it, nor can the host learn
 //! of its end before it has ended. Every pair of events bounds the shift `δ` that
 //! device times need:
 //!
@@ -194,7 +194,7 @@ pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
 }
 
 impl ClocksReport {
-    /// The shift of one device; `None` where nothing pairs its programs with the host.
+    /// The shift of one device; `None` if nothing pairs its programs with the host.
     pub fn of(&self, core: GroupId) -> Option<&ClockShift> {
         self.devices.get(*self.places.get(&core)?)
     }

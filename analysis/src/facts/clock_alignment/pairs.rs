@@ -1,8 +1,7 @@
 //! Program executions with what the host says about them.
 //!
-//! Three kinds of evidence, the best that a device has: equal run ids (of
-//! `DoEnqueueProgram` and `CompleteCallbacks`; run ids of other host events are of
-//! other number spaces), recorded arrows, and, where a host has one device, the
+//! Three kinds of evidence, the best that a device has: equal run ids (of `DoEnqueueProgram` and `CompleteCallbacks`;
+//! run ids of other host events are of other number spaces), recorded flows, and, where a host has one device, the
 //! order of launches if there are as many as executions.
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,7 +16,7 @@ use crate::facts::host_class::host_threads;
 pub enum PairedBy {
     /// Equal run id and device.
     RunId,
-    /// Arrows of the capture.
+    /// Flows of the capture.
     Arrows,
     /// The k-th launch is the k-th execution.
     Order,
@@ -50,9 +49,9 @@ pub struct Launches {
     pub core: GroupId,
     /// How launches were found.
     pub paired_by: PairedBy,
-    /// Launches, by begin of the program.
+    /// Launches, by start of the program.
     pub begins: Vec<LaunchPair>,
-    /// What noticed the ends, by begin of the program.
+    /// What noticed the ends, by start of the program.
     pub ends: Vec<LaunchPair>,
 }
 
@@ -176,7 +175,7 @@ fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alo
     Some(Launches { core, paired_by, begins, ends: ends.unwrap_or_else(|| in_order(&events.dones)) })
 }
 
-/// The last host event that has an arrow to a program.
+/// The last host event that has a flow to a program.
 fn arrows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<LaunchPair> {
     let is_host = |slice: SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
     let from = |program: &SliceRef<'_>| -> Option<(Timestamp, SliceId)> {

@@ -81,8 +81,7 @@ fn letters(mut number: usize) -> String {
     out.iter().rev().map(|&byte| char::from(byte)).collect()
 }
 
-/// The programs of each step over all cores. An execution belongs to the step that
-/// began last before it.
+/// The programs of each step over all cores. An execution belongs to the step that started last before it.
 fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<Programs> {
     let mut spans: BTreeMap<GroupId, Vec<(Timestamp, Timestamp, usize)>> = BTreeMap::new();
     for (index, step) in steps.iter().enumerate() {

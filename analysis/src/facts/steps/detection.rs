@@ -2,7 +2,7 @@
 //!
 //! 1. **Steps line**: the runtime recorded steps on the device.
 //! 2. **Programs**: every execution of the function that takes most device time
-//!    begins a step, which lasts until the next one begins.
+//!    starts a step, which lasts until the next one starts.
 //! 3. **Host annotations**: `StepTraceAnnotation` and its like.
 //! 4. **Whole capture**: one pseudo-step.
 //!

@@ -62,7 +62,7 @@ fn annotation_of(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
 }
 
-/// Annotations span their step; a `StepMarker` only begins one.
+/// Annotations span their step; a `StepMarker` only starts one.
 fn host_marks(slices: &[SliceRef<'_>], begins_only: bool) -> Vec<Mark> {
     let mark = |(k, slice): (usize, &SliceRef<'_>)| {
         let next = slices.get(k + 1).filter(|_| begins_only).map(|next| next.start());

@@ -1,12 +1,11 @@
 //! Steps: where they are, how long they take, which ones stand out.
 //!
-//! The module `detection` finds them; the report says from which source, and why. All times
-//! are on the timeline, because annotations, steps and compilation have no other
-//! clock. Step time is the span of the slowest core (`XProf`'s definition), the
-//! interval is from its begin to the begin of the next step.
+//! The module `detection` finds them; the report says from which source, and why. All times are on the timeline,
+//! because annotations, steps and compilation have no other clock. Step time is the span of the slowest core (`XProf`'s
+//! definition), the interval is from its start to the start of the next step.
 //!
-//! Statistics are over complete steps after warm-up, of each class of steps that do
-//! the same work and of all; what they leave out is said step by step with the reason.
+//! Statistics are over complete steps after warm-up, of each class of steps that do the same work and of all; what they
+//! leave out is said step by step with the reason.
 
 mod classes;
 mod detection;
@@ -43,7 +42,7 @@ pub struct Step {
     pub start_ps: i64,
     /// Longest span over the cores, by the clock that timed their ops.
     pub time_ps: i64,
-    /// From begin to the begin of the next step, on the slowest core, by the same clock; `None` for the last.
+    /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
     pub interval_ps: Option<i64>,
     /// The core (or host) with the longest span, where several took part.
     pub slowest: Option<Name>,
@@ -80,7 +79,7 @@ pub struct StepSpan {
 }
 
 impl Step {
-    /// From the first begin to the last end; `None` without spans.
+    /// From the first start to the last end; `None` without spans.
     pub fn range(&self) -> Option<TimeRange> {
         self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
     }
@@ -167,17 +166,16 @@ impl StepsReport {
         self.steps.iter().filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
     }
 
-    /// Whether warm-up, with partial steps, leaves none: [`StepsReport::counted`] is all
-    /// of them then, for want of others.
+    /// Whether warm-up, with partial steps, leaves none: [`StepsReport::counted`] is all of them then, for lack of
+    /// others.
     pub fn is_all_warmup(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
     }
 
-    /// The longest row of steady steps, the first of equally long ones: complete, after
-    /// warm-up, none of them unusually slow. What is measured over them says what the
-    /// program does, rather than what a capture happens to contain beside it. `None`
-    /// where no steps were found.
+    /// The longest row of steady steps, the first of equally long ones: complete, after warm-up, none of them unusually
+    /// slow. What is measured over them says what the program does, rather than what a capture happens to contain
+    /// beside it. `None` if no steps were found.
     pub fn steady(&self) -> Option<&[Step]> {
         let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
@@ -315,7 +313,7 @@ fn step(
     let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
     let interval = slowest.and_then(|slowest| {
         let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
-        // By the device's clock a step can begin before the one that the timeline shows before it.
+        // on the device clock a step can start before the one that the timeline shows before it.
         Some((following.measured.start - slowest.measured.start).ps()).filter(|&ps| ps >= 0)
     });
     let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();

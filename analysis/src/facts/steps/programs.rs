@@ -89,9 +89,8 @@ fn judge<'a>(
     Ok((marker.to_owned(), format!("{marker} has {percent:.0} of the module time and ran {times}"), is_program))
 }
 
-/// From the begin of one execution to the begin of the next. The last one ends with
-/// its own program: what ran after it may belong to anything. The gap after it is not
-/// in the capture, so it is partial where there are others.
+/// From the start of one execution to the start of the next. The last one ends with its own program: what ran after it
+/// may belong to anything. The gap after it is not in the capture, so it is partial where there are others.
 fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<Mark> {
     let begins: Vec<&SliceRef<'a>> = slices.iter().filter(|slice| key(slice.name()) == marker).collect();
     let mark = |(k, slice): (usize, &&SliceRef<'a>)| {

@@ -31,8 +31,7 @@ pub struct ChipLinks {
     pub torus_dims: u32,
     /// Chips in the largest pod.
     pub max_chips: u32,
-    /// A side of a slice is a ring where its length is a multiple of this, else a
-    /// line; `None` where not published.
+    /// A side of a slice is a ring where its length is a multiple of this, else a line; `None` if not published.
     pub wrap_multiple: Option<u32>,
     /// Seconds from chip to neighbour, where published.
     pub hop_latency_s: Option<f64>,
@@ -134,7 +133,7 @@ impl Chip {
     pub fn named(text: &str) -> Option<&'static Self> {
         let lower = text.to_lowercase();
         let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
-        // Version texts have more in front: "… TFRT TPU v6 lite".
+        // Version strings have more in front: "… TFRT TPU v6 lite".
         let tail = words.rfind("tpu").and_then(|at| words.get(at + 3..)).unwrap_or(&words);
         let wanted = tail.trim();
         chips().iter().find(|chip| chip.id == wanted || chip.aliases.iter().any(|alias| alias == wanted))

@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::{CollectiveKind, Layout};
 use crate::hardware::chips::Chip;
 
-/// Time of one hop where none is published: about a microsecond, says the scaling book.
+/// Time of one hop if none is published: about a microsecond, says the scaling book.
 pub const HOP_SECONDS: f64 = 1e-6;
 
 /// Speed of the links: one way of one link, bytes/s.
@@ -39,7 +39,7 @@ pub struct LinkRate {
 }
 
 impl LinkRate {
-    /// Of a generation; `None` where not published.
+    /// Of a generation; `None` if not published.
     pub fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
         let hop_seconds = links.hop_latency_s.unwrap_or(HOP_SECONDS);
@@ -54,8 +54,7 @@ pub struct ExpectedTime {
     pub least_seconds: f64,
     /// On the worst layout at the achievable speed.
     pub usual_seconds: f64,
-    /// Hops take longer than bytes, on every layout or (`false`) on none; `None`
-    /// where it depends.
+    /// Hops take longer than bytes, on every layout or (`false`) on none; `None` if it depends.
     pub latency_bound: Option<bool>,
 }
 

@@ -12,7 +12,7 @@ pub enum CollectiveKind {
     AllGather,
     /// Everybody gets one part of the reduction.
     ReduceScatter,
-    /// Everybody sends a part to everybody.
+    /// Everybody sends a part to everyone.
     AllToAll,
     /// The same with parts of different sizes.
     RaggedAllToAll,
@@ -65,9 +65,9 @@ impl CollectiveKind {
         })
     }
 
-    /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) begins with, and what follows.
+    /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) starts with, and what follows.
     pub(crate) fn from_name(name: &str) -> Option<(Self, &str)> {
-        // Longest first: "all-reduce-scatter" also begins with "all-reduce".
+        // Longest first: "all-reduce-scatter" also starts with "all-reduce".
         const OPCODES: [&str; 11] = [
             "collective-broadcast",
             "collective-permute",

@@ -48,7 +48,7 @@ impl Layout {
 /// its size, it takes parts of axes, which do not wrap. Where the grid is not
 /// known, every factorisation of `n` into at most as many axes as the generation
 /// has is possible, wrapped where the generation can wrap it. A chip with two
-/// devices may have both in one group or each in its own. Empty where the group is
+/// devices may have both in one group or each in its own. Empty if the group is
 /// larger than the largest pod, or may stay on one chip.
 pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<Layout> {
     let Some(links) = chip.links else { return Vec::new() };

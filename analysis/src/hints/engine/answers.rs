@@ -37,8 +37,8 @@ fn is_answered<'f>(
     time > 0 && time as f64 >= MOST * named.time_ps as f64
 }
 
-/// Keeps hints that save too little, or speak only where nothing better is known, if the
-/// verdict names what they are about and no other hint answers; the others stay in `small`.
+/// Keeps hints that save too little, or speak only if nothing better is known, if the verdict names what they are about
+/// and no other hint answers; the others stay in `small`.
 pub(super) fn keep_answers(
     verdict: &verdict::VerdictReport,
     priced: &mut Vec<Priced>,
@@ -79,8 +79,7 @@ pub(super) fn unanswered(
     .collect()
 }
 
-/// The larger saving first, by how sure the rule is; health before all, then what the
-/// verdict begins with.
+/// The larger saving first, by how sure the rule is; health before all, then what the verdict starts with.
 pub(super) fn rank(priced: &mut [Priced], leading: Option<TimeUse>) {
     let score =
         |hint: &Priced| hint.saving.map_or(0.0, |saving: Picos| saving.ps() as f64 * hint.rule.confidence.weight());

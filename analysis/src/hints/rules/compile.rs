@@ -188,7 +188,7 @@ fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<Sa
     Ok(Saving::Replay { changes: vec![Scenario::NoCompile], at_most: (!is_all).then_some(each) })
 }
 
-/// From the begin of the first counted step to the end of the last, on the host.
+/// From the start of the first counted step to the end of the last, on the host.
 fn counted_range(facts: &HintFacts<'_>) -> Option<(i64, i64)> {
     let steps = facts.steps()?;
     let on_host = |step: &Step| crate::facts::steps::on_host(facts.cx, &step.spans);

@@ -321,7 +321,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> Outcome {
     Ok(Some(finding))
 }
 
-/// Kernels that do not say what they cost, the longest first; `None` where none takes a percent.
+/// Kernels that do not say what they cost, the longest first; `None` if none takes a percent.
 fn kernel_names(report: &KernelsReport) -> Option<String> {
     const SHOWN: usize = 3;
     let silent = |kernel: &&Kernel| kernel.declared != Declared::Yes && kernel.of_op_time_percent >= Some(1.0);

@@ -1,8 +1,7 @@
-//! What [`crate::reports::summary::doctor`] found out about the capture, as hints.
+//! What [`crate::reports::summary::doctor`] computed about the capture, as hints.
 //!
-//! Only what changes the meaning of numbers, or can be done better next time, is a
-//! hint; what was mended without loss stays with the doctor. Each of its findings
-//! has a page here all the same.
+//! Only what changes the meaning of numbers, or can be done better next time, is a hint; what was repaired without loss
+//! stays with the doctor. Each of its findings has a page here all the same.
 
 use crate::engine::Scope;
 use crate::hints::{Confidence, Finding, HintFacts, Outcome, Rule};

@@ -107,7 +107,7 @@ static UPLOAD: Threshold = Threshold {
     why: "a batch of tokens is copied in microseconds",
 };
 
-/// Idle time below this share of a step is none worth a cure.
+/// Idle time below this share of a step is none worth a fix.
 const HARDLY_PERCENT: f64 = 0.5;
 
 /// Idle time that no other rule has a better word for.
@@ -191,7 +191,7 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(Cause) -> bool) -> Vec<Spot> {
     device.gaps.iter().filter(is_mostly).map(|gap| Spot::span("idle", gap.range())).collect()
 }
 
-/// Of the device that idles most between programs; none where it idles more within them.
+/// Of the device that idles most between programs; none if it idles more within them.
 fn longest_gaps(report: &GapsReport) -> Vec<Spot> {
     let most = report.devices.iter().max_by_key(|device| device.between_ps());
     let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);

@@ -156,7 +156,7 @@ fn remat(facts: &HintFacts<'_>) -> Outcome {
     Ok(Some(finding))
 }
 
-/// Those of the host have another cure and another limit (K26).
+/// Those of the host have another fix and another limit (K26).
 fn copy_wait(facts: &HintFacts<'_>) -> Outcome {
     let wanted = |row: OpRow<'_>| row.group() == OpGroup::AsyncWait && !row.waits_for_host();
     let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
@@ -195,8 +195,7 @@ fn host_offload(facts: &HintFacts<'_>) -> Outcome {
     Ok(Some(finding))
 }
 
-/// Time that the link to the host needs in each step, each direction by itself;
-/// `None` where its speed is not known.
+/// Time that the link to the host needs in each step, each direction by itself; `None` if its speed is not known.
 fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
     let Ok(expected) = facts.steady::<Expected>() else { return Ok(None) };
     let of_link = |row: &&LimitRow| matches!(row.limit, Limit::HostRead | Limit::HostWrite);

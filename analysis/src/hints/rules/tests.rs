@@ -46,7 +46,7 @@ fn cannot_tell(report: &HintsReport, id: &str) -> bool {
     report.cannot_tell.iter().any(|rule| rule.id == id && !rule.reason.is_empty())
 }
 
-/// What hint `id` saves at most, ps; `None` where the rule does not speak.
+/// What hint `id` saves at most, ps; `None` if the rule does not speak.
 fn saving(picture: &str, id: &str) -> Option<i64> {
     let has = |hint: &&Hint| hint.id == id || hint.also.iter().any(|other| other.id == id);
     report(picture).hints.iter().find(has)?.saving_ps

@@ -155,7 +155,7 @@ fn read_facts(
             convolution_dimensions(bytes, value, &mut pending.convolution)?;
         }
         20 => bytes.numbers(value, INSTRUCTION, &mut facts.slice_sizes)?,
-        // Compilers write 0 or -1 where there is none.
+        // Compilers write 0 or -1 if there is none.
         26 => pending.collective.channel_id = Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok()),
         28 => facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty()),
         30 => facts.dot = Some(Box::new(dot_dimensions(bytes, value, *facts.dot.take().unwrap_or_default())?)),
@@ -203,7 +203,7 @@ fn finish(bytes: Bytes<'_>, out: &Instruction, pending: Pending, facts: &mut Att
         "all-reduce" | "all-gather" | "reduce-scatter" | "all-to-all" | "ragged-all-to-all" | "collective-broadcast"
     );
     if has_groups && collective.groups.is_none() {
-        // Not written where everybody belongs to one group.
+        // Not written where everyone belongs to one group.
         collective.groups = Some(ReplicaGroups::Listed(Vec::new()));
     }
     facts.collective = (collective != CollectiveAttributes::default()).then(|| Box::new(collective));

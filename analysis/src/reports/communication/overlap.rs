@@ -120,7 +120,7 @@ pub struct CoreOverlap {
     pub collectives: u64,
     /// `|S ∪ F|`.
     pub comm_total_ps: i64,
-    /// `|F ∩ C|`; `None` where spans in flight are not known.
+    /// `|F ∩ C|`; `None` if spans in flight are not known.
     pub overlapped_ps: Option<i64>,
     /// `comm_total − overlapped`.
     pub exposed_ps: i64,
@@ -140,8 +140,8 @@ pub struct CoreOverlap {
     pub copy_hidden_ps: i64,
     /// Time in which the core waits for one of them (self time of `copy-done` and its like).
     pub copy_wait_ps: i64,
-    /// Σ over synchronous collectives of how much longer they took than on the core
-    /// that came last; `None` where executions cannot be matched over cores.
+    /// Σ over synchronous collectives of how much longer they took than on the core that came last; `None` if
+    /// executions cannot be matched over cores.
     pub skew_wait_ps: Option<i64>,
     /// Σ over those that this core came last to of how much longer they took on the
     /// others: `skew_wait` of all cores is what all cores were awaited.
@@ -165,7 +165,7 @@ pub struct Transfer {
     pub is_collective: bool,
     /// Has a start and a done.
     pub is_async: bool,
-    /// Fused with other work: compute inside of it does not show.
+    /// Fused with other work: compute inside it does not show.
     pub is_fused: bool,
     /// Cores that executed it.
     pub cores: usize,
@@ -184,11 +184,9 @@ pub struct Transfer {
     /// Executions with nothing between start and done: issued too late, or there was
     /// no independent work.
     pub adjacent: u64,
-    /// The compute that hid it, most time first, for collectives; `None` where too
-    /// many were in flight at once.
+    /// The compute that hid it, most time first, for collectives; `None` if too many were in flight at once.
     pub hidden_by: Option<Vec<HiddenBy>>,
-    /// How long cores waited for each other; `None` where executions cannot be
-    /// matched over cores.
+    /// How long cores waited for each other; `None` if executions cannot be matched over cores.
     pub skew: Option<Arc<Skew>>,
     /// The pattern.
     #[serde(skip)]
@@ -217,7 +215,7 @@ pub struct Skew {
     /// Σ over executions of how much longer it took than on the fastest core, on the
     /// core that waited most.
     pub wait_ps: i64,
-    /// That core; `None` where nobody waited.
+    /// That core; `None` if nobody waited.
     pub waits_most: Option<String>,
     /// The core for which the others waited.
     pub waited_for: Option<String>,

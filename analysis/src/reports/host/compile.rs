@@ -90,8 +90,7 @@ pub struct CompileReport {
     pub compilations: u64,
     /// How many of them compiled a function that had been compiled or run before.
     pub recompilations: u64,
-    /// Union over threads of tracing, lowering, compiling and loading. `None` where
-    /// no compilation was captured.
+    /// Union over threads of tracing, lowering, compiling and loading. `None` if no compilation was captured.
     pub wall_ps: Option<i64>,
     /// `wall_ps` of the window.
     pub share_percent: Option<f64>,
@@ -118,11 +117,11 @@ pub struct CompileReport {
     pub notes: Vec<String>,
     /// What was compiled or ran as several programs, longest first.
     pub functions: Vec<CompiledFunction>,
-    /// Every compilation, by begin.
+    /// Every compilation, by start.
     pub list: Vec<Compilation>,
-    /// What lazy tensors (`PyTorch`/XLA) did; `None` where there are none.
+    /// What lazy tensors (`PyTorch`/XLA) did; `None` if there are none.
     pub lazy: Option<LazyTensors>,
-    /// Functions of TensorFlow by time; empty where calls are not recorded.
+    /// Functions of TensorFlow by time; empty if calls are not recorded.
     pub tf_functions: Vec<TfFunction>,
     /// When anything of it went on.
     #[serde(skip)]

@@ -7,7 +7,7 @@
 //! ahead   0           1                 0
 //! ```
 //!
-//! Latency is from the begin of the enqueue to the begin of the program on the
+//! Latency is from the start of the enqueue to the start of the program on the
 //! clock of the host ([`crate::facts::clock_alignment`]). The shift between the clocks is the least
 //! possible one, so latencies are lower bounds: each may be longer by
 //! [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the host is
@@ -44,14 +44,14 @@ pub struct DeviceDispatch {
     pub core: String,
     /// Executions with their launch, in the scope.
     pub launches: usize,
-    /// From the begin of the launch to the begin of the program: the middle one.
+    /// From the start of the launch to the start of the program: the middle one.
     pub latency_median_ps: i64,
     /// Nine of ten are no longer.
     pub latency_p90_ps: i64,
     /// The longest.
     pub latency_max_ps: i64,
-    /// How much longer all latencies can be, for all that is known of the clocks;
-    /// `None` where no end of a program was noticed.
+    /// How much longer all latencies can be, for all that is known of the clocks; `None` if no end of a program was
+    /// noticed.
     pub uncertainty_ps: Option<i64>,
     /// Programs enqueued and not ended when another is enqueued: the middle number.
     pub ahead_median: f64,

@@ -1,16 +1,12 @@
-//! How much of the time devices wait for input, and what is moved between hosts and
-//! devices.
+//! How much of the time devices wait for input, and what is moved between hosts and devices.
 //!
-//! A device waits for input inside of a program (`infeed` ops) or between programs
-//! (gaps in which the host prepares input, see [`crate::reports::host::gaps`]). Both are lengths of
-//! time of the same device and never overlap.
+//! A device waits for input inside a program (`infeed` ops) or between programs (gaps in which the host prepares input,
+//! see [`crate::reports::host::gaps`]). Both are lengths of time of the same device and never overlap.
 //!
-//! Without a TPU, hosts that mark their steps say how much of these they wait for
-//! input.
+//! Without a TPU, hosts that mark their steps say how much of these they wait for input.
 //!
-//! A transfer is recorded as an event that begins it and, linked by an arrow, one
-//! that notices its end. Rates are bytes over the time in which any transfer of that
-//! direction was in flight: a lower bound of what the link did.
+//! A transfer is recorded as an event that starts it and, linked by a flow, one that notices its end. Rates are bytes
+//! over the time in which any transfer of that direction was in flight: a lower bound of what the link did.
 
 mod hosts;
 
@@ -77,7 +73,7 @@ pub struct Transfers {
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Time in which any of them was in flight; `None` where ends were not recorded.
+    /// Time in which any of them was in flight; `None` if ends were not recorded.
     pub in_flight_ps: Option<i64>,
     /// Bytes over that time.
     pub bytes_per_second: Option<f64>,
@@ -151,7 +147,7 @@ fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option
     Ok(Some(time.segments.iter().filter(is_infeed).map(|segment| segment.range).collect()))
 }
 
-/// Transfers that begin in the scope, by direction and host.
+/// Transfers that start in the scope, by direction and host.
 fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
     #[derive(Default)]
     struct Sum {
@@ -345,7 +341,7 @@ mod tests {
         );
         let report = report(&model);
         let device = &report.devices[0];
-        // What follows the last program is no step's waiting.
+        // What follows the last program is not a step's waiting.
         assert_eq!((device.length_ps, device.infeed_ps, device.gap_ps), (16_000, Some(3_000), 2_000));
         assert_eq!(device.percent, Some(31.25));
         let steps: Vec<_> = report.steps.iter().map(|step| (step.infeed_ps, step.gap_ps)).collect();

@@ -62,7 +62,7 @@ pub struct CodeRow {
     pub shares_code_of: Option<String>,
 }
 
-/// Loads and stores for want of registers.
+/// Loads and stores for lack of registers.
 const FILL: &str = "VLOAD:FILL";
 const SPILL: &str = "VSTORE:SPILL";
 
@@ -251,7 +251,7 @@ mod tests {
             (row.name.as_str(), row.busiest.as_deref(), row.busiest_percent, row.spills, row.fills)
         };
         assert_eq!(row(0), ("add", Some("VSTORE"), Some(60.0), Some(0), None));
-        // Spilling stores are stores: 5 of 10 slots, and all of them for want of registers.
+        // Spilling stores are stores: 5 of 10 slots, and all of them for lack of registers.
         assert_eq!(row(1), ("dot", Some("MATMUL"), Some(95.0), Some(5), None));
         assert_eq!(report.rows[0].shares_code_of.as_deref(), Some("dot"));
         assert_eq!((report.rows[1].shares_code_of.as_deref(), report.rows.len()), (None, 2));

@@ -1,12 +1,10 @@
 //! Loops: how often they repeat, and what an iteration costs.
 //!
-//! A `while` op spans all its iterations. How many there are is known twice: the
-//! compiler may have found the trip count, and the ops of the body say how often they
-//! ran inside of each execution. Ops of the condition run once more than the body;
-//! where the capture holds the program, only ops of the body count.
+//! A `while` op spans all its iterations. How many there are is known twice: the compiler may have found the trip
+//! count, and the ops of the body say how often they ran inside each execution. Ops of the condition run once more than
+//! the body; where the capture holds the program, only ops of the body count.
 //!
-//! Time of the loop itself is its time without the ops inside: condition, control and
-//! gaps between ops.
+//! Time of the loop itself is its time without the ops inside: condition, control and gaps between ops.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +70,7 @@ pub struct LoopRow {
     pub framework_name: Option<String>,
 }
 
-/// What ran inside of a loop.
+/// What ran inside a loop.
 #[derive(Default)]
 struct LoopBody {
     /// Iterations of each execution, where its ops tell.
@@ -104,7 +102,7 @@ impl Analysis for Loops {
     }
 }
 
-/// What ran directly inside of each loop, on all cores.
+/// What ran directly inside each loop, on all cores.
 fn inside_of_loops(
     cx: &Context<'_>,
     is_loop: impl Fn(OpId) -> bool,

@@ -1,17 +1,14 @@
 //! Roofline: what limits the program and each op, and how near they come.
 //!
-//! A point is work over time: operations per second against operations per byte of
-//! HBM traffic. The roof at intensity `I` is `min(peak FLOP/s, I × peak bytes/s)`;
-//! efficiency is the larger utilization of the limits, which equals least time /
-//! time. Points of ops divide by their total time; the program's by the windows of
-//! all devices, idle time included, and its work is that of leaf ops. The same
-//! without infeed and outfeed takes their time off, as `XProf` does. The average
-//! step is that of the steady steps in a row ([`crate::facts::steps::StepsReport::steady`]),
-//! from the begin of the first to the end of the last.
+//! A point is work over time: operations per second against operations per byte of HBM traffic. The roof at intensity
+//! `I` is `min(peak FLOP/s, I × peak bytes/s)`; efficiency is the larger utilization of the limits, which equals least
+//! time / time. Points of ops divide by their total time; the program's by the windows of all devices, idle time
+//! included, and its work is that of leaf ops. The same without infeed and outfeed takes their time off, as `XProf`
+//! does. The average step is that of the steady steps in a row ([`crate::facts::steps::StepsReport::steady`]), from the
+//! start of the first to the end of the last.
 //!
-//! Halves of asynchronous ops have no point: their time is not that of the work.
-//! `XProf` shows them, at up to a million times the roof. Their bytes do count in
-//! the program's point.
+//! Halves of asynchronous ops have no point: their time is not that of the work. `XProf` shows them, at up to a million
+//! times the roof. Their bytes do count in the program's point.
 
 mod point;
 
@@ -43,11 +40,11 @@ pub struct RooflineReport {
     pub peaks: Peaks,
     /// Where the slope of each memory meets the flat roof.
     pub ridges: Vec<Ridge>,
-    /// What the links between chips carry; `None` where it is neither recorded nor published, which a note says.
+    /// What the links between chips carry; `None` if it is neither recorded nor published, which a note says.
     pub ici: Option<IciRoof>,
     /// All devices over their windows.
     pub program: Point,
-    /// The same without the time of infeed and outfeed, where there is any.
+    /// The same without the time of infeed and outfeed, if there is any.
     pub program_without_host_io: Option<Point>,
     /// One of the complete steps that follow each other, on average.
     pub average_step: Option<Point>,
@@ -74,7 +71,7 @@ pub struct IciRoof {
 }
 
 impl IciRoof {
-    /// Of a generation; `None` where not published.
+    /// Of a generation; `None` if not published.
     fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
         let devices = chip.devices.max(1);
@@ -141,8 +138,7 @@ impl Analysis for Roofline {
 /// Each step is summed up op by op: only where these sums together are few.
 const MAX_STEP_ROWS: usize = 200_000;
 
-/// The average step and each step; none outside of the whole trace and where the
-/// steps are not the devices'.
+/// The average step and each step; none outside the whole trace and where the steps are not the devices'.
 fn steps(cx: &Context<'_>) -> Result<(Option<Point>, Box<[StepWork]>), AnalysisError> {
     let none = Ok((None, Box::default()));
     let Ok(report) = cx.report::<Steps>() else { return none };

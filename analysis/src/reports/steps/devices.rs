@@ -57,20 +57,19 @@ pub struct CoreReport {
     pub group: GroupId,
     /// Length of the window: the denominator of all shares.
     pub window_ps: i64,
-    /// Time with an op on the core: the sum of all groups but idle. `None` where
-    /// the capture has no ops.
+    /// Time with an op on the core: the sum of all groups but idle. `None` if the capture has no ops.
     pub op_time_ps: Option<i64>,
     /// Time without one.
     pub idle_ps: Option<i64>,
     /// Self time by group of ops; with idle it adds up to the window.
     pub groups: Vec<GroupTime>,
-    /// Union of program executions, on the timeline; `None` where not recorded.
+    /// Union of program executions, on the timeline; `None` if not recorded.
     pub program_ps: Option<i64>,
-    /// Program executions that begin in the window.
+    /// Program executions that start in the window.
     pub programs: u64,
     /// Time between programs.
     pub gaps: Option<IdleGaps>,
-    /// Waiting for the other cores to begin a program (`barrier-cores`).
+    /// Waiting for the other cores to start a program (`barrier-cores`).
     pub barrier_ps: Option<i64>,
 }
 
@@ -96,7 +95,7 @@ pub struct IdleGaps {
     pub median_ps: i64,
     /// The longest.
     pub largest_ps: i64,
-    /// Where the longest begins.
+    /// Where the longest starts.
     pub largest_start_ps: i64,
     /// The program before the longest.
     pub largest_after: String,

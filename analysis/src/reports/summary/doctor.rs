@@ -1,8 +1,6 @@
-//! How far a capture can be trusted: what is missing, what was mended, what was
-//! inferred, and what to do about it.
+//! How far a capture can be trusted: what is missing, what was repaired, what was inferred, and what to do about it.
 //!
-//! The rules are a list; each looks for one thing and says what it saw. They have
-//! no opinion on performance.
+//! The rules are a list; each looks for one thing and says what it saw. They have no opinion on performance.
 
 mod facts;
 mod rules;
@@ -60,7 +58,7 @@ fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
 pub struct DoctorReport {
     /// What to know before believing numbers, worst first.
     pub findings: Vec<CaptureFinding>,
-    /// What the import lost, mended or noticed.
+    /// What the import lost, repaired or noticed.
     pub issues: Vec<IssueCount>,
     /// Events of the file that are not in the model.
     pub lost_events: u64,
@@ -76,7 +74,7 @@ pub struct DoctorReport {
     pub tracks: usize,
     /// Slices.
     pub slices: usize,
-    /// Memory of the slice columns, arguments and texts excluded; `None` without slices.
+    /// Memory of the slice columns, arguments and strings excluded; `None` without slices.
     pub bytes_per_slice: Option<f64>,
     /// Where the memory of the model goes.
     pub memory: MemoryUse,
@@ -108,9 +106,9 @@ pub struct SourceFacts {
     pub name: String,
     /// What it was read as.
     pub format: &'static str,
-    /// Host that wrote it, where known.
+    /// Host that wrote it, if known.
     pub host: Option<String>,
-    /// Length of the session, where known.
+    /// Length of the session, if known.
     pub session_ps: Option<i64>,
     /// What this format cannot tell.
     pub cannot_know: Vec<&'static str>,
@@ -128,7 +126,7 @@ impl SourceFacts {
     }
 }
 
-/// From begin to end of a session; `None` where the file does not say, or says nonsense.
+/// From start to end of a session; `None` if the file does not say, or says nonsense.
 pub(crate) fn session_ps(source: &Source) -> Option<i64> {
     let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
     length.checked_mul(trace_model::time::PS_PER_NS).filter(|&length| length > 0)

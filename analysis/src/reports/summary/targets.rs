@@ -52,7 +52,7 @@ pub struct Target {
     pub short: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// What was reached; `None` where unknown.
+    /// What was reached; `None` if unknown.
     pub value_percent: Option<f64>,
     /// The denominator.
     pub of: String,

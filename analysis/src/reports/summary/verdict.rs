@@ -48,7 +48,7 @@ impl VerdictReport {
         self.findings.iter().filter(|finding| finding.is_named)
     }
 
-    /// What the sentence begins with because it explains the rest.
+    /// What the sentence starts with because it explains the rest.
     pub fn leading(&self) -> Option<TimeUse> {
         self.named().next().map(|finding| finding.id).filter(|&id| id == TimeUse::Compile)
     }
@@ -128,7 +128,7 @@ fn name_the_largest(findings: &mut [VerdictFinding]) {
     }
 }
 
-/// The findings that are named, as one sentence; the first of all where none is worth it.
+/// The findings that are named, as one sentence; the first of all if none is worth it.
 fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[VerdictFinding]) -> String {
     let named = findings.iter().filter(|finding| finding.is_named);
     let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
@@ -170,8 +170,8 @@ impl VerdictReports {
         }
     }
 
-    /// What part of the time in collectives is waiting for the device that comes last,
-    /// and which one that is; nothing where it is a small part.
+    /// What part of the time in collectives is waiting for the device that comes last, and which one that is; nothing
+    /// if it is a small part.
     fn awaited(&self, collective_ps: i64) -> Option<String> {
         const MOST_PERCENT: f64 = 50.0;
         let balance = self.balance.as_ref()?;

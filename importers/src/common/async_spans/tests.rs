@@ -140,7 +140,7 @@ fn a_recorded_span_without_its_ops_takes_the_clock_from_no_other() {
         let device = Some(range(100 + start, 100 + end));
         builder.add_slice(op_track, SliceSpec { device, ..SliceSpec::new(range(start, end), label) });
     }
-    // The first began before the capture.
+    // The first started before the capture.
     for (name, start, end) in [("copy-start.1", 0, 5), ("copy-start", 10, 19)] {
         let label = op(&mut builder, name);
         builder.add_slice(recorded, SliceSpec::new(range(start, end), label));

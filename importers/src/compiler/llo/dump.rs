@@ -13,7 +13,7 @@ use crate::input::{ImportError, Progress};
 const MAX_NAMES: usize = 1 << 20;
 /// In a directory that may be none.
 const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
-/// Maps and texts of ops are short.
+/// Maps and strings of ops are short.
 const MAX_BYTES: u64 = 16 << 20;
 /// All that are read of a dump together.
 const MAX_BYTES_OF_ALL: u64 = 256 << 20;
@@ -107,7 +107,7 @@ pub(super) struct Tables {
     pub is_cut: bool,
 }
 
-/// Finds the tables of ops of which there are some by name. Texts of others are not read.
+/// Finds the tables of ops of which there are some by name. Strings of others are not read.
 pub(super) fn tables(
     folder: &Path,
     ops_named: impl Fn(&str) -> usize,
@@ -121,7 +121,7 @@ pub(super) fn tables(
         .collect();
     let mut tables = Tables::default();
     let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
-    // Of the programs begun so far: what the last one says that has the op.
+    // Of the programs started so far: what the last one says that has the op.
     let mut shared = Map::new();
     for file in &files {
         progress.check()?;
@@ -209,8 +209,8 @@ fn instruction(text: &str, hlo: &str) -> Option<String> {
     Some(line[line.find(&defined)?..].to_owned())
 }
 
-/// What an instruction makes, without where and how it lies in memory: what the texts of
-/// compiler and profiler have in common.
+/// What an instruction makes, without where and how it lies in memory: what the strings of compiler and profiler have
+/// in common.
 pub(super) fn shape(text: &str) -> Option<String> {
     let (_, rest) = text.split_once(" = ")?;
     let mut depth = 0_usize;

@@ -45,8 +45,7 @@ const MAX_FOLDERS: usize = 64;
 /// The import is checked for being wanted each time so many ops are compared with tables.
 const OPS_A_CHECK: usize = 1 << 12;
 
-/// Adds what the dump in `named` says, or, where none is named, one that lies beside the
-/// programs `beside`.
+/// Adds what the dump in `named` says, or, if none is named, one that lies beside the programs `beside`.
 pub(crate) fn add(
     named: Option<&Path>,
     beside: &[&Path],

@@ -67,7 +67,7 @@ pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table,
 impl Table {
     fn take(&mut self, line: &str, next: &mut Next) -> Result<(), String> {
         *next = match *next {
-            // Sic; spelled right by whoever mends it.
+            // Sic; spelled right by whoever repairs it.
             Next::Head if matches!(line, "== CAPACTIY:" | "== CAPACITY:") => Next::Names,
             Next::Head => return Err("no line of capacities".to_owned()),
             Next::Names => {

@@ -103,7 +103,7 @@ fn of_kind(
     // Two devices have one link between them.
     let rate = if n == 2 { chip.link } else { 2.0 * chip.link };
     let latency = (n / 2) as f64 * HOP_S;
-    // Of everybody's part, all others: what each device sends.
+    // Of everyone's part, all others: what each device sends.
     let (sent, busiest, times) = match kind {
         Kind::AllGather => (input * (devices - 1.0), None, 1.0),
         Kind::AllReduce => (input / devices * (devices - 1.0), None, 2.0),
@@ -115,7 +115,7 @@ fn of_kind(
     Transfer { links: Links::Both, bytes: (times * sent) as u64, seconds }
 }
 
-/// How many devices take part; `None` where all do, or the text is not understood.
+/// How many devices take part; `None` if all do, or the text is not understood.
 fn participants(instruction: &Instruction<'_>) -> Option<u64> {
     ReplicaGroups::parse(instruction.attribute("replica_groups")?)?.size().filter(|&n| n > 0)
 }

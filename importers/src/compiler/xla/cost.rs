@@ -85,7 +85,7 @@ impl<'p, 'a> Costs<'p, 'a> {
         }
     }
 
-    /// Operations of a product where a window slides: only positions inside of the operand count.
+    /// Operations of a product where a window slides: only positions inside the operand count.
     fn convolution(&mut self, computation: &Computation<'a>, instruction: &Instruction<'a>) -> u64 {
         let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
         let output = first_array(instruction.shape).map(|array| array.dims).unwrap_or_default();
@@ -111,7 +111,7 @@ impl<'p, 'a> Costs<'p, 'a> {
         multiplications.saturating_mul(2)
     }
 
-    /// How many windows were counted roughly, as if they lay inside of their operand.
+    /// How many windows were counted roughly, as if they lay inside their operand.
     pub fn rounded(&self) -> u64 {
         self.rounded
     }

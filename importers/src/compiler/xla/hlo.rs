@@ -104,7 +104,7 @@ pub(super) struct Program<'a> {
     pub name: &'a str,
     /// Bytes of its text.
     pub len: usize,
-    /// What stands outside of computations.
+    /// What stands outside computations.
     text: ProgramText<'a>,
     pub computations: Vec<Computation<'a>>,
     by_name: HashMap<&'a str, usize>,
@@ -115,7 +115,7 @@ pub(super) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Reads a text; `None` where it is no HLO module at all.
+    /// Reads a text; `None` if it is no HLO module at all.
     pub fn parse(text: &'a str) -> Option<Self> {
         let mut program = Self { len: text.len(), ..Self::default() };
         let read = ProgramText::read(text, |part| match part {
@@ -150,7 +150,7 @@ impl<'a> Program<'a> {
         self.computations.get(index)
     }
 
-    /// Computation inside of which the text ends.
+    /// Computation inside which the text ends.
     pub fn cut_in(&self) -> Option<&'a str> {
         self.text.cut_in
     }

@@ -14,9 +14,9 @@ pub(super) struct Labels<'p, 'a> {
     id: ProgramId,
     costs: Costs<'p, 'a>,
     known: HashMap<Place, LabelId>,
-    /// Bytes that texts may still take.
+    /// Bytes that strings may still take.
     room: usize,
-    /// Texts that did not fit.
+    /// Strings that did not fit.
     cut: u64,
 }
 
@@ -24,8 +24,7 @@ pub(super) struct Labels<'p, 'a> {
 const MAX_TEXT: usize = 1 << 16;
 /// Every op has at least so much.
 const MIN_TEXT: usize = 256;
-/// Texts repeat shapes of operands and files of frames: together they are a few times as
-/// long as the program.
+/// Strings repeat shapes of operands and files of frames: together they are a few times as long as the program.
 const TEXTS_OF_PROGRAM: usize = 8;
 
 impl<'p, 'a> Labels<'p, 'a> {

@@ -10,8 +10,7 @@ use super::hlo::{Computation, Instruction, Program};
 /// Values are followed through this many copies.
 const MAX_STEPS: usize = 16;
 
-/// How often `instruction`, a `while` of `computation`, runs its body; `None` where that
-/// is not known before it runs.
+/// How often `instruction`, a `while` of `computation`, runs its body; `None` if that is not known before it runs.
 pub(super) fn trip_count(
     program: &Program<'_>,
     computation: &Computation<'_>,

@@ -48,9 +48,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Finds the chip by the names of the file and the directories around it, else by
-    /// what the program and its clock leave open; the clock by what the user says, a
-    /// schedule says, or the chip. The error is a sentence with the cure.
+    /// Finds the chip by the names of the file and the directories around it, else by what the program and its clock
+    /// leave open; the clock by what the user says, a schedule says, or the chip. The error is a sentence with the fix.
     pub fn find(
         program: &Program<'_>,
         path: Option<&Path>,

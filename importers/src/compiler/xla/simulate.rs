@@ -41,7 +41,7 @@ pub(super) struct Event {
     pub done: Option<Place>,
     /// What it moves.
     pub bytes: Option<u64>,
-    /// The compiler's estimate; `None` where a model stands in, or it is a wait.
+    /// The compiler's estimate; `None` if a model stands in, or it is a wait.
     pub cycles: Option<u64>,
     /// Its length is by a model of bandwidth and latency.
     pub modelled: bool,
@@ -51,7 +51,7 @@ pub(super) struct Event {
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub events: Vec<Event>,
-    /// When each instruction of the entry computation began and ended.
+    /// When each instruction of the entry computation started and ended.
     pub entry: Vec<(i64, i64)>,
     /// Things to be logged.
     pub issues: ImportLog,
@@ -254,7 +254,7 @@ impl<'a> Player<'_, 'a> {
             self.issue(IssueKind::NotPlayed, instruction, || "the file has not what it calls".to_owned());
             return Ok(());
         };
-        // A call inside of calls can multiply without a loop.
+        // A call inside calls can multiply without a loop.
         if self.is_full(depth) {
             self.fold(instruction, callee, 1, 1);
             return Ok(());
@@ -262,7 +262,7 @@ impl<'a> Player<'_, 'a> {
         self.computation(callee, depth + 1)
     }
 
-    /// Whether nothing more is run inside of other computations.
+    /// Whether nothing more is run inside other computations.
     fn is_full(&self, depth: usize) -> bool {
         depth >= MAX_DEPTH || self.run.events.len() > MAX_EVENTS || self.steps > MAX_STEPS
     }
@@ -277,7 +277,7 @@ impl<'a> Player<'_, 'a> {
         self.issue(IssueKind::LoopFolded, instruction, || format!("{left} of {of} executions"));
     }
 
-    /// Ends an event that others are inside of.
+    /// Ends an event that others are inside.
     fn lasts_until_now(&mut self, index: usize) {
         let end = self.now;
         if let Some(event) = self.run.events.get_mut(index) {

@@ -1,4 +1,4 @@
-//! What an instruction does when it runs, found out once: loops run theirs again and again.
+//! What an instruction does when it runs, computed once: loops run theirs again and again.
 
 use super::collective::{Transfer, transfer};
 use super::config::json_number;
@@ -18,17 +18,17 @@ pub(super) enum Step<'a> {
     Call(Option<usize>),
     /// Runs the branch with the most estimated cycles.
     Choose(Option<usize>),
-    /// Waits for what a start began.
+    /// Waits for what a start started.
     Done(Option<&'a str>),
     /// Is a start under another name.
     Update(Option<&'a str>),
     /// Keeps the core busy for as many cycles as the compiler estimates.
     Compute(u64),
-    /// Begins to send something to other chips.
+    /// Starts to send something to other chips.
     Send(Transfer),
     /// The same, and waits for it.
     Communicate(Transfer),
-    /// Begins a copy of so many bytes between HBM and VMEM.
+    /// Starts a copy of so many bytes between HBM and VMEM.
     Copy(u64),
     /// Takes time that nothing says, and why.
     Unknown(&'static str),

@@ -197,7 +197,7 @@ fn loops_in_loops_in_loops_end() {
     assert!(model.import_log().count(IssueKind::LoopFolded) > 0);
 }
 
-/// Names that are said once, and how many bytes all texts of ops together have.
+/// Names that are said once, and how many bytes all strings of ops together have.
 #[test]
 fn ops_that_share_a_huge_operand_do_not_multiply_its_shape() {
     let shape = format!("({})", vec!["f32[8,8]{1,0}"; 10_000].join(", "));

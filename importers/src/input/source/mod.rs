@@ -113,8 +113,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Whether another file unpacks to the same bytes. Files that begin differently are told
-    /// apart by that.
+    /// Whether another file unpacks to the same bytes. Files that start differently are told apart by that.
     pub(crate) fn has_content_of(&self, other: &Self) -> bool {
         if self.head != other.head {
             return false;
@@ -209,8 +208,8 @@ impl Source {
         if self.is_gzip() { Box::new(MultiGzDecoder::new(self.packed())) } else { Box::new(self.packed()) }
     }
 
-    /// The whole unpacked content. A gzip stream that breaks off is an error only
-    /// where nothing could be unpacked; else see [`Content::damage`].
+    /// The whole unpacked content. A gzip stream that breaks off is an error only if nothing could be unpacked; else
+    /// see [`Content::damage`].
     pub fn content(&self, progress: &Progress) -> Result<Content, ImportError> {
         if !self.is_gzip() {
             progress.add_done(self.packed_len());
@@ -274,11 +273,10 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<Packed, Import
 
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<memmap2::Mmap> {
-    // SAFETY: a map is undefined behaviour where another process truncates or
-    // rewrites the file meanwhile. Profiles are written once; what is read from
-    // the map is only ever parsed as bytes, with every bound checked, so that a
-    // change costs wrong values or a bus error, never memory safety of our data.
-    // The alternative, reading a 10 GB profile into memory, fails for everybody.
+    // SAFETY: a map is undefined behaviour where another process truncates or rewrites the file meanwhile. Profiles are
+    // written once; what is read from the map is only ever parsed as bytes, with every bound checked, so that a change
+    // costs wrong values or a bus error, never memory safety of our data. The alternative, reading a 10 GB profile into
+    // memory, fails for everyone.
     unsafe { memmap2::Mmap::map(file) }
 }
 

@@ -1,7 +1,7 @@
-//! Arguments, read from the file when somebody looks.
+//! Arguments, read from the file on first use.
 //!
-//! A handle is the position of an event in the unpacked content. What lies around the
-//! last one is kept: neighbours are looked at next.
+//! A handle is the position of an event in the unpacked content. What lies around the last one is kept: neighbours are
+//! looked at next.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ const MAX_FRAMES: usize = 256;
 
 /// Reads arguments of one file.
 pub(super) struct JsonArgs {
-    /// Where an end event has more arguments, by the position of its begin.
+    /// Where an end event has more arguments, by the position of its start.
     end_args: BTreeMap<u64, u64>,
     /// Name and parent of stack frames, by id.
     frames: BTreeMap<String, (String, Option<String>)>,

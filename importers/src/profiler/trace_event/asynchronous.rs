@@ -4,8 +4,8 @@
 //! where they say so (`id2.local`); else the same process is preferred, and any
 //! other accepted. Spans of one id nest; the outermost names the track.
 //!
-//! Steps divide a span. `T` says that one begins, which lasts until the next or the end of
-//! the span; `p` says that one is past, which began with the one before or with the span.
+//! Steps divide a span. `T` says that one starts, which lasts until the next or the end of
+//! the span; `p` says that one is past, which started with the one before or with the span.
 //! A step is called as Catapult calls it: `name:step`.
 //!
 //! ```text
@@ -24,8 +24,8 @@ use super::event::RawEvent;
 use super::json::{Value, arg_value, members};
 use super::places::Places;
 
-/// Open spans of one id that an end is compared with, from the innermost: without
-/// a limit a file of begins alone would take quadratic time.
+/// Open spans of one id that an end is compared with, from the innermost: without a limit a file of starts alone would
+/// take quadratic time.
 const MAX_LOOK_BACK: usize = 1024;
 
 /// What an event does to its span.
@@ -33,7 +33,7 @@ const MAX_LOOK_BACK: usize = 1024;
 enum Action {
     Begin,
     Mark,
-    /// A step of the span begins.
+    /// A step of the span starts.
     StepInto,
     /// A step of the span is past.
     StepPast,
@@ -138,7 +138,7 @@ fn async_id<'a>(event: &RawEvent<'a>) -> (Scope, &'a [u8]) {
     (scope, id)
 }
 
-/// A span that has begun.
+/// A span that has started.
 struct Open {
     pid: i64,
     local: bool,
@@ -146,7 +146,7 @@ struct Open {
     outermost: LabelId,
     track: TrackId,
     begin: usize,
-    /// Where its last step ended or, still open, began.
+    /// Where its last step ended or, still open, started.
     step_from: Timestamp,
     /// The step that is open.
     step: Option<usize>,

@@ -73,7 +73,7 @@ pub(super) struct Collector<'b> {
     pub(super) origin: Option<i128>,
     thread_index: HashMap<(i64, i64), ThreadId>,
     last_thread: Option<((i64, i64), ThreadId)>,
-    /// Ids that are texts count down from the smallest number.
+    /// Ids that are strings count down from the smallest number.
     text_ids: HashMap<String, i64>,
     sequence: u32,
     /// What tracks are, if no profiler wrote the document.
@@ -240,7 +240,7 @@ impl<'b> Collector<'b> {
         self.threads[thread as usize].batch.set_attr(index, SliceAttr::Instant, 1);
     }
 
-    /// The time of an event; logged where there is none.
+    /// The time of an event; logged if there is none.
     #[inline]
     pub(super) fn start(&mut self, event: &RawEvent<'_>, offset: u64) -> Option<Timestamp> {
         let Ok(picos) = event.ts.picos() else {
@@ -250,7 +250,7 @@ impl<'b> Collector<'b> {
         Some(self.timestamp(self.time_unit.scaled(picos), offset))
     }
 
-    /// A time of the file on the timeline. The first one says where that begins.
+    /// A time of the file on the timeline. The first one says where that starts.
     #[inline]
     pub(super) fn timestamp(&mut self, picos: i128, offset: u64) -> Timestamp {
         let origin = *self.origin.get_or_insert_with(|| if picos.abs() > EPOCH_LIKE { picos } else { 0 });

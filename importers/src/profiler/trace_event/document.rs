@@ -53,7 +53,7 @@ pub(super) struct Document {
     seen: u64,
     /// Events read; `None` before the first array of them.
     events: Option<u64>,
-    /// Whether the last window ended inside of something.
+    /// Whether the last window ended inside something.
     cut: bool,
 }
 
@@ -176,7 +176,7 @@ impl Document {
         }
     }
 
-    /// Nothing can be read after this; fatal only where nothing was read before.
+    /// Nothing can be read after this; fatal only if nothing was read before.
     fn bad_member(&mut self, at: usize, into: &mut Collector<'_>) -> Result<Step, ImportError> {
         if self.events.is_none() {
             return Err(self.malformed(at, "a key in quotes and its value are expected here"));
@@ -269,7 +269,7 @@ impl Document {
         }
     }
 
-    /// Steps over something at `at` that is no event: to its end where it has one.
+    /// Steps over something at `at` that is not an event: to its end where it has one.
     fn step_over(&mut self, window: &[u8], at: usize, last: bool, into: &mut Collector<'_>) -> Step {
         let whole = window.len().min(at + MAX_EVENT);
         let end = match value(&window[..whole], at) {

@@ -39,10 +39,10 @@ impl Micros<'_> {
     }
 }
 
-/// An event as written. Missing texts are empty, missing objects too.
+/// An event as written. Missing strings are empty, missing objects too.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RawEvent<'a> {
-    /// First letter of the phase; 0 where there is none.
+    /// First letter of the phase; 0 if there is none.
     pub(super) ph: u8,
     pub(super) pid: Id<'a>,
     pub(super) tid: Id<'a>,
@@ -53,7 +53,7 @@ pub(super) struct RawEvent<'a> {
     pub(super) members: u32,
     /// Whether there is anything to show beside name and times.
     pub(super) has_args: bool,
-    /// The args object; empty where there is none.
+    /// The args object; empty if there is none.
     pub(super) args: &'a [u8],
     /// Members that few events have.
     pub(super) rare: Vec<(&'a [u8], Value<'a>)>,

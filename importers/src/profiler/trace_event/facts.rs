@@ -1,7 +1,7 @@
 //! Arguments that become facts of the model; all others stay in the file.
 //!
-//! Three kinds: numbers of one execution ([`ExecutionArg`]), numbers of an op
-//! ([`OpNumbers`]) and texts of an op, which are interned as one set.
+//! Three kinds: numbers of one execution ([`ExecutionArg`]), numbers of an op ([`OpNumbers`]) and strings of an op,
+//! which are interned as one set.
 
 use hashbrown::HashMap;
 use trace_model::{Op, SliceAttr, StringId, TraceBuilder};
@@ -38,8 +38,7 @@ const ALL_REDUCE: usize = 5;
 /// Numbers of an op, by the constants above.
 pub(super) type OpNumbers = [Option<i64>; 6];
 
-/// Texts of an op: category, HLO text, shape, framework name, source, stack,
-/// deduplicated name.
+/// Strings of an op: category, HLO text, shape, framework name, source, stack, deduplicated name.
 type OpTexts = [Option<StringId>; TEXTS];
 
 const TEXTS: usize = 7;
@@ -91,7 +90,7 @@ pub(super) struct Said {
     pub(super) device_dur: Option<i64>,
     pub(super) attrs: Vec<(SliceAttr, i64)>,
     pub(super) numbers: OpNumbers,
-    /// The set of texts, where there are any.
+    /// The set of strings, if there are any.
     pub(super) texts: Option<u32>,
     /// Whether there is anything about an op.
     pub(super) has_op: bool,
@@ -201,7 +200,7 @@ impl Facts {
     }
 }
 
-/// [`Facts`] with the builder that texts are interned in.
+/// [`Facts`] with the builder that strings are interned in.
 pub(super) struct FactsReader<'a> {
     pub(super) facts: &'a mut Facts,
     pub(super) builder: &'a mut TraceBuilder,
@@ -210,7 +209,7 @@ pub(super) struct FactsReader<'a> {
 /// The part of the arguments that is the same for all executions of an op.
 #[derive(Default)]
 struct Constant<'a> {
-    /// Where it begins; nowhere where what varies comes last.
+    /// Where it starts; nowhere where what varies comes last.
     from: Option<usize>,
     /// The one text that may come before it.
     before: &'a [u8],

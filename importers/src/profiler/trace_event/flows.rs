@@ -1,4 +1,4 @@
-//! Arrows: events `s`, `t`, `f`, and slices that carry a `bind_id`.
+//! Flows: events `s`, `t`, `f`, and slices that carry a `bind_id`.
 //!
 //! ```text
 //! s ────▶ t ────▶ f        equal category, name and id
@@ -14,7 +14,7 @@ use super::number;
 use super::places::Places;
 use super::stack::Stacked;
 
-/// One end of an arrow.
+/// One end of a flow.
 struct Point {
     chain: u32,
     at: Timestamp,
@@ -36,7 +36,7 @@ enum Place {
     Begin(u32),
 }
 
-/// All ends of arrows.
+/// All ends of flows.
 #[derive(Default)]
 pub(super) struct Flows {
     points: Vec<Point>,
@@ -90,7 +90,7 @@ impl Flows {
     }
 }
 
-/// The number in an id like `7`, `"7"` or `"0x402"`; of other texts a hash.
+/// The number in an id like `7`, `"7"` or `"0x402"`; of other strings a hash.
 fn id_number(id: &[u8]) -> u64 {
     let hex = id.strip_prefix(b"0x").and_then(|hex| std::str::from_utf8(hex).ok());
     hex.and_then(|hex| u64::from_str_radix(hex, 16).ok())
@@ -123,7 +123,7 @@ impl Collector<'_> {
     }
 }
 
-/// Adds all arrows, now that slices have tracks.
+/// Adds all flows, now that slices have tracks.
 pub(super) fn build(
     mut flows: Flows,
     builder: &mut TraceBuilder,

@@ -13,7 +13,7 @@ use super::number;
 pub(super) enum Stop {
     /// The window ends here; the value may go on in the next.
     End,
-    /// No value can begin or go on like this.
+    /// No value can start or go on like this.
     Bad,
 }
 
@@ -92,7 +92,7 @@ pub(super) fn text(buf: &[u8], at: usize) -> Read<(Text<'_>, usize)> {
     }
 }
 
-/// The value that begins at `at`, and the position after it.
+/// The value that starts at `at`, and the position after it.
 #[inline]
 pub(super) fn value(buf: &[u8], at: usize) -> Read<(Value<'_>, usize)> {
     match byte(buf, at)? {
@@ -117,8 +117,8 @@ fn word(buf: &[u8], at: usize) -> Read<usize> {
     }
 }
 
-/// The end of an object or array; brackets in texts do not count. A bracket that
-/// closes the wrong one is bad at once: a writer's slip must not swallow the file.
+/// The end of an object or array; brackets in strings do not count. A bracket that closes the wrong one is bad at once:
+/// a writer's slip must not swallow the file.
 fn brackets(buf: &[u8], at: usize) -> Read<usize> {
     let mut depth = 0;
     let mut braces = 0_u128;
@@ -240,7 +240,7 @@ fn lossy(raw: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
     }
 }
 
-/// The character of the escape sequence that `raw` begins with, and its length.
+/// The character of the escape sequence that `raw` starts with, and its length.
 fn escape(raw: &[u8]) -> (char, usize) {
     match raw.get(1) {
         Some(b'n') => ('\n', 2),

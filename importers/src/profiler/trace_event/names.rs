@@ -76,8 +76,7 @@ impl Names {
         id
     }
 
-    /// The label of a name without an op; the flag tells whether its text had to
-    /// be mended.
+    /// The label of a name without an op; the flag tells whether its text had to be repaired.
     #[inline]
     pub(super) fn label(&mut self, id: NameId, name: Text<'_>, builder: &mut TraceBuilder) -> (LabelId, bool) {
         if let Some(label) = self.rows[id as usize].label {

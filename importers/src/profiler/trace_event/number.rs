@@ -25,8 +25,7 @@ struct Decimal {
     sticky: bool,
 }
 
-/// Microseconds as text to picoseconds; `None` where the text is not a number.
-/// Values beyond `i128` saturate.
+/// Microseconds as text to picoseconds; `None` if the text is not a number. Values beyond `i128` saturate.
 pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
     if let Some(picos) = picos_from_short(text) {
         return Some(i128::from(picos));
@@ -42,7 +41,7 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
 pub(super) struct Short {
     mantissa: u64,
     digits: u32,
-    /// Digits before the point, and one: zero where there is no point.
+    /// Digits before the point, and one: zero if there is no point.
     point: u32,
 }
 
@@ -63,7 +62,7 @@ impl Short {
         }
     }
 
-    /// As microseconds; `None` where it has another form than the usual.
+    /// As microseconds; `None` if it has another form than the usual.
     #[inline]
     pub(super) fn picos(self) -> Option<i64> {
         let Self { mantissa, digits, point } = self;
@@ -88,9 +87,8 @@ fn picos_from_short(text: &[u8]) -> Option<i64> {
     if usual { short.picos() } else { None }
 }
 
-/// The whole number behind any numeric form (`12`, `-7`, `"12"` without quotes,
-/// `3.0`, `1e3`); `None` where there is a fraction or no number. Unsigned values
-/// above `i64::MAX` come back with the same bits.
+/// The integer behind any numeric form (`12`, `-7`, `"12"` without quotes, `3.0`, `1e3`); `None` if there is a fraction
+/// or no number. Unsigned values above `i64::MAX` come back with the same bits.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),

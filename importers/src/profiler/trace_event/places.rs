@@ -12,7 +12,7 @@ use crate::common::roles::Role;
 /// Where everything of a file goes.
 pub(super) struct Places {
     groups: BTreeMap<i64, (GroupId, PlaneKind)>,
-    /// By thread; none where a thread has nothing and no name.
+    /// By thread; none if a thread has nothing and no name.
     tracks: Vec<Option<TrackId>>,
     kinds: Vec<TrackKind>,
     pids: Vec<i64>,

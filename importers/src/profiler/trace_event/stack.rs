@@ -8,7 +8,7 @@ use super::event::RawEvent;
 /// A begin or an end, waiting for all others of its thread.
 pub(super) struct StackEvent {
     at: Timestamp,
-    /// The name of a begin; that of an end where it has one.
+    /// The name of a start; that of an end where it has one.
     label: Option<LabelId>,
     begins: bool,
     offset: u64,
@@ -34,7 +34,7 @@ impl Collector<'_> {
 
 /// What became of the stack of a thread.
 pub(super) struct Stacked {
-    /// The slice of each begin, by its index as collected.
+    /// The slice of each start, by its index as collected.
     pub(super) begun: Vec<Option<SliceKey>>,
     /// Where more arguments are: `(those of the begin, those of the end)`.
     pub(super) end_args: Vec<(u64, u64)>,
@@ -67,7 +67,7 @@ pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackE
 }
 
 impl Stacked {
-    /// The slice that a begin opened, as the end of an arrow.
+    /// The slice that a start opened, as the end of a flow.
     pub(super) fn flow_end(&self, index: u32) -> Option<FlowEnd> {
         self.begun.get(index as usize).copied().flatten().map(FlowEnd::Slice)
     }

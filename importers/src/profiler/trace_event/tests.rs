@@ -262,7 +262,7 @@ fn the_viewer_dialect() {
     // The same op; this execution did more.
     assert_eq!(ops[0].op(), ops[1].op());
     assert_eq!((ops[0].attr(SliceAttr::Flops), ops[1].attr(SliceAttr::Flops)), (None, Some(12)));
-    // Outside of every execution: no program.
+    // Outside every execution: no program.
     assert_eq!((op(2).program, op(2).flops), (None, None));
     let modules = model.track_of_kind(cores[0], TrackKind::Modules).unwrap();
     let module = model.slices_on(modules).next().unwrap();

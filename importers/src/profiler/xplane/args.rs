@@ -1,8 +1,7 @@
-//! Arguments of slices, read from the file when somebody looks.
+//! Arguments of slices, read from the file on first use.
 //!
-//! A file on disk is read again there, a few hundred bytes at a time, so that
-//! its bytes need not stay in memory beside the model. What was unpacked, or
-//! never was a file, has to.
+//! A file on disk is read again there, a few hundred bytes at a time, so that its bytes need not stay in memory beside
+//! the model. What was unpacked, or never was a file, has to.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -102,7 +101,7 @@ fn damaged(broken: Broken) -> String {
 }
 
 impl PlaneArgs {
-    /// The event whose field begins at `at`.
+    /// The event whose field starts at `at`.
     fn event(&self, at: usize) -> Result<Vec<u8>, String> {
         let head = self.file.read(at..at.saturating_add(FIELD_HEAD))?;
         let mut cursor = Cursor::new(&head, 0..head.len());

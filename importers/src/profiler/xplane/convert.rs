@@ -139,14 +139,14 @@ fn host_from(name: &str) -> &str {
     [".xplane.pb", ".xspace.pb", ".pb"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
-/// The Unix time that lines with absolute timestamps are brought back by: the
-/// begin of the session, or of the first such line.
+/// The Unix time that lines with absolute timestamps are brought back by: the start of the session, or of the first
+/// such line.
 fn epoch(planes: &[Ready<'_>], out: &mut TraceBuilder) -> i64 {
     let lines = planes.iter().flat_map(|plane| plane.lines.iter().flatten());
     let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
     let Some(first) = absolute else { return 0 };
     let epoch = *out.source_mut().started_unix_ns.get_or_insert(first);
-    // A session that claims to begin long after its first event is no help.
+    // A session that claims to start long after its first event is no help.
     let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 { epoch } else { first };
     out.source_mut().origin_ps = i128::from(epoch) * 1000;
     epoch

@@ -1,4 +1,4 @@
-//! Whether bytes begin an `XSpace`.
+//! Whether bytes are the start of an `XSpace`.
 
 use crate::common::{Confidence, names};
 use trace_model::wire::{Cursor, Value};
@@ -16,8 +16,8 @@ pub(super) fn confidence(head: &[u8]) -> Confidence {
     }
 }
 
-/// Name of the first plane, if the bytes up to it are what an `XSpace` has.
-/// Texts (errors, warnings, hostnames) may come before.
+/// Name of the first plane, if the bytes up to it are what an `XSpace` has. Strings (errors, warnings, hostnames) may
+/// come before.
 fn first_plane(head: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     loop {

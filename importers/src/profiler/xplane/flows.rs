@@ -1,8 +1,7 @@
-//! Arrows between slices: from a launch to what it launched.
+//! Flows between slices: from a launch to what it launched.
 //!
-//! Two encodings exist. `TraceMe` stats name a producer (`_pt`, `_p`) or a consumer
-//! (`_ct`, `_c`) of a context type and id. The `flow` stat packs both into one
-//! number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
+//! Two encodings exist. `TraceMe` stats name a producer (`_pt`, `_p`) or a consumer (`_ct`, `_c`) of a context type and
+//! id. The `flow` stat packs both into one number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
 
 use hashbrown::{HashMap, HashSet};
 use trace_model::{FlowEnd, GroupId, GroupKind, SliceAttr, SliceKey, Timestamp, TraceBuilder, TrackId, TrackKind};
@@ -10,16 +9,16 @@ use trace_model::{FlowEnd, GroupId, GroupKind, SliceAttr, SliceKey, Timestamp, T
 /// Host event that puts a program into a device's queue.
 const ENQUEUE: &str = "DoEnqueueProgram";
 
-/// Which end of an arrow an event is.
+/// Which end of a flow an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
-    /// The arrow leaves here.
+    /// The flow leaves here.
     Out,
-    /// The arrow arrives here.
+    /// The flow arrives here.
     In,
 }
 
-/// One end of an arrow on a slice of a line.
+/// One end of a flow on a slice of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FlowPoint {
     id: u64,
@@ -62,7 +61,7 @@ impl XFlow {
         }
     }
 
-    /// The ends of arrows on a slice with this stat.
+    /// The ends of flows on a slice with this stat.
     pub(super) fn points(self, index: u32) -> impl Iterator<Item = FlowPoint> {
         let class = FLOW_CLASS + u16::from(self.category);
         let point = move |role| FlowPoint { id: self.id, index, class, role };
@@ -73,8 +72,8 @@ impl XFlow {
     }
 }
 
-/// Draws the arrows between the slices of all lines. Where several producers
-/// share an id, a consumer belongs to the latest one before it.
+/// Draws the flows between the slices of all lines. Where several producers share an id, a consumer belongs to the
+/// latest one before it.
 pub(super) fn link(builder: &mut TraceBuilder, mut lines: Vec<(TrackId, Vec<FlowPoint>)>) {
     struct Producer {
         id: u64,
@@ -123,10 +122,9 @@ pub(super) fn link(builder: &mut TraceBuilder, mut lines: Vec<(TrackId, Vec<Flow
     link_runs(builder, &linked_modules);
 }
 
-/// Where nothing links a program execution to the host, equal run ids do: from
-/// the host's enqueue to the module of the same device. `linked` are modules
-/// that an arrow reaches already. Run ids of other host events are of other
-/// number spaces.
+/// If nothing links a program execution to the host, equal run ids do: from the host's enqueue to the module of the
+/// same device. `linked` are modules that a flow reaches already. Run ids of other host events are of other number
+/// spaces.
 fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
     let of_source = |group: GroupId, source| builder.groups()[group.index()].source == source;
     let source = builder.groups().last().map(|group| group.source);

@@ -100,7 +100,7 @@ pub(super) struct Decoded {
     pub(super) flow_points: Vec<FlowPoint>,
     /// Flow of each slice of an async line, where it has one.
     pub(super) async_flows: Vec<(u32, XFlow)>,
-    /// Sparse facts that are texts.
+    /// Sparse facts that are strings.
     pub(super) texts: Vec<(SliceAttr, u32, StatValue)>,
     /// Slices that say how full a memory is.
     pub(super) memory: Vec<u32>,

@@ -59,7 +59,7 @@ impl MemoryCurves {
         }
     }
 
-    /// Adds a counter track a memory: bytes in use, and fragmentation where there is any.
+    /// Adds a counter track a memory: bytes in use, and fragmentation if there is any.
     pub(super) fn add_to(self, out: &mut TraceBuilder) {
         let Some(track) = self.track else { return };
         let host = out.track_mut(track).group;

@@ -101,7 +101,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the element at `at` and returns where the next one begins.
+    /// Reads the element at `at` and returns where the next one starts.
     fn element(&mut self, at: usize) -> usize {
         let end = self.file.len();
         match element(self.file, at) {
@@ -160,7 +160,7 @@ impl Reader<'_> {
         next.unwrap_or(range.end)
     }
 
-    /// Where reading goes on after damage at `from`; `None` where no plane follows.
+    /// Where reading goes on after damage at `from`; `None` if no plane follows.
     fn resume(&mut self, from: usize) -> Option<usize> {
         if self.resumed >= MAX_RESUMED {
             return None;

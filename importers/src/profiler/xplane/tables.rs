@@ -1,5 +1,5 @@
-//! What the events of one plane refer to: event metadata and stat names, both
-//! found by id. Ids mean nothing outside of their plane.
+//! What the events of one plane refer to: event metadata and stat names, both found by id. Ids mean nothing outside
+//! their plane.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -131,7 +131,7 @@ impl Tables {
         self.index.event_messages()
     }
 
-    /// The whole number that the metadata of an event says of a stat.
+    /// The integer that the metadata of an event says of a stat.
     pub(super) fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
         let message = self.event_messages().get(self.event_row(event)?)?.clone();
         let mut cursor = Cursor::new(self.bytes(), message);
@@ -146,7 +146,7 @@ impl Tables {
         None
     }
 
-    /// What a stat is, where it is one that the importer reads.
+    /// What a stat is, if it is one that the importer reads.
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {
         let row = self.index.stats.get(stat);
@@ -158,7 +158,7 @@ impl Tables {
         self.index.stat_name(stat)
     }
 
-    /// Bytes of the file; empty outside of it.
+    /// Bytes of the file; empty outside it.
     pub(super) fn slice(&self, range: Range<usize>) -> &[u8] {
         self.bytes().get(range).unwrap_or_default()
     }
@@ -173,7 +173,7 @@ impl Tables {
         self.index.arg_value(self.bytes(), value)
     }
 
-    /// The whole number of a stat in any numeric form, numeric text included.
+    /// The integer of a stat in any numeric form, numeric text included.
     #[inline]
     pub(super) fn int(&self, value: &StatValue) -> Option<i64> {
         match value {
@@ -222,8 +222,8 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
     Ok((id, value))
 }
 
-/// Key and value of a map entry. The key may be absent, which means 0; the id
-/// inside of the message is redundant and often wrong.
+/// Key and value of a map entry. The key may be absent, which means 0; the id inside the message is redundant and often
+/// wrong.
 fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), Broken> {
     let end = range.end;
     let mut cursor = Cursor::new(file, range);

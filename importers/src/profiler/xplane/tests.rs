@@ -308,7 +308,7 @@ fn bad_values_are_mended_and_counted() {
     }
 }
 
-/// A line that begins when no other does is left out, whatever the profiler wrote.
+/// A line that starts when no other does is left out, whatever the profiler wrote.
 #[test]
 fn lines_with_broken_begins_are_left_out_and_counted() {
     for begin_ns in [i64::MIN, 1 << 53] {

@@ -2,7 +2,7 @@
 
 use crate::simulator::chakra::graph::NodeKind;
 
-/// A node begins or ends.
+/// A node starts or ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NodeEvent<'a> {
     pub begins: bool,

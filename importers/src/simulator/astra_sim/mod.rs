@@ -1,11 +1,11 @@
 //! Logs of ASTRA-sim 2 (`log/log.log`, written where the system configuration says
-//! `"trace-enabled": 1`): when each node of each NPU began and ended.
+//! `"trace-enabled": 1`): when each node of each NPU started and ended.
 //!
 //! - Ticks are nanoseconds, whatever the log calls them.
 //! - The file is rotated at 10 MiB (`log.1.log` is older than `log.log`), and a second
 //!   run appends to the first: the last one is read.
 //! - Compute nodes become the ops of a device, everything else spans in flight beside
-//!   them. Where nothing computes while something is in flight, the device waits: such
+//!   them. If nothing computes while something is in flight, the device waits: such
 //!   waits are made here (and marked as reconstructed), for what ends first.
 //! - The peaks of the device follow from the roofline of its compute nodes: a rate
 //!   and the share that it is.

@@ -43,7 +43,7 @@ struct Dimension {
 }
 
 impl Network {
-    /// Reads a configuration; `None` where it is about something else.
+    /// Reads a configuration; `None` if it is about something else.
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
         let (kinds, npus) = (values("topology")?, values("npus_count")?);

@@ -23,7 +23,7 @@ pub(super) struct Node {
 /// What one NPU did.
 #[derive(Debug, Default)]
 pub(super) struct Npu {
-    /// In the order in which they began.
+    /// In the order in which they started.
     pub nodes: Vec<Node>,
     /// What the simulator says of it at the end.
     pub statistics: Vec<(String, String)>,
@@ -123,7 +123,7 @@ impl Run {
         } else if let Some(begun) = npu.open.remove(&event.node).and_then(|index| npu.nodes.get_mut(index)) {
             begun.end = Some(event.tick);
         } else {
-            // Nodes that are skipped end without having begun.
+            // Nodes that are skipped end without having started.
             out.log(IssueKind::EndWithoutBegin, || format!("sys {} node {}", event.sys, event.node));
             npu.nodes.push(node(Some(event.tick)));
         }

@@ -7,7 +7,7 @@ const HEAD: &str = "[12:00] [workload] [debug] ";
 const ROOFLINE: &str = "operation_intensity=2, perf=50, elapsed_time=1 compute_utilization=0.5 memory_utilization=0.25 \
                         tensor_size=40 num_ops=80";
 
-/// `+` begins, `-` ends, `=` a roofline, all else is taken as it is.
+/// `+` starts, `-` ends, `=` a roofline, all else is taken as it is.
 fn log(lines: &[&str]) -> String {
     let line = |text: &&str| match text.split(' ').collect::<Vec<_>>()[..] {
         ["+", sys, tick, node, name, kind] => event("issue", sys, tick, node, name, kind),

@@ -35,10 +35,10 @@ impl NodeKind {
 /// A node of the graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {
-    /// 0 where it is not written.
+    /// 0 if it is not written.
     pub id: u64,
     pub name: String,
-    /// `None` where the number means nothing.
+    /// `None` if the number means nothing.
     pub kind: Option<NodeKind>,
     /// What must end before: dependencies by data. Those by control, which simulators
     /// ignore too, lead from kernels back to what launched them.
@@ -92,7 +92,7 @@ pub(crate) fn read(file: &[u8]) -> Graph {
     graph
 }
 
-/// Whether a file may begin so: metadata and, as far as `head` shows it, a node.
+/// Whether a file may start so: metadata and, as far as `head` shows it, a node.
 pub(crate) fn begins(head: &[u8]) -> bool {
     let mut messages = Cursor::new(head, 0..head.len());
     let Ok(first) = messages.length_delimited() else { return false };
@@ -157,7 +157,7 @@ fn node(file: &[u8], range: Range<usize>) -> Result<Node, Broken> {
             _ => {}
         }
     }
-    // An arrow for each: many times the bytes of a need that is only repeated.
+    // A flow for each: many times the bytes of a need that is only repeated.
     node.needs.sort_unstable();
     node.needs.dedup();
     Ok(node)

@@ -1,12 +1,11 @@
-//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of what one NPU is to do,
-//! as simulators take it and as converters make it of a run.
+//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of what one NPU is to do, as simulators take it and as
+//! converters make it of a run.
 //!
-//! It is a graph, not a timeline. Opened alone, each node begins as early as what it
-//! needs allows, one at a time on its unit: the longest path, without any contention
-//! between NPUs. Where the file has begins, those are shown.
+//! It is a graph, not a timeline. Opened alone, each node starts as early as what it needs allows, one at a time on its
+//! unit: the longest path, without any contention between NPUs. Where the file has starts, those are shown.
 //!
-//! Lengths are whole microseconds by the clock of a host; graphs written by hand have
-//! none, and their nodes are drawn one microsecond long.
+//! Lengths are whole microseconds by the clock of a host; graphs written by hand have none, and their nodes are drawn
+//! one microsecond long.
 //!
 //! Ignored: tensors, process groups, and all attributes but costs and messages.
 
@@ -120,7 +119,7 @@ pub(crate) fn message(node: &Node) -> Option<Message> {
     Some(Message { pattern, bytes: node.message_bytes? })
 }
 
-/// The number before the ending; 0 where there is none.
+/// The number before the ending; 0 if there is none.
 pub(crate) fn rank(name: &str) -> u32 {
     let stem = name.trim_end_matches(".gz").trim_end_matches(".et");
     stem.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)

@@ -88,7 +88,7 @@ pub(crate) struct Npu {
     pub nodes: Vec<Ran>,
     pub device: DeviceInfo,
     pub facts: Vec<(String, String)>,
-    /// How many there are, where known: all take part in a collective.
+    /// How many there are, if known: all take part in a collective.
     pub of: Option<usize>,
 }
 
@@ -99,8 +99,8 @@ struct Tracks {
     host: TrackId,
 }
 
-/// Makes a device of it: compute nodes become its ops, everything else spans in
-/// flight; where nothing computes while something is in flight, it waits.
+/// Makes a device of it: compute nodes become its ops, everything else spans in flight; if nothing computes while
+/// something is in flight, it waits.
 pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
     let core = out.group(None, GroupKind::TensorCore { ordinal: npu.rank }, &format!("NPU {}", npu.rank));
     out.set_device(core, npu.device.clone());
@@ -209,7 +209,7 @@ fn op_of(node: &Ran, participants: Option<usize>, out: &mut TraceBuilder) -> Op 
     let category = match node.kind {
         NodeKind::Compute => is_matmul(&node.name).then(|| "dot".to_owned()),
         NodeKind::RemoteLoad | NodeKind::RemoteStore => Some("copy-start".to_owned()),
-        // In HLO, too, their names say that they begin.
+        // In HLO, too, their names say that they start.
         NodeKind::Send => Some("send".to_owned()),
         NodeKind::Receive => Some("recv".to_owned()),
         NodeKind::Collective => Some(format!("{}-start", pattern(node))),

@@ -22,7 +22,7 @@ pub(super) struct Usage {
 /// A line that matters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line<'a> {
-    /// A simulation describes itself: another one begins.
+    /// A simulation describes itself: another one starts.
     Begin,
     /// What all cores together could do, as each core prints it.
     Peak {
@@ -41,7 +41,7 @@ pub(super) enum Line<'a> {
     LeastCompute {
         ms: f64,
     },
-    /// How many layers could be begun.
+    /// How many layers could be started.
     Ready {
         layers: u64,
     },
@@ -87,8 +87,8 @@ pub(super) enum Line<'a> {
     },
 }
 
-/// Reads a message; `None` for all that is about something else. The error is for
-/// lines that begin like one that matters.
+/// Reads a message; `None` for all that is about something else. The error is for lines that start like one that
+/// matters.
 pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
     if message == "Simulator Configuration:" {
         return Some(Ok(Line::Begin));
@@ -113,7 +113,7 @@ pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
 
 type Reader = fn(&str) -> Option<Line<'_>>;
 
-/// Other lines begin like these, too.
+/// Other lines start like these, too.
 fn matters(message: &str) -> bool {
     match message.as_bytes() {
         [b'[', b'C', ..] => message.contains("Systolic Array Throughput"),

@@ -15,7 +15,7 @@
 //! - What a product of matrices costs is printed before the run, in the order of the graph,
 //!   which is that of the numbers, not that in which layers run. It is believed where there
 //!   are as many as layers (or as layers that are named for it), where numbers tell which is
-//!   whose, or all are equal, or the log never had a choice of layers, and where none is
+//!   whose, or all are equal, or the log never had a choice of layers, and if none is
 //!   shorter than it can be.
 //! - The log has peaks, but its clock is in the configuration (JSON). What the user names
 //!   comes first, then a configuration beside the log that makes the same peak and whose

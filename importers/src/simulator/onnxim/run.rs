@@ -103,7 +103,7 @@ pub(super) struct Run {
     pub now: i64,
     /// How many layers were announced; some schedulers announce none.
     pub announced: usize,
-    /// How often the log says that there was no choice which layer to begin.
+    /// How often the log says that there was no choice which layer to start.
     pub without_choice: usize,
     /// Whether there ever was one.
     pub had_choice: bool,
@@ -115,7 +115,7 @@ pub(super) struct Run {
     numbered: HashSet<StringId>,
     /// The layer that the next length is of.
     ended_last: Option<usize>,
-    /// Unended layers by name, in the order in which they began.
+    /// Unended layers by name, in the order in which they started.
     open: HashMap<Box<str>, VecDeque<usize>>,
 }
 
@@ -311,8 +311,8 @@ impl Run {
         Ok(())
     }
 
-    /// A core may work at several tiles at once, and ends name a number: the first tile of
-    /// the core tells what it stands for, of layers without a number where there are any.
+    /// A core may work at several tiles at once, and ends name a number: the first tile of the core tells what it
+    /// stands for, of layers without a number if there are any.
     fn finish_tile(&mut self, number: u64, core: u32, cycle: i64) -> Added {
         self.pass(cycle)?;
         let known = self.names.get(&number).copied();

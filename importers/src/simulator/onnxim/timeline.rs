@@ -45,7 +45,7 @@ pub(super) fn write(run: &Run, config: Option<&Config>, named: Option<f64>, out:
     writer.cores(run);
 }
 
-/// The product of each layer, in the order in which layers began.
+/// The product of each layer, in the order in which layers started.
 fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>> {
     let none = || vec![None; run.layers.len()];
     if run.products.is_empty() {
@@ -75,8 +75,7 @@ fn products<'a>(run: &'a Run, out: &mut TraceBuilder) -> Vec<Option<&'a Product>
     of_layers
 }
 
-/// Layers in the order in which their products are printed: that of the graph. None where
-/// nothing tells it.
+/// Layers in the order in which their products are printed: that of the graph. None if nothing tells it.
 fn in_order(run: &Run, of: Vec<usize>) -> Vec<usize> {
     if run.products.windows(2).all(|two| matches!(two, [one, other] if one == other)) {
         return of;
@@ -175,7 +174,7 @@ impl Writer<'_> {
         self.fact("clock", format!("{mhz} MHz ({source})"));
     }
 
-    /// Layers one after the other. Some schedulers run several at once: those begin where
+    /// Layers one after the other. Some schedulers run several at once: those start where
     /// the one before ends, and their own spans are on a track that nothing counts.
     fn layers(&mut self, run: &Run, products: &[Option<&Product>]) {
         let track = self.track(TrackKind::Ops, "Layers");
@@ -327,8 +326,7 @@ const QUANTITIES: [Quantity; 3] = [
     ("vector unit busy", |sample| Some(sample.usage.vector)),
 ];
 
-/// Samples with the cycle that each begins at. What the total says beyond them is the
-/// mean of the rest.
+/// Samples with the cycle that each starts at. What the total says beyond them is the mean of the rest.
 fn samples(each: &[Sample], total: Option<Sample>) -> Vec<(i64, Sample)> {
     let mut from = 0;
     let mut samples = Vec::new();

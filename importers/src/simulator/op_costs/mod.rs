@@ -3,7 +3,7 @@
 //!
 //! Rows follow each other, so they become a timeline: ops one after the other, in
 //! blocks (layers) that repeat. An op takes as long as the slowest of its parts (MXU,
-//! VPU, HBM, ICI): the models assume that parts overlap perfectly inside of an op, and
+//! VPU, HBM, ICI): the models assume that parts overlap perfectly inside an op, and
 //! ops not at all. The parts are drawn beside the op from its start; when they really
 //! run, no such model says.
 //!
@@ -93,7 +93,7 @@ struct Program {
 #[derive(Clone, Debug, Default)]
 struct Device {
     info: DeviceInfo,
-    /// What works inside of an op.
+    /// What works inside an op.
     parts: &'static [&'static str],
     facts: Vec<(String, String)>,
 }

@@ -144,7 +144,7 @@ impl Writer<'_> {
         self.slice(self.passes, label, begin, self.now.saturating_sub(begin), None);
     }
 
-    /// Passes that are not drawn one by one, inside of a slice that says so.
+    /// Passes that are not drawn one by one, inside a slice that says so.
     fn fold(&mut self, ops: &[Drawn<'_>], passes: u64, program: ProgramId) {
         let name = format!("×{passes} (sums of {passes} passes, not their order)");
         let category = Some(self.out.intern("while"));

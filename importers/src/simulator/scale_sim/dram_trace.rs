@@ -1,5 +1,5 @@
-//! DRAM traces: a row a cycle, a cell a word, −1 where there is none. They grow to
-//! gigabytes, so they are counted in one pass and never held.
+//! DRAM traces: a row a cycle, a cell a word, −1 if there is none. They grow to gigabytes, so they are counted in one
+//! pass and never held.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -150,7 +150,7 @@ impl Counter {
     }
 }
 
-/// A whole number, also as `-128.0`.
+/// An integer, also as `-128.0`.
 fn number(cell: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(cell).ok()?;
     let number = text.parse::<f64>().ok()?;

@@ -149,7 +149,7 @@ fn array_size(topology: &Topology, layers: &[Layer]) -> Option<u64> {
     size.map(|size| size as u64)
 }
 
-/// Whether all layers do a whole number of multiplications on this array.
+/// Whether all layers do an integer of multiplications on this array.
 fn fits(config: &Config, layers: &[Layer]) -> bool {
     let multipliers = (config.height as f64) * (config.width as f64);
     let whole = |busy: f64| {

@@ -53,7 +53,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Words to or from DRAM; `None` where only a count with padding is known.
+    /// Words to or from DRAM; `None` if only a count with padding is known.
     pub(super) fn dram_words(&self) -> Option<u64> {
         self.counted.as_ref().map(|counted| counted.words).or((!self.is_padded).then_some(self.dram.words))
     }

@@ -24,7 +24,7 @@ const CONFIG: &str = "[architecture_presets]\nArrayHeight: 4\nArrayWidth: 2\nDat
 /// 400 and 80 multiplications on 4 × 2 multipliers.
 const TOPOLOGY: &str = "Layer,M,N,K,\nup,10,8,5,\ndown,2,8,5,\n";
 
-/// A run directory inside of a directory of its own, because its surroundings count.
+/// A run directory inside a directory of its own, because its surroundings count.
 fn run(files: &[(&str, &str)]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("run")).unwrap();

@@ -35,7 +35,7 @@ pub(super) struct Writer<'a> {
     tracks: Tracks,
     clock_mhz: f64,
     inputs: &'a Inputs,
-    /// Cycle at which the current layer begins to compute.
+    /// Cycle at which the current layer starts to compute.
     zero: i64,
 }
 
@@ -220,7 +220,7 @@ impl Writer<'_> {
         };
         let done = self.out.op(done);
         let label = self.out.label(&name, Some(done));
-        // Also where nothing waits: the bytes are those of this op.
+        // Also if nothing waits: the bytes are those of this op.
         self.out.add_slice(self.tracks.array, SliceSpec::new(wait, label));
         let done = self.out.op_ref(done).name.index();
         let track = if written { self.tracks.writes } else { self.tracks.reads };

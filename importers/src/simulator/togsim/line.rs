@@ -58,8 +58,8 @@ pub(super) enum Line<'a> {
     },
 }
 
-/// Reads a message; `None` for all that is about something else. The error is for
-/// lines that begin like one that matters.
+/// Reads a message; `None` for all that is about something else. The error is for lines that start like one that
+/// matters.
 pub(super) fn parse(message: &str) -> Option<Result<Line<'_>, ()>> {
     if let Some(at) = message.strip_prefix("Total execution cycles: ") {
         return Some(cycle(at).map(|cycle| Line::End { cycle }).ok_or(()));

@@ -10,12 +10,12 @@
 //! ```
 //!
 //! - Each core is a device. What its units compute are ops, one after the other, because
-//!   units work beside each other: what begins while another runs is shown from its end on,
+//!   units work beside each other: what starts while another runs is shown from its end on,
 //!   and not at all where it ends before; both are counted. Each unit also has a track of
-//!   its own that nothing counts. Where nothing computes while a load or store is on its way, the core waits:
+//!   its own that nothing counts. If nothing computes while a load or store is on its way, the core waits:
 //!   such waits are made here, and marked as reconstructed.
 //! - The younger generation of the simulator numbers instructions. The older one says at
-//!   the issue when computation will end, and loads end in the order in which they began.
+//!   the issue when computation will end, and loads end in the order in which they started.
 //! - Operators (kernels) are the programs of every core; of the first cores only, where
 //!   there are too many of both.
 //! - What cores say of themselves is printed now and then, and last at the end: it is of

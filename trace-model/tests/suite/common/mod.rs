@@ -57,7 +57,7 @@ pub fn one_track(kind: TrackKind) -> (TraceBuilder, TrackId) {
     (builder, track)
 }
 
-/// Adds slices called `0`, `1`, … in the order given.
+/// Adds slices called `0`, `1`, … in the given order.
 pub fn add_all(builder: &mut TraceBuilder, track: TrackId, spans: &[(i64, i64)]) -> Vec<SliceKey> {
     spans
         .iter()

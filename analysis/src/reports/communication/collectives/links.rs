@@ -10,7 +10,7 @@ use crate::hardware::ici::{Layout, LinkRate, NetworkFrom, Topology};
 /// The links, and where the knowledge comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LinkUse {
-    /// Generation; `None` where neither the capture nor the user names it.
+    /// Generation; `None` if neither the capture nor the user names it.
     pub chip: Option<String>,
     /// The user named it.
     pub chip_assumed: bool,

@@ -65,7 +65,7 @@ pub struct CollectivesReport {
     pub links: LinkUse,
     /// Devices that recorded ops.
     pub devices: u64,
-    /// Steps that sums are divided by; `None` where none were found.
+    /// Steps that sums are divided by; `None` if none were found.
     pub steps: Option<u64>,
     /// The same by pattern, fused ones apart, most exposed first; all together last.
     pub kinds: Vec<KindRow>,
@@ -74,8 +74,8 @@ pub struct CollectivesReport {
 }
 
 impl CollectivesReport {
-    /// How near all transfers together come to the speed of their links, by their time,
-    /// without those that are so small that hops bound them; `None` where nothing is left.
+    /// How near all transfers together come to the speed of their links, by their time, without those that are so small
+    /// that hops bound them; `None` if nothing is left.
     pub fn share_of_links(&self) -> Option<CollectiveShare> {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
@@ -93,7 +93,7 @@ pub struct KindRow {
     pub ops: usize,
     /// Executions over all devices.
     pub occurrences: u64,
-    /// Bytes that devices had to send, Σ over all; `None` where one is unknown.
+    /// Bytes that devices had to send, Σ over all; `None` if one is unknown.
     pub sent_bytes: Option<f64>,
     /// Σ time in flight or of the ops.
     pub time_ps: i64,

@@ -22,7 +22,7 @@ pub struct CollectiveRow {
     pub source: Option<String>,
     /// Has a start and a done.
     pub is_async: bool,
-    /// Fused with other work: compute inside of it does not show.
+    /// Fused with other work: compute inside it does not show.
     pub is_fused: bool,
     /// Devices that executed it.
     pub devices: usize,
@@ -90,7 +90,7 @@ impl CollectiveShare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remark {
-    /// Compute inside of it does not show.
+    /// Compute inside it does not show.
     Fused,
     /// It has only one participant.
     Alone,

@@ -81,7 +81,7 @@ impl KnownTransfers {
         let mut by_channel: HashMap<(Option<ProgramId>, u64), usize> = HashMap::new();
         let mut by_op: HashMap<(Option<ProgramId>, &str), usize> = HashMap::new();
         let begins = |part: TransferPart| matches!(part, TransferPart::Send | TransferPart::Recv);
-        // Only what begins a transfer surely says which one it is.
+        // Only what starts a transfer surely says which one it is.
         for &(op, part, text, hlo) in candidates.iter().filter(|(_, part, ..)| begins(*part)) {
             if !text.contains(ANY) {
                 continue;
@@ -189,7 +189,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         if ops.is_empty() {
             continue;
         }
-        // Ops that begin in a range count as a whole, so the window ends with the last of them.
+        // Ops that start in a range count as a whole, so the window ends with the last of them.
         let ends = ops.iter().map(|(slice, _)| slice.measured_range().end);
         let window_ps = (ends.fold(window.measured.end, Timestamp::max) - window.measured.start).ps();
         let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
@@ -223,7 +223,7 @@ fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a KnownTransfers) -> V
     found
 }
 
-/// Joins the four ops of each execution; returns how many ends had no begin.
+/// Joins the four ops of each execution; returns how many ends had no start.
 fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<usize, TransferSums>) -> u64 {
     let mut open: HashMap<usize, OpenTransfer> = HashMap::new();
     let mut unmatched = 0;

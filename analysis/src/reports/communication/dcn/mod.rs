@@ -50,7 +50,7 @@ pub struct DcnReport {
     pub messages: Vec<DcnMessages>,
     /// What the hosts' runtime did besides.
     pub actions: Vec<DcnAction>,
-    /// Ends of collectives whose begin was not recorded.
+    /// Ends of collectives whose start was not recorded.
     pub unmatched: u64,
 }
 
@@ -86,9 +86,9 @@ pub struct DcnCollective {
 /// Times of a collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DcnTimes {
-    /// From the begin of send to the end of recv-done.
+    /// From the start of send to the end of recv-done.
     pub observed_ps: f64,
-    /// From the begin of send to that of recv-done, less DCN ops between.
+    /// From the start of send to that of recv-done, less DCN ops between.
     pub slack_ps: f64,
     /// In the four ops.
     pub stall_ps: f64,

@@ -14,9 +14,9 @@ use crate::math::intervals::{IntervalSet, MeasureIndex};
 /// A span in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
-    /// By the clock of the ops, inside of the window.
+    /// By the clock of the ops, inside the window.
     pub range: TimeRange,
-    /// Begins inside of the window: counts as an occurrence.
+    /// Starts inside the window: counts as an occurrence.
     pub begins_here: bool,
     pub class: OpClass,
     /// The op that issues it.
@@ -35,8 +35,7 @@ pub(crate) struct Traffic {
     pub unknown_flight: bool,
 }
 
-/// What a core did while something was in flight; empty where nothing was, because
-/// nobody asks then.
+/// What a core did while something was in flight; empty if nothing was, because nobody asks then.
 #[derive(Default)]
 pub(super) struct Meanwhile {
     /// When it computed.
@@ -127,8 +126,7 @@ impl Traffic {
         }
     }
 
-    /// Executions: of synchronous ones the ops, of asynchronous ones the spans, or
-    /// the dones where there are no spans.
+    /// Executions: of synchronous ones the ops, of asynchronous ones the spans, or the dones if there are no spans.
     fn collectives(&self) -> u64 {
         let mut slices: Vec<SliceId> = self
             .time
@@ -145,8 +143,8 @@ impl Traffic {
     }
 }
 
-/// All spans in flight of a core. The async track counts where it has the clock of
-/// the ops; else the arrows from starts to dones say the same.
+/// All spans in flight of a core. The async track counts where it has the clock of the ops; else the flows from starts
+/// to dones say the same.
 fn spans(model: &TraceModel, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight> {
     let slices = |wanted: TrackKind| {
         let tracks = model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted);

@@ -270,7 +270,7 @@ fn finish(
     }
 }
 
-/// The ops that hid it, most time first; `None` where that is not known.
+/// The ops that hid it, most time first; `None` if that is not known.
 fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
     let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiders)?;
     let mut by_op: BTreeMap<Key, (LabelId, Picos)> = BTreeMap::new();

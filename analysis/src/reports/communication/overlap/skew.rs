@@ -1,15 +1,12 @@
-//! How long cores wait for each other inside of a collective.
+//! How long cores wait for each other inside a collective.
 //!
-//! All participants leave a collective together, so the one that enters last has
-//! the shortest time: that is the transfer, and the *skew wait* of another is how
-//! much longer it took. Of an asynchronous collective only the time in which its
-//! core was blocked can be waiting.
+//! All participants leave a collective together, so the one that enters last has the shortest time: that is the
+//! transfer, and the *skew wait* of another is how much longer it took. Of an asynchronous collective only the time in
+//! which its core was blocked can be waiting.
 //!
-//! Executions are matched by the instance id that the runtime recorded, or else
-//! the k-th with the k-th. Real ids are only unique on their own core (on v6e they
-//! hold the core's count of programs), so a match must also overlap in time: one
-//! collective runs everywhere at once. Where no way of matching does, there is no
-//! answer, rather than a wrong one.
+//! Executions are matched by the instance id that the runtime recorded, or else the k-th with the k-th. Real ids are
+//! only unique on their own core (on v6e they hold the core's count of programs), so a match must also overlap in time:
+//! one collective runs everywhere at once. Where no way of matching does, there is no answer, rather than a wrong one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -57,7 +54,7 @@ pub(super) struct MatchedCollective {
 /// Executions that are one and the same, each with its core.
 pub(crate) type Instance<'a> = Vec<(usize, &'a Execution)>;
 
-/// Matches executions over cores; `None` where that cannot be done.
+/// Matches executions over cores; `None` if that cannot be done.
 pub(super) fn matched(
     mut by_core: BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
@@ -81,7 +78,7 @@ pub(super) fn matched(
     Some(MatchedCollective { instances: count, transfer, most, least, waits, caused })
 }
 
-/// Executions over cores that are one and the same; `None` where they cannot be matched.
+/// Executions over cores that are one and the same; `None` if they cannot be matched.
 pub(crate) fn instances<'a>(
     by_core: &'a mut BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
@@ -105,8 +102,8 @@ pub(crate) fn instances<'a>(
     Some(out)
 }
 
-/// Cores that communicate with each other. Ids in replica groups are taken for
-/// core numbers where that is possible; `None` where it is not.
+/// Cores that communicate with each other. Ids in replica groups are taken for core numbers where that is possible;
+/// `None` if it is not.
 fn parts(
     by_core: &BTreeMap<usize, Vec<Execution>>,
     groups: Option<&[Vec<u64>]>,
@@ -175,7 +172,7 @@ mod tests {
         assert_eq!((matched.transfer.ps(), matched.least.0, matched.most), (4, 1, (2, Picos::from_ps(6))));
     }
 
-    /// Two cores began 6 apart, but the first computed meanwhile and was blocked for 2.
+    /// Two cores started 6 apart, but the first computed meanwhile and was blocked for 2.
     #[test]
     fn who_is_not_blocked_does_not_wait() {
         let hidden = Execution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };

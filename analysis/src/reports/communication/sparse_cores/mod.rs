@@ -12,7 +12,7 @@
 //! waited                        ====
 //! ```
 //!
-//! Work is found by the arrow that the runtime draws from start to program, else by
+//! Work is found by the flow that the runtime draws from start to program, else by
 //! the number that both carry and how often it was used before. Overlap is by the
 //! device's clock where all of both cores have it, else on the timeline.
 //!
@@ -58,7 +58,7 @@ pub struct SparseCore {
     pub device: String,
     /// Window of the device, or its own where that is longer: the denominator.
     pub window_ps: i64,
-    /// Time with an op; `None` where the capture has none.
+    /// Time with an op; `None` if the capture has none.
     pub busy_ps: Option<i64>,
     /// The same of the window.
     pub busy_percent: Option<f64>,
@@ -110,7 +110,7 @@ pub struct Offload {
     pub hidden_percent: Option<f64>,
     /// From start to the end of done.
     pub in_flight_ps: i64,
-    /// Self time of done ops: the `TensorCore` waited. `None` where none was found.
+    /// Self time of done ops: the `TensorCore` waited. `None` if none was found.
     pub waited_ps: Option<i64>,
 }
 

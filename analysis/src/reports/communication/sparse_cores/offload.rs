@@ -163,7 +163,7 @@ impl<'a> OffloadTargets<'a> {
             let core = core?;
             let numbered = number.and_then(|number| self.by_number.get(&(core, number)));
             let programs = numbered.or_else(|| self.by_core.get(&core))?;
-            // The mapping of clocks is not exact: a program may seem to begin a little early.
+            // The mapping of clocks is not exact: a program may seem to start a little early.
             let next = programs.partition_point(|program| program.range().end <= start.start());
             let counted = start.attr(SliceAttr::OffloadExecution).and_then(|index| usize::try_from(index).ok());
             let counted = counted.and_then(|index| numbered?.get(index)).copied();
@@ -171,7 +171,7 @@ impl<'a> OffloadTargets<'a> {
         })
     }
 
-    /// Where the runtime drew an arrow to the work, the program around it.
+    /// Where the runtime drew a flow to the work, the program around it.
     fn by_arrow(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
         let targets = self.model.flows_from(start.id()).iter().map(|flow| self.model.slice(flow.to));
         targets.into_iter().find_map(|target| {
@@ -185,7 +185,7 @@ impl<'a> OffloadTargets<'a> {
     }
 }
 
-/// When the program works: its ops where there are any, else all of it.
+/// When the program works: its ops if there are any, else all of it.
 fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -> TimeRange) -> IntervalSet {
     let core = model.track(program.track()).group;
     let ops = model.track_of_kind(core, TrackKind::Ops);
@@ -195,7 +195,7 @@ fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -
     if inside.is_empty() && ops.is_none() { IntervalSet::of(program.range()) } else { inside }
 }
 
-/// The op that awaits what `start` began: where an arrow goes, else the next done.
+/// The op that awaits what `start` started: where a flow goes, else the next done.
 fn done_of<'a>(model: &'a TraceModel, classes: &OpClasses, start: SliceRef<'a>) -> Option<SliceRef<'a>> {
     let is_done = |slice: &SliceRef<'_>| {
         let class: OpClass = classes.class_of(slice.op());

@@ -15,8 +15,8 @@ enum LaunchEvidence {
     Nothing,
 }
 
-/// Programs of 10 µs that begin at `begins`; the host launches each `launch` µs
-/// after that and notices its end `done` µs after its end, on one device.
+/// Programs of 10 µs that start at `begins`; the host launches each `launch` µs after that and notices its end `done`
+/// µs after its end, on one device.
 fn capture(told: LaunchEvidence, programs: &[(i64, i64, i64)]) -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
@@ -123,7 +123,7 @@ fn where_the_timeline_is_out_of_order_the_clock_of_the_ops_is_used() {
         let names = ["jit_f(1)", "fusion.1", "DoEnqueueProgram", "CompleteCallbacks"];
         let [module, op, enqueue, complete] = names.map(|name| builder.label(name, None));
         let at = |us: i64, dur: i64| TimeRange::at(Timestamp::from_ps(us * US), Picos::from_ps(dur * US));
-        // Begin on the host, and on the timeline; the device's clock is 700 µs ahead of the host's.
+        // Begin on the host, and on the timeline; the device clock is 700 µs ahead of the host's.
         for (run, (truth, shown)) in [(1000, 1000), (2000, 2300), (3000, 3000)].into_iter().enumerate() {
             let program = builder.add_slice(modules, SliceSpec::new(at(shown, 50), module));
             if with_ops {

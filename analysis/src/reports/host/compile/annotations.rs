@@ -115,7 +115,7 @@ fn is_of_profiler(name: &str) -> bool {
     name.starts_with('_') || matches!(name, "group_id" | "step_num" | "long_name" | "run_id" | "id" | "is_eager")
 }
 
-/// The first of each kind of annotation that begins in `range` on a thread.
+/// The first of each kind of annotation that starts in `range` on a thread.
 fn annotations<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange) -> Vec<(LabelId, SliceRef<'a>)> {
     let mut seen = BTreeSet::new();
     let slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
@@ -124,7 +124,7 @@ fn annotations<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange) -> Vec<(L
     firsts.filter(|(_, slice)| classify(slice.name()) == HostClass::User && !slice.name().starts_with('$')).collect()
 }
 
-/// The first slice of a label that begins in `range` on a thread.
+/// The first slice of a label that starts in `range` on a thread.
 fn first<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange, label: LabelId) -> Option<SliceRef<'a>> {
     let mut slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
     slices.find(|slice| slice.label_id() == label && range.contains(slice.start()))

@@ -1,8 +1,7 @@
 //! What a trace can say about caches of compiled programs.
 //!
-//! JAX counts hits and misses of its persistent cache outside of traces, but the
-//! Python tracer sees the functions that look it up. Runtimes record when they
-//! read a serialized program and when their own cache of loaded programs missed.
+//! JAX counts hits and misses of its persistent cache outside traces, but the Python tracer sees the functions that
+//! look it up. Runtimes record when they read a serialized program and when their own cache of loaded programs missed.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +41,7 @@ impl CacheFacts {
         }
     }
 
-    /// In a sentence; `None` where nothing was compiled or cached.
+    /// In a sentence; `None` if nothing was compiled or cached.
     pub(super) fn statement(&self, compiled: bool) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(lookups) = self.lookups {

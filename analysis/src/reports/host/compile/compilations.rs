@@ -55,7 +55,7 @@ pub struct PhaseTime {
 pub struct Compilation {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
     pub function: String,
-    /// XLA module, where recorded (`jit_train_step`).
+    /// XLA module, if recorded (`jit_train_step`).
     pub module: Option<String>,
     /// The how manieth compilation of the function in the window, from 1.
     pub number: u64,
@@ -65,11 +65,11 @@ pub struct Compilation {
     pub wall_ps: i64,
     /// The part of `wall_ps` in which a compiler ran.
     pub compile_ps: i64,
-    /// The part of the rest in which jaxprs were lowered; `None` where that is not recorded.
+    /// The part of the rest in which jaxprs were lowered; `None` if that is not recorded.
     pub lower_ps: Option<i64>,
-    /// The part of the rest in which Python was traced; `None` where that is not recorded.
+    /// The part of the rest in which Python was traced; `None` if that is not recorded.
     pub trace_ps: Option<i64>,
-    /// The part of the rest in which the executable was loaded; `None` where that is not recorded.
+    /// The part of the rest in which the executable was loaded; `None` if that is not recorded.
     pub load_ps: Option<i64>,
     /// Its phases summed over threads.
     pub thread_time_ps: i64,
@@ -79,7 +79,7 @@ pub struct Compilation {
     pub call_ps: Option<i64>,
     /// The part of `wall_ps` in which no device ran a program; `None` without devices.
     pub exposed_ps: Option<i64>,
-    /// Where in the run it began; `None` without steps.
+    /// Where in the run it started; `None` without steps.
     pub place: Option<CompilePlace>,
     /// How much longer its step took than the median of the steps that do not compile.
     pub step_extra_ps: Option<i64>,
@@ -87,9 +87,9 @@ pub struct Compilation {
     pub program: Option<String>,
     /// The program of the function that had run last.
     pub program_before: Option<String>,
-    /// Why it counts as compiled again; `None` where it does not.
+    /// Why it counts as compiled again; `None` if it does not.
     pub again: Option<CompileEvidence>,
-    /// Share of ops that both programs have in common; `None` where the ops are not known.
+    /// Share of ops that both programs have in common; `None` if the ops are not known.
     pub ops_alike_percent: Option<f64>,
     /// Where `changes` were seen.
     pub changed_in: Option<ChangeSource>,
@@ -138,7 +138,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// All compilations, by begin.
+/// All compilations, by start.
 pub(super) fn compilations(around: &Surroundings<'_>, drafts: &[EventGroup<'_>]) -> Vec<Compilation> {
     let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
     for draft in drafts.iter().filter(|draft| draft.compiles) {
@@ -212,7 +212,7 @@ fn measured(around: &Surroundings<'_>, draft: &EventGroup<'_>) -> Compilation {
     }
 }
 
-/// A phase inside of another on the same thread counts to the inner one.
+/// A phase inside another on the same thread counts to the inner one.
 pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
     let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> = BTreeMap::new();
     for event in events {

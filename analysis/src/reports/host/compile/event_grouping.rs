@@ -70,13 +70,13 @@ impl<'a> EventGroup<'a> {
         self.events.iter().map(|event| event.range).collect()
     }
 
-    /// From the begin of the first phase; of the window where there is none.
+    /// From the start of the first phase; of the window if there is none.
     pub fn start(&self) -> Timestamp {
         self.events.iter().map(|event| event.range.start).min().unwrap_or(self.hull.start)
     }
 }
 
-/// Sorts events into compilations, by begin.
+/// Sorts events into compilations, by start.
 pub(super) fn drafts<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
     let mut calls: BTreeMap<SliceId, EventGroup<'a>> = BTreeMap::new();
     let mut others: Vec<PhaseEvent<'a>> = Vec::new();

@@ -17,14 +17,14 @@ use crate::math::intervals::IntervalSet;
 pub struct CompiledFunction {
     /// Name in the program (`train_step`), else of the module, else `(unknown)`.
     pub function: String,
-    /// XLA module, where recorded (`jit_train_step`).
+    /// XLA module, if recorded (`jit_train_step`).
     pub module: Option<String>,
     /// How often it was compiled in the window.
     pub compilations: u64,
     /// How many of these were not its first compilation: all where it ran before
     /// in the capture, else all but one.
     pub recompilations: u64,
-    /// Calls in the whole capture; `None` where calls are not recorded.
+    /// Calls in the whole capture; `None` if calls are not recorded.
     pub calls: Option<u64>,
     /// Its programs that ran in the whole capture, by their first execution.
     pub programs: Vec<ProgramCount>,
@@ -36,7 +36,7 @@ pub struct CompiledFunction {
     pub longest_ps: i64,
     /// `wall_ps` as a number of steps of median length that do not compile.
     pub wall_steps: Option<f64>,
-    /// Begin of the first phase; `None` where nothing of it was captured.
+    /// Begin of the first phase; `None` if nothing of it was captured.
     pub first_ps: Option<i64>,
     /// Begin of the last compilation.
     pub last_ps: Option<i64>,

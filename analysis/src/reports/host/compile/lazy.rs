@@ -37,7 +37,7 @@ pub struct LazyFact {
     pub id: &'static str,
     /// What it is, for people.
     pub title: &'static str,
-    /// The number; `None` where the capture cannot tell.
+    /// The number; `None` if the capture cannot tell.
     pub value: Option<f64>,
     /// Of the value and the limit.
     pub unit: Unit,
@@ -50,7 +50,7 @@ pub struct LazyFact {
 /// A graph, by the hash of its operations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct LazyGraph {
-    /// Its hash, where recorded.
+    /// Its hash, if recorded.
     pub hash: Option<String>,
     /// How often it was compiled.
     pub compilations: u64,
@@ -90,7 +90,7 @@ impl LazyCounts {
 }
 
 impl LazyTensors {
-    /// `None` where there are no lazy tensors.
+    /// `None` if there are no lazy tensors.
     pub(super) fn new(events: &[(LazyRole, SliceRef<'_>)]) -> Option<Self> {
         let of = |role| events.iter().filter(move |(own, _)| *own == role).map(|(_, slice)| slice);
         // `StepMarker` alone is also the name of somebody's annotation.
@@ -210,7 +210,7 @@ impl LazyTensors {
     }
 }
 
-/// How many steps had ended when `slice` began.
+/// How many steps had ended when `slice` started.
 fn ended(ends: &[trace_model::Timestamp], slice: &SliceRef<'_>) -> u64 {
     ends.partition_point(|&end| end <= slice.start()) as u64
 }

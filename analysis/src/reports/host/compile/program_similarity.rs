@@ -36,10 +36,9 @@ impl ProgramOps {
         self.by_program.get(&program).map_or(&[], Vec::as_slice)
     }
 
-    /// Share of ops that two programs have in common, 0 to 1: by what they are and
-    /// their provenance, as often as each occurs. Of whole programs where the capture
-    /// holds them, because fusions depend on shapes, else of the ops that ran. `None`
-    /// where the ops of one are unknown.
+    /// Share of ops that two programs have in common, 0 to 1: by what they are and their provenance, as often as each
+    /// occurs. Of whole programs where the capture holds them, because fusions depend on shapes, else of the ops that
+    /// ran. `None` if the ops of one are unknown.
     pub fn likeness(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
         if let (Ok(a), Ok(b)) = (cx.hlo(a), cx.hlo(b)) {
             return jaccard(&instructions(&a), &instructions(&b));
@@ -66,7 +65,7 @@ fn counted<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, u64> {
     counts
 }
 
-/// Σ min / Σ max of two multisets; `None` where one is empty.
+/// Σ min / Σ max of two multisets; `None` if one is empty.
 fn jaccard<K: Ord>(a: &BTreeMap<K, u64>, b: &BTreeMap<K, u64>) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;

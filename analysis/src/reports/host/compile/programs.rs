@@ -23,7 +23,7 @@ pub(super) struct ProgramRuns {
     pub title: String,
     /// Its entry in the model, where the capture describes it.
     pub program: Option<ProgramId>,
-    /// When its executions begin, on the device that ran it most often.
+    /// When its executions start, on the device that ran it most often.
     pub begins: Vec<Timestamp>,
 }
 

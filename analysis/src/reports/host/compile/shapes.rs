@@ -1,7 +1,7 @@
 //! What changed between two programs of one function, and how that is known.
 //!
-//! Nothing is guessed: where neither the parameters of the programs, nor arguments
-//! of events, nor the texts of ops show a shape that differs, there is no answer.
+//! Nothing is guessed: where neither the parameters of the programs, nor arguments of events, nor the strings of ops
+//! show a shape that differs, there is no answer.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub enum ChangeSource {
     Parameters,
     /// Shapes in arguments of the events that compile.
     EventArguments,
-    /// Shapes in the texts of ops with the same provenance in both programs.
+    /// Shapes in the strings of ops with the same provenance in both programs.
     OpText,
     /// An argument of an annotation differs from the steps before: what came with
     /// the change, not the change itself.
@@ -66,7 +66,7 @@ pub struct DimChange {
 }
 
 impl ShapeChange {
-    /// Between two shapes; `None` where type and sizes are the same.
+    /// Between two shapes; `None` if type and sizes are the same.
     pub(super) fn between(what: &str, from: &Shape<'_>, to: &Shape<'_>) -> Option<Self> {
         let (old, new) = (sizes(from), sizes(to));
         if old == new {

@@ -1,9 +1,8 @@
 //! Functions of TensorFlow: how often a call had to trace its Python again.
 //!
-//! Calls carry how they ran in the argument `tf_function_call` (`eager`,
-//! `concrete`, `traced-xla`, `notTraced-nonXla` …) and how often the function has
-//! been traced so far in `tracing_count`. As in XProf, a call's time is what the
-//! functions called inside of it leave, and eager and traced calls are expensive.
+//! Calls carry how they ran in the argument `tf_function_call` (`eager`, `concrete`, `traced-xla`, `notTraced-nonXla`
+//! …) and how often the function has been traced so far in `tracing_count`. As in XProf, a call's time is what the
+//! functions called inside it leave, and eager and traced calls are expensive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +42,7 @@ pub struct TfFunction {
     pub concrete: CallKind,
     /// Calls whose graph XLA compiled.
     pub xla_calls: u64,
-    /// How often it was traced since the program began, by the last call.
+    /// How often it was traced since the program started, by the last call.
     pub tracing_count: Option<u64>,
     /// Time of eager and traced calls, of all calls.
     pub expensive_percent: Option<f64>,
@@ -51,7 +50,7 @@ pub struct TfFunction {
     pub is_expensive: bool,
 }
 
-/// Functions by their time; empty where there are none.
+/// Functions by their time; empty if there are none.
 pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction> {
     let labels = function_labels(model);
     let mut calls: BTreeMap<SliceId, (SliceRef<'_>, String, Option<u64>, i64)> = BTreeMap::new();

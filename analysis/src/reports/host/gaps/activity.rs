@@ -1,7 +1,7 @@
 //! What a host does at each instant that could keep its devices waiting.
 //!
 //! Threads nest events and run beside each other. On each thread the innermost
-//! event of a known kind says what it does, except that everything inside of a
+//! event of a known kind says what it does, except that everything inside a
 //! compilation is compiling, and waiting for a transfer is transferring. Of several
 //! threads the one that explains most wins ([`super::merge`]):
 //!
@@ -101,7 +101,7 @@ impl EventKind {
         self.marks && STEP_MARKS.iter().any(|&attr| slice.attr(attr).is_some())
     }
 
-    /// What an event says by itself; `None` where nothing.
+    /// What an event says by itself; `None` if nothing.
     fn own(self, slice: SliceRef<'_>, range: TimeRange) -> Option<Cause> {
         match self.own {
             Own::Always(cause) => Some(cause),
@@ -174,9 +174,9 @@ impl HostEventKinds {
 struct ThreadSpans<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> {
     events: &'a HostEventKinds,
     is_driver: bool,
-    /// Those that have not begun, as they begin.
+    /// Those that have not started, as they start.
     slices: Peekable<I>,
-    /// When each of those that have begun ends, and what it says.
+    /// When each of those that have started ends, and what it says.
     open: Vec<(Timestamp, State)>,
     now: Timestamp,
 }
@@ -204,7 +204,7 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans
 }
 
 impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
-    /// Opens the next slice; when it begins, and what is said until then.
+    /// Opens the next slice; when it starts, and what is said until then.
     fn begin(&mut self) -> Option<(Timestamp, State)> {
         let (slice, range) = self.slices.next()?;
         let around = self.open.last().and_then(|(_, state)| *state);
@@ -231,7 +231,7 @@ fn inside(around: State, own: Option<Cause>, label: LabelId) -> State {
     }
 }
 
-/// How a thread's state counts among threads; `None` where it does not.
+/// How a thread's state counts among threads; `None` if it does not.
 fn rank(cause: Cause, is_driver: bool, feeds: bool) -> Option<Rank> {
     match cause {
         Cause::User | Cause::Wait if !is_driver => None,

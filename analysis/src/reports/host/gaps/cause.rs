@@ -55,7 +55,7 @@ impl Cause {
         }
     }
 
-    /// What the host does meanwhile, as a clause; `None` where nothing is known.
+    /// What the host does meanwhile, as a clause; `None` if nothing is known.
     pub fn meanwhile(self) -> Option<&'static str> {
         Some(match self {
             Self::Compile => "while the host compiles",

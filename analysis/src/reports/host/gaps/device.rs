@@ -98,7 +98,7 @@ pub(super) struct GapCollector<'a> {
 }
 
 impl<'a> GapCollector<'a> {
-    /// `None` where the device recorded no program in the scope.
+    /// `None` if the device recorded no program in the scope.
     pub fn new(cx: &Context<'a>, core: GroupId, steps: Option<&StepsReport>) -> Result<Option<Self>, AnalysisError> {
         let programs = cx.programs_on_host(core);
         let Some(window) = cx.window_on_host(core)? else { return Ok(None) };
@@ -236,8 +236,7 @@ impl<'a> GapCollector<'a> {
         self.open();
     }
 
-    /// Where a gap begins on the timeline as recorded; the window's begin where nothing
-    /// of the device is before it.
+    /// Where a gap starts on the timeline as recorded; the window's start if nothing of the device is before it.
     fn recorded_start(&self, gap: &Idle) -> Timestamp {
         let recorded = gap.after.map(|program| self.model.slice(program).range().end);
         match recorded {

@@ -36,7 +36,7 @@ pub struct InsidePrograms {
     pub longest_before: Option<String>,
 }
 
-/// `None` where the device has no ops or no programs in the scope.
+/// `None` if the device has no ops or no programs in the scope.
 pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>, AnalysisError> {
     let Some(time) = cx.core_time(core)? else { return Ok(None) };
     let idle = time.idle();

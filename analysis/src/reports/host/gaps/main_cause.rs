@@ -3,8 +3,8 @@
 use super::{Cause, DeviceGaps, GapsReport};
 
 impl GapsReport {
-    /// Where more than half of the idle time is: within programs, or between them with
-    /// one cause and the host event that shows it. `None` where no part is so large.
+    /// Where more than half of the idle time is: within programs, or between them with one cause and the host event
+    /// that shows it. `None` if no part is so large.
     pub fn main_cause(&self) -> Option<String> {
         let within: i64 =
             self.devices.iter().filter_map(|device| Some(device.inside.as_ref()?.idle_ps)).fold(0, i64::saturating_add);

@@ -1,5 +1,5 @@
 //! What all threads of a host do as one sequence: at each instant the part of the best
-//! rank, of several the one that began first.
+//! rank, of several the one that started first.
 //!
 //! ```text
 //! thread 1   user--------------------   wait----
@@ -7,7 +7,7 @@
 //! together   user compile---usr put---  wait----
 //! ```
 //!
-//! Of each thread one part is known that has not begun, and little more than one that
+//! Of each thread one part is known that has not started, and little more than one that
 //! has, so this takes memory by the number of threads, whatever they do.
 
 use std::cmp::Reverse;
@@ -36,7 +36,7 @@ pub(super) struct HostActivity {
     pub label: LabelId,
 }
 
-/// The next part of a thread, of which there is one: the first to begin is the greatest.
+/// The next part of a thread, of which there is one: the first to start is the greatest.
 struct Coming {
     part: ThreadSpan,
     thread: usize,
@@ -73,7 +73,7 @@ pub(super) struct HostActivities<I> {
     /// The parts of each, in time order and without overlaps.
     threads: Vec<I>,
     coming: BinaryHeap<Coming>,
-    /// By rank, begun and not known to have ended, the one that began first in front.
+    /// By rank, started and not known to have ended, the one that started first in front.
     active: [VecDeque<ThreadSpan>; Rank::COUNT],
     /// Bit by bit which of them are not empty: most are, most of the time.
     filled: u32,
@@ -104,7 +104,7 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         }
     }
 
-    /// What has its turn now begins.
+    /// What has its turn now starts.
     fn begin(&mut self) {
         let Some(mut next) = self.coming.peek_mut() else { return };
         let part = next.part;
@@ -114,8 +114,8 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         }
         let rank = part.rank.index();
         let same = &mut self.active[rank];
-        // Those of one thread end before the next begins, so half of them at least have
-        // ended: they lie behind one that has not, or below a better rank.
+        // Those of one thread end before the next starts, so half of them at least have ended: they lie behind one that
+        // has not, or below a better rank.
         if same.len() >= 2 * self.threads.len() {
             same.retain(|part| part.range.end > self.now);
         }
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    /// What lies below a better rank is not kept for ever.
+    /// What lies below a better rank is not kept forever.
     #[test]
     fn parts_that_are_over_are_forgotten() {
         let labels = labels();

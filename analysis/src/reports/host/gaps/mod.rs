@@ -178,11 +178,11 @@ pub struct DeviceGaps {
 pub struct Gap {
     /// Where it lies.
     pub place: GapPlace,
-    /// Where it begins on the timeline as recorded: the end of the program before it.
+    /// Where it starts on the timeline as recorded: the end of the program before it.
     pub start_ps: i64,
     /// How long.
     pub length_ps: i64,
-    /// The step that it begins in.
+    /// The step that it starts in.
     pub step: Option<u32>,
     /// The program before it.
     pub after: Option<Name>,

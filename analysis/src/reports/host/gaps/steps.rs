@@ -14,7 +14,7 @@ pub(super) struct StepSums {
     /// In the order of the report.
     spans: Vec<(u32, TimeRange)>,
     out: Vec<StepGaps>,
-    /// Indices of those that have not begun, the first one last.
+    /// Indices of those that have not started, the first one last.
     coming: Vec<usize>,
     /// Those that have.
     open: Vec<(usize, Tally)>,

@@ -26,7 +26,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Sums of time by cause and event, which is `None` where nothing was recorded.
+/// Sums of time by cause and event, which is `None` if nothing was recorded.
 #[derive(Default)]
 pub(super) struct Tally(BTreeMap<(Cause, Option<LabelId>), Picos>);
 

@@ -102,7 +102,7 @@ fn a_range_splits_the_idle_time_without_remainder() {
         assert_eq!(all.time_ps(cause), head.time_ps(cause) + tail.time_ps(cause), "{cause:?}");
     }
     assert_eq!((head.gaps.len(), tail.gaps.len()), (2, 2));
-    // The part of a gap that is left begins where the range does.
+    // The part of a gap that is left starts where the range does.
     assert_eq!(tail.gaps.iter().map(|gap| gap.start_ps).min(), Some(6_500));
 }
 

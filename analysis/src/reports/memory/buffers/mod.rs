@@ -99,9 +99,9 @@ pub struct BuffersReport {
     pub statement: String,
     /// Numbers of the program that needs most.
     pub metrics: Vec<Metric>,
-    /// HBM of one device, where known.
+    /// HBM of one device, if known.
     pub capacity: Option<Capacity>,
-    /// VMEM of one core by the facts of the chip, where known.
+    /// VMEM of one core by the facts of the chip, if known.
     pub vmem_bytes: Option<u64>,
     /// What memory space 0 is: HBM on a TPU.
     pub main_memory: &'static str,
@@ -175,7 +175,7 @@ impl BuffersReport {
         }
     }
 
-    /// The size of a memory, where known.
+    /// The size of a memory, if known.
     pub fn capacity_of(&self, space: u64) -> Option<u64> {
         match space {
             HBM => self.capacity.as_ref().map(|capacity| capacity.bytes),

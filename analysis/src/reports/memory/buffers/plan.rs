@@ -66,9 +66,9 @@ pub struct PlannedBuffer {
     pub bytes: u64,
     /// Bytes of its elements alone.
     pub element_bytes: Option<u64>,
-    /// Provenance in the framework, where recorded.
+    /// Provenance in the framework, if recorded.
     pub op_name: Option<String>,
-    /// `file:line`, where recorded.
+    /// `file:line`, if recorded.
     pub source: Option<String>,
 }
 

@@ -68,7 +68,7 @@ impl MemoryEvent {
         known(self.available)
     }
 
-    /// Share of them outside of the largest free block.
+    /// Share of them outside the largest free block.
     pub(super) fn fragmentation(&self) -> Option<f64> {
         (0.0..=1.0).contains(&self.fragmentation).then_some(self.fragmentation)
     }
@@ -83,7 +83,7 @@ impl MemoryEvent {
         known(self.size)
     }
 
-    /// Where the buffer begins.
+    /// Where the buffer starts.
     pub(super) fn address(&self) -> Option<i64> {
         self.has_address.then_some(self.address)
     }

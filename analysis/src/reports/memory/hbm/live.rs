@@ -24,17 +24,17 @@ pub(super) const OLDER: &str = "older buffers";
 pub struct LiveBuffer {
     /// What it is: `buffer`, or what else takes memory.
     pub what: String,
-    /// The op that made the first of them, where recorded.
+    /// The op that made the first of them, if recorded.
     pub op: Option<String>,
-    /// Shape with layout, where recorded.
+    /// Shape with layout, if recorded.
     pub shape: Option<String>,
-    /// What kind of buffer, where recorded (`temp`, `output`).
+    /// What kind of buffer, if recorded (`temp`, `output`).
     pub region: Option<String>,
     /// How many that are alike.
     pub count: u64,
     /// Bytes of all of them.
     pub bytes: i64,
-    /// What they asked for, where recorded.
+    /// What they asked for, if recorded.
     pub requested_bytes: Option<i64>,
     /// Bytes of their elements without any padding, where the shape says so.
     pub element_bytes: Option<i64>,
@@ -43,7 +43,7 @@ pub struct LiveBuffer {
 }
 
 impl LiveBuffer {
-    /// Share of its bytes that hold no element; `None` where the shape is unknown.
+    /// Share of its bytes that hold no element; `None` if the shape is unknown.
     pub fn padding_percent(&self) -> Option<f64> {
         let elements = self.element_bytes.filter(|_| self.bytes > 0)?;
         Some(100.0 * (1.0 - elements as f64 / self.bytes as f64).max(0.0))
@@ -134,8 +134,8 @@ fn sum(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.zip(b).map(|(a, b)| a.saturating_add(b))
 }
 
-/// Everything that was in memory at `peak`, largest first: programs, buffers, and
-/// what had been allocated before the capture began.
+/// Everything that was in memory at `peak`, largest first: programs, buffers, and what had been allocated before the
+/// capture started.
 pub(super) fn at_peak(
     model: &TraceModel,
     events: &[MemoryEvent],

@@ -114,7 +114,7 @@ pub struct MemoryTimeline {
     pub peak_heap_bytes: i64,
     /// Bytes free at the peak.
     pub peak_free_bytes: Option<i64>,
-    /// Share of them outside of the largest free block.
+    /// Share of them outside the largest free block.
     pub peak_fragmentation_percent: Option<f64>,
     /// The largest free block at the peak: the largest buffer that still fitted.
     pub peak_largest_free_bytes: Option<i64>,
@@ -173,9 +173,9 @@ pub struct SizeClass {
     pub released: u64,
     /// How long those lived on average.
     pub mean_lifetime_ps: Option<i64>,
-    /// The op of the first of them, where recorded.
+    /// The op of the first of them, if recorded.
     pub op: Option<String>,
-    /// The shape of the first of them, where recorded.
+    /// The shape of the first of them, if recorded.
     pub shape: Option<String>,
 }
 
@@ -261,14 +261,14 @@ fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
     steps.steps.iter().filter_map(host_step).collect()
 }
 
-/// The step that holds `at`; the latest begun where several do.
+/// The step that holds `at`; the latest started where several do.
 fn step_at(steps: &[HostStep], at: Timestamp) -> Option<u32> {
     let holding = steps.iter().filter(|step| step.range.contains(at));
     holding.max_by_key(|step| step.range.start).map(|step| step.number)
 }
 
-/// Allocations and their bytes a step: over the complete steps inside of the
-/// window, from the begin of the first to the end of the last.
+/// Allocations and their bytes a step: over the complete steps inside the window, from the start of the first to the
+/// end of the last.
 fn per_step(events: &[MemoryEvent], steps: &[HostStep], window: TimeRange) -> Option<(f64, f64)> {
     let ranges = steps.iter().filter(|step| !step.is_partial).map(|step| step.range);
     let inside: Vec<TimeRange> =

@@ -25,7 +25,7 @@ pub(super) struct SizeSums {
 pub(super) struct AllocationReplay {
     /// Event after which most was in use; it can be the last before the window.
     pub(super) peak: Option<usize>,
-    /// When that was, inside of the window.
+    /// When that was, inside the window.
     pub(super) peak_at: Timestamp,
     /// Event with the highest fragmentation.
     pub(super) most_fragmented: Option<usize>,
@@ -75,7 +75,7 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationRep
 }
 
 impl AllocationReplay {
-    /// What the last event before the window says holds from its begin.
+    /// What the last event before the window says holds from its start.
     fn find_extremes(&mut self, events: &[MemoryEvent], from: usize, to: usize, window: TimeRange) {
         let begin = from.saturating_sub(1);
         let mut weighted = (0.0, 0.0);

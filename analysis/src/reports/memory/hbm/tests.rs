@@ -77,7 +77,7 @@ fn the_peak_is_stack_and_heap_together() {
     assert_eq!((memory.memory.as_str(), memory.capacity_bytes), ("/device:TPU:0", Some(1000)));
     assert_eq!((memory.peak_bytes, memory.peak_reserved_bytes, memory.peak_heap_bytes), (600, 300, 300));
     assert_eq!((memory.peak_percent, memory.peak_at_ps), (Some(60.0), 20_000));
-    // A quarter of the 400 free bytes is outside of the largest block.
+    // A quarter of the 400 free bytes is outside the largest block.
     assert_eq!((memory.peak_free_bytes, memory.peak_largest_free_bytes), (Some(400), Some(300)));
     let parts: Vec<_> = memory.at_peak.iter().map(|part| (part.what.as_str(), part.bytes)).collect();
     assert_eq!(parts, [("programs (stack)", 300), ("buffer", 200), ("buffer", 100)]);

@@ -68,7 +68,7 @@ pub(super) struct Ideal {
     pub without: Vec<&'static str>,
     /// Why there is no term at all, or what to beware of.
     pub note: Option<&'static str>,
-    /// The op only begins a transfer.
+    /// The op only starts a transfer.
     pub is_issue: bool,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct Rates<'a> {
     pub topology: Option<&'a Topology>,
     /// Devices of the trace: whom a collective without groups joins.
     pub devices: u64,
-    /// HLO texts of starts, by program and name.
+    /// HLO strings of starts, by program and name.
     starts: HashMap<(&'a str, &'a str), &'a str>,
 }
 

@@ -143,8 +143,8 @@ pub struct LimitRow {
     /// Time that all work, asynchronous transfers too, needs at this limit: no
     /// schedule is faster.
     pub least_ps: f64,
-    /// The same of the windows of all devices; `None` where the work does not fit, as that of transfers that go
-    /// on after a range.
+    /// The same of the windows of all devices; `None` if the work does not fit, as that of transfers that go on after a
+    /// range.
     pub of_window_percent: Option<f64>,
 }
 
@@ -207,7 +207,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
 
 fn row(op: OpRow<'_>, ideal: &Ideal, op_time_ps: i64) -> ExpectedRow {
     let longest = ideal.longest();
-    // What is inside of an op is in a row of its own.
+    // What is inside an op is in a row of its own.
     let share = if op.total_time_ps() > 0 { op.self_time_ps() as f64 / op.total_time_ps() as f64 } else { 1.0 };
     let is_wait = op.is_async() && !ideal.is_issue;
     let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share);

@@ -52,9 +52,8 @@ const NAMES: [&str; 3] = ["matmul", "gemm", "dot_general"];
 /// How near the missing factor is to the steps of the grid.
 const NEAR: f64 = 0.1;
 
-/// Operations of one execution, if it multiplies what its shapes suggest; `None` where
-/// the shapes are not those of a product, or what it declares (`flops`, of one
-/// execution) fits.
+/// Operations of one execution, if it multiplies what its shapes suggest; `None` if the shapes are not those of a
+/// product, or what it declares (`flops`, of one execution) fits.
 pub(super) fn needed(cx: &Context<'_>, row: OpRow<'_>, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
     let product = matmuls::plain_product(&cx.instruction(row.op()?)?)?;
     let (needed, results) = (product.flops()?, product.m.checked_mul(product.n)?);

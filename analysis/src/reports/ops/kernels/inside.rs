@@ -1,4 +1,4 @@
-//! What happened inside of custom calls: pipeline scopes and counters.
+//! What happened inside custom calls: pipeline scopes and counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::facts::category::OpClass;
 use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
 use crate::math::intervals::IntervalSet;
 
-/// Everything recorded inside of the executions of one op, on all cores.
+/// Everything recorded inside the executions of one op, on all cores.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KernelInside {
     /// Executions with scopes.
@@ -118,8 +118,8 @@ impl KernelInside {
         self.dma_wait += waits.collect::<IntervalSet>().measure();
     }
 
-    /// Samples count for as long as they hold inside of the execution: the last one
-    /// of a kernel can claim to hold until an absolute time.
+    /// Samples count for as long as they hold inside the execution: the last one of a kernel can claim to hold until an
+    /// absolute time.
     fn add_counter(&mut self, name: &(String, String), series: &CounterSeries, call: TimeRange) {
         let mut samples = series.samples_in(call).peekable();
         if samples.peek().is_none() {
@@ -163,8 +163,7 @@ fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
     matches!(unit, "% util" | "fills" | "spills") || NAMES.contains(&model.str(model.track(series.track()).name))
 }
 
-/// Scopes and counters inside of the executions of `wanted` ops. Costs next to
-/// nothing where the trace has neither.
+/// Scopes and counters inside the executions of `wanted` ops. Costs next to nothing if the trace has neither.
 pub(super) fn collect(
     cx: &Context<'_>,
     wanted: &BTreeSet<OpId>,

@@ -99,11 +99,11 @@ pub struct Kernel {
     pub needed_flops_percent: Option<f64>,
     /// Achieved of peak HBM bandwidth, where declared bytes are split by memory.
     pub hbm_percent: Option<f64>,
-    /// Stalled on DMA as the hardware counts it, where recorded.
+    /// Stalled on DMA as the hardware counts it, if recorded.
     pub dma_stall_ps: Option<i64>,
     /// The same of its time.
     pub dma_stall_percent: Option<f64>,
-    /// What its scopes say; `None` where it recorded none.
+    /// What its scopes say; `None` if it recorded none.
     pub pipeline: Option<Pipeline>,
     /// LLO estimates over its executions.
     pub estimates: Vec<KernelEstimate>,
@@ -438,7 +438,7 @@ fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&
     }
 }
 
-/// What stands out, and its cure.
+/// What stands out, and its fix.
 fn hints(kernels: &[Kernel]) -> Vec<String> {
     let mut hints: Vec<String> = [Declared::No, Declared::Partly, Declared::Impossible, Declared::TooFew]
         .into_iter()

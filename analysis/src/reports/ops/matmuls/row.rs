@@ -105,7 +105,7 @@ pub struct MatmulRow {
 }
 
 impl MatmulRow {
-    /// The row of an op; `None` where the program shows that it multiplies nothing.
+    /// The row of an op; `None` if the program shows that it multiplies nothing.
     pub(super) fn new(
         row: OpRow<'_>,
         instruction: &InstructionRef,

@@ -104,7 +104,7 @@ pub struct CoreOps {
     pub name: String,
     /// The `N` of it.
     pub ordinal: u32,
-    /// Chip on its host, where recorded.
+    /// Chip on its host, if recorded.
     pub chip: Option<i64>,
     /// The window.
     pub total_time_ps: i64,
@@ -344,7 +344,7 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             out.work = out.work.plus(&work);
         }
     }
-    // An op that begins inside a range may end beyond it.
+    // An op that starts inside a range may end beyond it.
     out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
     out
 }

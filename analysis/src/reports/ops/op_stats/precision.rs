@@ -21,7 +21,7 @@ pub(super) enum Narrow {
 }
 
 impl Narrow {
-    /// Rate over the bf16 rate; `None` where it is the same or not published.
+    /// Rate over the bf16 rate; `None` if it is the same or not published.
     pub fn speedup(self, peaks: &Peaks) -> Option<f64> {
         let rate = match self {
             Self::Int8 => peaks.int8_speedup,
@@ -32,7 +32,7 @@ impl Narrow {
     }
 }
 
-/// What a matrix op multiplies; `None` where that is not certain, or wide.
+/// What a matrix op multiplies; `None` if that is not certain, or wide.
 pub(super) fn narrow(text: &str) -> Option<Narrow> {
     let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
     let operands = hlo.operand_list();

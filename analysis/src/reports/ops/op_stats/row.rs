@@ -220,7 +220,7 @@ impl<'a> OpRow<'a> {
         sums.event_stats().scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64)
     }
 
-    /// Time stalled on DMA, where recorded.
+    /// Time stalled on DMA, if recorded.
     pub fn dma_stall_ps(self) -> Option<i64> {
         self.total.sums.event_stats().dma_stall.map(Picos::ps)
     }

@@ -17,7 +17,7 @@ pub(super) struct Total {
     pub sums: OpSums,
     /// The core that ran it first. What it did is what the others leave of `sums`.
     first: GroupId,
-    /// Row of [`OpRows::shares`] of the last other core; [`NOBODY`] where there is none.
+    /// Row of [`OpRows::shares`] of the last other core; [`NOBODY`] if there is none.
     last: u32,
 }
 

@@ -1,8 +1,7 @@
 //! What happened on one core, op by op.
 //!
-//! One pass over the op track of a core adds up times; static costs are applied
-//! afterwards, once per op ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the
-//! device's own clock where there is one.
+//! One pass over the op track of a core adds up times; static costs are applied afterwards, once per op
+//! ([`super::costs`]). Times are those of [`SliceRef::measured_dur`], the device clock where there is one.
 
 use trace_model::{
     GroupId, LabelId, OpId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
@@ -79,7 +78,7 @@ pub(super) struct CoreSums {
     pub window: Window,
     /// What ran, ops first.
     sums: Vec<(OpKey, OpSums)>,
-    /// `None` where nobody asked for it.
+    /// `None` if nobody asked for it.
     pub duty: Option<Duty>,
 }
 
@@ -95,7 +94,7 @@ pub(super) struct Duty {
 
 /// The window that shares and idle time of a core refer to: for the whole trace
 /// from its first op (or recorded step) to the end of the last, as `XProf` does;
-/// otherwise the scope, and what ops that begin in it take beyond its end: they count
+/// otherwise the scope, and what ops that start in it take beyond its end: they count
 /// as a whole, so their time must be in the denominator.
 ///
 /// ```text
@@ -118,8 +117,7 @@ pub(super) fn op_window(cx: &Context<'_>, core: GroupId) -> Result<Option<Window
 }
 
 impl CoreSums {
-    /// Adds up one core over its [`op_window`], with its duty where `classes` are given;
-    /// `None` where it recorded no ops.
+    /// Adds up one core over its [`op_window`], with its duty where `classes` are given; `None` if it recorded no ops.
     pub fn collect(cx: &Context<'_>, core: GroupId, window: Window, classes: Option<&OpClasses>) -> Option<Self> {
         let track = cx.model.track_of_kind(core, TrackKind::Ops)?;
         let mut sums = SumsByOp::new(cx.model);
@@ -204,8 +202,8 @@ fn slices_in<'a>(cx: &Context<'a>, track: TrackId, window: Window) -> impl Itera
     lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |slice| range.contains(slice.start()))
 }
 
-/// Of the whole trace everything counts: an instant at the very end would begin
-/// outside of the half-open window, a program before the first op as well.
+/// Of the whole trace everything counts: an instant at the very end would start outside the half-open window, a program
+/// before the first op as well.
 fn counted(cx: &Context<'_>, window: Window) -> TimeRange {
     if cx.scope == Scope::WholeTrace { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range }
 }

@@ -28,7 +28,7 @@ struct Written<'a> {
     collective: Option<CollectiveKind>,
     /// It starts or awaits something that runs beside other ops.
     is_async: bool,
-    /// No op runs inside of it.
+    /// No op runs inside it.
     is_leaf: bool,
     /// Custom call.
     is_custom_call: bool,

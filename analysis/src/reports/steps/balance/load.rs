@@ -20,7 +20,7 @@ pub struct StepLoad {
     pub cores: Box<[CoreParts]>,
 }
 
-/// Counted steps; the window as one where none were found on devices.
+/// Counted steps; the window as one if none were found on devices.
 pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport) -> Vec<StepLoad> {
     let found = cx.report::<StepParts>().ok();
     let counted = found.iter().flat_map(|report| &report.steps).filter(|step| step.is_counted);

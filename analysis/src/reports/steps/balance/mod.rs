@@ -78,8 +78,8 @@ pub struct BalanceReport {
 }
 
 impl BalanceReport {
-    /// The device that the others wait for longest in collectives, and its percent of
-    /// all such waiting; `None` where nobody waits, or it is not known.
+    /// The device that the others wait for longest in collectives, and its percent of all such waiting; `None` if
+    /// nobody waits, or it is not known.
     pub fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
         let known = || self.devices.iter().filter_map(|device| Some((device, device.awaited_ps?)));
         let all: f64 = known().map(|(_, time)| time).sum();
@@ -87,8 +87,8 @@ impl BalanceReport {
         (time > 0.0).then(|| (device, 100.0 * time / all))
     }
 
-    /// Time that all devices together wait in collectives for the one that comes last,
-    /// ps of their windows; `None` where it is not known.
+    /// Time that all devices together wait in collectives for the one that comes last, ps of their windows; `None` if
+    /// it is not known.
     pub fn skew_wait_ps(&self) -> Option<f64> {
         let known: Vec<f64> = self.devices.iter().filter_map(|device| device.skew_wait_ps).collect();
         (!known.is_empty()).then(|| known.iter().sum())
@@ -123,7 +123,7 @@ pub struct DeviceLoad {
     pub idle_ps: Option<f64>,
     /// Length of its window, which the next two are of.
     pub window_ps: Option<f64>,
-    /// Waiting for the other devices before programs begin (`barrier-cores`).
+    /// Waiting for the other devices before programs start (`barrier-cores`).
     pub barrier_ps: Option<f64>,
     /// Waiting in synchronous collectives for the one that comes last.
     pub skew_wait_ps: Option<f64>,

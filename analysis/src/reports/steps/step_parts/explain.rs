@@ -27,7 +27,7 @@ pub struct Explanation {
     pub median_ps: i64,
     /// By how much it is longer: the sum of `parts`.
     pub longer_ps: i64,
-    /// What there is more (or less) of, largest first; empty where devices recorded no ops.
+    /// What there is more (or less) of, largest first; empty if devices recorded no ops.
     pub parts: Vec<PartChange>,
     /// Ops whose self time differs most, largest first; they are in `parts`, too.
     pub ops: Vec<StepOpChange>,

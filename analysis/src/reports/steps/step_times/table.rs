@@ -14,7 +14,7 @@ impl Tabular for StepsReport {
     }
 }
 
-/// Reasons that are spelled out below the table.
+/// Reasons that are listed below the table.
 const REASONS: usize = 5;
 
 pub(super) fn remark(step: &Step) -> String {

@@ -75,8 +75,8 @@ fn python_calls_inflate_host_time() {
     assert_eq!(ids(&host(" a = f\n b = g\n c = $x.py:2 g\n d = $x.py:1 f")), ["Q10"]);
 }
 
-/// Two programs that begin 100 and 120 µs before their enqueue, and are known to
-/// have ended 30 µs after that at the earliest.
+/// Two programs that start 100 and 120 µs before their enqueue, and are known to have ended 30 µs after that at the
+/// earliest.
 fn skewed(completions: [i64; 2]) -> TraceModel {
     use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TrackKind};
     let mut builder = text_builder(HEALTHY);

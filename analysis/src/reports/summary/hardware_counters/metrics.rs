@@ -65,7 +65,7 @@ struct CoreCounts<'a> {
 }
 
 impl CoreCounts<'_> {
-    /// Sum of all that `wanted` picks with its weight; `None` where none was recorded.
+    /// Sum of all that `wanted` picks with its weight; `None` if none was recorded.
     fn sum(&self, wanted: impl Fn(What) -> Option<f64>) -> Option<f64> {
         let of_die = self.counts.iter().filter(|(counter, _)| counter.die == self.die);
         of_die.filter_map(|(counter, value)| Some(wanted(counter.what)? * value)).reduce(|a, b| a + b)

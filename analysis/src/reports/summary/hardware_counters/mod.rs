@@ -86,7 +86,7 @@ pub struct CounterMetric {
     pub core: Option<u8>,
     /// Count.
     pub achieved: f64,
-    /// What is possible in the same cycles; `None` where unknown.
+    /// What is possible in the same cycles; `None` if unknown.
     pub peak: Option<f64>,
     /// Of both.
     pub unit: CounterUnit,

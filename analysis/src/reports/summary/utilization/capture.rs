@@ -8,8 +8,8 @@ use crate::hardware::limits::BoundBy;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{CoreOps, OpsReport};
 
-/// How much of the timeline the windows of the devices cover: what is outside of them is
-/// in no other metric here, and a busy window may be a small part of a capture.
+/// How much of the timeline the windows of the devices cover: what is outside them is in no other metric here, and a
+/// busy window may be a small part of a capture.
 pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let capture = cx.model.extent().dur();
     let mean = (cx.scope == Scope::WholeTrace && !ops.cores.is_empty())

@@ -1,9 +1,8 @@
 //! The duty cycle as `XProf` defines it.
 //!
-//! Cores of a chip count together: the chip is busy while an op of any of its
-//! `TensorCores` or `SparseCores` runs, infeed and other off-duty ops left out; the
-//! denominator is the hull of all their ops and programs. Loops count from begin to
-//! end, whatever waits inside. Everything is on the timeline, as there.
+//! Cores of a chip count together: the chip is busy while an op of any of its `TensorCores` or `SparseCores` runs,
+//! infeed and other off-duty ops left out; the denominator is the hull of all their ops and programs. Loops count from
+//! start to end, whatever waits inside. Everything is on the timeline, as there.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +60,7 @@ impl ChipDuty {
                 let counts = kind == TrackKind::Ops || (kind == TrackKind::Modules && !is_sparse);
                 let lanes = model.lanes(track).iter().filter(|_| counts);
                 for slice in lanes.flat_map(|lane| model.slices_of(lane)) {
-                    // The end of the whole trace is outside of the half-open window.
+                    // The end of the whole trace is outside the half-open window.
                     if !window.contains(slice) && cx.scope != crate::engine::Scope::WholeTrace {
                         continue;
                     }

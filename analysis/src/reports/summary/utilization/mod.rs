@@ -195,12 +195,12 @@ impl<'a> WorkSums<'a> {
         self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
     }
 
-    /// Known amounts; `None` where no core knows.
+    /// Known amounts; `None` if no core knows.
     fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
         self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
     }
 
-    /// Σ time × peak of each core; `None` where one has no peak, or no time.
+    /// Σ time × peak of each core; `None` if one has no peak, or no time.
     fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
         let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
         parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
@@ -298,7 +298,7 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
     out
 }
 
-/// The clock that ran, where recorded. Peaks are those of the default clock.
+/// The clock that ran, if recorded. Peaks are those of the default clock.
 fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
     let scaled = sums.amount(|core| core.scaled_time_ps)? * 1e-12;
     let time = sums.time(|core| core.scale_recorded_ps);

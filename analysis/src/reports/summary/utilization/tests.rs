@@ -89,7 +89,7 @@ fn each_metric_has_its_own_denominator() {
         near(value(&report, "hbm_util_window_percent"), 1.0);
         near(value(&report, "hbm_util_busy_percent"), 100.0 * 2.0 / 60.0);
         near(value(&report, "duty_cycle_percent"), 30.0);
-        // The loop counts from begin to end, infeed does not.
+        // The loop counts from start to end, infeed does not.
         near(value(&report, "duty_cycle_xprof_percent"), 50.0);
         near(value(&report, "device_idle_percent"), 45.0);
         // 20 ns of work at the peak in a session of 1000 ns.

@@ -123,7 +123,7 @@ impl Importer for LatencyHidingSchedule {
 enum Cut {
     /// After a row.
     Schedule,
-    /// Inside of a row.
+    /// Inside a row.
     Row,
 }
 
@@ -224,8 +224,8 @@ impl Schedule {
     }
 }
 
-/// The schedule that stands for the program: that of its entry computation. `None` where
-/// the file has none, and only shows what runs inside of it.
+/// The schedule that stands for the program: that of its entry computation. `None` if the file has none, and only shows
+/// what runs inside it.
 fn main_of(program: &Program<'_>, schedules: &[Schedule]) -> Option<usize> {
     let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
     schedules.iter().position(|it| Some(&*it.computation) == entry)
@@ -260,7 +260,7 @@ fn convert(program: &Program<'_>, names: &Names, schedules: &[Schedule], main: O
             }
             group
         } else {
-            // A loop's body: once, with a clock of its own that begins at 0.
+            // A loop's body: once, with a clock of its own that starts at 0.
             let host = emit::host(out);
             out.group(Some(host), GroupKind::Custom, &format!("{} (once, by itself)", schedule.computation))
         };

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 #[derive(Debug, Default)]
 pub(super) struct Message<'a> {
     fields: Vec<(&'a str, Value<'a>)>,
-    /// Line and byte that it begins at.
+    /// Line and byte that it starts at.
     pub line: usize,
     pub offset: usize,
 }
@@ -113,7 +113,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The first value of a field as number; `None` where it is not there.
+    /// The first value of a field as number; `None` if it is not there.
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         self.scalars(name).next()?.parse().ok()
     }
@@ -123,7 +123,7 @@ impl<'a> Message<'a> {
         self.scalars(name).filter_map(|value| value.parse().ok()).collect()
     }
 
-    /// The first value of a field as text, without quotes; empty where it is not there.
+    /// The first value of a field as text, without quotes; empty if it is not there.
     pub fn text(&self, name: &str) -> Cow<'a, str> {
         unquoted(self.scalars(name).next().unwrap_or_default())
     }

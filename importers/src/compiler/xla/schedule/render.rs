@@ -79,7 +79,7 @@ impl Names {
     }
 }
 
-/// The text of a module; `None` where it would be longer than `most`.
+/// The text of a module; `None` if it would be longer than `most`.
 pub(super) fn text(module: &Message<'_>, names: &Names, most: usize) -> Option<String> {
     let mut out = format!("HloModule {}, is_scheduled=true", name_of(module));
     if let Some(devices) = module.message("device_assignment") {

@@ -61,7 +61,7 @@ fn what_is_cut_is_in_the_import_log() {
     assert_eq!(import(&long, None).unwrap().import_log().count(IssueKind::TextCut), 1);
 }
 
-/// Name, begin and length of the slices of a track, in cycles of 1 GHz.
+/// Name, start and length of the slices of a track, in cycles of 1 GHz.
 fn slices(model: &TraceModel, kind: TrackKind) -> Vec<(String, i64, i64)> {
     let track = model.track_of_kind(model.tensor_cores()[0], kind).unwrap();
     model.slices_on(track).map(|it| (it.name().to_owned(), it.start().ps() / 1000, it.dur().ps() / 1000)).collect()
