@@ -1,4 +1,4 @@
-//! Arguments of slices: kept in the file, read on first use.
+//! Arguments of slices: left in the file and read on demand.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ pub enum ArgValue {
     Uint(u64),
     /// A floating point number.
     Float(f64),
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
     /// Text.
     Text(String),
-    /// Bytes that are not text; only their number is kept.
+    /// Binary data; only its length in bytes is kept.
     Opaque(usize),
     /// JSON `null`.
     Null,
 }
 
 impl ArgValue {
-    /// The number behind any numeric form, numeric text included.
+    /// The value as a number, from any numeric form, including numeric strings.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(v) => Some(*v as f64),
@@ -34,7 +34,8 @@ impl ArgValue {
         }
     }
 
-    /// The integer behind any numeric form; an unsigned number above `i64::MAX` comes back with the same bits.
+    /// The value as an integer, from any numeric form; an unsigned number above `i64::MAX` is returned with the same
+    /// bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(v) => Some(*v),
@@ -49,7 +50,7 @@ impl ArgValue {
         }
     }
 
-    /// The text, where it is text.
+    /// The string, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
@@ -78,12 +79,12 @@ pub struct Arg {
     pub value: ArgValue,
 }
 
-/// Reads the arguments of a slice back from where it was imported.
+/// Reads the arguments of a slice from the file that it was imported from.
 ///
-/// `handle` is what the importer passed with the slice, typically an offset into
-/// the file. The error is a sentence for the user (the file has changed, say).
+/// `handle` is the value that the importer passed with the slice, typically an offset into the file. The error is a
+/// sentence for the user (for example that the file has changed).
 pub trait ArgSource: Send + Sync {
-    /// The arguments behind `handle`, in file order.
+    /// The arguments at `handle`, in file order.
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String>;
 }
 

@@ -1,9 +1,9 @@
-//! Facts that few slices carry, as sparse columns.
+//! Facts that only few slices carry, stored as sparse columns.
 
 use crate::compact::CompactColumn;
 
-/// A per-execution fact that an analysis needs without reading the arguments of
-/// every slice. Everything else stays in the file (see [`crate::ArgSource`]).
+/// A per-execution fact that analyses read often, so that they need not read the arguments of every slice. All other
+/// arguments stay in the file (see [`crate::ArgSource`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SliceAttr {
     /// Runtime id of a program execution.
@@ -14,13 +14,13 @@ pub enum SliceAttr {
     StepNum,
     /// The slice marks a step (`_r`).
     StepRoot,
-    /// Instance of a collective, equal on all its participants.
+    /// Id of one execution of a collective; the same on all participants.
     CollectiveInstance,
-    /// Operations of this execution at the bf16 rate, where they vary (custom calls).
+    /// Operations of this execution at the bf16 rate, if they vary between executions (custom calls).
     Flops,
-    /// Operations of the algorithm of this execution, where they vary.
+    /// Operations of the algorithm in this execution, if they vary between executions.
     ModelFlops,
-    /// Bytes of this execution, where they vary.
+    /// Bytes accessed by this execution, if they vary between executions.
     Bytes,
     /// Picoseconds stalled on DMA.
     DmaStallPs,
@@ -34,45 +34,45 @@ pub enum SliceAttr {
     DeviceOrdinal,
     /// Bytes that a transfer moves.
     TransferBytes,
-    /// Begin without end: the slice runs to the end of its track.
+    /// A begin event without an end event: the slice extends to the end of its track.
     Unterminated,
     /// A point in time, not a span.
     Instant,
     /// `StringId` index of the `-done` op that ends an asynchronous span.
     DoneOp,
-    /// Made by an importer from start/done pairs, not recorded.
+    /// Derived by an importer from start/done pairs, not recorded.
     Reconstructed,
     /// Queue of a program execution.
     QueueId,
     /// `SparseCore` that a `TensorCore` op hands work to.
     OffloadCore,
-    /// Bytes of a memory set aside for programs (its stack) after this allocation or release; absent if there are none.
+    /// Bytes of a memory reserved for programs (its stack) after this allocation or release; absent if there are none.
     MemoryReserved,
-    /// Bytes of a memory in buffers (its heap) after this allocation or release.
+    /// Bytes of a memory allocated to buffers (its heap) after this allocation or release.
     MemoryAllocated,
     /// Bytes of a memory that are free after this allocation or release.
     MemoryAvailable,
-    /// Share of the free bytes outside the largest free block, as `f64` bits.
+    /// Fragmentation: share of the free bytes that lies outside the largest free block, as `f64` bits.
     FragmentationBits,
-    /// Bytes that an allocation asked for.
+    /// Bytes requested by an allocation.
     RequestedBytes,
-    /// Bytes that an allocation got.
+    /// Bytes granted to an allocation.
     AllocationBytes,
-    /// Address that was allocated or released.
+    /// Address of the allocated or released block.
     Address,
     /// `StringId` index of the name of the allocator.
     Allocator,
-    /// Number that an op which hands work over shares with the program that does it.
+    /// Number that an offloading op shares with the program that it starts.
     OffloadStart,
-    /// How many times this op handed work over before.
+    /// Number of earlier offloads by this op.
     OffloadExecution,
-    /// Which hardware counter was read, by its number.
+    /// Number of the hardware counter that was read.
     CounterId,
-    /// What it read, as `f64` bits.
+    /// Value of the hardware counter, as `f64` bits.
     CounterValueBits,
 }
 
-/// One sparse column: rows sorted, values beside.
+/// One sparse column: sorted rows and their values.
 #[derive(Debug, Default)]
 pub(crate) struct SparseColumn {
     pub(crate) rows: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Slices of one track on their way into the model.
+//! Slices of one track, collected before they are added to the model.
 
 use std::ops::Range;
 
@@ -28,25 +28,25 @@ impl SliceSpec {
     }
 }
 
-/// Slices of one track, in any order. Worker threads fill batches of their own
-/// and hand them over with [`TraceBuilder::append`](crate::TraceBuilder::append).
+/// Slices of one track, in any order. Worker threads fill their own batches and hand them over with
+/// [`TraceBuilder::append`](crate::TraceBuilder::append).
 #[derive(Debug, Default)]
 pub struct SliceBatch {
     pub(crate) starts: Vec<i64>,
     pub(crate) durs: CompactColumn,
     pub(crate) labels: Vec<u32>,
-    /// Shorter than the others until the first slice with arguments comes.
+    /// Shorter than the other columns until the first slice with arguments is pushed.
     pub(crate) args: CompactColumn,
-    /// Empty until the first slice with a device clock comes, then as long as the others.
+    /// Empty until the first slice with a device clock is pushed, then as long as the other columns.
     pub(crate) device_starts: Vec<i64>,
     pub(crate) device_durs: CompactColumn,
-    /// Slices among those with a device clock that lack it, sorted; zeros stand in for them.
+    /// Slices among those with a device clock that lack it, sorted; their entries are zero.
     unclocked: Vec<Range<u32>>,
     pub(crate) attrs: Vec<(SliceAttr, u32, i64)>,
 }
 
 impl SliceBatch {
-    /// An empty batch with room for `slices`, all `with_args` or none.
+    /// An empty batch with capacity for `slices`; `with_args` says whether they have arguments.
     pub fn with_capacity(slices: usize, with_args: bool) -> Self {
         Self {
             starts: Vec::with_capacity(slices),
@@ -89,7 +89,7 @@ impl SliceBatch {
         index
     }
 
-    /// Slices up to `len`, of those that are there, have no device clock.
+    /// Marks the slices up to `len` as having no device clock.
     #[cold]
     fn leave_unclocked(&mut self, len: usize) {
         let (from, to) = (self.device_starts.len() as u32, len as u32);
@@ -101,12 +101,12 @@ impl SliceBatch {
         self.device_durs.resize(len, 0);
     }
 
-    /// Attaches a sparse fact to slice `index`; the last value wins.
+    /// Sets a sparse fact of slice `index`; the last value wins.
     pub fn set_attr(&mut self, index: u32, attr: SliceAttr, value: i64) {
         self.attrs.push((attr, index, value));
     }
 
-    /// Slice `index` as it was pushed, for copies of it on another track.
+    /// Slice `index` as it was pushed, to copy it to another track.
     pub fn spec(&self, index: u32) -> SliceSpec {
         let index_in_args = (index as usize) < self.args.len();
         let args = index_in_args.then(|| self.args.get(index as usize)).filter(|&handle| handle != NO_ARGS);
@@ -114,12 +114,12 @@ impl SliceBatch {
         SliceSpec { range: self.range(index), label: self.label(index), args, device: self.device_range(index) }
     }
 
-    /// Whether any slice has the device clock.
+    /// Whether any slice has a span on the device clock.
     pub(crate) fn has_device_clock(&self) -> bool {
         !self.device_starts.is_empty()
     }
 
-    /// Records the device clock of the slices, for clocks that become known after them; `spans` must be as many.
+    /// Sets the spans on the device clock, if they become known after the slices; `spans` must have the same length.
     pub fn set_device_clock(&mut self, spans: &[Option<TimeRange>]) {
         if spans.len() != self.len() {
             return;
@@ -177,7 +177,7 @@ impl SliceBatch {
             let device = |of: u32| self.device_starts[of as usize];
             let after = next[position];
             let shifted = match (before, after) {
-                // Around the next one: both start as far apart as on the timeline.
+                // It encloses the next one: the distance between their starts is that on the timeline.
                 (_, Some(inner)) if self.starts[inner as usize] < end(index) => {
                     device(inner).saturating_add(start.saturating_sub(self.starts[inner as usize]))
                 }
@@ -235,7 +235,7 @@ impl SliceBatch {
         self.labels[index as usize] = label.0;
     }
 
-    /// A sparse fact of slice `index`; linear in the facts of the batch.
+    /// A sparse fact of slice `index`; takes time linear in the number of facts of the batch.
     pub fn attr(&self, index: u32, attr: SliceAttr) -> Option<i64> {
         self.attrs.iter().rev().find(|&&(a, i, _)| a == attr && i == index).map(|&(_, _, value)| value)
     }
@@ -259,7 +259,7 @@ impl SliceBatch {
         self.durs = durs;
     }
 
-    /// Adds all of `other` and returns the index that its first slice got.
+    /// Adds all slices of `other` and returns the index of the first of them.
     pub(crate) fn append(&mut self, other: Self) -> u32 {
         let offset = self.len();
         if offset == 0 {

@@ -40,13 +40,13 @@ impl SliceKey {
 pub enum FlowEnd {
     /// This slice.
     Slice(SliceKey),
-    /// The deepest slice of the track around this instant.
+    /// The deepest slice of the track at this time.
     Enclosing(TrackId, Timestamp),
-    /// The first slice of the track that starts at or after this instant.
+    /// The first slice of the track that starts at or after this time.
     NextAfter(TrackId, Timestamp),
 }
 
-/// Flows, apart by what is known of their ends: nearly all are between slices.
+/// Flows, separated by what is known of their ends: nearly all link two known slices.
 #[derive(Default)]
 pub(crate) struct Flows {
     pub(crate) between: Vec<(SliceKey, SliceKey, u64)>,
@@ -118,7 +118,7 @@ pub struct TraceBuilder {
     op_index: HashMap<(Option<ProgramId>, StringId), OpId>,
     program_index: HashMap<(StringId, Option<u64>), ProgramId>,
     counter_index: HashMap<TrackId, usize>,
-    /// Where each fact of a group is.
+    /// Index of each fact of a group.
     fact_index: HashMap<(GroupId, StringId), usize>,
 }
 
@@ -135,12 +135,12 @@ impl TraceBuilder {
         SourceId((self.sources.len() - 1) as u16)
     }
 
-    /// The files so far.
+    /// The files added so far.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The file that groups are being added to, to be filled in as it is read.
+    /// The file that groups are being added to; importers fill it in while they read.
     pub fn source_mut(&mut self) -> &mut Source {
         if self.sources.is_empty() {
             self.sources.push(Source::default());
@@ -167,12 +167,12 @@ impl TraceBuilder {
         })
     }
 
-    /// The group as collected so far, to be named, sorted and described.
+    /// The group as collected so far; importers set its name, order and facts.
     pub fn group_mut(&mut self, group: GroupId) -> &mut Group {
         &mut self.groups[group.index()]
     }
 
-    /// Records a fact about a group; a repeated name replaces the value.
+    /// Sets a fact of a group; a repeated name replaces the value.
     pub fn set_group_fact(&mut self, group: GroupId, name: &str, value: ArgValue) {
         let name = self.strings.intern(name);
         let facts = &mut self.groups[group.index()].facts;
@@ -200,7 +200,7 @@ impl TraceBuilder {
         })
     }
 
-    /// The track as collected so far, to be named and sorted.
+    /// The track as collected so far; importers set its name and order.
     pub fn track_mut(&mut self, track: TrackId) -> &mut Track {
         &mut self.tracks[track.index()]
     }
@@ -233,12 +233,12 @@ impl TraceBuilder {
 
 /// Names, ops and programs.
 impl TraceBuilder {
-    /// The id of a text.
+    /// Interns a string.
     pub fn intern(&mut self, text: &str) -> StringId {
         self.strings.intern(text)
     }
 
-    /// The text of an id.
+    /// The string of an id.
     pub fn str(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
@@ -252,7 +252,7 @@ impl TraceBuilder {
         })
     }
 
-    /// Keeps the HLO of a program, serialized or as text; the first one wins.
+    /// Stores the HLO of a program, serialized or as text; the first one wins.
     pub fn set_program_hlo(&mut self, program: ProgramId, hlo: Blob) {
         self.programs[program.index()].hlo.get_or_insert(hlo);
     }
@@ -262,8 +262,7 @@ impl TraceBuilder {
         &self.programs
     }
 
-    /// The op of this name and program, adding it when new; what an op seen
-    /// before did not know is filled in.
+    /// The op with this name and program, adding it if it is new; facts that are still missing are filled in.
     pub fn op(&mut self, op: Op) -> OpId {
         match self.op_index.entry((op.program, op.name)) {
             hashbrown::hash_map::Entry::Occupied(entry) => {
@@ -330,7 +329,7 @@ impl TraceBuilder {
         &self.track_builders[track.index()].batch
     }
 
-    /// The slices of a track as collected so far, to be relabelled or annotated.
+    /// The slices of a track as collected so far, mutable, for importers that relabel or annotate them.
     pub fn batch_mut(&mut self, track: TrackId) -> &mut SliceBatch {
         &mut self.track_builders[track.index()].batch
     }
@@ -373,17 +372,17 @@ impl TraceBuilder {
         ArgSourceId((self.arg_sources.len() - 1) as u16)
     }
 
-    /// Says where the arguments of a track's slices are read from.
+    /// Sets the source of the arguments of a track's slices.
     pub fn set_arg_source(&mut self, track: TrackId, source: ArgSourceId) {
         self.track_builders[track.index()].arg_source = Some(source.0);
     }
 
-    /// Reads the arguments of `to` from where those of `from` are read.
+    /// Lets `to` read its arguments from the source of `from`.
     pub fn share_arg_source(&mut self, from: TrackId, to: TrackId) {
         self.track_builders[to.index()].arg_source = self.track_builders[from.index()].arg_source;
     }
 
-    /// Adds a sample to a counter track. Without `dur` it holds until the next.
+    /// Adds a sample to a counter track. Without `dur` it holds until the next sample.
     pub fn add_counter_sample(&mut self, track: TrackId, at: Timestamp, dur: Option<Picos>, value: f64) {
         let index = *self.counter_index.entry(track).or_insert_with(|| {
             self.counters.push(CounterBuilder { track, unit: None, samples: Vec::new() });
@@ -392,7 +391,7 @@ impl TraceBuilder {
         self.counters[index].samples.push((at.ps(), dur.map(Picos::ps), value));
     }
 
-    /// Names the unit of a counter track that has samples.
+    /// Sets the unit of a counter track that has samples.
     pub fn set_counter_unit(&mut self, track: TrackId, unit: &str) {
         let unit = self.strings.intern(unit);
         if let Some(&index) = self.counter_index.get(&track) {
@@ -400,7 +399,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds the sums of an op that was aggregated before export.
+    /// Adds the totals of an op that was aggregated before export.
     pub fn add_aggregate(&mut self, aggregate: Aggregate) {
         self.aggregates.push(aggregate);
     }

@@ -1,8 +1,7 @@
-//! A column of `i64` that spends only as many bytes as its neighbours need.
+//! A compressed column of `i64`.
 //!
-//! Rows are cut into blocks. A block stores its least value once and every value
-//! as the difference from it, in the fewest whole bytes (0 to 8) that hold the
-//! block's largest difference:
+//! Rows are cut into blocks. A block stores its minimum once and each value as the difference from it, in the fewest
+//! whole bytes (0 to 8) that hold the block's largest difference:
 //!
 //! ```text
 //! values      1000 1007 1300 1001        base 1000, two bytes a value
@@ -22,7 +21,7 @@ const PADDING: usize = 8;
 #[derive(Debug)]
 struct Block {
     base: i64,
-    /// Place of its first byte, times sixteen, plus bytes a value.
+    /// Offset of the first byte times sixteen, plus the bytes per value.
     place: u64,
 }
 
@@ -82,8 +81,7 @@ impl CompactColumn {
         self.blocks.capacity() * size_of::<Block>() + self.bytes.capacity() + self.tail.capacity() * 8
     }
 
-    /// Packs the last rows too and gives back what is left over. Nothing may be
-    /// pushed from here on.
+    /// Packs the last rows and frees unused capacity. Nothing may be pushed afterwards.
     pub(crate) fn freeze(&mut self) {
         if !self.tail.is_empty() {
             self.seal();
@@ -126,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn every_i64_comes_back() {
+    fn round_trips_every_i64() {
         let edges = [0, 1, -1, i64::MAX, i64::MIN, i64::from(i32::MAX), i64::from(i32::MIN), 1 << 40];
         for span in 1..=edges.len() {
-            // Few edges a block make narrow blocks, all of them the widest.
+            // Blocks with few extreme values are narrow; a block with all of them has the full width.
             let value = |i: usize| edges[(i / 50) % span].wrapping_add((i % 3) as i64);
             let column = column((0..1_000).map(value));
             assert_eq!(column.len(), 1_000);
@@ -140,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_of_a_block_comes_back() {
+    fn round_trips_every_block_width() {
         for width in 0..=8_u32 {
             let most = if width == 8 { i64::MAX } else { (1_i64 << (8 * width)) - 1 };
             let values = || (0..300).map(move |i| if i % 2 == 0 { 0 } else { most });
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_take_no_bytes_and_similar_ones_take_few() {
+    fn equal_values_take_no_bytes_and_similar_values_take_few() {
         let mut equal = column((0..12_800).map(|_| 7_000_000_000_000));
         let mut similar = column((0..12_800).map(|i| 7_000_000_000_000 + i % 200));
         equal.freeze();

@@ -16,7 +16,7 @@ pub struct CounterSeries {
 }
 
 impl CounterSeries {
-    /// The track that shows it.
+    /// The track of the counter.
     pub fn track(&self) -> TrackId {
         self.track
     }
@@ -32,7 +32,7 @@ impl CounterSeries {
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
-    /// Every sample: where it holds, and its value.
+    /// Every sample: the range in which it holds, and its value.
     pub fn samples(&self) -> impl Iterator<Item = (TimeRange, f64)> {
         self.starts
             .iter()
@@ -40,11 +40,11 @@ impl CounterSeries {
             .zip(&self.values)
             .map(|((&start, &end), &value)| (TimeRange::new(start, end), value))
     }
-    /// Index of the first sample that holds at or after `at`.
+    /// Index of the first sample that ends after `at`.
     pub fn first_after(&self, at: Timestamp) -> usize {
         self.ends.partition_point(|&end| end <= at)
     }
-    /// The parts of samples that hold within `range`, instants left out.
+    /// The samples within `range`, clipped to it; zero-length ones are left out.
     pub fn samples_in(&self, range: TimeRange) -> impl Iterator<Item = (TimeRange, f64)> + '_ {
         let from = self.first_after(range.start);
         let rest = self.starts[from..].iter().zip(&self.ends[from..]).zip(&self.values[from..]);

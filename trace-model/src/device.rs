@@ -1,7 +1,7 @@
-//! What a capture says about the device itself.
+//! Facts that a capture records about a device.
 
-/// Device type and peaks *as recorded in the capture*. Published values and the
-/// choice between them are policy and live in the analyses.
+/// Device type and peaks *as recorded in the capture*. Published values, and the choice between recorded and published
+/// ones, belong to the analyses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceInfo {
     /// `TPU v6 Lite`, `TPU v5p` …
@@ -24,21 +24,21 @@ pub struct DeviceInfo {
     pub has_megacore: Option<bool>,
     /// Whether VMEM is one pool (v5 and later).
     pub has_merged_vmem: Option<bool>,
-    /// Chip on its host, joins the cores of one chip.
+    /// Number of the chip on its host; the cores of one chip share it.
     pub local_chip_id: Option<i64>,
-    /// Chip in the slice.
+    /// Number of the chip in the slice of the pod.
     pub global_chip_id: Option<i64>,
-    /// How it is linked to the others, if that is recorded.
+    /// Links to other devices, if recorded.
     pub links: Option<DeviceLinks>,
 }
 
 /// Links between devices that form a torus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceLinks {
-    /// Devices along each axis, each of which closes to a ring.
+    /// Number of devices along each axis; each axis closes to a ring.
     pub rings: Vec<u32>,
-    /// One way of one link, bytes/s.
+    /// Bandwidth of one link in one direction, bytes/s.
     pub bytes_per_second: f64,
-    /// From a device to its neighbour.
+    /// Latency from a device to its neighbour, seconds.
     pub hop_seconds: f64,
 }

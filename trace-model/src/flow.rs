@@ -1,13 +1,13 @@
-//! Flows from slice to slice.
+//! Flows between slices.
 
 use crate::slices::SliceId;
 
 /// One flow: a launch and the program it launched, a start and its done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
-    /// Where it leaves.
+    /// Slice at which the flow starts.
     pub from: SliceId,
-    /// Where it arrives.
+    /// Slice at which the flow ends.
     pub to: SliceId,
     /// Id as recorded.
     pub id: u64,

@@ -1,4 +1,4 @@
-//! What an import lost, repaired or noticed: declared kinds, counted, with the first few examples of each.
+//! The import log: issues of declared kinds, counted, with the first few examples of each.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub enum Severity {
     /// Worth knowing; nothing is missing.
     Info,
-    /// Repaired by a rule; the picture may differ a little from the file.
+    /// Repaired by a rule; the model may differ a little from the file.
     Warning,
     /// Data is missing from the model.
     Loss,
@@ -16,7 +16,7 @@ pub enum Severity {
 
 macro_rules! issue_kinds {
     ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $severity:ident;)+) => {
-        /// Everything that can be wrong with a trace that still opens.
+        /// Everything that can be wrong with a trace that can still be opened.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
         pub enum IssueKind { $($(#[doc = $doc])+ #[serde(rename = $id)] $name,)+ }
 
@@ -44,16 +44,17 @@ issue_kinds! {
     BadTimestamp = "bad-timestamp", Loss;
     /// A duration is negative or not a number; it was read as zero.
     BadDuration = "bad-duration", Warning;
-    /// A time lies outside what 64-bit picoseconds can hold and was clipped.
+    /// A time does not fit into 64-bit picoseconds and was clipped.
     TimeOutOfRange = "time-out-of-range", Warning;
-    /// A time lies outside what 64-bit picoseconds can hold; what has it was left out.
+    /// A time does not fit into 64-bit picoseconds; its event was left out.
     BeyondTimeline = "beyond-timeline", Loss;
-    /// A time is more than seven days away from most others of its file: no capture is that long; what has it was left out.
+    /// A time is more than seven days away from most others of its file, longer than any capture; its event was left
+    /// out.
     ImpossibleTime = "impossible-time", Loss;
     /// A slice overlaps its neighbour without being nested; it moved to a deeper lane.
     OverlapSpilled = "overlap-spilled", Info;
-    /// A slice lacks the device clock that others of its track have; it was placed by that clock as far from its
-    /// neighbours as on the timeline, so its time and its share are those of the timeline.
+    /// A slice has no span on the device clock, but others of its track have; its device time was derived from its
+    /// neighbours, with the distances and the duration of the timeline.
     DeviceClockMissing = "device-clock-missing", Warning;
     /// An end event has no begin event.
     EndWithoutBegin = "end-without-begin", Loss;
@@ -63,25 +64,25 @@ issue_kinds! {
     UnknownMetadata = "unknown-metadata", Warning;
     /// An event's phase is not one that this importer knows; it was skipped.
     UnknownPhase = "unknown-phase", Loss;
-    /// The file holds what this program does not read, beside what it does.
+    /// The file contains data that this program does not read, next to data that it reads.
     NotRead = "not-read", Loss;
     /// Something follows the end of the document, perhaps a second one; it was not read.
     ContentAfterEnd = "content-after-end", Loss;
-    /// A text is not valid UTF-8; the bad bytes were replaced.
+    /// A string is not valid UTF-8; the invalid bytes were replaced.
     InvalidUtf8 = "invalid-utf8", Warning;
-    /// A counter sample holds far past its neighbours and was clipped to the next one.
+    /// A counter sample is longer than the time to the next sample and was clipped.
     CounterClipped = "counter-clipped", Warning;
     /// A flow has only one end in this trace.
     FlowWithoutEnd = "flow-without-end", Info;
-    /// An asynchronous op starts but never ends; its span closes with its program.
+    /// An asynchronous op has a start but no done; its span ends with its program.
     AsyncUnterminated = "async-unterminated", Warning;
-    /// An asynchronous op ends but its start is not in the trace.
+    /// An asynchronous op has a done, but its start is not in the trace.
     AsyncWithoutStart = "async-without-start", Warning;
-    /// The same plane or line came in several parts, which were joined.
+    /// A plane or line came in several parts, which were joined.
     ChunksMerged = "chunks-merged", Info;
-    /// The profiler wrote an error of its own into the trace.
+    /// The profiler recorded an error in the trace.
     ProfilerError = "profiler-error", Warning;
-    /// The profiler wrote a warning of its own into the trace.
+    /// The profiler recorded a warning in the trace.
     ProfilerWarning = "profiler-warning", Info;
     /// The hardware or the runtime dropped events.
     DroppedTraces = "dropped-traces", Loss;
@@ -89,58 +90,59 @@ issue_kinds! {
     ExportLimit = "export-limit", Loss;
     /// A file of the run could not be read and was left out.
     SourceSkipped = "source-skipped", Loss;
-    /// Hosts could not be aligned: a file does not say when its session started.
+    /// Hosts could not be aligned: a file does not record when its session started.
     HostsNotAligned = "hosts-not-aligned", Warning;
-    /// Files of one run started too far apart to be one session, or a host's clock is wrong; each is drawn from its own
-    /// start, and sums over devices mix what does not belong together.
+    /// Files of one run started too far apart to be one session, or a host's clock is wrong. Each is drawn from its own
+    /// start, and sums over devices mix different sessions.
     SessionsApart = "sessions-apart", Warning;
-    /// Hosts of one capture lie in several run folders, which were joined; the path of one folder reads it alone.
+    /// Hosts of one capture were in several run folders, which were joined; open one folder by its path to read it
+    /// alone.
     RunsJoined = "runs-joined", Info;
-    /// Another run folder holds other hosts from about the same time; it may belong to this capture and was not read:
-    /// name it with --run.
+    /// Another run folder holds other hosts from about the same time. It may belong to this capture and was not read;
+    /// select it with --run.
     RunNearby = "run-nearby", Warning;
-    /// Two files of a run hold the same bytes; they were counted once.
+    /// Two files of a run have the same content; they were counted once.
     SameContent = "same-content", Warning;
-    /// A dump that nobody named lies beside a program; it was read, or the example says why not.
+    /// A compiler dump was found next to a program; it was read, or the example gives the reason why not.
     FoundBeside = "found-beside", Info;
-    /// The same thing is recorded twice; the second was left out.
+    /// The same data is recorded twice; the second copy was left out.
     Duplicate = "duplicate", Info;
-    /// The viewer that wrote the file left out events that were too small to see.
+    /// The tool that exported the file left out events that were too short to be visible.
     Downsampled = "downsampled", Loss;
-    /// The file counts cycles and no clock was named; how long a cycle is was assumed.
+    /// The file counts cycles and no clock frequency was given; a frequency was assumed.
     AssumedClock = "assumed-clock", Warning;
-    /// A simulator counts padding as accesses; its trace was counted instead, or nothing.
+    /// A simulator counts padding as memory accesses; the accesses in its trace were counted instead, or none.
     PaddedCounts = "padded-counts", Warning;
     /// A value cannot be right and was left out.
     ImplausibleValue = "implausible-value", Warning;
-    /// The file has no time for this; a model of latency and bandwidth stands in.
+    /// The file has no time for this op; its time comes from a model of latency and bandwidth.
     CostModelled = "cost-modelled", Info;
     /// The compiler did not estimate this op; it takes no time on the timeline.
     CostMissing = "cost-missing", Warning;
-    /// What an op does is not known for certain; it has no FLOPs and no bytes.
+    /// The work of an op is an approximation: an exact count would take too long.
     WorkUnknown = "work-unknown", Warning;
     /// The work of an op was counted roughly: counting it exactly would take too long.
     CostRounded = "cost-rounded", Info;
-    /// A name or a text is longer than any should be; its end was cut.
+    /// A name or string exceeds the length limit and was truncated.
     TextCut = "text-cut", Info;
-    /// How often a loop runs is not known; its body is drawn once.
+    /// The trip count of a loop is unknown; its body is drawn once.
     TripCountUnknown = "trip-count-unknown", Warning;
-    /// A loop or call has more executions than are drawn; the rest is time of itself.
+    /// A loop or call has more executions than are drawn; the remaining time counts as its self time.
     LoopFolded = "loop-folded", Warning;
-    /// A loop or call could not be played, and nothing says how long it takes; its time is missing.
+    /// A loop or call could not be simulated, and its duration is not recorded; its time is missing.
     NotPlayed = "not-played", Loss;
-    /// Frames of a program's stacks call each other in a ring; stacks end where it closes.
+    /// Stack frames of a program form a cycle; the stacks were cut there.
     FrameRing = "frame-ring", Warning;
     /// An instruction starts before the one scheduled before it has ended.
     ScheduleOverlaps = "schedule-overlaps", Warning;
 }
 
-/// One thing noticed, with the place where.
+/// One issue, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// What.
     pub kind: IssueKind,
-    /// Where and with which value: `event 512 at byte 90,117: "dur": -3`.
+    /// Place and value: `event 512 at byte 90,117: "dur": -3`.
     pub example: String,
 }
 
@@ -155,7 +157,7 @@ pub struct IssueCount {
     pub examples: Vec<String>,
 }
 
-/// What an import lost, repaired or noticed.
+/// The issues found by an import: what was lost, repaired or noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct ImportLog {
@@ -171,7 +173,7 @@ impl ImportLog {
         self.add_many(kind, 1, example);
     }
 
-    /// Counts `count` issues of which one is shown.
+    /// Counts `count` issues with one example.
     pub fn add_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
         if count == 0 {
             return;
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_first_examples_are_kept_but_all_are_counted() {
+    fn keeps_the_first_examples_and_counts_all_issues() {
         let mut log = ImportLog::default();
         for i in 0..100 {
             log.add(IssueKind::BadTimestamp, || format!("event {i}"));

@@ -6,18 +6,18 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::{Columns, Lane, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
-/// What comes next of a lane: by start, the longer one first, of equal ones that of the upper lane.
+/// The next slice of a lane: ordered by start, longer slices first, then upper lanes first.
 type Next = Reverse<(Timestamp, Reverse<Timestamp>, SliceId)>;
 
 impl Columns {
-    /// Slices of a track that end after `from`, or start there or later, as they start, each before those inside it,
-    /// with their spans. In `O(n log lanes)`; [`Columns::slices_on`] is for those who need no order.
+    /// Slices of a track, with their spans, that end after `from` or start at or after it, ordered by start, parents
+    /// before children. Takes `O(n log lanes)`; [`Columns::slices_on`] is for callers that need no order.
     pub fn slices_in_order(
         &self,
         track: TrackId,
         from: Timestamp,
     ) -> impl Iterator<Item = (SliceRef<'_>, TimeRange)> + use<'_> {
-        // With the row behind the last of its lane.
+        // Each lane with the row after its last one.
         let wanted = self.lanes(track).iter().map(|lane| self.first_row(lane, from)..lane.rows.end);
         let mut heap: BinaryHeap<(Next, u32)> =
             wanted.filter(|rows| !rows.is_empty()).map(|rows| (self.next(SliceId(rows.start)), rows.end)).collect();
@@ -33,14 +33,14 @@ impl Columns {
         })
     }
 
-    /// The first of a lane that ends after `from`, or starts there or later.
+    /// The first slice of a lane that ends after `from` or starts at or after it.
     fn first_row(&self, lane: &Lane, from: Timestamp) -> u32 {
         self.rows_overlapping(lane, TimeRange::new(from, from)).start
     }
 
-    /// The last instant up to `at` at which a slice of a track started or ended, the first of all if there is none.
-    /// `None` if slices around `at` overlap others without nesting: only where all of them nest is everything known
-    /// from here on that is known to who saw those before.
+    /// The last time up to `at` at which a slice of a track started or ended, or the first of all if there is none. A
+    /// reader that starts there needs nothing from before, because the slices that are open there enclose all that
+    /// follows. `None` if slices around `at` overlap without nesting, because then this does not hold.
     pub fn last_change(&self, track: TrackId, at: Timestamp) -> Option<Timestamp> {
         let (mut around, mut last) = (None, Timestamp::MIN);
         for lane in self.lanes(track) {
@@ -105,7 +105,7 @@ mod tests {
         }
 
         #[test]
-        fn the_last_change_is_known_where_slices_nest(
+        fn last_change_is_found_if_slices_nest(
             spans in prop::collection::vec((0_i64..50, 1_i64..20), 0..12),
             at in 0_i64..60,
         ) {

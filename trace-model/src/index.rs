@@ -1,5 +1,5 @@
-//! What is asked of groups and tracks again and again, found once: each answer would
-//! otherwise look at all of them, and a file can have hundreds of thousands.
+//! Indexes of groups and tracks for frequent queries. A file can have hundreds of thousands of them, so a query must
+//! not scan all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +10,15 @@ use crate::track::{Group, GroupId, SourceId, Track, TrackId};
 /// Children and tracks of groups, counters of tracks.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// Groups without a parent, in the order to show them.
+    /// Groups without a parent, in display order.
     top: Vec<GroupId>,
-    /// Groups below group `i`, in the order to show them.
+    /// Children of group `i`, in display order.
     children: Vec<Vec<GroupId>>,
-    /// Tracks of group `i`, in the order to show them.
+    /// Tracks of group `i`, in display order.
     tracks: Vec<Vec<TrackId>>,
     /// Index of the counter series of track `i`; [`NONE`] without one.
     counters: Vec<u32>,
-    /// Names of groups of several sources.
+    /// Names of groups that occur in several sources.
     shared_names: BTreeSet<StringId>,
 }
 
@@ -52,7 +52,7 @@ impl Index {
             }
         }
         for (at, series) in (0..).zip(counters) {
-            // Of several series of a track the first counts.
+            // If a track has several series, the first one counts.
             if let Some(slot @ &mut NONE) = index.counters.get_mut(series.track.index()) {
                 *slot = at;
             }

@@ -27,8 +27,8 @@
 //! assert_eq!(outer.children().next().unwrap().name(), "copy.2");
 //! ```
 //!
-//! This crate knows no file formats, no colours and no policy: what a category
-//! means, which peak to believe and what counts as a step are for the analyses.
+//! This crate knows no file formats, no colours and no policy: the meaning of categories, the choice of peaks and the
+//! definition of steps belong to the analyses.
 
 mod args;
 mod attrs;

@@ -1,10 +1,9 @@
-//! Level of detail: what to draw of a lane when slices are narrower than a pixel.
+//! Level of detail: what to draw for a lane whose slices are narrower than a pixel.
 //!
-//! A [`LaneMipmap`] is a tree over the rows of a lane, eight children a node.
-//! Each node names the longest slice below it and the time that slices cover
-//! before it, so a query answers any run of rows in a logarithm. A query walks
-//! the lane in buckets of the asked resolution, aligned to multiples of it (so
-//! that panning does not make the picture shimmer):
+//! A [`LaneMipmap`] is a tree over the rows of a lane, eight children a node. Each node holds the longest slice below
+//! it and the time covered by slices before it, so a query over any range of rows takes logarithmic time. A query walks
+//! the lane in buckets of the requested resolution, aligned to multiples of it so that panning does not make the image
+//! shimmer:
 //!
 //! ```text
 //! slices  AAAAAAAAAAAA b c  dd e        FFFFFFFFFF
@@ -29,13 +28,13 @@ pub struct LodSlice {
     pub representative: SliceId,
     /// From the start of the first to the end of the last.
     pub range: TimeRange,
-    /// How many there are.
+    /// Number of slices.
     pub count: u32,
     /// The part of `range` that slices cover.
     pub occupied: Picos,
 }
 
-/// The pyramid of one lane. Holds no times: it is useless without its model.
+/// The mipmap of one lane. It stores no times and needs its model.
 #[derive(Debug)]
 pub struct LaneMipmap {
     /// `levels[k][i]` is the row of the longest slice among rows
@@ -45,19 +44,19 @@ pub struct LaneMipmap {
     covered_before: Vec<i64>,
 }
 
-/// The pyramids of all lanes of a model.
+/// The mipmaps of all lanes of a model.
 #[derive(Debug)]
 pub struct LodIndex {
     lanes: Vec<LaneMipmap>,
 }
 
 impl LodIndex {
-    /// Builds all pyramids, on all cores.
+    /// Builds all mipmaps, on all CPU cores.
     pub fn build(model: &TraceModel) -> Self {
         Self { lanes: model.all_lanes().into_par_iter().map(|lane| LaneMipmap::build(model, lane)).collect() }
     }
 
-    /// The pyramid of `lane`, by its index in [`TraceModel::all_lanes`](crate::Columns::all_lanes).
+    /// The mipmap of `lane`, by its index in [`TraceModel::all_lanes`](crate::Columns::all_lanes).
     pub fn lane(&self, index: usize) -> &LaneMipmap {
         &self.lanes[index]
     }
@@ -74,11 +73,11 @@ impl LodIndex {
 }
 
 impl LaneMipmap {
-    /// Builds the pyramid of one lane.
+    /// Builds the mipmap of one lane.
     pub fn build(model: &TraceModel, lane: &Lane) -> Self {
         let dur = |row: u32| model.slices.durs.get(row as usize);
         let longest = |rows: &mut dyn Iterator<Item = u32>| {
-            // The first of equals, so that the picture does not depend on the tree's shape.
+            // The first of equally long slices, so that the result does not depend on the shape of the tree.
             rows.reduce(|best, row| if dur(row) > dur(best) { row } else { best })
         };
         let rows = lane.rows.clone();
@@ -107,9 +106,8 @@ impl LaneMipmap {
         Self { levels, covered_before }
     }
 
-    /// Appends to `out` what to draw of `range` at `resolution` per pixel, in
-    /// time order and without overlap. Every slice of the range is in exactly one
-    /// item. Cost: a logarithm per item.
+    /// Appends to `out` the items to draw for `range` at `resolution` per pixel, in time order and without overlap.
+    /// Every slice of the range is in exactly one item. Takes logarithmic time per item.
     pub fn query(&self, model: &TraceModel, lane: &Lane, range: TimeRange, resolution: Picos, out: &mut Vec<LodSlice>) {
         let res = resolution.ps().max(1);
         let starts = &model.slices.starts;
@@ -124,10 +122,10 @@ impl LaneMipmap {
                 row += 1;
                 continue;
             }
-            // All that start in this bucket, up to the first that is wide enough alone.
+            // All slices that start in this bucket, up to the first that is wide enough to be drawn alone.
             let bucket_end = start.saturating_sub(start.rem_euclid(res)).saturating_add(res);
             let mut stop = gallop(row + 1, rows.end, |r| starts[r as usize] < bucket_end);
-            // Only the last of a bucket can be wide: a wide one hides all after it.
+            // Only the last slice of a bucket can be wide: a wide one covers all that follow.
             if stop - row > 1 && end_of(stop - 1).saturating_sub(starts[stop as usize - 1]) >= res {
                 stop -= 1;
             }
@@ -147,7 +145,7 @@ impl LaneMipmap {
         }
     }
 
-    /// Row of the longest slice among `rows`; the first of equals.
+    /// Row of the longest slice among `rows`; the first of equally long ones.
     fn longest(&self, model: &TraceModel, lane: &Lane, rows: Range<u32>) -> u32 {
         let dur = |row: u32| model.slices.durs.get(row as usize);
         let better = |best: u32, row: u32| if dur(row) > dur(best) { row } else { best };
@@ -186,15 +184,15 @@ fn single(row: u32, start: i64, end: i64) -> LodSlice {
     LodSlice { representative: SliceId(row), range, count: 1, occupied: range.dur() }
 }
 
-/// First row in `from..to` for which `before` is false, given that it is true
-/// for a prefix: exponential steps, then bisection, so near answers are cheap.
+/// First row in `from..to` for which `before` is false, given that it is true for a prefix: exponential steps, then
+/// bisection, which is fast if the result is near.
 fn gallop(from: u32, to: u32, before: impl Fn(u32) -> bool) -> u32 {
     let mut low = from;
     let mut step = 1;
     while low < to && before(low) {
         let next = low.saturating_add(step).min(to);
         if next == to || !before(next) {
-            // The border lies in low..=next.
+            // The result is in low..=next.
             let (mut a, mut b) = (low + 1, next);
             while a < b {
                 let mid = a + (b - a) / 2;

@@ -38,33 +38,33 @@ impl Lane {
     }
 }
 
-/// An op's executions as sums, from profiles that were aggregated before export.
+/// Totals of the executions of an op, from profiles that were aggregated before export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregate {
     /// Track it was recorded on.
     pub track: TrackId,
-    /// What it is.
+    /// Its label.
     pub label: LabelId,
-    /// How many executions.
+    /// Number of executions.
     pub occurrences: u64,
-    /// Time of all of them.
+    /// Total time of all executions.
     pub total: Picos,
-    /// The same without children, if recorded.
+    /// The same without the time of children, if recorded.
     pub self_time: Option<Picos>,
     /// Shortest execution, if recorded.
     pub min: Option<Picos>,
 }
 
-/// Where the memory of a model goes, in bytes.
+/// Memory use of a model by part, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct MemoryUse {
     /// Number of slices.
     pub slices: usize,
-    /// Columns of the slice table, without arguments.
+    /// Columns of the slice table, without argument handles.
     pub slice_bytes: usize,
-    /// Handles of arguments.
+    /// Argument handles.
     pub arg_bytes: usize,
-    /// Strings.
+    /// Interned strings.
     pub string_bytes: usize,
     /// Counter samples.
     pub counter_bytes: usize,
@@ -77,8 +77,8 @@ impl MemoryUse {
     }
 }
 
-/// A trace. Made by [`TraceBuilder`](crate::TraceBuilder) and never changed. Clones share it: what is computed about a
-/// trace refers to it instead of copying its strings.
+/// An immutable trace, made by [`TraceBuilder`](crate::TraceBuilder). Clones share it, so results can refer to it
+/// instead of copying its strings.
 #[derive(Clone)]
 pub struct TraceModel(pub(crate) Arc<Columns>);
 
@@ -90,7 +90,7 @@ impl Deref for TraceModel {
     }
 }
 
-/// What a [`TraceModel`] holds, and how it is asked.
+/// The content of a [`TraceModel`] and its queries.
 pub struct Columns {
     pub(crate) strings: StringTable,
     pub(crate) sources: Vec<Source>,
@@ -115,28 +115,28 @@ pub struct Columns {
     pub(crate) log: ImportLog,
     pub(crate) extent: TimeRange,
     pub(crate) index: Index,
-    /// Rows of slices that have a parent, by that; made on first use.
+    /// Rows of slices that have a parent, sorted by parent; made on first use.
     pub(crate) by_parent: OnceLock<Vec<u32>>,
 }
 
 impl Columns {
-    /// The text of `id`.
+    /// The string of `id`.
     pub fn str(&self, id: StringId) -> &str {
         self.strings.get(id)
     }
-    /// All strings.
+    /// The string table.
     pub fn strings(&self) -> &StringTable {
         &self.strings
     }
-    /// The files it was read from.
+    /// The files that it was read from.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
-    /// What computed the times of any file, where none of them was measured.
+    /// The simulator or model that computed the times of any file, if they were not measured.
     pub fn simulator(&self) -> Option<&str> {
         self.sources.iter().find_map(|source| source.simulator.as_deref())
     }
-    /// Whether this holds for the times of any file.
+    /// Whether any file has this caveat.
     pub fn has_caveat(&self, caveat: Caveat) -> bool {
         self.sources.iter().any(|source| source.caveats.contains(&caveat))
     }
@@ -148,7 +148,7 @@ impl Columns {
     pub fn source(&self, id: SourceId) -> &Source {
         &self.sources[id.index()]
     }
-    /// What the import lost, repaired or noticed.
+    /// The import log: what was lost, repaired or noticed.
     pub fn import_log(&self) -> &ImportLog {
         &self.log
     }
@@ -165,8 +165,8 @@ impl Columns {
     pub fn group(&self, id: GroupId) -> &Group {
         &self.groups[id.index()]
     }
-    /// Name of a device for people: `/device:TPU:0`; where several hosts have one of
-    /// that name, because each counts from 0, `host_a TPU:0`.
+    /// Display name of a device: `/device:TPU:0`, or `host_a TPU:0` if several hosts number their devices from 0 and so
+    /// share the name.
     pub fn device_name(&self, id: GroupId) -> String {
         let group = self.group(id);
         let name = self.str(group.name);
@@ -181,7 +181,7 @@ impl Columns {
     pub fn group_ids(&self) -> impl Iterator<Item = GroupId> + use<> {
         (0..self.groups.len() as u32).map(GroupId)
     }
-    /// Groups directly below `parent` (or at the top), in the order to show them.
+    /// Groups directly below `parent` (or at the top), in display order.
     pub fn child_groups(&self, parent: Option<GroupId>) -> Vec<GroupId> {
         self.index.children(parent).to_vec()
     }
@@ -210,7 +210,7 @@ impl Columns {
     pub fn track_ids(&self) -> impl Iterator<Item = TrackId> + use<> {
         (0..self.tracks.len() as u32).map(TrackId)
     }
-    /// Tracks of a group, in the order to show them.
+    /// Tracks of a group, in display order.
     pub fn tracks_of(&self, group: GroupId) -> Vec<TrackId> {
         self.index.tracks(group).to_vec()
     }
@@ -288,7 +288,7 @@ impl Columns {
             .map(|(row, value)| (self.slice(SliceId(row)), value))
     }
 
-    /// Those of them that lie in a lane and overlap `range`, instants at its start included.
+    /// The slices of a lane that carry the fact and overlap `range`, zero-length slices at its start included.
     pub fn slices_with_in(
         &self,
         attr: SliceAttr,
@@ -340,7 +340,7 @@ impl Columns {
         };
         rows.map(|row| self.slice(SliceId(row)))
     }
-    /// Slices of a lane that overlap `range`, instants at its start included.
+    /// Slices of a lane that overlap `range`, zero-length slices at its start included.
     pub fn slices_in(
         &self,
         lane: &Lane,
@@ -348,7 +348,7 @@ impl Columns {
     ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
         self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
     }
-    /// Rows of the children of a slice, from a list of all that there are.
+    /// Rows of the children of a slice, from the list of all children of the trace.
     pub(crate) fn children_listed(&self, parent: SliceId) -> &[u32] {
         let parents = &self.slices.parents;
         let of = |row: u32| parents.get(row as usize).copied().unwrap_or(NO_PARENT);
@@ -361,7 +361,7 @@ impl Columns {
         let len = rows[from..].partition_point(|&row| of(row) == parent.0);
         &rows[from..from + len]
     }
-    /// Slices of a lane that start in `range`, which is closed for empty ranges.
+    /// Slices of a lane that start in `range`; an empty range includes its start.
     pub(crate) fn slices_starting_in(
         &self,
         lane: &Lane,
@@ -387,7 +387,7 @@ impl Columns {
         }
         (base + begin) as u32..(base + end) as u32
     }
-    /// The deepest slice of a track at an instant.
+    /// The deepest slice of a track at a time.
     pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
         self.lanes(track).iter().rev().find_map(|lane| {
             let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
@@ -406,23 +406,23 @@ impl Columns {
         self.counters.get(self.index.counter(track)?)
     }
 
-    /// All flows, by where they leave.
+    /// All flows, by their first slice.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
-    /// Flows that leave a slice.
+    /// Flows that start at a slice.
     pub fn flows_from(&self, slice: SliceId) -> &[Flow] {
         let from = self.flows.partition_point(|flow| flow.from < slice);
         let to = self.flows.partition_point(|flow| flow.from <= slice);
         &self.flows[from..to]
     }
-    /// Flows that arrive at a slice.
+    /// Flows that end at a slice.
     pub fn flows_to(&self, slice: SliceId) -> impl Iterator<Item = Flow> {
         let from = self.flows_by_end.partition_point(|&i| self.flows[i as usize].to < slice);
         self.flows_by_end[from..].iter().map(|&i| self.flows[i as usize]).take_while(move |flow| flow.to == slice)
     }
 
-    /// Where the memory goes.
+    /// Memory use by part.
     pub fn memory_use(&self) -> MemoryUse {
         MemoryUse {
             slices: self.slice_count(),

@@ -1,4 +1,4 @@
-//! Which lane a slice goes to, and which slice it is inside.
+//! Assigns lanes and parents to slices.
 //!
 //! ```text
 //! in :  A [0,100)   B [10,40)   C [30,60)   D [50,55)
@@ -8,11 +8,10 @@
 //!       lane 3            D               parent C
 //! ```
 //!
-//! Slices arrive ordered by start, longer first. A stack of open slices gives
-//! the parent; a slice that outlives the top of the stack is *spilled*: it takes
-//! the first deeper lane that is free. No slice is dropped or shortened, and no
-//! two slices of a lane overlap. Zero-length slices at one instant are siblings:
-//! nesting them would make the depth of a track depend on how many there are.
+//! Slices arrive ordered by start, longer first. A stack of open slices gives the parent; a slice that ends after the
+//! top of the stack is *spilled* to the first free deeper lane. No slice is dropped or shortened, and no two slices of
+//! a lane overlap. Zero-length slices at one instant are siblings: nesting them would make the depth of a track depend
+//! on how many there are.
 
 /// Row number that means "no parent".
 pub(crate) const NO_PARENT: u32 = u32::MAX;
@@ -27,8 +26,8 @@ pub(crate) struct Nesting {
     pub(crate) spilled: Vec<u32>,
 }
 
-/// Places `(start, end)` pairs, ordered by start ascending then end descending.
-/// With `free` overlap is expected: lanes are filled first-fit, without parents.
+/// Places `(start, end)` pairs, ordered by start ascending, then end descending. With `free`, overlap is expected:
+/// lanes are filled first-fit, without parents.
 pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool) -> Nesting {
     let mut out = Nesting {
         depths: Vec::with_capacity(spans.len()),
@@ -63,8 +62,8 @@ pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool)
     out
 }
 
-/// Until when each lane is taken: a tree of minima, so that hostile input (a
-/// million slices that all overlap) costs a logarithm and not a scan.
+/// End of the last slice of each lane: a tree of minima, so that a million overlapping slices cost a logarithm each and
+/// not a scan.
 #[derive(Default)]
 struct FreeLanes {
     /// Heap order; leaves in the second half. A lane never used is free forever.
@@ -133,11 +132,11 @@ impl FreeLanes {
     }
 }
 
-/// Who is inside whom by another clock, as positions in `order`.
+/// Parents on another clock, as positions in `order`.
 ///
-/// Real captures map a few device spans badly onto the timeline (seen on v6e: by 200 ms, so that serial ops seem to
-/// overlap), while the device clock keeps them apart. Lanes follow the timeline, which is what is drawn; parents, and
-/// with them self time, follow the clock that timed the ops.
+/// Real captures map a few device spans badly onto the timeline (on v6e by 200 ms, so that serial ops seem to overlap),
+/// but the device clock keeps them apart. Lanes follow the timeline, which is what is drawn; parents, and with them
+/// self time, follow the clock that timed the ops.
 pub(crate) fn parents_by(order: &[u32], span: impl Fn(usize) -> (i64, i64)) -> Vec<u32> {
     let span_at = |position: u32| span(order[position as usize] as usize);
     let key = |&position: &u32| {
@@ -158,7 +157,7 @@ pub(crate) fn parents_by(order: &[u32], span: impl Fn(usize) -> (i64, i64)) -> V
     parents
 }
 
-/// Where the slices of a track go in the slice table.
+/// The rows of a track's slices in the slice table.
 pub(crate) struct Rows {
     /// Slices of each depth.
     pub(crate) lane_lens: Vec<u32>,
@@ -168,7 +167,7 @@ pub(crate) struct Rows {
     pub(crate) by_row: Vec<u32>,
 }
 
-/// Rows: by depth, then in the order of the positions, which is that of time.
+/// Assigns rows by depth, then by position, which is time order.
 pub(crate) fn rows_by_depth(depths: &[u32]) -> Rows {
     let lanes = depths.iter().max().map_or(0, |&deepest| deepest as usize + 1);
     let mut lane_lens = vec![0_u32; lanes];
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn touching_slices_are_siblings_and_so_are_instants() {
+    fn touching_and_zero_length_slices_are_siblings() {
         assert_eq!(depths(&[(0, 10), (10, 20)], false), [0, 0]);
         assert_eq!(depths(&[(5, 5), (5, 5), (5, 5)], false), [0, 0, 0]);
         assert_eq!(depths(&[(0, 5), (5, 5)], false), [0, 0]);
@@ -240,8 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn parents_can_follow_another_clock_than_lanes() {
-        // On the timeline the second op seems to start inside the first; its own clock says after.
+    fn parents_can_follow_a_different_clock_than_lanes() {
+        // On the timeline the second op seems to start inside the first; on the device clock it starts after it.
         let (timeline, device) = ([(0, 100), (50, 120), (60, 70)], [(0, 50), (50, 120), (60, 70)]);
         let lanes = nest(timeline.into_iter(), false);
         assert_eq!((lanes.depths, lanes.parents), (vec![0, 1, 2], vec![NO_PARENT, NO_PARENT, 1]));

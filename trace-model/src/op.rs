@@ -1,20 +1,20 @@
-//! What slices are occurrences of: [`Label`]s, and for device ops the static
-//! facts ([`Op`]) that the compiler attached, stored once per distinct op.
+//! [`Label`]s of slices, and for device ops the static facts ([`Op`]) that the compiler recorded, stored once per
+//! distinct op.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::strings::StringId;
 
-/// A label of the model that made it; valid only there.
+/// A label of a model; valid only in the model that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(pub(crate) u32);
 
-/// An op of the model that made it; valid only there.
+/// An op of a model; valid only in the model that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpId(pub(crate) u32);
 
-/// A program of the model that made it; valid only there.
+/// A program of a model; valid only in the model that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProgramId(pub(crate) u32);
 
@@ -39,7 +39,7 @@ impl ProgramId {
     }
 }
 
-/// Name of a slice and, where the slice is a device op, the op.
+/// Name of a slice and, if the slice is a device op, the op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// Shown on the slice.
@@ -68,23 +68,23 @@ pub enum Access {
     Read,
     /// Write.
     Write,
-    /// Not said.
+    /// Not recorded.
     Unknown,
 }
 
-/// Bytes that one execution moves to or from one memory, by the compiler's account.
+/// Bytes that one execution moves to or from one memory, as estimated by the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryAccess {
     /// Which memory.
     pub space: MemorySpace,
-    /// Which way.
+    /// Direction.
     pub access: Access,
     /// Bytes per execution.
     pub bytes: u64,
 }
 
-/// Static facts of one HLO op of one program: everything is *per execution* and
-/// by the compiler's account. `None` is "the capture does not say", never zero.
+/// Static facts of one HLO op of one program, *per execution*, as estimated by the compiler. `None` means that the
+/// capture does not record the fact; it never means zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Op {
     /// Instruction name without `%`; unique in its program.
@@ -119,19 +119,19 @@ pub struct Op {
     pub deduplicated_name: Option<StringId>,
     /// Which collective of the program it is.
     pub all_reduce_id: Option<i64>,
-    /// The code that the compiler emitted for it, where a dump of it was read.
+    /// The code that the compiler emitted for it, if a dump of it was read.
     pub bundles: Option<Box<Bundles>>,
 }
 
-/// Code of an op: bundles of instructions that are issued together. Each counts once,
-/// however often a loop of the kernel runs it.
+/// Code of an op: VLIW bundles, i.e. instructions issued together. Each counts once, however often a loop of the kernel
+/// executes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundles {
-    /// How many.
+    /// Number of bundles.
     pub count: u64,
-    /// What they use of each unit, in the order of the compiler.
+    /// Slots used of each unit, in the compiler's order.
     pub units: Vec<UnitSlots>,
-    /// The op that the code was emitted for; others that do the same share it.
+    /// The op that the code was emitted for; identical ops share the code.
     pub emitted_for: StringId,
 }
 
@@ -147,7 +147,7 @@ pub struct UnitSlots {
 }
 
 impl UnitSlots {
-    /// Used slots of all slots that `bundles` have, in percent; `None` if there are none.
+    /// Used slots as percent of all slots that `bundles` have; `None` if there are no slots.
     pub fn percent(&self, bundles: u64) -> Option<f64> {
         let all = bundles as f64 * self.per_bundle as f64;
         (all > 0.0).then(|| 100.0 * self.used as f64 / all)
@@ -155,7 +155,7 @@ impl UnitSlots {
 }
 
 impl Op {
-    /// Takes over from `other` what this one does not know.
+    /// Fills in facts that are missing here from `other`.
     pub(crate) fn fill_from(&mut self, other: &Self) {
         fn fill<T: Clone>(slot: &mut Option<T>, from: Option<&T>) {
             if slot.is_none() {
@@ -193,7 +193,7 @@ pub struct Program {
     pub hlo: Option<Blob>,
 }
 
-/// Bytes inside a file that stays open (or mapped), not copied.
+/// A range of bytes in a file that stays open or mapped; not copied.
 #[derive(Clone)]
 pub struct Blob {
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,

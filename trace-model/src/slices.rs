@@ -13,7 +13,7 @@ use crate::op::{Label, LabelId, OpId};
 use crate::time::{Picos, TimeRange, Timestamp};
 use crate::track::TrackId;
 
-/// A slice of the model that made it, by its row; valid only there.
+/// A slice of a model, by its row; valid only in that model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct SliceId(pub(crate) u32);
@@ -32,15 +32,15 @@ impl SliceId {
 /// Handle that means "no arguments".
 pub(crate) const NO_ARGS: i64 = -1;
 
-/// Rows that share an entry of [`SliceTable::first_clocks`]: a lookup passes over fewer tracks than these.
+/// Rows per entry of [`SliceTable::first_clocks`]; a lookup scans fewer tracks than this.
 const CLOCK_BLOCK: usize = 256;
 
-/// Columns of all slices. At most 32 bytes a row, `args` left aside, in every capture seen.
+/// Columns of all slices. Real captures need at most 32 bytes per row without `args`.
 #[derive(Debug, Default)]
 pub(crate) struct SliceTable {
     pub(crate) starts: Vec<i64>,
     pub(crate) durs: CompactColumn,
-    /// Measured time of the direct children: zero for most, unlike self time, so it packs to nothing.
+    /// Measured time of the direct children: unlike self time it is zero for most slices, and so takes no space.
     pub(crate) child_durs: CompactColumn,
     pub(crate) labels: Vec<u32>,
     pub(crate) parents: Vec<u32>,
@@ -48,15 +48,14 @@ pub(crate) struct SliceTable {
     pub(crate) args: CompactColumn,
     /// Sorted by rows.
     pub(crate) device_clocks: Vec<DeviceClock>,
-    /// For each [`CLOCK_BLOCK`] rows the first of `device_clocks` that does not end before them.
+    /// For each block of [`CLOCK_BLOCK`] rows, the first of `device_clocks` that ends after the start of the block.
     pub(crate) first_clocks: Vec<u32>,
     pub(crate) attrs: BTreeMap<SliceAttr, SparseColumn>,
-    /// Tracks whose parents do not follow the timeline, sorted by rows; elsewhere
-    /// children are found by time.
+    /// Tracks whose parents do not follow the timeline, sorted by rows; on other tracks children are found by time.
     pub(crate) reparented: Vec<Reparented>,
 }
 
-/// Children of the rows of one track, where they cannot be found by time.
+/// Children of the rows of one track, if they cannot be found by time.
 #[derive(Debug)]
 pub(crate) struct Reparented {
     pub(crate) rows: Range<u32>,
@@ -64,8 +63,8 @@ pub(crate) struct Reparented {
     pub(crate) pairs: Vec<(u32, u32)>,
 }
 
-/// The device clock for the rows of one track, as differences from the timeline: both are usually constant but for
-/// rounding.
+/// The device clock for the rows of one track, as differences from the timeline: start and length usually differ by a
+/// constant, apart from rounding.
 #[derive(Debug)]
 pub(crate) struct DeviceClock {
     pub(crate) rows: Range<u32>,
@@ -81,8 +80,8 @@ impl SliceTable {
         next.filter(|clock| clock.rows.start <= row)
     }
 
-    /// Children of `row` where they cannot be found by time, because the parents of its track follow the device clock
-    /// and that disagrees with the timeline.
+    /// Children of `row` if they cannot be found by time, because the parents of its track follow the device clock and
+    /// that disagrees with the timeline.
     fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
         let at = self.reparented.partition_point(|track| track.rows.end <= row);
         let Reparented { pairs, .. } = self.reparented.get(at).filter(|track| track.rows.contains(&row))?;
@@ -128,8 +127,7 @@ pub struct SliceRef<'a> {
     pub(crate) id: SliceId,
 }
 
-/// From so many lanes on, looking for children in all deeper ones costs more than a list of
-/// all children of the trace.
+/// With this many deeper lanes, searching all of them for children costs more than a list of all children of the trace.
 const DEEP: usize = 32;
 
 impl<'a> SliceRef<'a> {
@@ -137,12 +135,12 @@ impl<'a> SliceRef<'a> {
         self.id.index()
     }
 
-    /// Which slice.
+    /// Id of the slice.
     pub fn id(self) -> SliceId {
         self.id
     }
 
-    /// First instant, on the timeline that hosts and devices share.
+    /// Start on the timeline that hosts and devices share.
     pub fn start(self) -> Timestamp {
         Timestamp::from_ps(self.model.slices.starts[self.row()])
     }
@@ -157,7 +155,7 @@ impl<'a> SliceRef<'a> {
         TimeRange::at(self.start(), self.dur())
     }
 
-    /// Span on the device clock where the device recorded one: for all slices of a track, or for none (see
+    /// Span on the device clock, if recorded: for all slices of a track or for none (see
     /// [`IssueKind::DeviceClockMissing`](crate::IssueKind)). Never mix the two clocks in one computation: they can
     /// differ by hundreds of milliseconds.
     pub fn device_range(self) -> Option<TimeRange> {
@@ -168,7 +166,7 @@ impl<'a> SliceRef<'a> {
         Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur)))
     }
 
-    /// The most exact span: on the device clock where there is one, else on the timeline. For durations, and for
+    /// The most precise span: on the device clock if recorded, else on the timeline. Use it for durations, and for
     /// overlap within one track.
     pub fn measured_range(self) -> TimeRange {
         self.device_range().unwrap_or_else(|| self.range())
@@ -189,17 +187,17 @@ impl<'a> SliceRef<'a> {
         Picos::from_ps(self.model.slices.child_durs.get(self.row()))
     }
 
-    /// What it is an occurrence of, for grouping.
+    /// Label of the slice, as a key for grouping.
     pub fn label_id(self) -> LabelId {
         LabelId(self.model.slices.labels[self.row()])
     }
 
-    /// What it is an occurrence of.
+    /// Label of the slice.
     pub fn label(self) -> Label {
         self.model.label(self.label_id())
     }
 
-    /// Name shown.
+    /// Display name.
     pub fn name(self) -> &'a str {
         self.model.str(self.label().name)
     }
@@ -209,7 +207,7 @@ impl<'a> SliceRef<'a> {
         self.label().op
     }
 
-    /// The slice around it, by the clock of [`Self::measured_range`].
+    /// The parent, on the clock of [`Self::measured_range`].
     pub fn parent(self) -> Option<SliceRef<'a>> {
         let parent = self.model.slices.parents[self.row()];
         (parent != NO_PARENT).then_some(SliceRef { model: self.model, id: SliceId(parent) })
@@ -263,7 +261,7 @@ impl<'a> SliceRef<'a> {
         self.attr(attr).map(|bits| f64::from_bits(bits as u64))
     }
 
-    /// Its arguments, read from the file now; empty if it has none.
+    /// Reads its arguments from the file; empty if it has none.
     pub fn args(self) -> Result<Vec<crate::Arg>, String> {
         self.model.args_of(self)
     }

@@ -1,15 +1,15 @@
-//! Interned strings: each distinct text is stored once, in one arena.
+//! Interned strings: each distinct string is stored once, in one arena.
 
 use hashbrown::DefaultHashBuilder;
 use hashbrown::HashTable;
 use std::hash::BuildHasher as _;
 
-/// A text in the [`StringTable`] of the model that made it; valid only there.
+/// A string in a [`StringTable`]; valid only for that table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StringId(u32);
 
 impl StringId {
-    /// The empty text, which every table holds.
+    /// The empty string, which every table holds.
     pub const EMPTY: Self = Self(0);
 
     /// Row number, for side tables indexed by string.
@@ -17,8 +17,7 @@ impl StringId {
         self.0 as usize
     }
 
-    /// The text in row `row`, for ids that were stored as numbers; the empty one
-    /// for what is no row number.
+    /// The string in row `row`, for ids that were stored as numbers; the empty one if there is no such row.
     pub fn from_index(row: i64) -> Self {
         Self(u32::try_from(row).unwrap_or_default())
     }
@@ -28,7 +27,7 @@ impl StringId {
 #[derive(Debug)]
 pub struct StringTable {
     arena: String,
-    /// End of text `i` in the arena; it starts where `i - 1` ends.
+    /// End of string `i` in the arena; it starts at the end of string `i - 1`.
     ends: Vec<usize>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -48,7 +47,7 @@ impl Default for StringTable {
 }
 
 impl StringTable {
-    /// The id of `text`, adding it when it is new.
+    /// Interns `text` and returns its id.
     pub fn intern(&mut self, text: &str) -> StringId {
         let hash = self.hasher.hash_one(text);
         let (arena, ends) = (&self.arena, &self.ends);
@@ -63,13 +62,13 @@ impl StringTable {
         StringId(id)
     }
 
-    /// The id of `text` where the table holds it.
+    /// The id of `text`, if it is in the table.
     pub fn find(&self, text: &str) -> Option<StringId> {
         let hash = self.hasher.hash_one(text);
         self.index.find(hash, |&id| text_at(&self.arena, &self.ends, id) == text).map(|&id| StringId(id))
     }
 
-    /// The text of `id`; empty if the id is of another table.
+    /// The string of `id`; empty if the id is of another table.
     pub fn get(&self, id: StringId) -> &str {
         if id.index() < self.ends.len() { text_at(&self.arena, &self.ends, id.0) } else { "" }
     }
@@ -79,12 +78,12 @@ impl StringTable {
         self.ends.len()
     }
 
-    /// Whether only the empty text is stored.
+    /// Whether only the empty string is stored.
     pub fn is_empty(&self) -> bool {
         self.ends.len() <= 1
     }
 
-    /// Every text with its id, in the order of their first appearance.
+    /// Every string with its id, in order of first appearance.
     pub fn iter(&self) -> impl Iterator<Item = (StringId, &str)> {
         (0..self.ends.len() as u32).map(|id| (StringId(id), text_at(&self.arena, &self.ends, id)))
     }
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_texts_share_an_id() {
+    fn equal_strings_share_an_id() {
         let mut table = StringTable::default();
         let a = table.intern("fusion.12");
         let b = table.intern("copy-done");

@@ -7,12 +7,12 @@ use crate::args::ArgValue;
 use crate::device::DeviceInfo;
 use crate::strings::StringId;
 
-/// A group of the model that made it; valid only there.
+/// A group of a model; valid only in the model that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct GroupId(pub(crate) u32);
 
-/// A track of the model that made it; valid only there.
+/// A track of a model; valid only in the model that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct TrackId(pub(crate) u32);
@@ -47,7 +47,7 @@ impl SourceId {
 pub enum GroupKind {
     /// A machine.
     Host,
-    /// The threads of a machine's CPU side.
+    /// The host CPU of a machine, with its threads.
     HostProcess,
     /// One logical TPU device: a `TensorCore`, or a whole chip with megacore.
     TensorCore {
@@ -68,7 +68,7 @@ pub enum GroupKind {
     Chip,
     /// A plug-in's plane.
     Custom,
-    /// A process of a foreign Chrome trace.
+    /// A process in a Chrome trace of another tool.
     Process {
         /// Process id as recorded.
         pid: i64,
@@ -78,7 +78,7 @@ pub enum GroupKind {
 /// A host, device, core or process.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The group around this one.
+    /// The parent group.
     pub parent: Option<GroupId>,
     /// What it stands for.
     pub kind: GroupKind,
@@ -107,7 +107,7 @@ pub enum TrackKind {
     AsyncOps,
     /// Runtime events and kernel scopes on a device (`XLA TraceMe`).
     DeviceScopes,
-    /// Made from other tracks after the fact; never counted.
+    /// Derived from other tracks; never counted.
     Derived,
     /// Instruction-level markers, sync flags, overlays.
     LowLevel,
@@ -115,7 +115,7 @@ pub enum TrackKind {
     HostThread,
     /// A stream of a GPU.
     Stream,
-    /// Asynchronous spans of a foreign trace.
+    /// Asynchronous spans in a trace of another tool.
     Async,
     /// Samples over time; see [`TraceModel::counter`](crate::Columns::counter).
     Counter,
@@ -130,7 +130,7 @@ impl TrackKind {
     }
 }
 
-/// A line of the timeline.
+/// A track of the timeline.
 #[derive(Clone, Debug)]
 pub struct Track {
     /// The host, device, core or process it belongs to.

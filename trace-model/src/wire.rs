@@ -1,13 +1,12 @@
-//! Protocol Buffers' wire format, read in place: nothing is copied, nothing is
-//! allocated, and every position is an offset into the whole file, so that a
-//! message can be found again later and an error can say where it is.
+//! Protocol Buffers' wire format, read in place: nothing is copied, nothing is allocated, and every position is an
+//! offset into the whole file, so that a message can be read again later and an error can name its place.
 //!
-//! Encoding: <https://protobuf.dev/programming-guides/encoding/>. Groups (wire
-//! types 3 and 4) left the format before `XPlane` existed and count as damage.
+//! Encoding: <https://protobuf.dev/programming-guides/encoding/>. Groups (wire types 3 and 4) were deprecated before
+//! `XPlane` existed and are treated as errors.
 
 use std::ops::Range;
 
-/// A value as it lies in the file.
+/// A field value, in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Integers, booleans and enums.
@@ -16,7 +15,7 @@ pub enum Value {
     Fixed64(u64),
     /// Strings, bytes and messages.
     Bytes(Range<usize>),
-    /// Four bytes; `XPlane` has none.
+    /// Four bytes; not used by `XPlane`.
     Fixed32,
 }
 
@@ -25,7 +24,7 @@ pub enum Value {
 pub struct Broken {
     /// Offset into the file.
     pub at: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub why: &'static str,
 }
 
@@ -38,7 +37,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The message at `range` of `file`; a range outside is empty.
+    /// The message at `range` of `file`; a range outside the file is empty.
     pub fn new(file: &'a [u8], range: Range<usize>) -> Self {
         let bytes = file.get(..range.end).unwrap_or_default();
         Self { bytes, at: range.start.min(bytes.len()) }
@@ -75,7 +74,7 @@ impl<'a> Cursor<'a> {
         Ok(Some((number, value)))
     }
 
-    /// A base-128 number.
+    /// A base-128 varint.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, Broken> {
         match self.bytes.get(self.at) {
@@ -102,7 +101,7 @@ impl<'a> Cursor<'a> {
         Err(Broken { at: self.at, why })
     }
 
-    /// The range of a text, bytes or message whose length comes next.
+    /// The range of a length-delimited string, byte array or message.
     #[inline]
     pub fn length_delimited(&mut self) -> Result<Range<usize>, Broken> {
         let at = self.at;
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wire_type_is_read_or_stepped_over() {
+    fn every_wire_type_is_read_or_skipped() {
         let mut bytes = vec![0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21];
         bytes.extend(1.5_f64.to_le_bytes());
         let fields = all(&bytes).unwrap();
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_up_to_64_bits_come_back() {
+    fn reads_varints_up_to_64_bits() {
         let mut bytes = vec![0x08];
         bytes.extend([0xff; 9]);
         bytes.push(1);
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named_with_its_place() {
+    fn errors_name_their_offset() {
         let place = |bytes: &[u8]| all(bytes).unwrap_err().at;
         assert_eq!(place(&[0x08, 0x80]), 1);
         assert_eq!(place(&[0x08, 1, 0x12, 5, 0]), 3);

@@ -1,4 +1,4 @@
-//! Flows: from what a builder knew to rows of the model.
+//! Converts flows of the builder to rows of the model.
 
 use super::track::NO_ROW;
 use crate::builder::{FlowEnd, Flows, SliceKey};
@@ -9,10 +9,10 @@ use crate::slices::{SliceId, SliceRef};
 use crate::time::{Picos, Timestamp};
 use crate::track::TrackId;
 
-/// First row of each track, and the row within it of each index of its batch.
+/// First row of each track, and for each index of its batch the row within the track.
 pub(super) type RowsOf = Vec<(u32, Vec<u32>)>;
 
-/// Links all flows; those with only one end go to the log.
+/// Links all flows; those with only one end are counted in the log.
 pub(super) fn link(model: &mut Columns, flows: Flows, rows_of: RowsOf, shifts: &[i64]) {
     let mut log = std::mem::take(&mut model.log);
     let Flows { between, others } = flows;

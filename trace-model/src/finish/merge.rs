@@ -19,7 +19,7 @@ pub(super) struct Merged {
     pub(super) lanes: Vec<Lane>,
     pub(super) track_lanes: Vec<Range<u32>>,
     pub(super) track_args: Vec<Option<u16>>,
-    /// First row of the track, and the row within it of each index of its batch.
+    /// First row of the track, and for each index of its batch the row within the track.
     pub(super) rows_of: RowsOf,
 }
 

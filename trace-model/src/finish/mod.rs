@@ -1,8 +1,8 @@
-//! From a [`TraceBuilder`] to a [`TraceModel`]: closes what is open, leaves out what has times that no capture can
-//! have, aligns hosts, sorts and nests every track (in parallel), links flows, clips counters.
+//! From a [`TraceBuilder`] to a [`TraceModel`]: closes open slices, drops slices with implausible times, aligns hosts,
+//! sorts and nests every track (in parallel), links flows, clips counters.
 //!
-//! Memory is what limits the size of a trace, so nothing exists twice for long: tracks are finished a few at a time,
-//! and each batch is gone when its rows are in the table.
+//! Memory limits the size of a trace, so data is not held twice: a few tracks are finished at a time, and each batch is
+//! dropped once its rows are in the table.
 
 mod flows;
 mod merge;
@@ -25,8 +25,8 @@ use crate::track::{Track, TrackId};
 use merge::Merged;
 use track::{FinishedTrack, Job, finish_track};
 
-/// How many rows are finished before they move into the table. Enough to keep
-/// all threads busy, few enough not to matter beside the table.
+/// Rows that are finished before they move into the table: enough to keep all threads busy, few compared with the
+/// table.
 const ROWS_AT_ONCE: usize = 1 << 17;
 
 pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
@@ -72,7 +72,7 @@ pub(crate) fn finish(mut builder: TraceBuilder) -> TraceModel {
     TraceModel(Arc::new(model))
 }
 
-/// Finishes all tracks, a few at a time, and puts them one after the other.
+/// Finishes all tracks, a few at a time, and concatenates them.
 fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange]) -> Merged {
     let source_of = |track: &Track| builder.groups[track.group.index()].source.index();
     let flow_tracks = builder.flows.tracks(builder.tracks.len());
@@ -101,7 +101,7 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
     }
 }
 
-/// Tracks that are finished together: at least one for each thread.
+/// The tracks to finish together: at least one per thread.
 fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, Job)>) -> Vec<(TrackBuilder, Job)> {
     let mut wave = Vec::new();
     let mut rows = 0;
@@ -113,8 +113,8 @@ fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, Job)>) -> Vec<(Track
     wave
 }
 
-/// How far to shift each source so that all share the clock of the earliest. Sessions that are too far apart to be one
-/// are drawn from the start of each.
+/// The shift of each source that puts all on the clock of the earliest. If sessions are too far apart to belong
+/// together, each keeps its own start.
 fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
     if sources.len() > 1 {
         for source in sources.iter().filter(|source| source.zero_unix_ns().is_none()) {

@@ -1,9 +1,8 @@
-//! Times that no capture can have.
+//! Drops slices and samples with implausible times.
 //!
-//! A single damaged number puts a slice months away from all others; then the trace is
-//! months long, sums of time saturate, and every share is one of nothing. No profiler
-//! records for days, so what is days away from most slices of its file is left out and
-//! counted.
+//! One damaged number can put a slice months away from all others. The trace would then be months long, sums of time
+//! would saturate, and every share would be close to 0. No profiler records for days, so slices that are more than a
+//! week away from the median of their file are dropped and counted.
 //!
 //! ```text
 //! [slice]   ...months...   [slice][slice] [slice]
@@ -15,12 +14,12 @@ use crate::builder::{CounterBuilder, TraceBuilder};
 use crate::import_log::{ImportLog, IssueKind};
 use crate::time::{PS_PER_S, Picos, TimeRange, Timestamp};
 
-/// Longer than any capture: a week.
+/// Longer than any capture: one week.
 const LONGEST: Picos = Picos::from_ps(7 * 24 * 3600 * PS_PER_S);
-/// Starts of which the median is taken: enough to be sure, few enough to cost nothing.
+/// Number of start times sampled for the median: enough for a reliable value at little cost.
 const SAMPLED: usize = 4096;
 
-/// Where slices of each source can be, before sources are shifted.
+/// Plausible times of the slices of each source, before sources are shifted.
 pub(super) fn by_source(builder: &TraceBuilder) -> Vec<TimeRange> {
     let tracks = || builder.track_builders.iter().zip(&builder.tracks);
     let source_of = |group: usize| builder.groups[group].source.index();
@@ -33,7 +32,7 @@ pub(super) fn by_source(builder: &TraceBuilder) -> Vec<TimeRange> {
     for (batch, track) in tracks() {
         let source = source_of(track.group.index());
         let every = counts[source] / SAMPLED + 1;
-        // Every so many slices of the source, whichever tracks they are on.
+        // Samples the slices of the source at regular intervals, over all its tracks.
         let first = seen[source].next_multiple_of(every) - seen[source];
         starts[source].extend(batch.batch.starts.iter().skip(first).step_by(every));
         seen[source] += batch.batch.len();
@@ -50,7 +49,7 @@ fn around_median(mut starts: Vec<i64>) -> Option<TimeRange> {
     Some(TimeRange::new(median - LONGEST, median + LONGEST))
 }
 
-/// Indices of the slices of a batch that have impossible times, by either clock, in order.
+/// Indices, ascending, of the slices of a batch that have an implausible time on either clock.
 pub(super) fn impossible(batch: &SliceBatch, plausible: TimeRange) -> Vec<u32> {
     let sample = (0..batch.len() as u32).step_by(batch.len() / SAMPLED + 1);
     let timed = around_median(sample.filter_map(|i| Some(batch.device_range(i)?.start.ps())).collect());
@@ -61,7 +60,7 @@ pub(super) fn impossible(batch: &SliceBatch, plausible: TimeRange) -> Vec<u32> {
     (0..batch.len() as u32).filter(is_impossible).collect()
 }
 
-/// The counter without the samples that have impossible times.
+/// The counter without samples at implausible times.
 pub(super) fn without_impossible(
     mut counter: CounterBuilder,
     plausible: TimeRange,
@@ -88,7 +87,7 @@ mod tests {
         TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur))
     }
 
-    /// Slices at these hours and of these hours; the last one is opened and never closed.
+    /// Slices with these start times and durations in hours; the last one is opened and never closed.
     fn finished(slices: &[(i64, i64)], device: Option<(i64, i64)>) -> crate::TraceModel {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
@@ -106,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_weeks_away_is_left_out_and_counted() {
+    fn slices_weeks_away_are_dropped_and_counted() {
         let left_out = |model: &crate::TraceModel| model.import_log().count(IssueKind::ImpossibleTime);
-        // A day between slices is long, but possible.
+        // A gap of a day is long but plausible.
         let fine = finished(&[(0, 1), (1, 1), (25, 1)], None);
         assert_eq!((left_out(&fine), fine.slice_count()), (0, 3));
         for broken in [(-2_500, 1), (2_500, 1), (1, 2_500)] {
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_and_arrows_of_what_is_left_out_go_with_it() {
+    fn facts_and_flows_of_dropped_slices_are_dropped() {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
         let track = builder.track(host, TrackKind::Ops, 0, "ops");
@@ -145,7 +144,7 @@ mod tests {
         let model = builder.finish();
         let facts: Vec<i64> = model.slices_with(crate::SliceAttr::RunId).map(|(_, value)| value).collect();
         assert_eq!((facts, model.flows().len()), (vec![0, 1], 1));
-        // What was never closed ends with what is there.
+        // A slice that is never closed ends with the last plausible slice.
         assert_eq!(model.extent(), range(0, 2 * HOUR));
         let log = model.import_log();
         assert_eq!((log.count(IssueKind::ImpossibleTime), log.count(IssueKind::FlowWithoutEnd)), (2, 1));

@@ -1,4 +1,4 @@
-//! One track: its slices in order of rows, with parents and self times.
+//! Finishes one track: sorts its slices into rows, with parents and self times.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use crate::time::TimeRange;
 
 use super::plausible;
 
-/// In place of the row of a slice that was left out.
+/// Stands for the row of a slice that was dropped.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// How to finish a track.
 pub(super) struct Job {
-    /// Overlap is expected: see [`nest`].
+    /// Whether slices may overlap freely: see [`nest`].
     pub(super) free: bool,
     /// Added to every start.
     pub(super) shift: i64,
     /// Whether flows refer to the slices.
     pub(super) keep_rows: bool,
-    /// Where slices can be, before they are shifted; those beyond are left out.
+    /// Plausible times before the shift; slices outside are dropped.
     pub(super) plausible: TimeRange,
 }
 
@@ -41,17 +41,17 @@ pub(super) struct FinishedTrack {
     pub(super) attrs: BTreeMap<SliceAttr, Vec<(u32, i64)>>,
     /// Slices of each depth.
     pub(super) lane_lens: Vec<u32>,
-    /// Row of each index of the batch; empty unless asked for.
+    /// Row of each index of the batch; empty unless requested.
     pub(super) rows_of: Vec<u32>,
-    /// Rows that overlapped without nesting.
+    /// Rows of slices that overlapped without nesting.
     pub(super) spilled: Vec<u32>,
-    /// `(parent, child)` rows, where parents do not follow the timeline.
+    /// `(parent, child)` rows, of slices whose parents do not follow the timeline.
     pub(super) reparented: Vec<(u32, u32)>,
-    /// Labels of slices that never ended.
+    /// Labels of slices without an end event.
     pub(super) unterminated: Vec<u32>,
-    /// Label and start of slices that were placed on the device clock as their neighbours are.
+    /// Label and start of slices whose device time was derived from their neighbours.
     pub(super) placed: Vec<(u32, i64)>,
-    /// Labels and starts of slices with times that no capture can have.
+    /// Labels and starts of slices that were dropped for implausible times.
     pub(super) left_out: Vec<(u32, i64)>,
     pub(super) arg_source: Option<u16>,
 }
@@ -95,7 +95,7 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &Job) -> FinishedTrack 
     FinishedTrack { lane_lens, reparented, unterminated, placed: placed_by_device, left_out, arg_source, ..out }
 }
 
-/// Indices by start, longer first, ties as they came; without those that are `impossible`.
+/// Indices by start, longer slices first, ties in input order; without those in `impossible`.
 fn time_order(batch: &SliceBatch, impossible: &[u32]) -> Vec<u32> {
     let key = |&i: &u32| {
         let (start, dur) = (batch.starts[i as usize], batch.durs.get(i as usize));
@@ -111,8 +111,8 @@ fn time_order(batch: &SliceBatch, impossible: &[u32]) -> Vec<u32> {
     order
 }
 
-/// Parents on the device clock where slices have one, and which children that moves away from where the timeline shows
-/// them.
+/// Parents on the device clock where slices have one, and the children whose parent differs from the one on the
+/// timeline.
 fn device_parents(
     batch: &SliceBatch,
     order: &[u32],
@@ -129,7 +129,7 @@ fn device_parents(
     (by_device, reparented)
 }
 
-/// The row of each index of the batch; [`NO_ROW`] of those that were left out.
+/// The row of each index of the batch; [`NO_ROW`] for dropped slices.
 fn rows_by_index(batch: &SliceBatch, order: &[u32], row_of: &[u32]) -> Vec<u32> {
     let mut rows_of = vec![NO_ROW; batch.len()];
     for (position, &i) in order.iter().enumerate() {
@@ -138,8 +138,7 @@ fn rows_by_index(batch: &SliceBatch, order: &[u32], row_of: &[u32]) -> Vec<u32> 
     rows_of
 }
 
-/// Where each slice goes. A position is a place in the order of time, an index
-/// one in the batch.
+/// Row and parent of each slice. A position is a rank in time order, an index is one in the batch.
 struct Placed<'a> {
     /// Index of each position.
     order: &'a [u32],
@@ -213,7 +212,7 @@ fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: &[u32]) -> BTreeMap<
     columns
 }
 
-/// Extends what no end event closed to the end of the track.
+/// Extends slices without an end event to the end of the track.
 fn close_open(track: &mut TrackBuilder, impossible: &[u32]) -> Vec<u32> {
     let open = std::mem::take(&mut track.open);
     if open.is_empty() {

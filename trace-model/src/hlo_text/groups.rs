@@ -10,30 +10,30 @@ pub(super) const MAX_DEVICES: u64 = 1 << 20;
 /// The ids are replicas, partitions or devices: see `GroupMode` of the analyses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaGroups {
-    /// Each group listed: `{{0,1},{2,3}}`. No group at all means that everyone belongs to one.
+    /// Each group listed: `{{0,1},{2,3}}`. An empty list means that all devices form one group.
     Listed(Vec<Vec<u64>>),
-    /// Numbered over a grid: `[4,2]<=[2,4]T(1,0)`.
+    /// Generated from a grid: `[4,2]<=[2,4]T(1,0)`.
     Iota(IotaGroups),
     /// Along axes of a named mesh: `mesh['x'=2,'y'=4] {'y'}`.
     Mesh(MeshGroups),
 }
 
-/// Number the devices in row-major order of `dims`, transpose by `permutation`, read
-/// row by row, cut into groups of `size`.
+/// Numbers the devices in row-major order of `dims`, transposes them by `permutation`, and cuts the result into groups
+/// of `size`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IotaGroups {
     /// Number of groups.
     pub count: u64,
-    /// Devices in each.
+    /// Devices per group.
     pub size: u64,
     /// Sizes of the grid.
     pub dims: Vec<u64>,
-    /// Order of its dimensions; empty if it is unchanged.
+    /// Permutation of the dimensions; empty if unchanged.
     pub permutation: Vec<u64>,
 }
 
 impl ReplicaGroups {
-    /// Reads the value of `replica_groups=`; `None` for a form that is not known.
+    /// Reads the value of `replica_groups=`; `None` for an unknown form.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.starts_with('[') {
@@ -45,7 +45,7 @@ impl ReplicaGroups {
         }
     }
 
-    /// Every group listed; none at all where everyone belongs to one. `None` if the description contradicts itself.
+    /// Every group as a list; no group if all devices form one. `None` if the description contradicts itself.
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
         match self {
             Self::Listed(groups) => Some(groups.clone()),
@@ -54,12 +54,12 @@ impl ReplicaGroups {
         }
     }
 
-    /// Whether everyone belongs to one group that is not listed.
+    /// Whether all devices form one group that is not listed.
     pub fn is_everybody(&self) -> bool {
         matches!(self, Self::Listed(groups) if groups.is_empty())
     }
 
-    /// Devices of the largest group; `None` if everyone belongs to one, and where the description contradicts itself.
+    /// Devices of the largest group; `None` if all devices form one group, or if the description contradicts itself.
     pub fn size(&self) -> Option<u64> {
         let listed = |groups: &[Vec<u64>]| groups.iter().map(|group| group.len() as u64).max();
         match self {
@@ -124,13 +124,13 @@ fn parse_iota(text: &str) -> Option<IotaGroups> {
     iota.is_sound().then_some(iota)
 }
 
-/// All multiplied; `None` if that is more than can be counted.
+/// Product of `sizes`; `None` on overflow.
 pub(super) fn product(sizes: &[u64]) -> Option<u64> {
     sizes.iter().try_fold(1u64, |product, &size| product.checked_mul(size))
 }
 
 impl IotaGroups {
-    /// Whether the numbers fit together and the groups are few enough to be real.
+    /// Whether the numbers are consistent and the groups few enough to be real.
     fn is_sound(&self) -> bool {
         let count = product(&self.dims).filter(|count| (1..=MAX_DEVICES).contains(count));
         let mut sorted = self.permutation.clone();
@@ -139,7 +139,7 @@ impl IotaGroups {
         permuted && self.size > 0 && count.is_some() && self.count.checked_mul(self.size) == count
     }
 
-    /// Every group listed.
+    /// Every group as a list.
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
         if !self.is_sound() {
             return None;
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(size("{}"), None);
         assert!(ReplicaGroups::parse("{}").unwrap().is_everybody());
         assert_eq!(size("mesh['x'=2,'y'=4] {'y'}"), Some(4));
-        // A form of the future is unknown, never wrong.
+        // A form that a future version may add is unknown, never misread.
         assert_eq!(ReplicaGroups::parse("@mesh<\"x\"=8> {x}"), None);
     }
 

@@ -18,8 +18,7 @@ pub struct MeshGroups {
 pub struct AxisRef {
     /// Number of the axis.
     pub axis: usize,
-    /// Where only a part is meant (`x:(2)4`): the product of the parts before it, and
-    /// its own size.
+    /// If only a part is meant (`x:(2)4`): the product of the sizes of the parts before it, and its own size.
     pub part: Option<(u64, u64)>,
 }
 
@@ -46,15 +45,15 @@ impl MeshGroups {
         Some(Self { mesh, devices, along })
     }
 
-    /// Devices of each group; `None` if there are more than can be counted.
+    /// Devices per group; `None` on overflow.
     pub fn size(&self) -> Option<u64> {
         let size = |along: &AxisRef| Some(along.part.map_or(self.mesh.get(along.axis)?.1, |(_, size)| size));
         product(&self.along.iter().map(size).collect::<Option<Vec<_>>>()?)
     }
 
-    /// Every group listed; `None` if the description contradicts itself.
+    /// Every group as a list; `None` if the description contradicts itself.
     pub fn expand(&self) -> Option<Vec<Vec<u64>>> {
-        // Cut the axes that are used in part, so that whole dimensions remain.
+        // Split axes that are used in part, so that only whole dimensions remain.
         let (mut dims, mut grouped) = (Vec::new(), vec![None; self.along.len()]);
         for (axis, &(_, size)) in self.mesh.iter().enumerate() {
             self.cut_axis(axis, size, &mut dims, &mut grouped)?;
@@ -73,8 +72,7 @@ impl MeshGroups {
         Some(ids.chunks(usize::try_from(size).ok()?.max(1)).map(<[u64]>::to_vec).collect())
     }
 
-    /// Appends the dimensions that one axis is cut into, and notes which of them are
-    /// grouped.
+    /// Appends the dimensions that one axis is split into, and records which of them are grouped.
     fn cut_axis(&self, axis: usize, size: u64, dims: &mut Vec<u64>, grouped: &mut [Option<u64>]) -> Option<()> {
         let mut parts: Vec<(usize, u64, u64)> = Vec::new();
         for (place, along) in self.along.iter().enumerate().filter(|(_, along)| along.axis == axis) {

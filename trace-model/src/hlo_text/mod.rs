@@ -1,12 +1,12 @@
-//! The syntax of HLO text: of one instruction, which in exported JSON is all that is known
-//! of an op, and of whole programs. Importers and analyses read it here.
+//! The parser of HLO text, for importers and analyses: of single instructions (exported JSON has nothing more about an
+//! op) and of programs.
 //!
 //! ```text
 //! %name = <shape> opcode(<shape> %operand, …), attribute=value, …
 //! ```
 //!
-//! The text comes from a file and may be cut anywhere: every function answers
-//! `None`, or what could be read, and never panics.
+//! The text comes from a file and may be truncated anywhere: every function returns `None` or what it could read, and
+//! never panics.
 
 mod groups;
 mod mesh;
@@ -25,7 +25,7 @@ pub use scan::{after_brackets, attribute, pairs, split_attributes, split_commas,
 pub use shape::{ArrayShape, ArrayText, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits};
 pub use stack::{Frame, StackFrames};
 
-/// The parts of an instruction's text, still as text.
+/// The parts of an instruction, as slices of its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HloText<'a> {
     /// Name of the instruction, without `%`.
@@ -34,19 +34,18 @@ pub struct HloText<'a> {
     pub shape: &'a str,
     /// `fusion`, `all-reduce-start`, `copy-done` …
     pub opcode: &'a str,
-    /// What is between the parentheses after the opcode.
+    /// The text between the parentheses after the opcode.
     pub operands: &'a str,
-    /// What follows them: `kind=kLoop, calls=%fused_computation`.
+    /// The text after the operands: `kind=kLoop, calls=%fused_computation`.
     pub attributes: &'a str,
-    /// Whether it makes the result of its computation.
+    /// Whether it is the root of its computation.
     pub is_root: bool,
     /// Whether the text ends inside the operands.
     pub is_cut: bool,
 }
 
 impl<'a> HloText<'a> {
-    /// Splits `[ROOT] %name = shape opcode(operands), attributes`; `None` for any text
-    /// that has no such form at its beginning.
+    /// Splits `[ROOT] %name = shape opcode(operands), attributes`; `None` for text of any other form.
     pub fn parse(text: &'a str) -> Option<Self> {
         let (name, rest) = text.split_once(" = ")?;
         let name = name.trim();
@@ -83,8 +82,7 @@ impl<'a> HloText<'a> {
         Shape::parse(self.shape)
     }
 
-    /// The text of each operand, in order. What is between the parentheses of parameters
-    /// and constants is their value.
+    /// The text of each operand, in order. For parameters and constants it is their value.
     pub fn operand_texts(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let is_value = matches!(self.opcode, "parameter" | "constant" | "iota");
         split_commas(if is_value { "" } else { self.operands })
@@ -110,13 +108,12 @@ impl<'a> HloText<'a> {
         if self.opcode == "constant" { self.operands.trim().parse().ok() } else { None }
     }
 
-    /// The groups of devices that communicate; `Some` of no group means that all
-    /// do, `None` that the text does not say.
+    /// The groups of devices that communicate; an empty list if all devices do, `None` if the text has no groups.
     pub fn replica_groups(&self) -> Option<Vec<Vec<u64>>> {
         parse_replica_groups(self.attribute("replica_groups")?)
     }
 
-    /// Who sends to whom, for permutes.
+    /// Source and target device of each transfer of a permute.
     pub fn source_target_pairs(&self) -> Option<Vec<(u64, u64)>> {
         parse_pairs(self.attribute("source_target_pairs")?)
     }
@@ -147,12 +144,12 @@ impl<'a> HloText<'a> {
 pub struct Operand<'a> {
     /// Its shape, where the text gives it.
     pub shape: Option<Shape<'a>>,
-    /// The instruction that makes it, without `%`; empty if the text does not say.
+    /// The instruction that produces it, without `%`; empty if the text has no name.
     pub name: &'a str,
 }
 
 impl<'a> Operand<'a> {
-    /// Reads `f32[8]{0} %name`, `%name`, `name` or `f32[8]{0}`, after `/*index=5*/` or not.
+    /// Reads `f32[8]{0} %name`, `%name`, `name` or `f32[8]{0}`, with or without `/*index=5*/` before it.
     fn parse(text: &'a str) -> Self {
         let text = without_comment(text);
         let (shape, name) = match find_outside(text, b' ') {
@@ -164,7 +161,7 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// Without the `/*index=5*/` that the compiler puts before every fifth part of a list.
+/// Without the `/*index=5*/` that the compiler puts before every fifth item of a list.
 fn without_comment(text: &str) -> &str {
     text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim())
 }
@@ -179,7 +176,7 @@ mod tests {
          %bitcast.11), channel_id=2, replica_groups=[1,2]<=[2], dimensions={0}, use_global_device_ids=true";
 
     #[test]
-    fn takes_an_instruction_apart() {
+    fn splits_an_instruction_into_its_parts() {
         let hlo = HloText::parse(ALL_GATHER).unwrap();
         assert_eq!((hlo.name, hlo.opcode, hlo.channel_id()), ("all-gather.3", "all-gather", Some(2)));
         assert_eq!(hlo.result().unwrap().bytes(), Some(64));
@@ -211,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn text_without_that_form_is_none() {
+    fn other_text_is_not_an_instruction() {
         for text in ["", "%x", "%x = ", "%x = f32[8]", "%x = f32[8] add", "jit_f(123)", "a = b"] {
             assert_eq!(HloText::parse(text), None, "{text}");
         }

@@ -3,21 +3,21 @@
 use super::scan::{attribute, pairs, split_commas};
 use super::{HloText, StackFrames, unescaped};
 
-/// What every such text starts with.
+/// The text that every HLO module starts with.
 pub const BEGIN: &str = "HloModule ";
 
-/// What stands outside the computations of a program.
+/// The content of a program outside its computations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramText<'a> {
     /// The program's name.
     pub name: &'a str,
     /// The first line.
     header: &'a str,
-    /// Where instructions come from; every stack ends.
+    /// Stack frames of instructions; every stack is finite.
     pub frames: StackFrames,
-    /// Stacks that did not: rings among frames.
+    /// Number of cycles among frames that were cut.
     pub frame_rings: u64,
-    /// The computation inside which the text ends.
+    /// The computation in which the text ends.
     pub cut_in: Option<&'a str>,
 }
 
@@ -28,12 +28,12 @@ pub enum Part<'a> {
     Begin {
         /// Its name, without `%`.
         name: &'a str,
-        /// Whether it is the one that runs.
+        /// Whether it is the entry computation.
         is_entry: bool,
     },
     /// One of its instructions.
     Instruction(HloText<'a>),
-    /// A line that should be an instruction and is none.
+    /// A line that should be an instruction but is not.
     Broken {
         /// Its number, from 1.
         line: usize,
@@ -45,7 +45,7 @@ pub enum Part<'a> {
 }
 
 impl<'a> ProgramText<'a> {
-    /// Reads a text and shows each part of its computations to `visit`; `None` for a text that is not a program.
+    /// Reads a text and passes each part of its computations to `visit`; `None` if the text is not a program.
     pub fn read(text: &'a str, mut visit: impl FnMut(Part<'a>)) -> Option<Self> {
         let header = text.lines().next()?.strip_prefix(BEGIN)?;
         let mut program = Self { name: split_commas(header).next()?, header, ..Self::default() };
@@ -80,7 +80,7 @@ impl<'a> ProgramText<'a> {
         if open.is_some() {
             visit(Part::End);
         }
-        // Strings count callers from 2, so that the outermost frame seems to call itself.
+        // HLO text numbers callers from 2, so the outermost frame seems to call itself.
         if program.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
             program.frames.frames.iter_mut().for_each(|[_, parent]| *parent = parent.saturating_sub(1));
         }

@@ -1,12 +1,10 @@
 //! Brackets, quotes and commas of HLO text.
 //!
-//! Quoted text hides brackets and commas, and a backslash in it hides a quote. A text that was cut inside brackets ends
-//! there.
+//! Quoted text hides brackets and commas, and a backslash in it hides a quote. Truncated text ends where it was cut.
 
 use std::borrow::Cow;
 
-/// Byte offset after the bracket that closes the one at `at`; `None` in a text that was
-/// cut before it.
+/// Byte offset after the bracket that closes the one at `at`; `None` if the text ends before it.
 pub fn after_brackets(text: &str, at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = text.bytes().enumerate().skip(at);
@@ -31,7 +29,7 @@ pub fn after_brackets(text: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// Byte offset of the quote that ends a text whose opening quote was read.
+/// Byte offset of the closing quote of a string whose opening quote was read.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut bytes = text.bytes().enumerate();
     while let Some((i, byte)) = bytes.next() {
@@ -72,11 +70,10 @@ pub fn split_commas(text: &str) -> impl Iterator<Item = &str> + use<'_> {
     })
 }
 
-/// What stands in the way of splitting attributes by commas: the devices of a mesh follow
-/// it after one, `mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}`.
+/// Follows a mesh after a comma, but belongs to the same attribute: `mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}`.
 const DEVICES_OF_MESH: &str = "device_ids=";
 
-/// The `key=value` parts of what follows the operands of an instruction.
+/// The `key=value` attributes in the text after the operands of an instruction.
 pub fn split_attributes(text: &str) -> impl Iterator<Item = &str> + use<'_> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -121,8 +118,8 @@ pub fn pairs(braces: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
     })
 }
 
-/// A quoted text as it was before the compiler escaped it, as C does: `\"`, `\\`, `\n`,
-/// bytes as three octal digits.
+/// A quoted string without the escapes of the compiler, which are those of C: `\"`, `\\`, `\n`, bytes as three octal
+/// digits.
 pub fn unescaped(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);
@@ -171,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_devices_of_a_mesh_belong_to_it() {
+    fn device_ids_belong_to_their_mesh() {
         let text = "replica_groups=mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}, dimensions={0}";
         assert_eq!(attribute(text, "replica_groups"), Some("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"));
         assert_eq!(attribute(text, "dimensions"), Some("{0}"));
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_what_the_program_said() {
+    fn values_are_unescaped() {
         let found: Vec<_> = pairs(r#"{op_name="a \"b\" \\ \303\251" line=7,x="{}"}"#).collect();
         let expected = [("op_name", r#"a "b" \ é"#), ("line", "7"), ("x", "{}")];
         assert_eq!(found, expected.map(|(key, value)| (key, Cow::Borrowed(value))));

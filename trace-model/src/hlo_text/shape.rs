@@ -1,4 +1,4 @@
-//! Shapes as HLO writes them: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, tuples of them.
+//! Shapes in the syntax of HLO: `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, tuples of them.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ pub fn element_bits(dtype: &str) -> Option<u64> {
     })
 }
 
-/// The types that HLO has, by their number in its protobuf; the text spells them so.
+/// Element types of HLO by their number in the protobuf, as the text spells them.
 const DTYPES: [&str; 35] = [
     "",
     "pred",
@@ -88,13 +88,13 @@ const DTYPES: [&str; 35] = [
     "buffer",
 ];
 
-/// The type with a number of `xla.PrimitiveType`; `unknown` for numbers of the future.
+/// The type with a number of `xla.PrimitiveType`; `unknown` for numbers added by later versions.
 pub fn dtype_of_number(number: u64) -> &'static str {
     usize::try_from(number).ok().and_then(|number| DTYPES.get(number)).copied().unwrap_or("unknown")
 }
 
 impl<'a> Shape<'a> {
-    /// The same without its text; types that are not known become `unknown`.
+    /// A copy that borrows nothing; unknown types become `unknown`.
     pub fn into_static(self) -> Shape<'static> {
         match self {
             Self::Array(ArrayShape { dtype, dims, minor_to_major, tiles, memory_space, packed_bits }) => {
@@ -105,7 +105,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The shape, where it is an array.
+    /// The array shape, if it is an array.
     pub fn array(&self) -> Option<&ArrayShape<'a>> {
         match self {
             Self::Array(array) => Some(array),
@@ -132,7 +132,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// All arrays of it, in order.
+    /// All arrays in it, in order.
     pub fn arrays(&self) -> Vec<&ArrayShape<'a>> {
         match self {
             Self::Array(array) => vec![array],
@@ -145,7 +145,7 @@ impl<'a> Shape<'a> {
         self.arrays().into_iter().try_fold(0u64, |sum, array| sum.checked_add(array.bytes()?))
     }
 
-    /// The parts of a tuple; the array itself if it is none.
+    /// The elements of a tuple; for an array, the array itself.
     pub fn parts(&self) -> &[Self] {
         match self {
             Self::Array(_) => std::slice::from_ref(self),
@@ -163,7 +163,7 @@ impl<'a> ArrayShape<'a> {
         }
         let close = after_brackets(text, open)?;
         let dims = text.get(open + 1..close)?.strip_suffix(']')?;
-        // `<=8` is a bounded dynamic dimension: its bound is what is allocated.
+        // `<=8` is a bounded dynamic dimension: the bound is the allocated size.
         let dims = numbers(dims)?;
         let mut shape = Self { dtype, dims, ..Self::default() };
         if let Some(layout) = text.get(close..)?.strip_prefix('{') {
@@ -172,7 +172,7 @@ impl<'a> ArrayShape<'a> {
         Some(shape)
     }
 
-    /// Reads `1,0:T(8,128)(2,1)S(1)E(4)`; what it does not understand it skips.
+    /// Reads `1,0:T(8,128)(2,1)S(1)E(4)`; unknown parts are skipped.
     fn read_layout(&mut self, layout: &'a str) {
         let (order, mut rest) = layout.split_once(':').unwrap_or((layout, ""));
         self.minor_to_major = numbers(order).unwrap_or_default();
@@ -199,7 +199,7 @@ impl<'a> ArrayShape<'a> {
     }
 
     /// Bytes in memory, rounded up to whole tiles: `T(8,128)` pads the two minor dimensions to multiples of 8 and 128.
-    /// `None` if the type is unknown or the layout is not fully given.
+    /// `None` if the type is unknown or the layout is incomplete.
     pub fn tiled_bytes(&self) -> Option<u64> {
         let Some(tile) = self.tiles.first() else { return self.bytes() };
         if self.minor_to_major.len() != self.dims.len() {
@@ -227,18 +227,18 @@ impl<'a> ArrayShape<'a> {
     }
 }
 
-/// One array in the text of a shape or of an operand, not yet taken apart.
+/// One array in the text of a shape or operand, not yet parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrayText<'a> {
     /// `bf16`, `pred` …
     pub dtype: &'a str,
-    /// What is between the square brackets; `None` if the text was cut in it.
+    /// What is between the square brackets; `None` if the text ends inside them.
     pub dims: Option<&'a str>,
     layout: &'a str,
 }
 
-/// The arrays in the text of a shape or of an operand: as [`Shape::arrays`] has them, but
-/// without taking them apart, for those who ask for every op of a program.
+/// The arrays in the text of a shape or operand: the same as [`Shape::arrays`], but without parsing all of the shape,
+/// for callers that need this for every op of a program.
 pub fn array_texts(text: &str) -> impl Iterator<Item = ArrayText<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -262,12 +262,12 @@ impl ArrayText<'_> {
         self.layout.split_once(letter)?.1.split([')', ',']).next()?.trim().parse().ok()
     }
 
-    /// As in [`ArrayShape`].
+    /// Memory space, as in [`ArrayShape`].
     pub fn memory_space(&self) -> u64 {
         self.mark("S(").unwrap_or(0)
     }
 
-    /// Its sizes, the bounds of dynamic ones; `None` if one is not a number.
+    /// Its sizes, with the bounds of dynamic ones; `None` if one is not a number.
     pub fn sizes(&self) -> Option<impl Iterator<Item = Option<u64>>> {
         let dims = self.dims?;
         let parts = dims.split(',').map(str::trim).filter(move |_| !dims.trim().is_empty());
@@ -309,7 +309,7 @@ impl fmt::Display for ArrayShape<'_> {
     }
 }
 
-/// Comma-separated numbers; `None` if one is none.
+/// Comma-separated numbers; `None` if any is not a number.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let number = |part: &str| part.trim().trim_start_matches("<=").parse().ok();
     if text.trim().is_empty() { Some(Vec::new()) } else { text.split(',').map(number).collect() }
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_written_as_hlo_writes_them() {
+    fn shapes_are_written_in_the_syntax_of_hlo() {
         let texts = [
             "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
             "s4[16,128]{1,0:T(64,128)(8,1)E(4)}",
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_outlives_its_text() {
+    fn static_shapes_borrow_nothing() {
         let shape = Shape::parse("(bf16[2]{0}, mystery[3])").unwrap().into_static();
         assert_eq!(shape.arrays().iter().map(|array| array.dtype).collect::<Vec<_>>(), ["bf16", "unknown"]);
         assert_eq!([dtype_of_number(16), dtype_of_number(34), dtype_of_number(99)], ["bf16", "buffer", "unknown"]);
@@ -373,9 +373,9 @@ mod tests {
         assert_eq!(bytes("(f32[2]{0}, (s8[3]{0}, u32[]{:S(2)}))"), Some(8 + 3 + 4));
     }
 
-    /// Each array of a shape, once read as a whole and once in passing.
+    /// Compares the lazy reader of arrays with the full parser of shapes.
     #[test]
-    fn sizes_in_passing_are_those_of_the_arrays() {
+    fn lazily_read_sizes_equal_parsed_ones() {
         let sizes = |text: &str| -> Vec<(Option<u64>, u64)> {
             array_texts(text).map(|array| (array.bytes(), array.memory_space())).collect()
         };

@@ -1,6 +1,6 @@
-//! Where in the user's program an instruction comes from.
+//! Source locations of instructions: the stack in the user's program.
 
-/// Deepest stack that is followed.
+/// Maximum depth of a stack.
 const MAX_FRAMES: usize = 256;
 
 /// One frame of a stack.
@@ -14,8 +14,7 @@ pub struct Frame<'a> {
     pub line: u64,
 }
 
-/// Frames that the instructions of a program refer to: four flat arrays, numbered from 1.
-/// 0 stands for none.
+/// The stack frames of a program: four flat arrays, numbered from 1; 0 stands for none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackFrames {
     /// Names of source files.
@@ -28,7 +27,7 @@ pub struct StackFrames {
     pub frames: Vec<[u64; 2]>,
 }
 
-/// The element with a number that counts from 1.
+/// The element at a 1-based index.
 fn numbered<T>(list: &[T], number: u64) -> Option<&T> {
     list.get(index(number)?)
 }
@@ -38,7 +37,7 @@ fn index(number: u64) -> Option<usize> {
 }
 
 impl StackFrames {
-    /// A frame with its place; `None` if the program does not say the place.
+    /// A frame with its location; `None` if the program does not record the location.
     pub fn frame(&self, number: u64) -> Option<Frame<'_>> {
         let &[location, _] = numbered(&self.frames, number)?;
         let &[file, function, line] = numbered(&self.locations, location)?;
@@ -46,19 +45,19 @@ impl StackFrames {
         Some(Frame { file: text(&self.files, file), function: text(&self.functions, function), line })
     }
 
-    /// The stack that starts with a frame, innermost first. Frames without a place are left out; a stack of very many
-    /// ends early.
+    /// The stack that starts with a frame, innermost first. Frames without a location are left out; very deep stacks
+    /// are cut off.
     pub fn stack(&self, number: u64) -> impl Iterator<Item = Frame<'_>> {
         let parent = |&number: &u64| numbered(&self.frames, number).map(|&[_, parent]| parent);
         let numbers = std::iter::successors(Some(number), parent).take(MAX_FRAMES);
         numbers.filter_map(|number| self.frame(number))
     }
 
-    /// Ends every stack where it would come to the same frame again, and says how many
-    /// rings there were. Takes time in proportion to the frames.
+    /// Cuts cycles: every stack ends before a frame would repeat. Returns the number of cycles. Takes time linear in
+    /// the number of frames.
     pub fn cut_rings(&mut self) -> u64 {
         let mut rings = 0;
-        // The walk that came to each frame first; 0 for none.
+        // The traversal that visited each frame first; 0 for none.
         let mut seen = vec![0_usize; self.frames.len()];
         for walk in 1..=self.frames.len() {
             let mut at = walk - 1;
@@ -96,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn rings_end_where_they_close() {
-        // 1 → 2 → 3 → 1, 4 → 2, 5 → 5, 6 → nothing that there is.
+    fn cycles_are_cut() {
+        // 1 → 2 → 3 → 1, 4 → 2, 5 → 5, 6 → a frame that does not exist.
         let mut ring = frames(&[2, 3, 1, 2, 5, 99]);
         assert_eq!(ring.cut_rings(), 2);
         assert_eq!([1, 4, 5, 6, 0].map(|number| lines(&ring, number).len()), [3, 3, 1, 1, 0]);
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_without_a_place_are_passed_over() {
+    fn frames_without_a_location_are_skipped() {
         let mut stack = frames(&[0, 1, 2]);
         stack.frames[1][0] = 7;
         assert_eq!(lines(&stack, 3), [3, 1]);

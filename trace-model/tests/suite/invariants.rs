@@ -1,4 +1,4 @@
-//! What holds of every model, whatever went into the builder.
+//! Invariants of every model, whatever went into the builder.
 
 use common::{add_all, any_spans, at, nested_spans, number, one_track, range, union};
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn check_lanes(model: &TraceModel) -> Result<(), TestCaseError> {
 fn check_parents(model: &TraceModel) -> Result<(), TestCaseError> {
     for slice in model.all_slices() {
         if let Some(parent) = slice.parent() {
-            prop_assert!(parent.measured_range().encloses(slice.measured_range()), "{parent:?} is around {slice:?}");
+            prop_assert!(parent.measured_range().encloses(slice.measured_range()), "{parent:?} encloses {slice:?}");
             prop_assert_eq!(parent.track(), slice.track());
         }
         let children: Vec<_> = slice.children().map(SliceRef::id).collect();
@@ -77,7 +77,7 @@ proptest! {
     }
 
     #[test]
-    fn parents_are_around_their_children(spans in any_spans()) {
+    fn parents_enclose_their_children(spans in any_spans()) {
         let (mut builder, track) = one_track(TrackKind::Ops);
         add_all(&mut builder, track, &spans);
         let model = builder.finish();
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_spills_where_spans_nest_and_self_times_add_up(spans in nested_spans()) {
+    fn nested_spans_do_not_spill_and_self_times_add_up(spans in nested_spans()) {
         let (mut builder, track) = one_track(TrackKind::Ops);
         add_all(&mut builder, track, &spans);
         let model = builder.finish();
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn self_times_add_up_wherever_nothing_spilled(spans in any_spans()) {
+    fn self_times_add_up_if_nothing_spilled(spans in any_spans()) {
         let (mut builder, track) = one_track(TrackKind::Ops);
         add_all(&mut builder, track, &spans);
         let model = builder.finish();
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn batches_slice_by_slice_and_at_once_make_the_same_model(spans in any_spans(), cut in 0..60_usize) {
+    fn batches_and_single_slices_make_the_same_model(spans in any_spans(), cut in 0..60_usize) {
         let (mut builder, track) = one_track(TrackKind::Ops);
         add_all(&mut builder, track, &spans);
         let one_by_one = builder.finish();
@@ -203,7 +203,7 @@ proptest! {
     }
 
     #[test]
-    fn begins_and_ends_match_as_a_stack(events in prop::collection::vec((0..5_i64, 0..3_u8, any::<bool>()), 0..60)) {
+    fn begin_and_end_events_match_like_a_stack(events in prop::collection::vec((0..5_i64, 0..3_u8, any::<bool>()), 0..60)) {
         let (mut builder, track) = one_track(TrackKind::HostThread);
         let (expected, unmatched, open) = begin_and_end(&mut builder, track, &events)?;
         let model = builder.finish();
@@ -224,8 +224,8 @@ proptest! {
     }
 }
 
-/// Begins and ends with a stack kept beside it. Returns closed slices, ends that
-/// had no begin, and what is still open.
+/// A reference implementation of begin and end events with a stack. Returns closed slices, the number of ends without a
+/// begin, and the slices that are still open.
 #[expect(clippy::type_complexity, reason = "three results of one test helper")]
 fn begin_and_end(
     builder: &mut TraceBuilder,
@@ -241,7 +241,7 @@ fn begin_and_end(
             open.push((i, now, builder.begin_slice(track, at(now), label, None)));
             continue;
         }
-        // A named end closes the oldest, a nameless one the innermost.
+        // An end with a name closes the oldest open slice, one without a name the innermost.
         let position = if named { open.first().map(|_| 0) } else { open.len().checked_sub(1) };
         let name = position.filter(|_| named).map(|position| open[position].0.to_string());
         let ended = builder.end_slice(track, at(now), name.as_deref());
@@ -271,7 +271,7 @@ fn a_million_equal_instants_cost_one_lane() {
 }
 
 #[test]
-fn times_at_the_edge_of_what_can_be_said_do_no_harm() {
+fn extreme_times_do_no_harm() {
     const EDGES: [i64; 7] = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
     let (mut builder, track) = one_track(TrackKind::Ops);
     let label = builder.label("edge", None);
@@ -283,7 +283,7 @@ fn times_at_the_edge_of_what_can_be_said_do_no_harm() {
         }
     }
     let model = builder.finish();
-    // Some are months from others: they are left out, and counted.
+    // Slices that are months away from the others are dropped and counted.
     let left_out = model.import_log().count(IssueKind::ImpossibleTime) as usize;
     assert!(0 < left_out && left_out + model.slice_count() == EDGES.len() * 4, "{left_out}");
     assert!(check_lanes(&model).is_ok());

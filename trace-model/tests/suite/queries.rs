@@ -1,4 +1,4 @@
-//! Queries of a model answer as a scan of everything would.
+//! Queries of a model return the same as a full scan.
 
 use common::{add_all, any_spans, at, number, one_track, range};
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn arrows_end_where_they_were_told(
+    fn flows_have_the_ends_that_were_added(
         spans in any_spans(),
         ends in prop::collection::vec((0..60_usize, 0..60_usize), 0..20),
         moment in 0..70_i64,
@@ -154,9 +154,9 @@ proptest! {
     }
 }
 
-/// Drawn on one timeline, days of nothing would lie between them.
+/// On one timeline there would be days of empty time between them.
 #[test]
-fn sessions_of_different_days_are_not_aligned_and_said_to_be_apart() {
+fn sessions_of_different_days_are_logged_and_not_aligned() {
     let mut builder = TraceBuilder::new();
     let day = 86_400_000_000_000;
     for (name, begin) in [("a", day), ("b", day + 3_000), ("c", 300 * day), ("d", 300 * day + 5_000)] {
@@ -179,7 +179,7 @@ fn sessions_of_different_days_are_not_aligned_and_said_to_be_apart() {
 
 /// The recorded start of a session can be wrong; the time of the first event is not.
 #[test]
-fn hosts_are_aligned_by_what_zero_is() {
+fn hosts_are_aligned_by_their_zero_time() {
     let mut builder = TraceBuilder::new();
     let zero: i128 = 1_779_098_263_000_000_000_000;
     for (name, later) in [("a", 0), ("b", 7_000)] {
@@ -199,7 +199,7 @@ fn hosts_are_aligned_by_what_zero_is() {
 }
 
 #[test]
-fn the_pyramid_answers_for_a_long_lane_as_a_scan_does() {
+fn mipmap_of_a_long_lane_equals_a_scan() {
     let spans: Vec<(i64, i64)> = (0..20_000).map(|i| (i * 10, i * 10 + 1 + (i * 7919) % 10)).collect();
     let model = model_of(&spans);
     let lane = &model.all_lanes()[0];

@@ -11,8 +11,7 @@ pub fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(at(start), at(end))
 }
 
-/// Spans that touch, nest, overlap, coincide and have no length, all often: times
-/// come from a small range, so that coincidences are the rule.
+/// Spans that often touch, nest, overlap, coincide or have no length, because times come from a small range.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn any_spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
     let short = (0..60_i64, 0..12_i64);
@@ -22,7 +21,7 @@ pub fn any_spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
     prop::collection::vec(span, 0..60)
 }
 
-/// Spans that nest or lie apart, never overlap otherwise.
+/// Spans that are nested or disjoint.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn nested_spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
     prop::collection::vec((0..20_i64, 0..400_i64, 0..4_usize), 0..60).prop_map(|steps| {
@@ -32,7 +31,7 @@ pub fn nested_spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
         for (gap, dur, closes) in steps {
             cursor += gap;
             let keep = open.len().saturating_sub(closes).max(1);
-            // Closing means going on after the end.
+            // After closing a span, continue after its end.
             while open.len() > keep {
                 cursor = cursor.max(open.pop().unwrap_or(cursor));
             }
@@ -75,7 +74,7 @@ pub fn number(slice: trace_model::SliceRef<'_>) -> usize {
     slice.name().parse().unwrap_or(usize::MAX)
 }
 
-/// Time that at least one span covers.
+/// Time covered by at least one span.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn union(spans: impl IntoIterator<Item = (i64, i64)>) -> i64 {
     let mut spans: Vec<_> = spans.into_iter().collect();
