@@ -55,7 +55,7 @@ impl Framework {
             Self::Jax => "JAX",
             Self::PyTorchXla => "PyTorch/XLA",
             Self::TensorFlow => "TensorFlow",
-            Self::Any => "Cure",
+            Self::Any => "Fix",
         }
     }
 }

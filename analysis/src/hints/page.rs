@@ -5,7 +5,7 @@
 //! What it means, in a paragraph.
 //! ## Cause
 //! ## Check
-//! ## Cure
+//! ## Fix
 //! The action that fits all; then, where they differ, one for each:
 //! ### JAX
 //! ### PyTorch/XLA
@@ -21,7 +21,7 @@ use crate::facts::framework::Framework;
 pub struct Page(pub &'static str);
 
 /// Sections that every page has.
-pub const SECTIONS: [&str; 5] = ["Cause", "Check", "Cure", "Example", "Source"];
+pub const SECTIONS: [&str; 5] = ["Cause", "Check", "Fix", "Example", "Source"];
 
 impl Page {
     /// The text under a heading, down to the next; `None` without the heading.
@@ -47,7 +47,7 @@ impl Page {
     /// One paragraph.
     pub fn action(&self, framework: Framework) -> String {
         let own = self.section(framework.title());
-        let text = own.or_else(|| self.section("Cure")).unwrap_or_default();
+        let text = own.or_else(|| self.section("Fix")).unwrap_or_default();
         let paragraph = text.split("\n\n").next().unwrap_or_default();
         paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn sections_end_at_the_next_heading() {
-        let page = Page("# Title\nIntro.\n## Cure\nDo\nthis.\n\nMore.\n### JAX\nDo that.\n## Source\nA book.\n");
-        assert_eq!(page.section("Cure"), Some("Do\nthis.\n\nMore."));
+        let page = Page("# Title\nIntro.\n## Fix\nDo\nthis.\n\nMore.\n### JAX\nDo that.\n## Source\nA book.\n");
+        assert_eq!(page.section("Fix"), Some("Do\nthis.\n\nMore."));
         assert_eq!(page.section("Source"), Some("A book."));
         assert_eq!(page.section("Title"), None);
         assert_eq!(page.action(Framework::Jax), "Do that.");

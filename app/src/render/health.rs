@@ -47,7 +47,7 @@ fn findings(report: &DoctorReport, layout: &Layout) -> String {
         for line in lines {
             let _ = writeln!(text, "{}{line}", " ".repeat(INDENT));
         }
-        for (what, sentence) in [("seen: ", evidence.as_str()), ("cure: ", cure)] {
+        for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
             for line in wrapped(&format!("{what}{sentence}"), layout.width.saturating_sub(INDENT)) {
                 let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
             }

@@ -59,7 +59,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K10",
-        title: "Slices wait for the data-centre network",
+        title: "Slices wait for the data-center network",
         confidence: Confidence::High,
         thresholds: &[&DCN_STALL, &DCN_BANDWIDTH],
         check: dcn_bound,
@@ -67,7 +67,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K44",
-        title: "There is more communication than compute to hide it",
+        title: "More communication than compute",
         confidence: Confidence::Medium,
         thresholds: &[&DOMINATED],
         check: dominated,

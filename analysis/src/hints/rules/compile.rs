@@ -20,7 +20,7 @@ use crate::what_if::Scenario;
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "K36",
-        title: "The loop compiles",
+        title: "Compilation in the loop",
         confidence: Confidence::High,
         thresholds: &[&LOOP_SHARE],
         check: in_loop,
@@ -28,7 +28,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K37",
-        title: "Functions are compiled again",
+        title: "Functions are recompiled",
         confidence: Confidence::High,
         thresholds: &[&AGAIN],
         check: again,
@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K38",
-        title: "Programs come from no cache",
+        title: "No compilation cache is used",
         confidence: Confidence::Medium,
         thresholds: &[&COLD],
         check: cold_cache,
@@ -52,7 +52,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K40",
-        title: "Graphs are cut within steps",
+        title: "Graph breaks within steps",
         confidence: Confidence::Medium,
         thresholds: &[&SYNCS],
         check: syncs,
@@ -60,7 +60,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K41",
-        title: "Ops run as programs of their own",
+        title: "Ops run as separate programs",
         confidence: Confidence::Medium,
         thresholds: &[&SMALL_PROGRAMS, &SMALL_PROGRAM_TIME],
         check: op_by_op,
@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K49",
-        title: "Compiling fills the capture",
+        title: "Much of the capture is compilation",
         confidence: Confidence::High,
         thresholds: &[&WARM_UP_SHARE],
         check: warm_up,

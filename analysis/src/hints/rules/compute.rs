@@ -49,7 +49,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K22",
-        title: "Loops cost time of their own",
+        title: "Loops and branches have overhead",
         confidence: Confidence::High,
         thresholds: &[&LOOP_SHARE],
         check: loops,
@@ -65,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K29",
-        title: "Kernels do not say what they cost",
+        title: "Kernels do not declare their costs",
         confidence: Confidence::High,
         thresholds: &[&KERNEL_SHARE],
         check: kernels_without_costs,

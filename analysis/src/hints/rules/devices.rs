@@ -46,7 +46,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K46",
-        title: "A device is hardly used",
+        title: "A device is mostly idle",
         confidence: Confidence::High,
         thresholds: &[],
         check: unused,
@@ -54,7 +54,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K48",
-        title: "Steps take now longer, now shorter",
+        title: "Step time varies",
         confidence: Confidence::Low,
         thresholds: &[&JITTER, &JITTER_STEPS],
         check: jitter,

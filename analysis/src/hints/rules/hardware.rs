@@ -41,7 +41,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K43",
-        title: "The chip runs below its clock",
+        title: "The chip runs below its default clock",
         confidence: Confidence::High,
         thresholds: &[&THROTTLED, &SKIPPED],
         check: throttled,

@@ -48,7 +48,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K35",
-        title: "The device waits for copies to it",
+        title: "The device waits for host-to-device copies",
         confidence: Confidence::Medium,
         thresholds: &[&UPLOAD],
         check: upload_bound,

@@ -16,7 +16,7 @@ use crate::what_if::Scenario;
 pub(super) static RULES: &[Rule] = &[
     Rule {
         id: "K19",
-        title: "Data changes its layout",
+        title: "Time is spent on layout changes",
         confidence: Confidence::Medium,
         thresholds: &[&LAYOUT],
         check: layout,
@@ -24,7 +24,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K20",
-        title: "Slices are read or written one by one",
+        title: "Array slices are read or written one by one",
         confidence: Confidence::Medium,
         thresholds: &[&SLICES],
         check: slices,
@@ -40,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         id: "K24",
-        title: "Much is computed twice to save memory",
+        title: "Recomputation (rematerialization) takes long",
         confidence: Confidence::Medium,
         thresholds: &[&REMAT, &REMAT_FULL],
         check: remat,
