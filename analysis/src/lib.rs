@@ -28,6 +28,7 @@ pub mod registry;
 pub mod reports;
 pub mod what_if;
 
+pub use engine::number;
 pub use engine::{
     Analysis, AnalysisEntry, AnalysisError, Cell, Column, Context, Cost, Fact, HintOptions, Metric, Name, Options,
     Percent, Provenance, Report, ReportCache, Scope, Suppression, Table, Tabular, Threshold, beginning, counted, entry,

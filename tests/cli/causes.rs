@@ -23,11 +23,11 @@ use importers::{ImportOptions, Progress, Source};
 use sample_traces::fleet::FleetSpec;
 use sample_traces::memory::session_with_weights;
 use sample_traces::synthetic::{Run, TrainingSpec};
-use sample_traces::text_trace;
 use sample_traces::write::xspace_bytes;
+use sample_traces::{text_builder, text_trace};
 use serde_json::Value;
 use systole::session::Session;
-use trace_model::Picos;
+use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 /// Where this machine has real captures.
 fn corpus() -> Option<PathBuf> {
@@ -147,6 +147,24 @@ fn ops(main: usize, other: usize, legend: &str) -> Session {
     open(text_trace(&picture))
 }
 
+/// A device that computes much a second time, with so many percent of its memory in use.
+fn recomputing_in(percent: i64) -> Session {
+    let picture = format!(
+        "@column 10us\nops: {}{}\nM = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]",
+        "M".repeat(40),
+        "x".repeat(60)
+    );
+    let mut builder = text_builder(&picture);
+    let host = builder.group(None, GroupKind::Host, "text");
+    let track = builder.track(host, TrackKind::HostThread, 9, "allocator");
+    let label = builder.label("MemoryAllocation", None);
+    let key = builder.add_slice(track, SliceSpec::new(TimeRange::new(Timestamp::ZERO, Timestamp::ZERO), label));
+    builder.set_attr(key, SliceAttr::DeviceOrdinal, 0);
+    builder.set_attr(key, SliceAttr::MemoryAllocated, percent * 10_000_000);
+    builder.set_attr(key, SliceAttr::MemoryAvailable, (100 - percent) * 10_000_000);
+    open(builder.finish())
+}
+
 /// Steps of a host of 10 ms, of which nine wait for the next batch.
 fn waiting_host() -> Session {
     let steps: String = ('A'..='H').map(|letter| letter.to_string().repeat(10)).collect();
@@ -226,6 +244,24 @@ fn planted() -> Vec<Planted> {
             culprit: &["fusion.3"],
         },
         Planted {
+            name: "small batch",
+            session: ops(
+                10,
+                90,
+                "M = add.1 [loop fusion]\nx = fusion.3 [convolution] flops=6_040_000_000 hbm_read=380_000_000 hbm_write=1 :: %fusion.3 = bf16[16,4096]{1,0} dot(bf16[16,4096]{1,0} %a, bf16[4096,4096]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+            ),
+            verdict: &["multiplies matrices"],
+            hint: "K16",
+            culprit: &["fusion.3 has 16"],
+        },
+        Planted {
+            name: "full memory",
+            session: recomputing_in(95),
+            verdict: &["elementwise"],
+            hint: "K50",
+            culprit: &["95.0 % full", "950.0 MB of 1.000 GB"],
+        },
+        Planted {
             name: "recomputing to save memory",
             session: ops(60, 40, "M = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]"),
             verdict: &["elementwise"],
@@ -299,7 +335,13 @@ fn judged() -> Vec<Judged> {
             name: "recompile",
             good: fleet(base()),
             bad: fleet(FleetSpec { compiles: vec![12], ..base() }),
-            metrics: &["compile.loop_count", "loop.step_ms", "loop.slow_pct"],
+            metrics: &["compile.loop_count", "loop.step_ms", "loop.slow_pct", "compile.wall_ms"],
+        },
+        Judged {
+            name: "long warm-up",
+            good: fleet(FleetSpec { compiles: vec![0], ..base() }),
+            bad: fleet(FleetSpec { compiles: vec![0], compile: ms(1500), ..base() }),
+            metrics: &["compile.wall_ms"],
         },
         Judged {
             name: "straggler",
@@ -311,7 +353,7 @@ fn judged() -> Vec<Judged> {
             name: "input stall",
             good: fleet(base()),
             bad: fleet(FleetSpec { input: ms(6), ..base() }),
-            metrics: &["loop.step_ms", "step.idle_pct", "step.time_ms"],
+            metrics: &["input_wait_pct", "loop.step_ms", "step.idle_pct", "step.time_ms"],
         },
         Judged {
             name: "exposed communication",
@@ -319,7 +361,12 @@ fn judged() -> Vec<Judged> {
             bad: fleet(FleetSpec { reduce: ms(6), ..base() }),
             metrics: &["step.exposed_comm_pct", "step.time_ms", "loop.step_ms"],
         },
-        Judged { name: "memory pressure", good: memory(5), bad: memory(10), metrics: &["memory.peak_gib"] },
+        Judged {
+            name: "memory pressure",
+            good: memory(5),
+            bad: memory(10),
+            metrics: &["memory.peak_pct", "memory.peak_gib"],
+        },
         drawn(
             "host offload",
             "x = copy-done.7 [copy-done] :: %copy-done.7 = f32[8]{0:S(5)} copy-done(%copy-start.7)",

@@ -9,14 +9,16 @@ use super::summary::{
 };
 use super::times::{self, OpSum, StepTimes};
 use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Context};
+use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
+use crate::facts::host_class::host_threads;
 use crate::facts::steps::{Step, StepsReport};
 use crate::math::unit::Unit;
 use crate::reports::communication::collectives::Collectives;
 use crate::reports::communication::overlap::Overlap;
 use crate::reports::host::compile::Compile;
+use crate::reports::host::input::Input as InputWaits;
 use crate::reports::memory::hbm::Memory;
 use crate::reports::ops::matmuls::Matmuls;
 use crate::reports::ops::op_stats::{OpRow, Ops, percent};
@@ -266,6 +268,10 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
         let percent = fullest.peak_percent;
         push("memory.peak_percent", "Memory peak of capacity", Unit::Percent, lower, percent, &fullest.memory, profile);
     }
+    if let Some((waits, percent)) = input_wait(cx, steps) {
+        let of = format!("time of the steady steps, {waits}");
+        push("input_wait_percent", "Waiting for input", Unit::Percent, lower, Some(percent), &of, Provenance::Inferred);
+    }
     if let Ok(ops) = cx.report::<Ops>() {
         let mut share = |id: &str, title: &str, provenance, wanted: fn(OpRow<'_>) -> bool| {
             let time: Picos = ops.rows.iter().filter(|row| wanted(*row)).map(OpRow::self_time_ps).sum();
@@ -285,6 +291,22 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
     }
     out.extend(compilations);
     out
+}
+
+/// The device (without a TPU the host) that waits most for input, and for which part of the time from the first
+/// steady step to the last; `None` where neither a host nor an infeed op could tell.
+fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
+    let numbers = || steps.counted().map(|step| step.number);
+    let scope = match (numbers().min(), numbers().max()) {
+        (Some(first), Some(last)) if steps.has_steps() && steps.left_out > 0 => Scope::Steps { first, last },
+        _ => cx.scope,
+    };
+    let input = cx.scoped(scope).report::<InputWaits>().ok()?;
+    let has_host = host_threads(cx.model).next().is_some();
+    let known = input.devices.iter().filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
+    let known = known.filter_map(|wait| Some((&wait.name, wait.percent?)));
+    let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
+    Some((most.0.to_string(), most.1))
 }
 
 /// The direction of a utilization metric, by its name.

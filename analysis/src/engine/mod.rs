@@ -10,6 +10,7 @@ mod fact;
 mod glob;
 pub mod json_text;
 mod name;
+pub mod number;
 mod options;
 mod percent;
 mod report;

@@ -131,6 +131,8 @@ pub const METRICS: &[GateMetric] = &[
         "Bus bandwidth of a kind of collectives (all-reduce, all-gather …; all): bytes sent ÷ time"),
     run("memory.peak_gib", "memory.peak_bytes", Unit::Bytes, "Memory peak of the fullest memory"),
     run("memory.peak_pct", "memory.peak_percent", PERCENT, "The same, of its capacity"),
+    run("input_wait_pct", "input_wait_percent", PERCENT,
+        "Waiting for input, of the time of the steady steps on the device (or host) that waits most"),
     run("host_offload_wait_pct", "host_offload_wait_percent", PERCENT,
         "Waiting for copies to and from the memory of the host, of the time of ops"),
     run("recompute_pct", "recompute_percent", PERCENT, "Ops computed a second time to save memory, of the time of ops"),

@@ -16,7 +16,8 @@ use crate::compare::Summary;
 /// | slow steps | share | 2 points |
 /// | exposed communication, of the step | median | 5 points |
 /// | idle time, of the step | median | 5 points |
-/// | waiting for copies to and from the host, recomputing, padding | one number | 5 points of its whole |
+/// | waiting for input, for copies to and from the host, recomputing, padding, memory peak | one number | 5 points of its whole |
+/// | time compiling | one number | 50 %, and 100 ms |
 ///
 /// The median of the step time is always looked for: without it, a run that has no
 /// numbers at all would pass.
@@ -32,7 +33,12 @@ const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
 
 /// Causes of lost time that are one number of a run.
-const CAUSES: [&str; 3] = ["host_offload_wait_pct", "recompute_pct", "padding_waste_pct"];
+const CAUSES: [&str; 5] =
+    ["input_wait_pct", "host_offload_wait_pct", "recompute_pct", "padding_waste_pct", "memory.peak_pct"];
+/// The same program compiles a third faster or slower when the host is busy with something else.
+const COMPILING_PERCENT: f64 = 50.0;
+/// Less than this is loading from a cache.
+const COMPILING_MS: f64 = 100.0;
 
 fn all() -> Vec<Regression> {
     let gate = |metric: &str, aggregate: Aggregate| Regression {
@@ -52,7 +58,11 @@ fn all() -> Vec<Regression> {
         points(gate(EXPOSED, Aggregate::Median), 5.0),
         points(gate("step.idle_pct", Aggregate::Median), 5.0),
     ];
-    others.into_iter().chain(causes).collect()
+    let compiling = Regression {
+        min_effect_ms: Some(COMPILING_MS),
+        ..percent(gate("compile.wall_ms", Aggregate::Max), COMPILING_PERCENT)
+    };
+    others.into_iter().chain(causes).chain([compiling]).collect()
 }
 
 /// Whether a run has devices that talk to each other: others have no exposed

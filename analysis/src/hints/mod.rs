@@ -5,10 +5,12 @@
 //! transfer that something else would bring to light is not sold as a gain, and all hints together are played at once
 //! rather than added up.
 //!
-//! Hints are ordered by saving × confidence, behind those about what [`crate::reports::summary::verdict`] starts with;
-//! savings below half a percent of a step are not mentioned, unless the verdict names what they are about. Whatever the
-//! verdict names has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save the very same
-//! time are one hint with several remedies. Before all of them comes what [`crate::reports::summary::doctor`] says of
+//! Hints are ordered by saving × confidence, behind those about what [`crate::reports::summary::verdict`] starts with.
+//! A hint that explains another one's finding ([`Finding::explains`]: few rows are why a matmul is bound by HBM) comes
+//! before it. Savings below half a percent of a step are not mentioned, unless the verdict names what they are about.
+//! Whatever the verdict names has a hint, or stands in [`HintsReport::unanswered`] with the reason. Rules that save the
+//! very same time are one hint with several remedies. Before all of them comes what
+//! [`crate::reports::summary::doctor`] says of
 //! the capture itself, as far as it changes what numbers mean.
 //!
 //! Savings are per step and what follows it, a mean over the counted steps: what a run saves is their sum.

@@ -5,7 +5,7 @@ use trace_model::{OpId, Picos};
 
 use super::{Confidence, HintEvidence, Spot};
 use crate::engine::Percent;
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Cell, Column, Provenance, Table, Tabular, number};
 use crate::facts::time_use::TimeUse;
 use crate::math::unit::Unit;
 
@@ -296,9 +296,9 @@ impl HintsReport {
                 vec![
                     Cell::text(id),
                     Cell::text(seen.what.clone()),
-                    Cell::text(shown(seen.value, seen.unit)),
+                    Cell::text(number::value(seen.value, seen.unit)),
                     Cell::text(seen.of.clone()),
-                    seen.threshold.map_or(Cell::Missing, |value| Cell::text(shown(value, seen.unit))),
+                    seen.threshold.map_or(Cell::Missing, |value| Cell::text(number::value(value, seen.unit))),
                     Cell::text(seen.provenance.title()),
                 ]
             })
@@ -363,14 +363,5 @@ impl HintsReport {
             rows: suppressed.chain(cannot).collect(),
             notes: Vec::new(),
         }
-    }
-}
-
-fn shown(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Percent => percent_of(value),
-        Unit::Picoseconds => Picos::from_ps(value.round() as i64).to_string(),
-        _ if value.fract() == 0.0 => format!("{value:.0}"),
-        _ => format!("{value:.3}"),
     }
 }

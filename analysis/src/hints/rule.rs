@@ -75,6 +75,8 @@ pub struct Finding {
     /// What it is about besides the groups of its ops. Of findings about idle time
     /// without spots nobody knows whether it is the same idle time.
     pub about: &'static [TimeUse],
+    /// Rules whose findings about the same ops this one gives the reason of: it comes before them, whatever they save.
+    pub explains: &'static [&'static str],
     /// It is said only where the verdict names what it is about and no other hint answers.
     pub is_last_resort: bool,
     /// What a fix could save.

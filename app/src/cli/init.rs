@@ -153,6 +153,9 @@ fn regression(text: &mut String, gate: &Regression) {
     if let Some(limit) = gate.max_increase_pct {
         let _ = writeln!(text, "max_increase_pct = {limit}");
     }
+    if let Some(least) = gate.min_effect_ms {
+        let _ = writeln!(text, "min_effect_ms = {least}      # less never fails");
+    }
     if let Some(limit) = gate.max_increase_abs {
         let what = if gate.metric.ends_with("_pct") { "   # percentage points" } else { "" };
         let _ = writeln!(text, "max_increase_abs = {limit}{what}");

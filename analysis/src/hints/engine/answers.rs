@@ -80,6 +80,7 @@ pub(super) fn unanswered(
 }
 
 /// The larger saving first, by how sure the rule is; health before all, then what the verdict starts with.
+/// A hint that explains another one's finding comes before it.
 pub(super) fn rank(priced: &mut [Priced], leading: Option<TimeUse>) {
     let score =
         |hint: &Priced| hint.saving.map_or(0.0, |saving: Picos| saving.ps() as f64 * hint.rule.confidence.weight());
@@ -90,4 +91,17 @@ pub(super) fn rank(priced: &mut [Priced], leading: Option<TimeUse>) {
         let saving = first.then_with(|| score(b).total_cmp(&score(a))).then_with(|| b.once.cmp(&a.once));
         saving.then_with(|| a.rule.id.cmp(b.rule.id))
     });
+    for reason in 1..priced.len() {
+        let first = (0..reason).find(|&other| explains(&priced[reason].finding, &priced[other]));
+        if let Some(first) = first {
+            priced[first..=reason].rotate_right(1);
+        }
+    }
+}
+
+/// It says why there is what the other one found: of the same ops, where both are about ops.
+fn explains(reason: &Finding, other: &Priced) -> bool {
+    let (own, others) = (&reason.ops, &other.finding.ops);
+    let is_about_them = own.is_empty() || others.is_empty() || own.iter().any(|op| others.contains(op));
+    reason.explains.contains(&other.rule.id) && is_about_them
 }

@@ -227,6 +227,7 @@ fn small_batch(facts: &HintFacts<'_>) -> Outcome {
                 .by(Provenance::Derived),
         ],
         ops,
+        explains: &["K13"],
         // The step does not get shorter: it does more.
         saving: Saving::Unknown,
         ..Finding::default()

@@ -1,14 +1,14 @@
 //! Rules about data that is moved rather than computed.
 
 use crate::engine::Percent;
-use trace_model::Picos;
+use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::engine::Provenance;
-use crate::engine::{AnalysisError, Threshold};
+use crate::engine::{AnalysisError, Threshold, shortened};
 use crate::facts::category::OpGroup;
-use crate::hints::{Confidence, HintEvidence, HintFacts, Outcome, Rule, Saving};
+use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, Outcome, Rule, Saving, Spot};
 use crate::math::unit::Unit;
-use crate::reports::memory::hbm::Memory;
+use crate::reports::memory::hbm::{Memory, bytes_text};
 use crate::reports::ops::expected::{Expected, Limit, LimitRow};
 use crate::reports::ops::op_stats::OpRow;
 use crate::what_if::Scenario;
@@ -62,7 +62,18 @@ pub(super) static RULES: &[Rule] = &[
         check: host_offload,
         page: include_str!("../pages/K26.md"),
     },
+    Rule {
+        id: "K50",
+        title: "HBM is nearly full",
+        confidence: Confidence::High,
+        thresholds: &[&FULL],
+        check: full_memory,
+        page: include_str!("../pages/K50.md"),
+    },
 ];
+
+/// Letters of a name in a sentence.
+const LONGEST_NAME: usize = 60;
 
 static LAYOUT: Threshold = Threshold {
     id: "K19.layout_percent",
@@ -102,6 +113,13 @@ static COPY_WAIT: Threshold = Threshold {
 };
 static OFFLOAD: Threshold =
     Threshold { id: "K26.wait_percent", value: 2.0, unit: Unit::Percent, why: "offloading is meant to be free" };
+
+static FULL: Threshold = Threshold {
+    id: "K50.peak_percent",
+    value: 90.0,
+    unit: Unit::Percent,
+    why: "what is left is lost to fragmentation first: a slightly longer input or larger batch no longer fits",
+};
 
 /// What the op is by its category, or for a fusion by the name that XLA gave it.
 fn is_kind(row: OpRow<'_>, kinds: &[&str]) -> bool {
@@ -202,4 +220,48 @@ fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, Analysi
     let most = expected.limits.iter().filter(of_link).map(|row| row.least_ps).reduce(f64::max);
     let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
     Ok(most.map(|least| least / executions))
+}
+
+fn full_memory(facts: &HintFacts<'_>) -> Outcome {
+    let memory = facts.report::<Memory>()?;
+    let limit = facts.limit(&FULL);
+    let known =
+        || memory.memories.iter().filter(|memory| memory.is_device).filter_map(|own| Some((own, own.peak_percent?)));
+    if known().next().is_none() {
+        let why = "of no device memory both use and capacity are recorded";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
+    let full = |(_, percent): &(_, f64)| *percent >= limit;
+    let Some((fullest, percent)) = known().find(full) else { return Ok(None) };
+    let others = known().filter(full).count() - 1;
+    let others = if others > 0 { format!("; so are {others} more") } else { String::new() };
+    let capacity = fullest.capacity_bytes.unwrap_or_default();
+    let step = fullest.peak_step.map(|step| format!(" (step {step})")).unwrap_or_default();
+    let largest = fullest.at_peak.iter().max_by_key(|part| part.bytes);
+    let largest = largest.map_or_else(String::new, |part| {
+        let name = part.op.as_deref().unwrap_or(&part.what);
+        format!("; {} of it: {}", bytes_text(part.bytes), shortened(name, LONGEST_NAME))
+    });
+    let bytes = |what: &str, bytes: i64| HintEvidence {
+        unit: Unit::Bytes,
+        ..HintEvidence::number(what, bytes as f64, &fullest.memory, None).by(Provenance::Profile)
+    };
+    Ok(Some(Finding {
+        statement: format!(
+            "{} is {percent:.1} full at its peak{step}: {} of {}{largest}{others}",
+            fullest.memory,
+            bytes_text(fullest.peak_bytes),
+            bytes_text(capacity),
+            percent = Percent(percent),
+        ),
+        evidence: vec![
+            HintEvidence::percent("peak of the fullest memory", percent, "its capacity", Some(limit))
+                .by(Provenance::Profile),
+            bytes("most in use", fullest.peak_bytes),
+            bytes("capacity", capacity),
+        ],
+        spots: vec![Spot::span("peak of memory", TimeRange::at(Timestamp::from_ps(fullest.peak_at_ps), Picos::ZERO))],
+        explains: &["K24"],
+        ..Finding::default()
+    }))
 }

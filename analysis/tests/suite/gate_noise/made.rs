@@ -36,6 +36,10 @@ pub struct Noise {
     pub correlation: f64,
     /// Standard deviation of the level of a run.
     pub between: f64,
+    /// Standard deviation of the time that a run spends compiling, of its middle.
+    pub compiling: f64,
+    /// Standard deviation of shares of a run (waiting for input, memory …), points.
+    pub points: f64,
     /// One step in so many takes 5 to 20 % longer.
     pub slow_one_in: u64,
     /// One in so many takes 1.5 to 3 times as long (garbage collection, a checkpoint).
@@ -44,7 +48,16 @@ pub struct Noise {
 
 impl Noise {
     pub fn quiet() -> Self {
-        Self { steps: 50, jitter: 0.005, correlation: 0.6, between: 0.005, slow_one_in: 50, pause_one_in: 2000 }
+        Self {
+            steps: 50,
+            jitter: 0.005,
+            correlation: 0.6,
+            between: 0.005,
+            compiling: 0.05,
+            points: 0.5,
+            slow_one_in: 50,
+            pause_one_in: 2000,
+        }
     }
 
     pub fn of(kind: Kind) -> Self {
@@ -52,10 +65,12 @@ impl Noise {
         match kind {
             Kind::Quiet => quiet,
             Kind::Uneven => {
-                Self { jitter: 0.01, correlation: 0.8, between: 0.01, slow_one_in: 20, pause_one_in: 500, ..quiet }
+                let levels = Self { between: 0.01, compiling: 0.1, points: 1.0, ..quiet };
+                Self { jitter: 0.01, correlation: 0.8, slow_one_in: 20, pause_one_in: 500, ..levels }
             }
             Kind::Noisy => {
-                Self { jitter: 0.03, correlation: 0.8, between: 0.02, slow_one_in: 10, pause_one_in: 100, ..quiet }
+                let levels = Self { between: 0.02, compiling: 0.2, points: 1.5, ..quiet };
+                Self { jitter: 0.03, correlation: 0.8, slow_one_in: 10, pause_one_in: 100, ..levels }
             }
         }
     }
@@ -80,6 +95,16 @@ pub struct Runs {
 }
 
 const STEP_PS: f64 = 100e9;
+/// Compiling before the loop.
+const COMPILING_PS: f64 = 20e12;
+/// Causes of lost time that are one number of a run, with their middles.
+const SHARES: [(&str, f64); 5] = [
+    ("input_wait_percent", 5.0),
+    ("host_offload_wait_percent", 5.0),
+    ("recompute_percent", 10.0),
+    ("padding_waste_percent", 5.0),
+    ("memory.peak_percent", 80.0),
+];
 
 impl Runs {
     pub fn new(noise: &Noise) -> Self {
@@ -144,11 +169,33 @@ impl Runs {
         };
         let (exposed, idle) = (shares(self, 6.0, 0.5), shares(self, 10.0, 0.8));
         let compilations = if let Regression::Compiles(count) = regression { count as f64 } else { 0.0 };
-        summary(times, exposed, idle, compilations)
+        let mut values = vec![value(LOOP_COMPILATIONS, Unit::Count, compilations)];
+        // What a step that compiles again takes longer is spent compiling.
+        let again = if let Regression::Compiles(count) = regression { 9.0 * STEP_PS * count as f64 } else { 0.0 };
+        let compiling = COMPILING_PS * (1.0 + self.noise.compiling * self.normal()).max(0.0) + again;
+        values.push(value("compile.wall_ps", Unit::Picoseconds, compiling));
+        for (id, middle) in SHARES {
+            let share = (middle + self.noise.points * self.normal()).clamp(0.0, 100.0);
+            values.push(value(id, Unit::Percent, share));
+        }
+        summary(times, exposed, idle, values)
     }
 }
 
-fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, compilations: f64) -> Summary {
+fn value(id: &str, unit: Unit, value: f64) -> Value {
+    Value {
+        id: id.to_owned(),
+        title: String::new(),
+        unit,
+        better: Better::Lower,
+        value: Some(value),
+        of: String::new(),
+        provenance: analysis::Provenance::Measured,
+        note: None,
+    }
+}
+
+fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, values: Vec<Value>) -> Summary {
     let series = |id: &str, unit, values: Vec<f64>| Series {
         id: id.to_owned(),
         title: id.to_owned(),
@@ -172,16 +219,7 @@ fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, compilations: f64
             series("step.exposed_comm_percent", Unit::Percent, exposed),
             series("step.idle_percent", Unit::Percent, idle),
         ],
-        values: vec![Value {
-            id: LOOP_COMPILATIONS.to_owned(),
-            title: String::new(),
-            unit: Unit::Count,
-            better: Better::Lower,
-            value: Some(compilations),
-            of: String::new(),
-            provenance: analysis::Provenance::Measured,
-            note: None,
-        }],
+        values,
         ..Summary::default()
     }
 }

@@ -38,6 +38,9 @@ fn few_rows_read_all_weights() {
     let hint = report(&few(45, 16)).hints.iter().find(|hint| hint.id == "K16").cloned().unwrap();
     assert!(hint.statement.contains("has 16, up to 241"), "{}", hint.statement);
     assert_eq!(hint.saving_ps, None);
+    // That it is bound by HBM follows from the few rows.
+    let both: Vec<_> = ids(&few(45, 16)).into_iter().filter(|id| ["K13", "K16"].contains(id)).collect();
+    assert_eq!(both, ["K16", "K13"]);
     // Below a third of the time it does not pay; above the ridge it is no longer memory.
     assert!(!ids(&few(29, 16)).contains(&"K16"));
     assert!(!ids(&few(45, 256)).contains(&"K16"));

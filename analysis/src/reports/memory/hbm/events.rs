@@ -200,6 +200,11 @@ impl MemoryKey {
         core.map_or_else(|| format!("device {device}"), |group| model.str(group.name).to_owned())
     }
 
+    /// It has no allocator of its own name, as pools of the host have.
+    pub(super) fn is_device(&self) -> bool {
+        self.allocator.is_none()
+    }
+
     /// The device, where the capture shows it.
     pub(super) fn core(&self, model: &TraceModel) -> Option<GroupId> {
         let ordinal = self.ordinal()?;

@@ -28,7 +28,7 @@ pub use live::LiveBuffer;
 
 use self::events::{MemoryEvent, MemoryKey, RecordedMemory};
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
-use crate::engine::{Metric, Provenance};
+use crate::engine::{Metric, Provenance, number};
 use crate::facts::TraceFacts as _;
 use crate::facts::steps::Step;
 use crate::math::unit::Unit;
@@ -98,6 +98,9 @@ pub struct MemoryReport {
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
     pub memory: String,
+    /// It is that of a device, as far as the capture tells, and not a pool of the host.
+    #[serde(skip)]
+    pub is_device: bool,
     /// Bytes there are: in use and free together, as the allocator says at the peak.
     pub capacity_bytes: Option<i64>,
     /// Most bytes in use within the window, stack and heap together.
@@ -207,6 +210,7 @@ fn timeline(cx: &Context<'_>, key: MemoryKey, events: &[MemoryEvent], window: Ti
     let heap = |index| event(index).map_or(0, |event| event.allocated);
     Some(MemoryTimeline {
         memory: key.title(model),
+        is_device: key.is_device(),
         capacity_bytes: capacity,
         peak_bytes: peak.used(),
         peak_percent: capacity.map(|capacity| 100.0 * peak.used() as f64 / capacity as f64),
@@ -281,22 +285,9 @@ fn per_step(events: &[MemoryEvent], steps: &[HostStep], window: TimeRange) -> Op
     Some((number as f64 / count, bytes as f64 / count))
 }
 
-/// `21.49 GB`: four digits at most, as tables show bytes.
+/// `21.49 GB`, as tables show bytes.
 pub(crate) fn bytes_text(bytes: i64) -> String {
-    let (mut scaled, mut prefixes) = (bytes as f64, ["B", "kB", "MB", "GB", "TB", "PB", "EB"].iter());
-    let mut unit = prefixes.next().copied().unwrap_or_default();
-    while scaled.abs() >= 999.95
-        && let Some(next) = prefixes.next()
-    {
-        (scaled, unit) = (scaled / 1000.0, next);
-    }
-    let decimals = match scaled.abs() {
-        _ if unit == "B" => 0,
-        small if small < 9.9995 => 3,
-        small if small < 99.995 => 2,
-        _ => 1,
-    };
-    format!("{scaled:.decimals$} {unit}")
+    number::value(bytes as f64, Unit::Bytes)
 }
 
 fn statement(memories: &[MemoryTimeline]) -> String {
