@@ -63,6 +63,12 @@ fn every_output_of_a_prediction_is_marked() {
         let written = fs::read_to_string(&path).unwrap();
         assert!(written.replace("&#39;", "'").replace("&apos;", "'").contains(BADGE), "{format}: {written}");
     }
+    let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_layer_measured.xplane.pb");
+    let page = dir.path().join("compared.html");
+    run(&["compare", measured, PREDICTED, "--output", &format!("html={}", page.display())]);
+    let page = fs::read_to_string(page).unwrap().replace("&#39;", "'");
+    let (header, _) = page.split_once("</header>").unwrap();
+    assert!(header.contains(&format!("cand <b class=warn>{BADGE}")) && !header.contains("base <b"), "{header}");
     let measured =
         text(&["analyze", concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/jax_cpu_small.xplane.pb")]);
     assert!(!measured.contains("nothing here was measured"), "{measured}");

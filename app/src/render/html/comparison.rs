@@ -12,7 +12,7 @@ use analysis::{Percent, Tabular as _, Unit};
 use super::super::comparison::{Compared, capitalised};
 use super::super::junit::escaped;
 use super::super::number;
-use super::{failures, gates_section, html_table, pictures, section, source_cell, style};
+use super::{failures, gates_section, html_table, marked, pictures, section, source_cell, style};
 
 /// Rows of the attribution and of the ops.
 const ROWS: usize = 25;
@@ -32,6 +32,9 @@ pub fn page(compared: &Compared<'_>) -> String {
     );
     if let Some(gates) = compared.gates {
         failures(&mut page, gates);
+    }
+    for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
+        marked(&mut page, side, runs.iter().find_map(|run| run.facts.badge()));
     }
     let _ = writeln!(page, "<h1>{}</h1>\n</header>", escaped(&capitalised(&comparison.statement)));
     if let Some(gates) = compared.gates {

@@ -13,7 +13,7 @@ use analysis::compare::{Summary, stem};
 use analysis::gates::{GatesReport, Level, Status};
 use analysis::hints::Hints;
 use analysis::reports::summary::verdict::Verdict;
-use analysis::{Percent, Table};
+use analysis::{Cell, Column, Percent, Table};
 use trace_model::{Caveat, Picos};
 
 use super::comparison::capitalised;
@@ -38,9 +38,7 @@ pub fn page(document: &Document, gated: &Gated) -> String {
     if gated.are_set {
         failures(&mut page, &gated.report);
     }
-    if let Some(badge) = document.session.model().badge() {
-        let _ = writeln!(page, "<p><b class=warn>{}</b>: nothing here was measured</p>", escaped(&badge));
-    }
+    marked(&mut page, "", document.session.model().badge());
     if let Ok(verdict) = document.session.report::<Verdict>(document.scope) {
         let _ = writeln!(page, "<h1>{}</h1>", escaped(&capitalised(&verdict.statement)));
     }
@@ -65,6 +63,13 @@ pub fn page(document: &Document, gated: &Gated) -> String {
         writeln!(page, "<footer class=dim>Systole {version}. Every number: systole analyze --format json.</footer>");
     page.push_str("</main></body></html>\n");
     page
+}
+
+/// That times of a side were not measured, where they were not.
+fn marked(page: &mut String, side: &str, badge: Option<String>) {
+    if let Some(badge) = badge {
+        let _ = writeln!(page, "<p>{side}<b class=warn>{}</b>: nothing here was measured</p>", escaped(&badge));
+    }
 }
 
 fn facts(run: &Summary) -> String {
@@ -92,7 +97,8 @@ fn failures(page: &mut String, report: &GatesReport) {
     let _ = writeln!(page, "<h1 class=fail>✗ Failed: {}</h1>", escaped(&title));
     let messages: Vec<_> = if failed.len() == 1 { vec![first] } else { failed };
     for gate in messages {
-        let _ = writeln!(page, "<p class=fail>{}</p>", escaped(&capitalised(&gate.message)));
+        // It begins with the id of a metric.
+        let _ = writeln!(page, "<p class=fail>{}</p>", escaped(&gate.message));
     }
 }
 
@@ -139,15 +145,19 @@ fn beside_baseline(page: &mut String, gated: &Gated) {
 /// Numbers as people read them; what does not fit the width scrolls.
 fn html_table(table: &Table) -> String {
     let mut text = String::from("<div class=scroll><table><tr>");
-    for column in &table.columns {
-        let class = if column.unit == analysis::Unit::None { "" } else { " class=n" };
+    let is_number = |cell: Option<&Cell>| matches!(cell, Some(Cell::Int(_) | Cell::Float(_)));
+    let class_of = |(at, column): (usize, &Column)| {
+        let are_numbers = column.unit != analysis::Unit::None || table.rows.iter().any(|row| is_number(row.get(at)));
+        if are_numbers { " class=n" } else { "" }
+    };
+    let classes: Vec<&str> = table.columns.iter().enumerate().map(class_of).collect();
+    for (column, class) in table.columns.iter().zip(&classes) {
         let _ = write!(text, "<th{class}>{}", escaped(column.title));
     }
     text.push_str("</tr>\n");
     for row in table.rows.iter().take(ROWS) {
         text.push_str("<tr>");
-        for (cell, column) in row.iter().zip(&table.columns) {
-            let class = if column.unit == analysis::Unit::None { "" } else { " class=n" };
+        for ((cell, column), class) in row.iter().zip(&table.columns).zip(&classes) {
             let _ = write!(text, "<td{class}>{}", escaped(&number::in_column(cell, column)));
         }
         text.push_str("</tr>\n");
@@ -227,13 +237,14 @@ fn top_ops(run: &Summary) -> String {
         let percent = 100.0 * time / whole;
         let _ = writeln!(
             text,
-            "<tr><td>{}<td class=wide>{}<td class=n>{count}<td class=n>{}<td class=n><span class=share style=\"width:{:.1}%\"></span>{}{}</tr>",
+            "<tr><td>{0}<span class=\"dim narrow\">{6}</span><td class=wide>{1}<td class=n>{count}<td class=n>{2}<td class=n>{3}<span class=share style=\"width:{4:.1}%\"></span>{5}</tr>",
             escaped(name),
             escaped(category),
             Picos::from_ps(time.round() as i64),
-            percent.clamp(0.0, 100.0),
             Percent(percent),
+            percent.clamp(0.0, 100.0),
             source_cell(*source),
+            if name == category { String::new() } else { format!(", {}", escaped(category)) },
         );
     }
     text.push_str(

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use analysis::reports::ops::roofline::{Point, Roofline};
 use analysis::{OpGroup, Unit};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::super::junit::escaped;
 use super::super::{Document, number};
@@ -19,8 +20,13 @@ const TOP: f64 = 10.0;
 const BOTTOM: f64 = 44.0;
 /// Ops that are drawn.
 const MOST: usize = 200;
-/// Ops of most time that have a name.
+/// Ops of most time that have a name, as far as there is room.
 const NAMED: usize = 3;
+/// Letters of such a name.
+const LETTERS: usize = 30;
+/// Room of a letter and of a line of names, on a phone.
+const LETTER: f64 = 7.5;
+const LINE: f64 = 16.0;
 
 /// Ops, the roofs above them, axes and a legend. Nothing where no op has work, traffic and time.
 pub fn roofline(document: &Document) -> String {
@@ -35,10 +41,12 @@ pub fn roofline(document: &Document) -> String {
         "<div class=scroll><svg class=plot viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Roofline\">"
     );
     axes(&mut svg, range);
-    for ceiling in ceilings(&report, range) {
-        roof(&mut svg, range, &ceiling);
+    let ceilings = ceilings(&report, range);
+    for ceiling in &ceilings {
+        roof(&mut svg, range, ceiling);
     }
     // The largest lie below the others.
+    let mut named = Vec::new();
     for (at, (point, spot)) in points.iter().enumerate() {
         let share = point.self_of_op_time_percent;
         let radius = 2.0 + share.unwrap_or(1.0).clamp(0.0, 40.0).sqrt() * 1.8;
@@ -57,16 +65,10 @@ pub fn roofline(document: &Document) -> String {
             escaped(&title)
         );
         if at < NAMED {
-            // To the side that has room.
-            let (x, anchor) = if x > WIDTH * 0.6 { (x - radius - 4.0, "end") } else { (x + radius + 4.0, "start") };
-            let _ = write!(
-                svg,
-                "<text class=halo x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
-                y + 4.0,
-                escaped(&point.name)
-            );
+            named.push((x, y, radius, &*point.name));
         }
     }
+    names(&mut svg, range, &ceilings, &named);
     svg.push_str("</svg></div>\n<ul class=key>");
     for group in OpGroup::ALL.into_iter().filter(|group| points.iter().any(|(point, _)| point.group == *group)) {
         let color = color_of(group);
@@ -141,21 +143,124 @@ fn roof(svg: &mut String, range: Range, Ceiling { name, from, to, roof }: &Ceili
     };
     let _ = write!(
         svg,
-        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" style=\"stroke:{color};stroke-width:{width}\"{dashes}/>"
-    );
-    // A slope is named where it begins; the flat roof where it ends.
-    let (x, y, anchor) =
-        if *roof == Roof::Compute { (x2 - 4.0, y2 - 6.0, "end") } else { (x1 + 8.0, y1 - 2.0, "start") };
-    let _ = write!(
-        svg,
-        "<text class=\"halo dim\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" style=\"stroke:{color};stroke-width:{width}\"{dashes}><title>{}</title></line>",
         escaped(name)
     );
+}
+
+/// Names of the roofs, then of ops, from the largest on: `x`, `y`, radius, name. One that would cover another is left out.
+fn names(svg: &mut String, range: Range, ceilings: &[Ceiling], ops: &[(f64, f64, f64, &str)]) {
+    const TRIES: u32 = 16;
+    let circles = ops.iter().map(|&(x, y, radius, _)| [x - radius, y - radius, x + radius, y + radius]);
+    let mut names = Names { taken: circles.collect() };
+    for Ceiling { name, from, to, roof } in ceilings {
+        let ((x1, y1), (x2, y2)) = ((x_of(range, from.0), y_of(range, from.1)), (x_of(range, to.0), y_of(range, to.1)));
+        // A slope is named below where it begins, which it rises away from; the flat roof where it ends.
+        let places = (0..=TRIES).map(|step| f64::from(step) / f64::from(TRIES)).map(|share| match roof {
+            Roof::Compute => (x2 - 4.0 - share * (x2 - x1), y2 - 6.0, "end"),
+            Roof::Hbm | Roof::Memory | Roof::Links => {
+                (x1 + 6.0 + share * (x2 - x1), y1 + 14.0 + share * (y2 - y1), "start")
+            }
+        });
+        names.write(svg, "halo dim", name, places);
+    }
+    for &(x, y, radius, name) in ops {
+        let places = [
+            (x + radius + 4.0, y + 4.0, "start"),
+            (x - radius - 4.0, y + 4.0, "end"),
+            (x, y - radius - 6.0, "start"),
+            (x, y + radius + LINE, "start"),
+            (x, y - radius - 6.0, "end"),
+            (x, y + radius + LINE, "end"),
+        ];
+        names.write(svg, "halo", &shortened(name), places);
+    }
+}
+
+/// Where names stand: left, top, right and bottom of each.
+struct Names {
+    taken: Vec<[f64; 4]>,
+}
+
+impl Names {
+    /// Writes `text` at the first of `places` that is free and inside of the plot.
+    fn write(
+        &mut self,
+        svg: &mut String,
+        class: &str,
+        text: &str,
+        places: impl IntoIterator<Item = (f64, f64, &'static str)>,
+    ) {
+        let width = text.width() as f64 * LETTER;
+        let is_free = |[left, top, right, bottom]: [f64; 4]| {
+            let is_inside = left >= LEFT && right <= WIDTH - RIGHT && top >= TOP && bottom <= HEIGHT - BOTTOM;
+            let covers = |other: &[f64; 4]| left < other[2] && other[0] < right && top < other[3] && other[1] < bottom;
+            is_inside && !self.taken.iter().any(covers)
+        };
+        let found = places.into_iter().find_map(|(x, y, anchor)| {
+            let left = if anchor == "end" { x - width } else { x };
+            let area = [left, y - 0.75 * LINE, left + width, y + 0.25 * LINE];
+            is_free(area).then_some((x, y, anchor, area))
+        });
+        if let Some((x, y, anchor, area)) = found {
+            self.taken.push(area);
+            let _ = write!(
+                svg,
+                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+                escaped(text)
+            );
+        }
+    }
+}
+
+/// Its beginning and its end, which tell ops apart.
+fn shortened(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    match letters.len().checked_sub(LETTERS) {
+        None | Some(0) => name.to_owned(),
+        Some(_) => {
+            let (head, tail) = letters.split_at(LETTERS / 2);
+            let tail = tail.iter().skip(tail.len().saturating_sub(LETTERS - LETTERS / 2 - 1));
+            head.iter().chain(&['…']).chain(tail).collect()
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_cover_neither_each_other_nor_the_margins() {
+        let mut svg = String::new();
+        let mut names = Names { taken: Vec::new() };
+        let at = |x: f64, y: f64| [(x, y, "start"), (x, y, "end"), (x, y + LINE, "start")];
+        names.write(&mut svg, "halo", "first", at(200.0, 100.0));
+        names.write(&mut svg, "halo", "second", at(205.0, 101.0));
+        names.write(&mut svg, "halo", "third", at(WIDTH - 12.0, 100.0));
+        names.write(&mut svg, "halo", &shortened(&"long".repeat(50)), [(WIDTH / 2.0, HEIGHT, "start")]);
+        let places: Vec<&str> = svg.split("<text ").skip(1).map(|text| text.split('>').next().unwrap()).collect();
+        assert_eq!(
+            places,
+            [
+                "class=\"halo\" x=\"200.0\" y=\"100.0\" text-anchor=\"start\"",
+                "class=\"halo\" x=\"205.0\" y=\"117.0\" text-anchor=\"start\"",
+                "class=\"halo\" x=\"788.0\" y=\"100.0\" text-anchor=\"end\"",
+            ],
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let name = format!("{}.17", "fusion_".repeat(30));
+        let short = shortened(&name);
+        assert_eq!(
+            (short.chars().count(), short.starts_with("fusion_fusion_"), short.ends_with("n_.17")),
+            (30, true, true)
+        );
+        assert_eq!(shortened("fusion.17"), "fusion.17");
+    }
 
     #[test]
     fn powers_of_ten_have_no_decimals() {
