@@ -18,7 +18,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -33,7 +33,7 @@ impl Weight {
 pub struct Difference {
     /// Stable name: `device_type`, `module_fingerprint` …
     pub id: &'static str,
-    /// For people.
+    /// Display name.
     pub title: &'static str,
     /// Of the first run.
     pub base: String,

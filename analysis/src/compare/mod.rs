@@ -124,7 +124,7 @@ pub struct Side {
 pub struct SeriesChange {
     /// Stable name with its unit.
     pub id: String,
-    /// For people.
+    /// Display name.
     pub title: String,
     /// Of the numbers.
     pub unit: Unit,
@@ -140,7 +140,7 @@ pub struct SeriesChange {
 pub struct ValueChange {
     /// Stable name with its unit.
     pub id: String,
-    /// For people.
+    /// Display name.
     pub title: String,
     /// Of the numbers.
     pub unit: Unit,

@@ -219,7 +219,7 @@ pub enum Better {
 pub struct Series {
     /// Stable name with its unit: `step.time_ps`.
     pub id: String,
-    /// Name for people.
+    /// Display name.
     pub title: String,
     /// Of the values.
     pub unit: Unit,
@@ -235,7 +235,7 @@ pub struct Series {
 pub struct Value {
     /// Stable name with its unit.
     pub id: String,
-    /// Name for people.
+    /// Display name.
     pub title: String,
     /// Of the value.
     pub unit: Unit,

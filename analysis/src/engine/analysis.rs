@@ -1,4 +1,4 @@
-//! The question that a report answers.
+//! Analyses: each computes one report.
 
 use std::sync::Arc;
 
@@ -6,36 +6,36 @@ use schemars::{Schema, SchemaGenerator};
 
 use super::{Context, Report, Tabular};
 
-/// Answers one question about a trace.
+/// Computes one report about a trace.
 pub trait Analysis {
-    /// The answer.
+    /// The report.
     type Report: Tabular + serde::Serialize + schemars::JsonSchema + Send + Sync + 'static;
     /// Stable name, used on the command line and in JSON.
     const ID: &'static str;
-    /// Name for people.
+    /// Display name.
     const TITLE: &'static str;
-    /// Computes the answer within the scope of `cx`.
+    /// Computes the report in the scope of `cx`.
     fn run(cx: &Context<'_>) -> Result<Self::Report, AnalysisError>;
 }
 
-/// Why an analysis has no answer.
+/// Why an analysis has no report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnalysisError {
-    /// The trace lacks what the question is about.
+    /// The trace lacks the data that the analysis needs.
     #[error("{0}")]
     NotApplicable(String),
 }
 
-/// An analysis without its types, for lists.
+/// An analysis without its types, for the registry.
 pub struct AnalysisEntry {
     /// Stable name.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
-    /// Computes the report, or takes it from the cache.
+    /// Computes the report or takes it from the cache.
     pub run: fn(&Context<'_>) -> Result<Arc<dyn Report>, AnalysisError>,
-    /// What the report looks like as JSON.
+    /// JSON schema of the report.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
 }
 

@@ -1,4 +1,4 @@
-//! Each report is computed once, whoever asks.
+//! A cache that computes each report once.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -11,13 +11,11 @@ use crate::engine::{Analysis, AnalysisError, Context, Scope};
 
 type Slot = Arc<OnceLock<Result<Arc<dyn Any + Send + Sync>, AnalysisError>>>;
 
-/// Reports of one trace, by analysis and scope. Two threads that ask for the
-/// same report at once share one computation: the second waits for the first.
-/// Analyses may ask for each other's reports as long as no two ask for each other.
+/// Reports of one trace, by analysis and scope. Two threads that request the same report share one computation: the
+/// second one waits. Analyses may request reports of each other, but not in a cycle.
 ///
-/// Analyses may use rayon, but must not ask for a report in a rayon task: a thread
-/// that computes a report and waits for tasks of its own helps out with others
-/// meanwhile, and could come to wait for itself.
+/// Analyses may use rayon, but a rayon task must not request a report: a thread that waits for its own tasks runs other
+/// tasks meanwhile, and could end up waiting for itself.
 #[derive(Debug, Default)]
 pub struct ReportCache {
     slots: Mutex<HashMap<(&'static str, Scope), Slot>>,
@@ -25,24 +23,24 @@ pub struct ReportCache {
     pub(super) facts: FactCache,
 }
 
-/// What a report cost to compute.
+/// The cost of computing a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Of the analysis.
     pub id: &'static str,
     /// Of the report.
     pub scope: Scope,
-    /// Wall time, without that of other reports that it asked for first.
+    /// Wall time, without the time of the reports that it requested.
     pub own: Duration,
 }
 
 thread_local! {
-    /// Time that went into reports that were finished while another was computed.
+    /// Time spent on nested reports that were computed on this thread.
     static INNER: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
 impl ReportCache {
-    /// What was computed so far, in the order in which it was finished.
+    /// Costs of all reports computed so far, in order of completion.
     pub fn costs(&self) -> Vec<Cost> {
         self.costs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

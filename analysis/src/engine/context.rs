@@ -1,4 +1,4 @@
-//! What an analysis sees: a trace, a scope, the assumptions, and what is known already.
+//! The input of an analysis: a trace, a scope, the options, and the reports computed so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,17 +10,17 @@ use super::{Analysis, AnalysisEntry, AnalysisError, Fact, Options, Report, Repor
 use crate::hardware::ici::Network;
 use crate::hardware::peaks::Peaks;
 
-/// Slices from which on it pays to start a thread.
+/// Number of slices from which on a second thread is worth its cost.
 const WORTH_A_THREAD: usize = 1_000;
 
-/// What an analysis sees.
+/// The input of an analysis.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The trace.
     pub model: &'a TraceModel,
-    /// Which part of it.
+    /// The part of the trace to report on.
     pub scope: Scope,
-    /// Under which assumptions.
+    /// The user's assumptions.
     pub options: &'a Options,
     /// Reports computed so far.
     pub reports: &'a ReportCache,
@@ -41,26 +41,26 @@ impl<'a> Context<'a> {
     pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
         let next = AtomicUsize::new(0);
         let work = || {
-            // From both ends: what comes first in a report sums others up, and would make
-            // one thread compute them one after the other while the rest waits.
+            // Take entries from both ends: the first ones summarize others, and alone would make one thread compute all
+            // of them while the others wait.
             let taken = || {
                 let nth = next.fetch_add(1, Ordering::Relaxed);
                 let at = if nth.is_multiple_of(2) { nth / 2 } else { entries.len().checked_sub(1 + nth / 2)? };
                 entries.get(at).filter(|_| nth < entries.len())
             };
             while let Some(entry) = taken() {
-                // An error is kept like a report.
+                // Errors are cached like reports.
                 let _ = (entry.run)(self);
             }
         };
         let cores = rayon::current_num_threads();
-        // Some threads wait for a report that another one computes. Of a few slices
-        // everything is computed before another thread is there.
+        // Some threads wait for a report that another one computes. In small traces everything is finished before a
+        // second thread has started.
         let is_worth_it = cores > 1 && self.model.slice_count() > WORTH_A_THREAD;
         let threads = if is_worth_it { (2 * cores).min(entries.len()) } else { 1 };
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // Without another thread this one does all.
+                // If no thread can be started, this one computes all.
                 let _ = Builder::new().name("analysis".to_owned()).spawn_scoped(scope, work);
             }
             work();
@@ -89,7 +89,7 @@ impl<'a> Context<'a> {
         Network::of(devices, self.options.chip(), self.options.topology.clone())
     }
 
-    /// The `TensorCore` devices that the options ask for.
+    /// The `TensorCore` devices that the options select.
     pub fn tensor_cores(&self) -> Vec<GroupId> {
         let wanted = &self.options.devices;
         let mut cores = self.model.tensor_cores();

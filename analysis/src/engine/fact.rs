@@ -1,4 +1,4 @@
-//! What several reports need of a trace, computed once for all of them.
+//! Facts: data of a trace that several reports need, computed once.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,18 +10,18 @@ use elsa::sync::FrozenMap;
 
 use crate::engine::{Context, Scope};
 
-/// Something that several reports need of a trace. It is computed for the whole trace on first use
-/// ([`Context::fact`]) and kept as long as the reports.
+/// Data that several reports need. It is computed for the whole trace on first use ([`Context::fact`]) and kept as long
+/// as the reports.
 ///
-/// Facts may ask for other facts, as long as no two ask for each other, but never for a report.
+/// Facts may use other facts, but not in a cycle, and never a report.
 pub trait Fact: Send + Sync + Sized + 'static {
-    /// Finds it out. The scope of `cx` is the whole trace.
+    /// Computes the fact. The scope of `cx` is the whole trace.
     fn find(cx: &Context<'_>) -> Self;
 }
 
 type Slot = OnceLock<Box<dyn Any + Send + Sync>>;
 
-/// The facts found so far, by type.
+/// The facts computed so far, by type.
 #[derive(Default)]
 pub(super) struct FactCache {
     slots: FrozenMap<TypeId, Box<Slot>>,
@@ -43,7 +43,7 @@ impl fmt::Debug for FactCache {
     }
 }
 
-/// Answers by key, each computed once: who asks for the same key at the same time waits.
+/// A map that computes the value of each key once; concurrent requests for a key wait for the first one.
 #[derive(Debug)]
 pub(crate) struct Memo<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
 
@@ -54,13 +54,13 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// The answer for `key`, computed by `find` where nobody has asked before.
+    /// The value for `key`, computed by `find` on first use.
     pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
         let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         slot.get_or_init(find).clone()
     }
 
-    /// The answer for `key`, where somebody has asked before.
+    /// The value for `key`, if it has been computed.
     pub fn known(&self, key: &K) -> Option<V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.get().cloned()
     }

@@ -1,6 +1,6 @@
-//! Patterns with stars.
+//! Glob patterns with `*`.
 
-/// Whether `text` is what `pattern` says, where `*` stands for anything.
+/// Whether `text` matches `pattern`, in which `*` matches any characters.
 pub fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn stars_match_anything() {
         for (pattern, text, is) in [
             ("fusion.1", "fusion.1", true),
             ("fusion.1", "fusion.12", false),

@@ -1,8 +1,8 @@
-//! JSON written as text straight from what is serialised, with sorted keys and with long lists cut.
+//! A JSON serializer that writes text directly, sorts keys and truncates long lists.
 //!
-//! A report with a million rows takes gigabytes as a tree of values. Here a row that is left out costs nothing, and one
-//! that is written costs its text. The text is the one that [`serde_json::Value`] gives when it is printed with
-//! indentation: keys in the order of their bytes, two spaces a level.
+//! A report with a million rows takes gigabytes as a tree of values. Here an omitted row costs nothing, and a written
+//! one only its text. The output equals that of a pretty-printed [`serde_json::Value`]: keys sorted by their bytes, two
+//! spaces per level.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,14 +11,14 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer, ser};
 use serde_json::{Error, Result};
 
-/// A list that is shorter than it was.
+/// A truncated list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cut {
-    /// Where it is (a JSON Pointer, RFC 6901).
+    /// Its place (a JSON Pointer, RFC 6901).
     pub path: String,
-    /// Entries that are left.
+    /// Number of entries written.
     pub shown: usize,
-    /// Entries that there were.
+    /// Number of entries of the full list.
     pub total: usize,
 }
 
@@ -29,7 +29,7 @@ enum PathSegment {
     Key(Cow<'static, str>),
 }
 
-/// A text of JSON that grows.
+/// JSON text under construction.
 #[derive(Debug)]
 pub struct JsonText {
     text: Vec<u8>,
@@ -37,26 +37,27 @@ pub struct JsonText {
     depth: usize,
     path: Vec<PathSegment>,
     cuts: Vec<(Vec<PathSegment>, usize, usize)>,
-    /// What was written last is an object.
+    /// Whether the last value written is an object.
     wrote_object: bool,
 }
 
 impl JsonText {
-    /// A text that goes on from `text`. Of every list of objects the first `top` entries are written, all where that is
-    /// 0. Lists of plain values are part of one entry and are never cut.
+    /// Continues `text`. Lists of objects are truncated to the first `top` entries; 0 writes all. Lists of plain values
+    /// belong to one entry and are never truncated.
     pub fn after(text: String, top: usize) -> Self {
         Self { text: text.into_bytes(), top, depth: 0, path: Vec::new(), cuts: Vec::new(), wrote_object: false }
     }
 
-    /// Writes as it is what is JSON already, or a piece of it.
+    /// Appends text that is already JSON, or a fragment of it.
     pub fn raw(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// Writes a value that lies at `path`, indented by as many levels.
+    /// Writes a value that lies at `path`, indented by its depth.
     ///
     /// # Errors
-    /// As serde: a value that JSON cannot hold.
+    ///
+    /// As serde: a value that JSON cannot represent.
     pub fn value(&mut self, value: &(impl Serialize + ?Sized), path: &[&str]) -> Result<()> {
         self.path = path.iter().map(|&key| PathSegment::Key(Cow::Owned(key.to_owned()))).collect();
         self.depth = path.len();
@@ -68,7 +69,7 @@ impl JsonText {
         Ok(())
     }
 
-    /// The text, and which lists were cut, in the order of the document.
+    /// The text and the truncated lists, in document order.
     pub fn finish(self) -> (String, Vec<Cut>) {
         let text = String::from_utf8(self.text).unwrap_or_else(|error| error.to_string());
         let cut = |(path, shown, total): &(Vec<PathSegment>, usize, usize)| Cut {
@@ -129,7 +130,7 @@ impl JsonText {
         self.wrote_object = true;
     }
 
-    /// Puts the pieces of an object into the order of their keys, where they are not; the largest is moved in place.
+    /// Sorts the fields of an object by key if they are out of order; the largest field is moved in place.
     fn sort(&mut self, fields: &[(Cow<'static, str>, usize)]) {
         if fields.is_sorted_by(|a, b| a.0 <= b.0) {
             return;
@@ -180,7 +181,7 @@ pub struct List<'a> {
     entries: usize,
     written: usize,
     of_objects: bool,
-    /// It is the value of a variant.
+    /// Whether it is the value of an enum variant.
     within: bool,
 }
 
@@ -216,7 +217,7 @@ impl List<'_> {
 #[derive(Debug)]
 pub struct Object<'a> {
     out: &'a mut JsonText,
-    /// Keys and where their pieces begin.
+    /// Keys and the offsets of their text.
     fields: Vec<(Cow<'static, str>, usize)>,
     key: Option<String>,
     /// It is the value of a variant.
@@ -269,7 +270,7 @@ impl<'a> Serializer for &'a mut JsonText {
     plain!(serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64);
     plain!(serialize_f64: f64, serialize_char: char, serialize_str: &str, serialize_bytes: &[u8]);
 
-    /// As the number that it is exactly.
+    /// Written as its exact value.
     fn serialize_f32(self, value: f32) -> Result<()> {
         self.plain(&f64::from(value))
     }

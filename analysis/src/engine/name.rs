@@ -1,4 +1,4 @@
-//! Names: shared by many rows, and cut to fit.
+//! Names that many rows share, and shortened names.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -37,8 +37,7 @@ impl std::fmt::Display for Name {
     }
 }
 
-/// At most `width` columns of a terminal; names of ops differ at both ends, so the middle
-/// goes.
+/// A name shortened to at most `width` terminal columns. Names of ops differ at both ends, so the middle is cut.
 pub fn shortened(text: &str, width: usize) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.width() <= width {

@@ -1,4 +1,4 @@
-//! Under which assumptions reports are computed.
+//! The assumptions under which reports are computed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ pub struct Options {
     #[serde(serialize_with = "chip_id")]
     #[schemars(with = "Option<String>")]
     pub own_chip: Option<Arc<Chip>>,
-    /// The grid of chips; else every grid that the generation allows is considered.
+    /// The grid of chips; without it every grid that the generation allows is considered.
     #[schemars(with = "Option<String>")]
     pub topology: Option<Topology>,
-    /// Only devices with these ordinals; all where empty.
+    /// Only devices with these ordinals; all devices if empty.
     pub devices: Vec<u32>,
     /// Steps at the start that statistics leave out, besides partial ones.
     pub warmup_steps: u32,
@@ -44,23 +44,23 @@ fn chip_id<S: Serializer>(chip: &Option<Arc<Chip>>, serializer: S) -> Result<S::
     chip.as_ref().map(|chip| &chip.id).serialize(serializer)
 }
 
-/// Thresholds of one's own, and hints that one does not want to see.
+/// The user's thresholds for hints, and hints to suppress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct HintOptions {
     /// Values by the id of the threshold (`K01.exposed_percent`).
     pub thresholds: BTreeMap<String, f64>,
-    /// In force today.
+    /// Suppressions that are in force today.
     pub suppressions: Vec<Suppression>,
 }
 
 /// Hints that are known and accepted. Every condition that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Suppression {
-    /// Which rule.
+    /// Id of the rule.
     pub hint: String,
-    /// All ops of the hint match this pattern: `*` stands for anything.
+    /// All ops of the hint must match this pattern, in which `*` matches any characters.
     pub op: Option<String>,
-    /// All of them come from source files that match this pattern.
+    /// All ops must come from source files that match this pattern.
     pub source: Option<String>,
     /// Why it is accepted.
     pub reason: String,
@@ -80,21 +80,21 @@ fn every<'a>(pattern: Option<&str>, mut texts: impl ExactSizeIterator<Item = Opt
     pattern.is_none_or(|pattern| texts.len() > 0 && texts.all(|text| text.is_some_and(|text| glob(pattern, text))))
 }
 
-/// A number above or below which a rule speaks. Users override it by its id.
+/// A limit above or below which a rule reports a hint. Users override it by its id.
 #[derive(Debug, PartialEq)]
 pub struct Threshold {
     /// `K01.exposed_percent`: the rule and what is compared.
     pub id: &'static str,
-    /// If nothing else is said.
+    /// The default value.
     pub value: f64,
-    /// Of the value.
+    /// Unit of the value.
     pub unit: Unit,
     /// Why this value.
     pub why: &'static str,
 }
 
 impl Threshold {
-    /// The user's value, or its own.
+    /// The user's value, or the default.
     pub fn of(&self, options: &Options) -> f64 {
         options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
     }

@@ -2,20 +2,19 @@
 
 use std::fmt;
 
-/// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is
-/// `12.3 %`. The precision is the least number of decimals: what is not 0 and not 100
-/// never reads so (`99.96 %`, not `100.0 %`).
+/// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
+/// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percent(pub f64);
 
-/// Beyond this many decimals nobody reads on.
+/// Largest number of decimals.
 const MOST: usize = 6;
-/// Sums of shares differ from the whole by rounding.
+/// Tolerance for rounding in sums of shares.
 const ROUNDING: f64 = 1e-9;
 
 impl Percent {
-    /// How many decimals to show where `least` would do: more where these would show 0 or 100 for what is neither;
-    /// `None` if no reasonable number of them suffices.
+    /// Number of decimals to print, at least `least`: more if rounding would print 0 or 100 for another value; `None`
+    /// if no reasonable number of decimals suffices.
     pub fn decimals(self, least: usize) -> Option<usize> {
         let value = self.0.abs();
         if !value.is_finite() || value == 0.0 || (value - 100.0).abs() < ROUNDING {
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_neither_0_nor_100_never_reads_so() {
+    fn other_values_are_never_printed_as_0_or_100() {
         let text = |value: f64| format!("{:.1}", Percent(value));
         for (value, expected) in [
             (0.0, "0.0 %"),

@@ -1,4 +1,4 @@
-//! What every report can do: be serialised, and be shown as tables.
+//! Reports: they can be serialized and shown as tables.
 
 use std::any::Any;
 
@@ -9,27 +9,27 @@ use crate::engine::json_text::JsonText;
 use crate::hardware::peaks::{Peak, PeakSource};
 use crate::math::unit::Unit;
 
-/// Where a number comes from. Printed wherever the number is.
+/// Where a number comes from. It is printed with the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
     /// Timed by the hardware or the host.
     Measured,
-    /// Said by the profiler as such (plane statistic, hardware counter).
+    /// Recorded by the profiler (plane statistic, hardware counter).
     Profile,
-    /// By the compiler's cost model.
+    /// From the compiler's cost model.
     StaticCost,
     /// Computed from measured times and compiler costs.
     Derived,
-    /// The same, against a peak that the capture does not record: the published one
-    /// of its chip, or that of the chip that the user names.
+    /// Derived with a peak that the capture does not record: the published one of its chip, or that of the chip that
+    /// the user names.
     AssumedPeak,
-    /// Concluded by a rule that can be wrong.
+    /// Inferred by a rule that can be wrong.
     Inferred,
 }
 
 impl Provenance {
-    /// Of a utilization that uses `peak`: one from a table of chips is assumed.
+    /// The provenance of a utilization that uses `peak`: peaks from a table of chips are assumed.
     pub fn of_peak(peak: Option<Peak>) -> Self {
         match peak.map(|peak| peak.source) {
             Some(PeakSource::Assumed | PeakSource::Published) => Self::AssumedPeak,
@@ -37,7 +37,7 @@ impl Provenance {
         }
     }
 
-    /// For people, in a word or two.
+    /// Display name, one or two words.
     pub fn title(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -50,22 +50,22 @@ impl Provenance {
     }
 }
 
-/// A number with everything that is needed to believe it.
+/// A number with its unit, reference and provenance.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Metric {
     /// Stable name, snake case with its unit (`mxu_util_on_mxu_ops_percent`).
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// The number; `None` if it cannot be known from this capture.
     pub value: Option<f64>,
-    /// Of the value.
+    /// Unit of the value.
     pub unit: Unit,
-    /// What 100 % is, or over what it was taken: `window × 4 cores × 918 TFLOP/s`.
+    /// The reference: what 100 % is, or the interval over which it was taken: `window × 4 cores × 918 TFLOP/s`.
     pub of: String,
-    /// Where it comes from.
+    /// Provenance of the number.
     pub provenance: Provenance,
-    /// Why it is missing, or what to beware of.
+    /// Why it is missing, or a caution about it.
     pub note: Option<String>,
 }
 
@@ -74,16 +74,16 @@ pub struct Metric {
 pub struct Column {
     /// Stable name, snake case, unit as suffix (`self_time_ps`).
     pub id: &'static str,
-    /// Heading for people.
+    /// Display heading.
     pub title: &'static str,
-    /// Of every cell.
+    /// Unit of every cell.
     pub unit: Unit,
-    /// Where the numbers come from.
+    /// Provenance of the numbers.
     pub provenance: Provenance,
 }
 
 impl Column {
-    /// The title, marked where the numbers use an assumed peak ([`Table::mark`] explains).
+    /// The title, with a mark if the numbers use an assumed peak ([`Table::mark`] explains it).
     pub fn heading(&self) -> String {
         let mark = if self.provenance == Provenance::AssumedPeak { "†" } else { "" };
         format!("{}{mark}", self.title)
@@ -94,7 +94,7 @@ impl Column {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Cannot be known; never shown as 0.
+    /// Unknown; never shown as 0.
     Missing,
     /// Text.
     Text(String),
@@ -123,7 +123,7 @@ impl Cell {
     }
 }
 
-/// Rows of a report, ready to be printed, exported or shown.
+/// A table of a report, ready to be printed, exported or shown.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Table {
     /// Stable name.
@@ -134,12 +134,12 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows, best first; each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// What to know when reading it (denominators, exclusions).
+    /// Notes for the reader (denominators, exclusions).
     pub notes: Vec<String>,
 }
 
 impl Table {
-    /// What the mark in headings means, where one is marked.
+    /// Explanation of the mark in headings, if one is marked.
     pub fn mark(&self) -> Option<&'static str> {
         let marked = self.columns.iter().any(|column| column.provenance == Provenance::AssumedPeak);
         marked.then_some("† against an assumed peak: this capture does not record it")
@@ -152,16 +152,17 @@ pub trait Tabular {
     fn tables(&self) -> Vec<Table>;
 }
 
-/// Any report, for code that treats all alike.
+/// Any report, for generic code.
 pub trait Report: Send + Sync {
     /// The tables, most important first.
     fn tables(&self) -> Vec<Table>;
     /// All fields as JSON.
     fn json(&self) -> serde_json::Value;
-    /// All fields, at `path` of a document that is being written; long lists are cut as it says.
+    /// Writes all fields at `path` of a JSON document; long lists are truncated as `out` is configured.
     ///
     /// # Errors
-    /// A value that JSON cannot hold.
+    ///
+    /// A value that JSON cannot represent.
     fn write_json(&self, out: &mut JsonText, path: &[&str]) -> serde_json::Result<()>;
     /// The concrete report.
     fn as_any(&self) -> &dyn Any;

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use trace_model::TimeRange;
 
-/// Which part of the trace a report is about. Slices that start inside count.
+/// The part of a trace that a report is about. Slices that start inside it count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// All of it.
+    /// The whole trace.
     #[default]
     WholeTrace,
     /// A part of the timeline.
@@ -22,7 +22,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// What a share of the time of a host is a share of: `capture`, `range`, `steps`.
+    /// Name of the reference for shares of host time: `capture`, `range`, `steps`.
     pub fn title(self) -> &'static str {
         match self {
             Self::WholeTrace => "capture",

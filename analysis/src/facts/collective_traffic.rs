@@ -1,11 +1,8 @@
-//! What a collective moves: who takes part, how large the message is, and what
-//! each device must send.
+//! Traffic of collectives: participants, message size, and bytes that each device must send.
 //!
-//! `bytes_accessed` of a collective is local HBM traffic; what crosses the network
-//! follows from shapes and group size. Sizes follow the convention of NCCL's
-//! tests: algorithm bandwidth = size / time, bus bandwidth = that × a factor that
-//! makes it comparable with the speed of a link. How long links need for it is in
-//! [`crate::hardware::ici`].
+//! `bytes_accessed` of a collective is local HBM traffic; what crosses the network follows from shapes and group size.
+//! Sizes follow the convention of NCCL's tests: algorithm bandwidth = size / time, bus bandwidth = that × a factor that
+//! makes it comparable with the speed of a link. The time that links need is computed in [`crate::hardware::ici`].
 
 use std::collections::BTreeSet;
 
@@ -20,36 +17,37 @@ use crate::hardware::ici::{Layout, Topology, layouts, placed};
 use crate::hlo::{CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use trace_model::hlo_text::Shape;
 
-/// What one execution of a collective moves.
+/// Traffic of one execution of a collective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CollectiveTraffic {
-    /// Size by the convention of nccl-tests; `None` if no shape tells.
+    /// Message size by the convention of nccl-tests; `None` if no shape is known.
     pub bytes: Option<u64>,
     /// The size is an upper bound: how much a ragged exchange moves depends on data.
     pub is_upper_bound: bool,
-    /// Devices that communicate with each other; `None` if not even the capture has any.
+    /// Number of devices that communicate with each other; `None` if it is not even known from the capture.
     pub participants: Option<u64>,
-    /// The number of participants is that of the devices captured, for lack of groups.
+    /// Whether the number of participants is that of the captured devices, because the groups are unknown.
     pub participants_estimated: bool,
     /// Bytes that each device must send, by the best ring algorithm.
     pub sent_bytes: Option<f64>,
     /// Groups of devices, listed; `None` if unknown, or all in one.
     #[serde(skip)]
     pub groups: Option<Vec<Vec<u64>>>,
-    /// The ids in `groups` are devices as the runtime numbers them, by the program's
-    /// own assignment; else as the program numbers them.
+    /// Whether the ids in `groups` are device ids of the runtime, by the program's device assignment; otherwise they
+    /// are ids within the program.
     #[serde(skip)]
     pub groups_are_devices: bool,
 }
 
-/// Most devices whose groups are listed: beyond the largest pod.
+/// Largest number of devices whose groups are listed: beyond the largest pod.
 const MAX_SPELLED_OUT: u64 = 1 << 14;
 
 impl CollectiveTraffic {
     /// The message of an op; `captured` devices take part where the program does not say.
     ///
-    /// The op's own line of text tells it; the whole program, if recorded, what the text does not: what is inside fusions
-    /// and wrappers, and which devices there are. Of a fusion the program is believed first: the text has no groups.
+    /// It comes from the HLO text of the op, and from the program, if recorded, for facts that the text does not have:
+    /// the inside of fusions and wrappers, and the devices. For fusions the program is used first, because their text
+    /// has no groups.
     pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
         let Some(id) = op else { return Self::estimated(captured) };
         let op = cx.model.op(id);
@@ -75,7 +73,7 @@ impl CollectiveTraffic {
         }
     }
 
-    /// The same from a line of HLO text; `None` for any other text.
+    /// The same from HLO text; `None` for any other text.
     pub fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
         let module = HloModule::from_text(text)?;
         let op = module.instructions.last()?;
@@ -91,8 +89,8 @@ impl CollectiveTraffic {
         }
     }
 
-    /// What this one does not know from another, which is believed first where only it
-    /// knows who takes part: sizes can follow from that.
+    /// Fills in missing facts from `other`, which takes precedence if only it knows the participants, because sizes can
+    /// depend on them.
     fn or(self, other: Self, kind: CollectiveKind) -> Self {
         let prefer_other = !self.knows_who() && other.knows_who();
         let (mut out, bytes) = if prefer_other { (other, self.bytes) } else { (self, other.bytes) };
@@ -101,12 +99,12 @@ impl CollectiveTraffic {
         out
     }
 
-    /// Whether who takes part is recorded.
+    /// Whether the participants are recorded.
     fn knows_who(&self) -> bool {
         self.participants.is_some() && !self.participants_estimated
     }
 
-    /// All devices captured; of one alone, nobody knows who the others are.
+    /// All captured devices; `None` for a single device, because the others are unknown.
     fn estimated(captured: usize) -> Self {
         let participants = Some(captured as u64).filter(|&n| n > 1);
         Self { participants, participants_estimated: participants.is_some(), ..Self::default() }
@@ -131,7 +129,7 @@ impl CollectiveTraffic {
         }
         let bytes = message_bytes(module, op, kind).or(half.map(|(bytes, _)| bytes));
         out.bytes = bytes.or_else(|| match kind {
-            // Without shapes of operands: everyone's part of the result.
+            // Without operand shapes: the result size times the number of participants.
             CollectiveKind::ReduceScatter => result_bytes(op)?.checked_mul(out.participants?),
             _ => None,
         });
@@ -142,7 +140,7 @@ impl CollectiveTraffic {
     fn read_participants(&mut self, who: &CollectiveAttributes, opcode: &str, devices: Option<&DeviceAssignment>) {
         let mode = who.group_mode(opcode);
         if !who.pairs.is_empty() {
-            // Who sends only to itself uses no link.
+            // A device that only sends to itself uses no link.
             let ends = who.pairs.iter().filter(|(from, to)| from != to).flat_map(|&(from, to)| [from, to]);
             let n = ends.collect::<BTreeSet<u64>>().len() as u64;
             (self.participants, self.participants_estimated) = (Some(n.max(1)), false);
@@ -153,7 +151,7 @@ impl CollectiveTraffic {
             GroupMode::Partitions => Some(devices.partitions),
             GroupMode::Devices | GroupMode::ReplicasAndPartitions => devices.replicas.checked_mul(devices.partitions),
         });
-        // Of a fusion or wrapper this is not known: its own attributes name no groups.
+        // Unknown for fusions and wrappers: their own attributes have no groups.
         let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
         let everybody = everybody.filter(|_| CollectiveKind::from_opcode(base).is_some());
         let size = who.groups.as_ref().and_then(ReplicaGroups::size).filter(|&size| size > 0);
@@ -177,7 +175,7 @@ impl CollectiveTraffic {
         }
     }
 
-    /// Takes over groups, as devices where the program says which those are.
+    /// Stores groups, with device ids if the program tells which devices they are.
     fn spell_out(&mut self, groups: Option<Vec<Vec<u64>>>, mode: GroupMode, devices: Option<&DeviceAssignment>) {
         let assigned = |assignment: &DeviceAssignment, id: u64| match mode {
             GroupMode::Devices => {
@@ -205,12 +203,11 @@ fn total(groups: &ReplicaGroups) -> Option<u64> {
     }
 }
 
-/// The collective that an op is: itself, the one inside a fusion or of an asynchronous wrapper, or the one whose end it
-/// awaits.
+/// The collective of an op: itself, the one inside a fusion or asynchronous wrapper, or the one that it awaits.
 fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruction {
     let is_done = |op: &Instruction| op.opcode.ends_with("-done") || op.opcode.ends_with("-update");
     let mut op = op;
-    // An awaited op can be awaited through updates; chains are short.
+    // An op can be awaited through updates; such chains are short.
     for _ in 0..8 {
         let first = module.operands(op).next().filter(|first| !first.opcode.is_empty());
         match first {
@@ -223,8 +220,8 @@ fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruct
     inner.iter().rev().find(is_collective).unwrap_or(op)
 }
 
-/// Size of the message and number of participants of a fusion that starts or ends an
-/// asynchronous collective, where that changes the size of what it is given.
+/// Message size and number of participants of a fusion that starts or ends an asynchronous collective, if the
+/// collective changes the size of its operand.
 fn half_fusion(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Option<(u64, u64)> {
     let parts = op.shape.as_ref().filter(|_| &*op.opcode == "fusion")?.parts();
     let operand = module.operands(op).next()?.shape.as_deref()?;
@@ -273,7 +270,7 @@ fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> 
     }
 }
 
-/// Bus bandwidth over algorithm bandwidth, for `n` participants; 0 for one alone.
+/// Bus bandwidth divided by algorithm bandwidth, for `n` participants; 0 for a single one.
 pub fn bus_factor(kind: CollectiveKind, n: u64) -> f64 {
     if n < 2 {
         return 0.0;
@@ -384,7 +381,7 @@ mod tests {
             (Some(4), false, sent(4.0))
         );
         assert_eq!(all_reduce(", replica_groups=mesh['x'=2,'y'=4] {'y'}"), (Some(4), false, sent(4.0)));
-        // Alone, nothing crosses the network.
+        // Groups of one device use no network.
         assert_eq!(all_reduce(", replica_groups={{0},{1}}"), (Some(1), false, Some(0.0)));
         // Everybody, however many that is.
         assert_eq!(all_reduce(", replica_groups={}"), (Some(4), true, sent(4.0)));
@@ -399,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_spelled_out_where_there_are_several() {
+    fn groups_are_listed_if_there_are_several() {
         let groups = |groups: &str| {
             let text = format!("%ar = f32[1]{{0}} all-reduce(f32[1]{{0}} %p), replica_groups={groups}");
             message(&text, CollectiveKind::AllReduce).groups

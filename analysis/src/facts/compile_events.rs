@@ -1,7 +1,7 @@
-//! What host threads recorded about compiling, found in one pass.
+//! Compilation events on host threads, collected in one pass.
 //!
-//! Labels are classified once, of which a trace has thousands; slices, of which
-//! it has millions, only look their label up.
+//! A trace has thousands of labels and millions of slices, so labels are classified once and slices only look up their
+//! label.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(crate) struct PhaseEvent<'a> {
     pub call: Option<SliceRef<'a>>,
 }
 
-/// What a host event means here.
+/// Role of a host event.
 #[derive(Clone, Copy, Default)]
 struct Role {
     phase: Option<HostClass>,
@@ -49,7 +49,7 @@ impl Role {
     }
 }
 
-/// Everything about compiling on host threads, each list in no particular order.
+/// All compilation events on host threads, in no particular order.
 pub(crate) struct CompileEvents<'a> {
     /// Outermost events of each phase in the window; a compile inside another phase is an event of its own.
     pub phases: Vec<PhaseEvent<'a>>,
@@ -103,7 +103,7 @@ impl<'a> CompileEvents<'a> {
         };
         let Some(class) = phase_of(slice) else { return };
         let mut around = ancestors(slice).filter_map(phase_of);
-        // A compile inside tracing (a constant that is computed) is compiling all the same.
+        // A compilation inside tracing (for a constant) still counts as compilation.
         let is_inner = match class {
             HostClass::Compile => around.any(|class| class == HostClass::Compile),
             _ => around.next().is_some(),
@@ -113,24 +113,24 @@ impl<'a> CompileEvents<'a> {
         }
     }
 
-    /// When any phase went on, on any thread.
+    /// When any phase was active, on any thread.
     pub fn all(&self) -> IntervalSet {
         self.phases.iter().map(|event| event.range).collect()
     }
 
-    /// When one phase went on, on any thread.
+    /// When one phase was active, on any thread.
     pub fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
         self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
     }
 }
 
-/// What is around a slice, from the inside.
+/// Ancestors of a slice, from the inside out.
 pub(crate) fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
     std::iter::successors(slice.parent(), |around| around.parent())
 }
 
-/// Gives each event the call that it belongs to. Calls nest: functions that are traced into another are called inside
-/// its call. A compile belongs to the innermost call, tracing and lowering to the innermost one that compiles.
+/// Assigns each event to its call. Calls nest: functions that are traced into another are called inside its call. A
+/// compilation belongs to the innermost call, tracing and lowering to the innermost call that compiles.
 fn attribute(events: &mut [PhaseEvent<'_>]) {
     let mut compiling = std::collections::BTreeSet::new();
     for event in events.iter_mut().filter(|event| event.class == HostClass::Compile) {
@@ -152,20 +152,20 @@ fn whole_call(call: SliceRef<'_>) -> SliceRef<'_> {
     call.parent().filter(|around| around.label_id() == call.label_id()).unwrap_or(call)
 }
 
-/// Events that tell of a cache.
+/// Events of compilation caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CacheRole {
-    /// The persistent cache is asked.
+    /// Lookup in the persistent cache.
     Lookup,
-    /// It had the program.
+    /// The program was found.
     Hit,
-    /// It did not.
+    /// The program was not found.
     Miss,
-    /// A program is put into it.
+    /// A program is stored.
     Write,
-    /// A serialized program becomes an executable.
+    /// A serialized program is loaded into an executable.
     Deserialize,
-    /// The device's cache of loaded programs did not have it.
+    /// The program was not in the device's cache of loaded programs.
     LoadMiss,
 }
 
@@ -201,11 +201,11 @@ pub(crate) enum LazyRole {
     Sync,
     /// A graph is compiled.
     Compile,
-    /// A graph is put in line to run.
+    /// A graph is scheduled to run.
     Schedule,
-    /// A graph that another compiler found runs (`torch.compile`).
+    /// A graph from another compiler runs (`torch.compile`).
     Dynamo,
-    /// A graph is given to the runtime.
+    /// A graph is passed to the runtime.
     Execute,
     /// Values are copied to the host.
     Fetch,

@@ -1,8 +1,7 @@
-//! What a core does at each instant.
+//! Divides the time of a core among its ops.
 //!
-//! Ops nest (a `while` contains the ops of its body), so summing them counts time
-//! twice. Here every instant belongs to the innermost op that is running, and the
-//! time of an op is what is left of it after its children:
+//! Ops nest (a `while` contains the ops of its body), so summing them counts time twice. Here every instant belongs to
+//! the innermost running op, so the time of an op excludes that of its children:
 //!
 //! ```text
 //! ops       WWWWWWWWWWWWWWWW....
@@ -10,8 +9,8 @@
 //! segments  WW AAAA WWW BBBB WW  idle
 //! ```
 //!
-//! Segments never overlap, so sums of any kinds of them and the idle time add up
-//! to the window exactly. Everything is by the clock that timed the ops.
+//! Segments never overlap, so the segments and the idle time add up exactly to the window. All times are on the clock
+//! that timed the ops.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -24,29 +23,29 @@ use crate::facts::category::OpClass;
 use crate::facts::{TraceFacts as _, window::Window};
 use crate::math::intervals::IntervalSet;
 
-/// A span in which one op is the innermost one.
+/// A span in which one op is the innermost running op.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SelfTimeSegment {
-    /// When.
+    /// Its span.
     pub range: TimeRange,
     /// The op execution.
     pub slice: SliceId,
-    /// What kind of op it is.
+    /// Class of the op.
     pub class: OpClass,
 }
 
 /// The time of one core within a window.
 #[derive(Clone, Debug)]
 pub struct CoreTime {
-    /// Which core.
+    /// The core.
     pub core: GroupId,
-    /// Which part of it was looked at.
+    /// The window.
     pub window: Window,
     /// In time order, disjoint, inside `window.measured`.
     pub segments: Vec<SelfTimeSegment>,
 }
 
-/// Times of cores in the whole trace; those of parts are cut out of them.
+/// Times of cores in the whole trace; parts are cut from them.
 #[derive(Default)]
 struct CoreTimes(Memo<GroupId, Arc<CoreTime>>);
 
@@ -92,7 +91,7 @@ impl CoreTime {
         Self { core, window, segments }
     }
 
-    /// The part of it in a window inside its own: ops that run elsewhere only are never the innermost ones there.
+    /// The part in a smaller window: ops that run only elsewhere are never innermost there.
     fn within(&self, window: Window) -> Self {
         let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
         let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
@@ -109,7 +108,7 @@ impl CoreTime {
         self.segments.iter().filter(|segment| wanted(&segment.class)).map(|segment| segment.range).collect()
     }
 
-    /// For how long an op of the wanted kind was the innermost one.
+    /// Time in which an op of the wanted kind was the innermost one.
     pub fn time(&self, wanted: impl Fn(&OpClass) -> bool) -> Picos {
         self.segments.iter().filter(|segment| wanted(&segment.class)).map(|segment| segment.range.dur()).sum()
     }
@@ -119,12 +118,12 @@ impl CoreTime {
         self.when(|_| true)
     }
 
-    /// For how long any op ran.
+    /// Time in which any op ran.
     pub fn busy_time(&self) -> Picos {
         self.time(|_| true)
     }
 
-    /// When none did.
+    /// When no op ran.
     pub fn idle(&self) -> IntervalSet {
         self.busy().complement(self.window.measured)
     }
@@ -134,7 +133,7 @@ impl CoreTime {
 /// later has the shared part.
 pub(crate) fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
     let order = |span: &SelfTimeSegment| (span.range.start, Reverse(span.range.end));
-    // Most are, and sorting what is in order takes room for all of it.
+    // Most are sorted, and sorting would need a second buffer.
     if !spans.is_sorted_by_key(order) {
         spans.sort_by_key(order);
     }
@@ -182,7 +181,7 @@ mod tests {
 
     /// Self time of the golden vector: parent 30, second child 35, grandchild 5, busy 100.
     #[test]
-    fn self_time_is_what_children_leave() {
+    fn self_time_excludes_children() {
         let segments = segments_of(&[(0, 100), (10, 40), (50, 90), (55, 60)]);
         let own = |i: usize| segments.iter().filter(|s| s.0 == i).map(|s| s.2 - s.1).sum::<i64>();
         assert_eq!([0, 1, 2, 3].map(own), [30, 30, 35, 5]);

@@ -1,4 +1,4 @@
-//! What the profiled program is written in, so that advice can speak its words.
+//! Detects the framework of the profiled program, so that advice uses its API.
 
 use serde::Serialize;
 use trace_model::{GroupKind, TraceModel};
@@ -7,19 +7,19 @@ use trace_model::{GroupKind, TraceModel};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framework {
-    /// JAX, and what is built upon it. Also if nothing is known: its words are the most common.
+    /// JAX, and libraries built on it. Also the default, as the most common one.
     #[default]
     Jax,
     /// `PyTorch/XLA`.
     PyTorchXla,
     /// TensorFlow.
     TensorFlow,
-    /// A simulator or another tool that names none of them: what holds for all.
+    /// A simulator or another tool that names no framework: advice for all.
     Any,
 }
 
 impl Framework {
-    /// By what the session recorded about itself, else by names that only one of them leaves.
+    /// Determines the framework from facts of the session, else from names that only one framework writes.
     pub fn of(model: &TraceModel) -> Self {
         let fact = |name: &str| model.sources().iter().any(|source| source.facts.iter().any(|(key, _)| key == name));
         if fact("jax_version") {
@@ -34,11 +34,11 @@ impl Framework {
             ("tf_function", Self::TensorFlow),
             ("TpuExecuteOp", Self::TensorFlow),
         ];
-        // Labels of ops are names of instructions, which say nothing of the framework.
+        // Labels of ops are names of instructions, which do not show the framework.
         let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
         let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
         let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
-        // What predicts a program of XLA has the program.
+        // A simulator of an XLA program has the program.
         let is_simulated =
             || model.simulator().is_some() && model.programs().iter().all(|program| program.hlo.is_none());
         let is_foreign = || model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
@@ -66,7 +66,7 @@ mod tests {
     use trace_model::{Blob, TraceBuilder};
 
     #[test]
-    fn who_names_no_framework_gets_the_words_for_all() {
+    fn without_a_framework_advice_is_general() {
         let of = |picture: &str, change: fn(&mut TraceBuilder)| {
             let mut builder = sample_traces::text_builder(picture);
             change(&mut builder);
@@ -77,7 +77,7 @@ mod tests {
         let simulate = |builder: &mut TraceBuilder| builder.source_mut().simulator = Some("a model".to_owned());
         assert_eq!(of(ops, simulate), Framework::Any);
         let program = format!("{ops} :: %fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind=kOutput, calls=%c");
-        // Shapes written as HLO are no program of XLA.
+        // Shapes in HLO syntax are not an XLA program.
         assert_eq!(of(&program, simulate), Framework::Any);
         let predict = |builder: &mut TraceBuilder| {
             builder.source_mut().simulator = Some("a model".to_owned());

@@ -1,8 +1,7 @@
-//! What a host is doing, from the names that runtimes give to their events.
+//! Classifies host events by the names that runtimes give them.
 //!
-//! The rules are data: the first that matches the stripped name wins. They are
-//! applied to labels, of which a trace has thousands, not to slices, of which it
-//! has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
+//! The rules are data: the first that matches the stripped name wins. They are applied to labels, of which a trace has
+//! thousands, not to slices, of which it has millions. Names come from JAX, PJRT, libtpu, XLA and `PyTorch`/XLA.
 
 use serde::Serialize;
 use trace_model::{LabelId, TraceModel, TrackId, TrackKind};
@@ -49,13 +48,13 @@ use HostClass::{
 /// How a rule compares.
 #[derive(Clone, Copy, Debug)]
 enum Is {
-    /// The whole name.
+    /// Equals the name.
     Exactly(&'static str),
-    /// Its beginning.
+    /// The name starts with it.
     Begins(&'static str),
-    /// Any part of it.
+    /// The name contains it.
     Has(&'static str),
-    /// Its end.
+    /// The name ends with it.
     Ends(&'static str),
 }
 
@@ -195,7 +194,7 @@ const RULES: &[(HostClass, &[Is])] = &[
         Wait,
         &[
             Begins("Wait for "),
-            // A program may have to wait here until the ones before it have ended.
+            // A launch may wait here until earlier programs have ended.
             Exactly("Acquire semaphore"),
             Has("BlockUntilReady"),
             Has("block_until_ready"),
@@ -219,7 +218,7 @@ const RULES: &[(HostClass, &[Is])] = &[
     ),
 ];
 
-/// Takes off what surrounds the name: a leading `[3] `, a trailing `#k=v,k=v#`.
+/// Strips decorations from a name: a leading `[3] `, a trailing `#k=v,k=v#`.
 pub fn stripped(name: &str) -> &str {
     let name = match name.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
         Some((ordinal, rest)) if ordinal.bytes().all(|byte| byte.is_ascii_digit()) => rest,
@@ -231,9 +230,8 @@ pub fn stripped(name: &str) -> &str {
     }
 }
 
-/// What an event of this name does. Events of the Python tracer (`$file.py:12 f`)
-/// wrap the runtime's own and are always [`HostClass::User`]: counting both would
-/// count twice.
+/// Class of an event with this name. Events of the Python tracer (`$file.py:12 f`) wrap those of the runtime and are
+/// always [`HostClass::User`], so that nothing is counted twice.
 pub fn classify(name: &str) -> HostClass {
     let name = stripped(name);
     if name.starts_with('$') {
@@ -267,8 +265,7 @@ pub fn pjit_function(name: &str) -> Option<&str> {
     stripped(name).strip_prefix("PjitFunction(")?.strip_suffix(')')
 }
 
-/// The class of every label that is seen on a host thread. The labels of device ops
-/// are far more, and would only cost time.
+/// The classes of all labels on host threads. Labels of device ops are skipped because there are many more of them.
 #[derive(Debug)]
 pub struct HostClasses {
     classes: Vec<Option<HostClass>>,
@@ -293,19 +290,19 @@ impl HostClasses {
         Self { classes }
     }
 
-    /// The class of a label; [`HostClass::User`] for those of no host thread.
+    /// The class of a label; [`HostClass::User`] for those that are not on a host thread.
     pub fn class(&self, label: LabelId) -> HostClass {
         self.classes.get(label.index()).copied().flatten().unwrap_or(User)
     }
 
-    /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded what it
-    /// did: without any of its events, that it compiled nothing cannot be known.
+    /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded events; without them it is unknown
+    /// whether anything was compiled.
     pub fn has_compiling_runtime(&self) -> bool {
         let of_runtime = |class: &HostClass| matches!(class, Trace | Lower | Compile | Cache | Load | Dispatch | Lazy);
         self.classes.iter().flatten().any(of_runtime)
     }
 
-    /// Whether a label is seen on a host thread.
+    /// Whether a label occurs on a host thread.
     pub fn knows(&self, label: LabelId) -> bool {
         self.classes.get(label.index()).is_some_and(Option::is_some)
     }
@@ -352,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn loaders_are_known_by_their_frames() {
+    fn loaders_are_recognized_by_their_frames() {
         for name in ["$loader.py:12 __next__", "$builtins next", "load_batch", "$torch/dataloader.py:7 f"] {
             assert!(is_input_loader(name), "{name}");
         }
@@ -362,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_wait_are_known() {
+    fn waiting_frames_are_recognized() {
         assert!(is_python_wait("$<unknown> acquire") && is_python_wait("$threading.py:355 wait"));
         assert!(!is_python_wait("wait") && !is_python_wait("$<unknown> join"));
     }

@@ -1,4 +1,4 @@
-//! What several reports need to know of a trace, computed once, whoever asks first.
+//! Facts of a trace that several reports need, each computed once on first use.
 //!
 //! A fact knows the trace and the options, never a report. [`TraceFacts`] lists them.
 
@@ -33,23 +33,23 @@ use crate::hlo::{HloError, HloModule, InstructionRef};
 
 /// The facts of the trace of a [`Context`].
 pub trait TraceFacts<'a> {
-    /// What kind of work each op of the trace is.
+    /// The class of each op of the trace.
     fn classes(&self) -> &'a Arc<OpClasses>;
 
-    /// What kind of work each event of a host is.
+    /// The class of each host event.
     fn host_classes(&self) -> &'a HostClasses;
 
     /// The steps of the whole trace.
     fn steps(&self) -> &'a StepsReport;
 
-    /// The HLO of a program, parsed on first use; or why there is none.
+    /// The HLO of a program, parsed on first use, or the reason why there is none.
     fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
 
-    /// What the compiler wrote about an op: the instruction of the whole program where the capture holds it, else what
-    /// the op's line of text tells; `None` if there is neither.
+    /// The instruction of an op: from the program, if the capture contains it, else from the op's HLO text; `None` if
+    /// there is neither.
     fn instruction(&self, op: OpId) -> Option<InstructionRef>;
 
-    /// The same of the whole program only.
+    /// The same from the program only.
     fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef>;
 
     /// The scope of this context on `core`; `None` if the core recorded nothing in it.
@@ -74,9 +74,9 @@ pub trait TraceFacts<'a> {
     /// The trace has no such steps.
     fn host_window(&self) -> Result<TimeRange, AnalysisError>;
 
-    /// The scope of this context on `core`, by the clock of its host; `None` if the
-    /// core recorded nothing in it. Unlike [`Self::window`] it holds what the core did not
-    /// record: time before its first program, and after its last.
+    /// The scope of this context on `core`, by the clock of its host; `None` if the core recorded nothing in it. Unlike
+    /// [`Self::window`] it includes time in which the core recorded nothing, before its first program and after its
+    /// last.
     ///
     /// # Errors
     ///
@@ -93,16 +93,16 @@ pub trait TraceFacts<'a> {
     /// The clock of `core` against its host's; no correction if none is known.
     fn device_clock(&self, core: GroupId) -> DeviceClock;
 
-    /// A span of `core` on the timeline, by the clock of its host: what to compare
-    /// with host events. Its length is only as good as that of the span.
+    /// A span of `core` on the timeline, on the clock of its host, for comparison with host events. Its length is as
+    /// exact as that of the span.
     fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange;
 
-    /// Every program execution of `core` in time order, with its span by the clock
-    /// of the host. To compare a device with its host, use these.
+    /// Every program execution of `core` in time order, with its span by the clock of the host. Use these to compare a
+    /// device with its host.
     fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)>;
 
-    /// What to add to times of `core` on the timeline before comparing them with times of its host: δ, zero if nothing
-    /// is known. Where no constant will do, that of the middle of the capture: prefer [`Self::to_host`].
+    /// The shift δ to add to times of `core` on the timeline before comparing them with times of its host; zero if
+    /// unknown. If the clocks drift, the shift in the middle of the capture: prefer [`Self::to_host`].
     fn device_shift(&self, core: GroupId) -> Picos;
 }
 

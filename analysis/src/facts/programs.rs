@@ -1,4 +1,4 @@
-//! Programs of the compiler and their instructions, as the capture holds them.
+//! Programs in the capture and their instructions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::engine::Context;
 use crate::engine::{Fact, Memo};
 use crate::hlo::{HloError, HloModule, InstructionRef};
 
-/// Programs parsed so far: each once, whoever asks.
+/// Programs parsed so far, each once.
 #[derive(Default)]
 struct Programs(Memo<ProgramId, Result<Arc<HloModule>, HloError>>);
 
@@ -22,7 +22,7 @@ pub(super) fn hlo(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>
     cx.fact::<Programs>().0.get(program, || HloModule::of_program(cx.model, program).map(Arc::new))
 }
 
-/// The HLO of a program for one look: where nobody has asked for it yet, it is not kept.
+/// The HLO of a program for one use: if it is not cached yet, it is not cached here either.
 pub(crate) fn hlo_for_now(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
     let known = cx.fact::<Programs>().0.known(&program);
     known.unwrap_or_else(|| HloModule::of_program(cx.model, program).map(Arc::new))

@@ -1,11 +1,11 @@
-//! Lists of which other reports have a part.
+//! Lists whose parts several reports share.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// A stretch of a list: the report of a part of a trace shares rows with that of the whole.
+/// A part of a shared list: the report of a part of a trace shares rows with the report of the whole trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedSlice<T> {
     all: Arc<[T]>,
@@ -13,7 +13,7 @@ pub struct SharedSlice<T> {
 }
 
 impl<T: Clone> SharedSlice<T> {
-    /// The rows that `keep` wants: shared where they lie together.
+    /// The rows that `keep` accepts; shared if they are contiguous.
     pub(crate) fn part(&self, keep: impl Fn(&T) -> bool) -> Self {
         let from = self.iter().position(&keep).unwrap_or(0);
         let to = self.iter().rposition(&keep).map_or(from, |last| last + 1);

@@ -1,4 +1,4 @@
-//! From when to when a track has slices.
+//! Time spans of tracks.
 
 use trace_model::{TimeRange, TrackId};
 
@@ -10,9 +10,9 @@ use crate::engine::{Fact, Memo};
 pub(crate) struct Spans {
     /// On the timeline.
     pub range: Option<TimeRange>,
-    /// Those that the device clock timed, by that clock.
+    /// Slices with a span on the device clock, on that clock.
     pub timed: Option<TimeRange>,
-    /// The others, on the timeline.
+    /// The other slices, on the timeline.
     pub untimed: Option<TimeRange>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> Spans {
 }
 
 impl Spans {
-    /// Both tracks.
+    /// The span of both.
     pub fn hull(self, other: Self) -> Self {
         Self {
             range: hull(self.range, other.range),

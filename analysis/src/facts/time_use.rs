@@ -1,11 +1,10 @@
-//! What time is spent on: the verdict weighs these, and hints say which of them they
-//! are about, so that what the one names the others answer.
+//! Categories of time use, shared by the verdict and the hints, so that hints can address what the verdict names.
 
 use serde::Serialize;
 
 use crate::facts::category::OpGroup;
 
-/// What time is spent on.
+/// A category of time use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUse {
@@ -61,8 +60,8 @@ impl TimeUse {
         }
     }
 
-    /// Computing and moving data: what a program is there for, so that nothing need be
-    /// wrong with it. The rest is waiting and overhead.
+    /// Whether it is computation or data movement, which is the purpose of a program. The others are waiting and
+    /// overhead.
     pub fn is_work(self) -> bool {
         matches!(
             self,

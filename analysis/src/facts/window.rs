@@ -1,7 +1,7 @@
-//! The part of a trace that a report is about, as times.
+//! The time window of a report.
 //!
 //! A [`Window`] has two clocks: the timeline decides *which* slices belong to it (those that start inside), the device
-//! clock says how long it *was*. The two differ by rounding at best and by hundreds of milliseconds at worst.
+//! clock gives its *duration*. The two differ by rounding at best and by hundreds of milliseconds at worst.
 
 use trace_model::{GroupId, GroupKind, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
@@ -26,7 +26,7 @@ impl Window {
         Self { range, measured: range }
     }
 
-    /// Length: the denominator of every share.
+    /// Duration: the denominator of every share.
     pub fn dur(&self) -> Picos {
         self.measured.dur()
     }
@@ -37,10 +37,10 @@ impl Window {
     }
 }
 
-/// Tracks whose slices say from when to when a core was recorded.
+/// Tracks whose slices define the recorded extent of a core.
 const CORE_TRACKS: [TrackKind; 3] = [TrackKind::Steps, TrackKind::Modules, TrackKind::Ops];
 
-/// What each core recorded; each window of a step asks for it.
+/// The recorded extent of each core.
 #[derive(Default)]
 struct Extents(Memo<GroupId, Option<Window>>);
 
@@ -114,9 +114,8 @@ fn on_device_clock(cx: &Context<'_>, core: GroupId, range: TimeRange, whole: Win
     if range == whole.range { whole } else { Window { range, measured: shifted(cx.model, core, range) } }
 }
 
-/// When a slice was, by the clock that timed the ops of its core. Steps and programs are
-/// recorded on the timeline alone; their ops say how long they were by the clock of the
-/// device, which is what reports say of them. Never mix it with times of the timeline.
+/// Span of a slice on the clock that timed the ops of its core. Steps and programs are recorded on the timeline alone;
+/// the device times of their ops give their duration, which reports use. Never mix it with times of the timeline.
 pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
     let track = model.track(slice.track());
     match slice.device_range() {

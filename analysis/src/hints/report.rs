@@ -41,7 +41,7 @@ impl Severity {
         if confidence == Confidence::Low { self.min(Self::High) } else { self }
     }
 
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Health => "health",

@@ -32,17 +32,17 @@ impl IntervalSet {
         std::iter::once(range).collect()
     }
 
-    /// The ranges, sorted and apart from each other.
+    /// The ranges, sorted and disjoint.
     pub fn ranges(&self) -> &[TimeRange] {
         &self.ranges
     }
 
-    /// Whether it holds no instant.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Length of all ranges together.
+    /// Total length of all ranges.
     pub fn measure(&self) -> Picos {
         self.ranges.iter().map(|range| range.dur()).sum()
     }
@@ -58,7 +58,7 @@ impl IntervalSet {
         self.ranges.get(after).is_some_and(|range| range.contains(at))
     }
 
-    /// How much of `range` is a member: a binary search, then the ranges it meets.
+    /// Length of the part of `range` in the set: a binary search, then a scan over the overlapping ranges.
     pub fn measure_in(&self, range: TimeRange) -> Picos {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         self.ranges[from..]
@@ -69,7 +69,7 @@ impl IntervalSet {
             .sum()
     }
 
-    /// Members that are in `range`.
+    /// The intersection with `range`.
     pub fn clip(&self, range: TimeRange) -> Self {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
@@ -97,7 +97,7 @@ impl IntervalSet {
         let mut out = Self::new();
         while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
             out.ranges.extend(x.intersect(y));
-            // What ends first cannot meet anything further.
+            // The range that ends first cannot overlap later ones.
             if x.end <= y.end {
                 a.next()
             } else {
@@ -127,7 +127,7 @@ impl IntervalSet {
         out
     }
 
-    /// Instants of `range` that are not members.
+    /// The part of `range` outside the set.
     pub fn complement(&self, range: TimeRange) -> Self {
         Self::of(range).subtract(self)
     }
@@ -144,11 +144,11 @@ impl IntervalSet {
     }
 }
 
-/// Answers how much of any range is a member, each time by two binary searches.
+/// Measures the part of any range in the set, with two binary searches per query.
 #[derive(Clone, Debug, Default)]
 pub struct MeasureIndex {
     set: IntervalSet,
-    /// Length of all ranges before each.
+    /// Total length of all ranges before each range.
     before: Vec<Picos>,
 }
 
@@ -175,7 +175,7 @@ impl MeasureIndex {
         if range.is_empty() { Picos::ZERO } else { self.until(range.end) - self.until(range.start) }
     }
 
-    /// How much of the time before `at` is a member.
+    /// Length of the set before `at`.
     fn until(&self, at: Timestamp) -> Picos {
         let begun = self.set.ranges.partition_point(|range| range.start < at);
         let Some(last) = begun.checked_sub(1) else { return Picos::ZERO };
@@ -184,8 +184,7 @@ impl MeasureIndex {
     }
 }
 
-/// The union of any ranges in any order; sorted ones cost no sorting, and lanes one
-/// after the other, each sorted, only a merge.
+/// The union of ranges in any order. Sorted input needs no sorting, and concatenated sorted lanes only a merge.
 impl FromIterator<TimeRange> for IntervalSet {
     fn from_iter<I: IntoIterator<Item = TimeRange>>(ranges: I) -> Self {
         let (mut out, mut is_sorted) = (Self::new(), true);
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As a picture: one column an instant, `=` for members.
+    /// Parses a picture: one column per instant, `=` for members.
     fn set(picture: &str) -> IntervalSet {
         picture
             .char_indices()

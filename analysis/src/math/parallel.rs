@@ -1,12 +1,11 @@
-//! Work on all cores, where there is enough of it.
+//! Parallel work on all CPU cores, if there is enough of it.
 
 use rayon::prelude::*;
 
-/// Slices or ops from which on it pays to wake other threads: fewer take less time
-/// than they need to wake up.
+/// Number of slices or ops from which on waking other threads is worth its cost.
 const WORTH_WAKING: usize = 20_000;
 
-/// `map` of each item, in their order; `work` is how many slices or ops they go through.
+/// `map` of each item, in order; `work` is the number of slices or ops to process.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: usize, map: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
     if work < WORTH_WAKING { items.iter().map(map).collect() } else { items.par_iter().map(map).collect() }
 }

@@ -1,12 +1,10 @@
-//! Whether two sets of numbers differ: the rank sum test of Mann, Whitney and
-//! Wilcoxon, and Holm's correction for asking many times.
+//! Whether two sets of numbers differ: the rank sum test of Mann, Whitney and Wilcoxon, and Holm's correction for
+//! multiple tests.
 //!
-//! Ranks make no assumption about the distribution, so no outlier needs removing.
-//! They do assume that numbers do not depend on each other, and steps that follow
-//! each other do: neighbours of one run are alike. The variance of the rank sum is
-//! therefore multiplied by `(1 + ρ) ÷ (1 − ρ)`, the loss of information of a series
-//! whose neighbours correlate by ρ (Bartlett; Wilks, "Resampling Hypothesis Tests
-//! for Autocorrelated Fields", 1997).
+//! Ranks make no assumption about the distribution, so no outlier needs removing. They do assume independent numbers,
+//! but consecutive steps of a run are correlated. The variance of the rank sum is therefore multiplied by `(1 + ρ) ÷ (1
+//! − ρ)`, the loss of information of a series whose neighbours correlate by ρ (Bartlett; Wilks, "Resampling Hypothesis
+//! Tests for Autocorrelated Fields", 1997).
 
 /// Result of the rank sum test.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +15,7 @@ pub struct RankTest {
     pub p: f64,
 }
 
-/// With at most so many numbers in all, and no ties, every order is counted.
+/// Up to this total count, and without ties, the exact distribution is used.
 const EXACT_UP_TO: usize = 40;
 
 /// Compares two sets of independent numbers; `None` if one is empty.
@@ -73,13 +71,12 @@ fn exact_p(u: f64, m: usize, n: usize) -> f64 {
     (2.0 * tail as f64 / all as f64).min(1.0)
 }
 
-/// In how many ways `k` of `n` can be chosen.
+/// Number of ways to choose `k` of `n`.
 fn binomial(n: usize, k: usize) -> f64 {
     (1..=k).fold(1.0, |ways, i| ways * (n - k + i) as f64 / i as f64)
 }
 
-/// The p that such sets would have if all of one were above all of the other: however
-/// much they differ, they cannot have a smaller one.
+/// The smallest p that the test can give for sets of these sizes: that of completely separated sets.
 pub fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
     let most = first.iter().copied().reduce(f64::max)?;
     let least = second.iter().copied().reduce(f64::min)?;
@@ -88,9 +85,9 @@ pub fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
     rank_test_inflated(first, &apart, inflation).map(|test| test.p)
 }
 
-/// Between these two lies what the second set is higher by, with a confidence of 1 − `alpha`: what a rank sum test
-/// would not refuse (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963). `None` if the sets are too
-/// small for it.
+/// Confidence interval, with confidence 1 − `alpha`, of the shift by which the second set is higher: the shifts that a
+/// rank sum test would not reject (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963). `None` if
+/// the sets are too small for it.
 pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f64)> {
     let mut shifts: Vec<f64> = first.iter().flat_map(|a| second.iter().map(move |b| b - a)).collect();
     shifts.sort_by(f64::total_cmp);
@@ -102,7 +99,7 @@ pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f6
         let (m, n) = (m as f64, n as f64);
         two_sided((m * n / 2.0 - u as f64 - 0.5).max(0.0) / (m * n / 12.0 * (m + n + 1.0)).sqrt())
     };
-    // The outermost ones with which a test finds a difference are outside.
+    // Shifts that the test rejects lie outside.
     let (mut low, mut high) = (0, shifts.len() / 2);
     while low < high {
         let middle = usize::midpoint(low, high);
@@ -150,15 +147,15 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     out
 }
 
-/// What Holm's correction would make of another p in place of one of these.
+/// Holm's correction of a p that replaces one of these.
 pub struct StepDown {
     sorted: Vec<f64>,
-    /// Of the smallest 0, 1, 2 … of them, the largest after correction.
+    /// For the smallest 0, 1, 2 … of them, the largest corrected p.
     before: Vec<f64>,
 }
 
 impl StepDown {
-    /// Among `p`.
+    /// Prepares the correction for the values `p`.
     pub fn of(p: &[f64]) -> Self {
         let mut sorted = p.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -170,7 +167,7 @@ impl StepDown {
         Self { sorted, before }
     }
 
-    /// Of a `p` that takes the place of a larger one.
+    /// The corrected value of a `p` that replaces a larger one.
     pub fn corrected(&self, p: f64) -> f64 {
         let smaller = self.sorted.partition_point(|&other| other < p);
         let before = self.before.get(smaller).copied().unwrap_or(0.0);
@@ -178,7 +175,7 @@ impl StepDown {
     }
 }
 
-/// How much neighbours correlate by rank, 0 to 0.9; 0 if too few numbers tell. What chance alone would show is 0, too.
+/// Rank correlation of neighbours, 0 to 0.9; 0 if there are too few numbers, or if chance alone explains it.
 pub fn rank_autocorrelation(values: &[f64]) -> f64 {
     const FEWEST: usize = 10;
     /// One-sided 95 % of what independent numbers show: 1.645 ÷ √n.
@@ -200,14 +197,13 @@ pub fn rank_autocorrelation(values: &[f64]) -> f64 {
     if seen > CHANCE / n.sqrt() { (seen + (1.0 + 3.0 * seen) / n).clamp(0.0, MOST) } else { 0.0 }
 }
 
-/// What dependence of neighbours costs: so many numbers say as much as one.
+/// Inflation of the variance by the correlation of neighbours: this many numbers carry the information of one.
 pub fn inflation(values: &[f64]) -> f64 {
     let rho = rank_autocorrelation(values);
     (1.0 + rho) / (1.0 - rho)
 }
 
-/// Places from 1, equal numbers sharing the middle of theirs; and Σ t³ − t over
-/// groups of t equal ones.
+/// Ranks from 1, with the mean rank for ties; and Σ t³ − t over groups of t ties.
 fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| values[i].total_cmp(&values[j]));
@@ -245,13 +241,13 @@ mod tests {
         let found = rank_test(&[19.0, 22.0, 16.0, 29.0, 24.0], &[20.0, 11.0, 17.0, 12.0]).unwrap();
         assert_eq!(found.u, 17.0);
         assert!(close(found.p, 1.0 / 9.0, 1e-12), "{}", found.p);
-        // Nothing in common, 4 against 4: the fewest that can reach 5 %, 2 of 70 orders.
+        // Separated sets, 4 against 4: the smallest that can reach 5 %, 2 of 70 orders.
         let found = rank_test(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0]).unwrap();
         assert!(close(found.p, 2.0 / 70.0, 1e-12));
     }
 
     #[test]
-    fn no_difference_has_a_smaller_p_than_the_least() {
+    fn no_difference_has_a_p_below_the_minimum() {
         let few = [1.0, 2.0, 3.0, 4.0];
         assert!(close(least_p(&few, &few, 1.0).unwrap(), 2.0 / 70.0, 1e-12));
         // Ties and dependence count as they do in the test.
@@ -261,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_lies_where_the_test_would_not_refuse_it() {
+    fn the_shift_range_contains_what_the_test_accepts() {
         // Four against four: all sixteen differences, as 2 of 70 is below 5 % and 4 of 70 is not.
         let (few, higher) = ([1.0, 2.0, 3.0, 4.0], [11.0, 12.0, 13.0, 14.5]);
         assert_eq!(shift_range(&few, &higher, 0.05), Some((7.0, 13.5)));

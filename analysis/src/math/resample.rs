@@ -1,30 +1,30 @@
-//! Drawing steps again: how far medians of the same run lie from each other.
+//! Block bootstrap of steps: how much medians of the same run vary by chance.
 //!
-//! Blocks of neighbouring steps are drawn, not single steps, because neighbours are alike; a block is as long as that
-//! takes (Carlstein, "The Use of Subseries Values for Estimating the Variance of a General Statistic from a Stationary
-//! Sequence", 1986). Runs are drawn from separately. The generator starts with the same seed every time: the same input
-//! gives the same answer.
+//! Blocks of neighbouring steps are drawn, not single steps, because neighbours are correlated; the block length
+//! follows from their correlation (Carlstein, "The Use of Subseries Values for Estimating the Variance of a General
+//! Statistic from a Stationary Sequence", 1986). Runs are drawn from separately. The generator starts with the same
+//! seed every time: the same input gives the same answer.
 
 use super::rank_test::rank_autocorrelation;
 
-/// How often is drawn; fewer times from long runs, whose medians are steadier.
+/// Number of resamples; fewer for long runs, whose medians vary less.
 const DRAWS: usize = 999;
 const FEWEST_DRAWS: usize = 199;
-/// Numbers drawn in all, about.
+/// Approximate total of numbers drawn.
 const BUDGET: usize = 400_000;
-/// Fewer numbers have no tails to speak of.
+/// Minimum count: fewer numbers have no usable tails.
 pub const FEWEST: usize = 6;
 
 /// Steps of one side: the numbers of each run in their order.
 pub type Runs = [Vec<f64>];
 
-/// Two numbers between which the median of such runs lies with 95 % confidence.
+/// 95 % confidence interval of the median of such runs.
 pub fn median_range(runs: &Runs) -> Option<(f64, f64)> {
     let mut draws = Draws::of(runs)?;
     middle_95(draws.medians())
 }
 
-/// The same of the difference of the medians of two sides, second less first.
+/// The same for the difference of the medians of two sides, second minus first.
 pub fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
     let (mut base, mut cand) = (Draws::of(base)?, Draws::of(cand)?);
     // Another seed: the two sides are drawn from independently.
@@ -33,7 +33,7 @@ pub fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
     middle_95(differences)
 }
 
-/// How steps become one number.
+/// A statistic of step times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// Arithmetic mean.
@@ -43,7 +43,7 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// Of some numbers, in any order; they are reordered. `None` of none.
+    /// The statistic of `values`, which are reordered; `None` if there are none.
     pub fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
             Self::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
@@ -52,13 +52,13 @@ impl Statistic {
     }
 }
 
-/// How large a difference of medians two runs like `runs` show by chance: 95 % are
-/// smaller. The A/A comparison that one run can make with itself.
+/// The difference of medians that equal runs stay below with 95 % probability. This is the A/A comparison that one run
+/// can make with itself.
 pub fn noise(runs: &Runs) -> Option<f64> {
     noise_of(runs, Statistic::Quantile(0.5), 0.95)
 }
 
-/// The same of any statistic, and for another share of the differences.
+/// The same for any statistic and any share of the differences.
 pub fn noise_of(runs: &Runs, statistic: Statistic, share: f64) -> Option<f64> {
     let (mut first, mut second) = (Draws::of(runs)?, Draws::of(runs)?);
     second.state = SEED.rotate_left(31);
@@ -68,7 +68,7 @@ pub fn noise_of(runs: &Runs, statistic: Statistic, share: f64) -> Option<f64> {
     distances.get((distances.len() as f64 * share) as usize).copied()
 }
 
-/// How many neighbours to draw together, for `n` numbers whose neighbours correlate by `rho`.
+/// Block length for `n` numbers whose neighbours correlate by `rho`.
 pub fn block_length(n: usize, rho: f64) -> usize {
     let rho = rho.clamp(0.0, 0.97);
     let length = (6.0_f64.sqrt() * rho / (1.0 - rho * rho)).powf(2.0 / 3.0) * (n as f64).cbrt();
@@ -115,7 +115,7 @@ impl<'a> Draws<'a> {
             while drawn.len() < until {
                 let from = (random(&mut state) % values.len() as u64) as usize;
                 let length = block.min(until - drawn.len());
-                // Around the end, so that the first and last are drawn as often as others.
+                // Wraps around at the end, so that the first and last numbers are drawn as often as others.
                 let (before, after) = values.split_at(from);
                 drawn.extend(after.iter().chain(before).take(length));
             }
@@ -124,7 +124,7 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// Sorts as much as a quantile needs; linear between neighbours.
+/// Quantile by partial sorting, with linear interpolation.
 fn quantile_in_place(values: &mut [f64], at: f64) -> Option<f64> {
     let place = at.clamp(0.0, 1.0) * values.len().checked_sub(1)? as f64;
     let (_, low, above) = values.select_nth_unstable_by(place.floor() as usize, f64::total_cmp);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_lies_where_ranks_put_it() {
+    fn the_median_range_follows_from_ranks() {
         // 1 to 100: by rank the median lies between the 40th and the 61st.
         let runs = [(1..=100).map(|i| f64::from(i * 37 % 101)).collect::<Vec<_>>()];
         let (low, high) = median_range(&runs).unwrap();
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_noise() {
+    fn constant_values_have_no_noise() {
         assert_eq!(noise(&[vec![3.0; 20]]), Some(0.0));
         assert_eq!(median_range(&[vec![3.0; 5]]), None);
         assert_eq!(median_range(&[]), None);
     }
 
     #[test]
-    fn the_same_every_time() {
+    fn results_are_deterministic() {
         let runs = [(0..50).map(|i| f64::from(i * 31 % 17)).collect::<Vec<_>>()];
         assert_eq!(noise(&runs), noise(&runs));
     }

@@ -1,4 +1,4 @@
-//! Statistics of a handful of numbers.
+//! Summary statistics of a few numbers.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use crate::math::bounds::{Bounds, bounds};
 /// Location and spread of some numbers. In reports they are times, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Stats {
-    /// How many numbers.
+    /// Number of values.
     pub count: usize,
     /// Arithmetic mean.
     #[serde(rename = "mean_ps")]
     pub mean: f64,
-    /// Middle number; mean of the middle two of an even count.
+    /// Median; the mean of the middle two of an even count.
     #[serde(rename = "median_ps")]
     pub median: f64,
     /// Smallest.
@@ -26,25 +26,24 @@ pub struct Stats {
     pub stddev: Option<f64>,
     /// Standard deviation as a percentage of the mean.
     pub cv_percent: Option<f64>,
-    /// The number that one in ten is below; `None` for fewer than ten numbers.
+    /// 10th percentile; `None` for fewer than ten numbers.
     #[serde(rename = "p10_ps")]
     pub p10: Option<f64>,
-    /// The number that nine in ten are below; `None` for fewer than ten numbers.
+    /// 90th percentile; `None` for fewer than ten numbers.
     #[serde(rename = "p90_ps")]
     pub p90: Option<f64>,
-    /// The number that 99 in 100 are below; `None` for fewer than a hundred numbers.
+    /// 99th percentile; `None` for fewer than a hundred numbers.
     #[serde(rename = "p99_ps")]
     pub p99: Option<f64>,
-    /// Between these two lies the median of all such numbers, with 95 % confidence,
-    /// whatever their distribution, as long as they do not depend on each other;
-    /// `None` for fewer than six numbers.
+    /// Distribution-free 95 % confidence interval of the median, for independent numbers; `None` for fewer than six
+    /// numbers.
     #[serde(rename = "median_range_ps", serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<f64>>")]
     pub median_range: Option<(f64, f64)>,
 }
 
 impl Stats {
-    /// Of `values`; `None` without any.
+    /// Statistics of `values`; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values);
         let median = quantile_of_sorted(&sorted, 0.5)?;
@@ -74,12 +73,12 @@ impl Stats {
     }
 }
 
-/// The middle number; the mean of the middle two of an even count.
+/// The median; the mean of the middle two of an even count.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The number below which the share `at` of the values lies, linear between neighbours.
+/// The quantile `at` of the values, with linear interpolation.
 pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
     quantile_of_sorted(&sorted(values), at)
 }
@@ -94,7 +93,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 /// number, with the largest k for which fewer than k of n fair coins show heads
 /// with a probability of at most 2.5 %.
 fn around_median(sorted: &[f64]) -> Option<(f64, f64)> {
-    /// Above, the normal distribution is as good, and halves to this power no longer vanish.
+    /// Above this count the normal approximation is used, and powers of one half would underflow.
     const EXACT_UP_TO: usize = 500;
     const TAIL: f64 = 0.025;
     let n = sorted.len();
@@ -119,10 +118,9 @@ fn quantile_of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
-/// `0.6745 · (x − median) / max(MAD, floor)` of every value: how many robust
-/// standard deviations it lies from the middle. MAD is the median distance from
-/// the median; `floor` keeps values that are all but equal from looking far apart.
-/// Beyond 3.5 a value is commonly called an outlier.
+/// `0.6745 · (x − median) / max(MAD, floor)` of every value: its distance from the median in robust standard
+/// deviations. MAD is the median distance from the median; `floor` prevents nearly equal values from having a large z.
+/// Above 3.5 a value is commonly called an outlier.
 pub fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
     let Some(middle) = median(values) else { return Vec::new() };
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
@@ -133,10 +131,9 @@ pub fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
 /// Modified z beyond which a value is an outlier.
 pub const OUTLIER_Z: f64 = 3.5;
 
-/// The share of the median that [`modified_z`] shall take for a spread at least, as
-/// floor. Steps and devices of a healthy run can be all but equal (v6e: 784.1 to
-/// 784.4 ms, a MAD of 0.01 %), and then every one of them that differs at all would
-/// be an outlier. With it, nothing within 2.6 % of the median is one.
+/// Minimum spread for [`modified_z`], as a share of the median. Steps and devices of a healthy run can be nearly equal
+/// (v6e: 784.1 to 784.4 ms, a MAD of 0.01 %), and then every value that differs at all would be an outlier. With this
+/// floor nothing within 2.6 % of the median is one.
 pub const SPREAD_FLOOR: f64 = 0.005;
 
 #[cfg(test)]

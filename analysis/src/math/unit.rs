@@ -1,20 +1,20 @@
-//! What numbers count.
+//! Units of numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// What a number counts.
+/// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Text, or a number without unit.
     None,
-    /// How many.
+    /// A count.
     Count,
     /// Picoseconds.
     Picoseconds,
     /// Bytes.
     Bytes,
-    /// 0 to 100.
+    /// Percent, 0 to 100.
     Percent,
     /// Operations.
     Flop,

@@ -1,4 +1,4 @@
-//! From a trace to a schedule.
+//! Builds a schedule from a trace.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -34,11 +34,11 @@ pub(super) fn build(cx: &Context<'_>) -> Result<Schedule, AnalysisError> {
     Ok(schedule)
 }
 
-/// Everything that a core issues and waits for, both inside the window.
+/// The transfers that a core both issues and awaits inside the window.
 fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
     let mut flights: Vec<Option<Flight>> = Vec::new();
     let mut awaited = BTreeSet::new();
-    // Of ops that are cut by others inside them: their last flight so far.
+    // For ops that are interrupted by inner ops: their last flight so far.
     let mut last: HashMap<SliceId, usize> = HashMap::new();
     let mut seen: Option<SliceId> = None;
     for (row, piece) in time.segments.iter().enumerate() {
@@ -61,7 +61,7 @@ fn flights_of(model: &TraceModel, time: &CoreTime) -> Vec<Flight> {
             continue;
         };
         if piece.range != model.slice(piece.slice).measured_range() {
-            // An op with another inside has several pieces: the last one stands for it.
+            // An op with an inner op has several pieces: the last one represents it.
             if let Some(before) = last.insert(piece.slice, flights.len()) {
                 flights[before] = None;
             }
@@ -86,11 +86,11 @@ fn last_piece(model: &TraceModel, time: &CoreTime, slice: SliceId) -> Option<usi
     pieces[from..until].iter().rposition(|piece| piece.slice == slice).map(|at| from + at)
 }
 
-/// A flight of a collective: its op, its core and its place there.
+/// A flight of a collective: its op, its core and its index there.
 type Candidate = (LabelId, u32, u32);
 
-/// Joins executions of the same collective on several cores, as [`skew::instances`]
-/// finds them. What cannot be joined depends on its own core only.
+/// Joins executions of the same collective on several cores, as [`skew::instances`] finds them. Flights that cannot be
+/// joined depend only on their own core.
 fn join(cx: &Context<'_>, schedule: &mut Schedule) {
     let cores = schedule.cores.len();
     if cores < 2 {
@@ -119,7 +119,7 @@ fn join(cx: &Context<'_>, schedule: &mut Schedule) {
     }
 }
 
-/// Flights of collectives, by what they are executions of.
+/// Flights of collectives, grouped by the collective that they execute.
 fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<Candidate> {
     let is_one = |core: &CoreSchedule, flight: Flight| core.piece(flight.issues).class.is_collective();
     let count = |core: &CoreSchedule| core.flights.iter().filter(|&&flight| is_one(core, flight)).count();
@@ -133,7 +133,7 @@ fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<Candidate> {
     all
 }
 
-/// When a flight was on its way, on the timeline, which all cores share.
+/// Span of a flight on the timeline that all cores share.
 fn shown(model: &TraceModel, core: &CoreSchedule, flight: Flight) -> TimeRange {
     let range = |row: u32| model.slice(core.piece(row).slice).range();
     let issues = range(flight.issues);
@@ -160,7 +160,7 @@ fn executions(model: &TraceModel, cores: &[CoreSchedule], same: &[Candidate]) ->
     by_core
 }
 
-/// Adds a transfer between cores: of each the number and the place of its flight.
+/// Adds a transfer between cores, given as core number and index of each flight.
 fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) {
     let own: Vec<(&CoreSchedule, Flight)> =
         flights.iter().map(|&(core, place)| (&schedule.cores[core], schedule.cores[core].flights[place])).collect();
@@ -175,8 +175,8 @@ fn add(model: &TraceModel, schedule: &mut Schedule, flights: &[(usize, usize)]) 
     schedule.joint.push(Joint { members: flights.len() as u32, took });
 }
 
-/// How long each waited for the last to come. Members of a synchronous collective leave together, so the shortest was
-/// the last; those of an asynchronous one are compared by when they started on the timeline.
+/// How long each member waited for the last one. Members of a synchronous collective leave together, so the shortest
+/// one arrived last; those of an asynchronous one are compared by their starts on the timeline.
 fn waits(model: &TraceModel, flights: &[(&CoreSchedule, Flight)]) -> Vec<Picos> {
     let done = |&(core, flight): &(&CoreSchedule, Flight)| core.piece(flight.awaits).range;
     if flights.iter().all(|(_, flight)| flight.is_sync()) {
@@ -189,8 +189,7 @@ fn waits(model: &TraceModel, flights: &[(&CoreSchedule, Flight)]) -> Vec<Picos> 
     flights.iter().map(|own| (last - came(own)).clamped().min(longest(own))).collect()
 }
 
-/// Keeps flights of which two ends have to meet, or several cores; of the others no
-/// more than where they are.
+/// Keeps flights with two ends or several cores; of the others only their rows.
 fn set_apart(core: &mut CoreSchedule) {
     core.members.sort_unstable_by_key(|member| member.issues);
     core.members.shrink_to_fit();
@@ -205,10 +204,10 @@ fn set_apart(core: &mut CoreSchedule) {
     core.alone = alone.into_iter().map(|flight| flight.issues).collect();
 }
 
-/// What is known of the transfers that an op issues.
+/// Observations of the transfers that an op issues.
 struct Seen {
     class: OpClass,
-    /// The shortest one for which somebody waited.
+    /// The shortest one that a core waited for.
     shortest: Option<Picos>,
     has_hidden: bool,
 }
@@ -241,8 +240,8 @@ fn seen(model: &TraceModel, schedule: &Schedule) -> BTreeMap<LabelId, Seen> {
     out
 }
 
-/// A hidden transfer took at least as long as the shortest of the same op that was
-/// seen, or else as long as its bytes need at the fastest rate that was seen of its kind.
+/// A lower bound for hidden transfers: the shortest observed one of the same op, or else the time that its bytes need
+/// at the highest rate observed for its kind.
 fn bound_hidden(cx: &Context<'_>, schedule: &mut Schedule) {
     if schedule.cores.iter().all(|core| core.flights.iter().all(|flight| flight.is_sync())) {
         return; // Nothing hides.
@@ -268,10 +267,10 @@ fn bound_hidden(cx: &Context<'_>, schedule: &mut Schedule) {
     schedule.least = by_time.chain(unseen().filter_map(by_bytes)).collect();
 }
 
-/// Transfers over the same links: a pattern among so many, or from one memory to another.
+/// Key of transfers over the same links: a communication pattern with its group size, or source and target memory.
 type Alike = (Option<CollectiveKind>, Vec<u64>);
 
-/// What a transfer moves.
+/// Size of a transfer.
 struct Size {
     alike: Alike,
     bytes: f64,

@@ -1,4 +1,4 @@
-//! What can be changed before a schedule is played again.
+//! Changes that can be applied before a schedule is replayed.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +17,27 @@ use crate::reports::ops::op_stats::Ops;
 /// One change of the recorded run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scenario {
-    /// These ops take so much of their time.
+    /// Scales the time of these ops.
     Ops {
-        /// For people: what chose them.
+        /// Display text: how they were selected.
         what: String,
-        /// Times the recorded time of each.
+        /// Factor for the recorded time of each.
         factors: BTreeMap<OpId, f64>,
     },
-    /// Transfers of collectives take so much of their time; 0 hides them altogether.
+    /// Scales the time of transfers of collectives; 0 hides them completely.
     Collectives(f64),
-    /// Asynchronous copies take so much of their time; 0 hides them altogether.
+    /// Scales the time of asynchronous copies; 0 hides them completely.
     Copies(f64),
-    /// Another chip: operations per second and bytes per second, times those of the
-    /// recorded one. An op keeps its distance from the roofline.
+    /// Another chip: factors for its FLOP/s and bandwidth. An op keeps its distance from the roofline.
     Chip {
-        /// Times the peak FLOP/s.
+        /// Factor for the peak FLOP/s.
         flops: f64,
-        /// Times the peak HBM bandwidth.
+        /// Factor for the peak HBM bandwidth.
         hbm: f64,
     },
-    /// The device is idle for so much of the recorded time.
+    /// Scales the idle time of devices.
     Idle(f64),
-    /// The device never idles because the host compiles.
+    /// Removes idle time in which the host compiles.
     NoCompile,
 }
 
@@ -65,8 +64,8 @@ impl Scenario {
         }
     }
 
-    /// Changes that were meant one by one, as one run: of several about the same
-    /// thing the one that saves most, because they are about the same time.
+    /// Combines changes into one run: of several changes of the same thing only the one that saves the most, because
+    /// they save the same time.
     pub fn merged(changes: &[Self]) -> Vec<Self> {
         let mut ops: BTreeMap<OpId, f64> = BTreeMap::new();
         let mut others: Vec<Self> = Vec::new();
@@ -94,58 +93,58 @@ impl Scenario {
     }
 }
 
-/// What is different from the recording in a replay.
+/// Differences of a replay from the recording.
 #[derive(Debug, Default)]
 pub(super) struct Changed<'a> {
-    /// What the own time of each op is multiplied by; empty if every op takes its time.
+    /// Factor for the self time of each op; empty if no op is scaled.
     work: Vec<f64>,
-    /// Which groups have ops that do not: nobody has to look at others.
+    /// Groups that contain scaled ops; ops of other groups need no lookup.
     groups: [bool; OpGroup::ALL.len()],
-    /// What happens to the time of transfers, one after the other.
+    /// Changes of transfer times, applied in order.
     transfers: Vec<TransferChange<'a>>,
-    /// What happens to idle time, one after the other.
+    /// Changes of idle time, applied in order.
     gaps: Vec<GapChange>,
 }
 
 #[derive(Debug)]
 enum TransferChange<'a> {
-    /// Collectives, or all others, are multiplied by this.
+    /// Scales all collectives, or all other transfers.
     Kind { collective: bool, factor: f64 },
-    /// Those that these ops issue, or else await, are multiplied by that.
+    /// Scales the transfers that these ops issue, or else await.
     Ops(&'a BTreeMap<OpId, f64>),
 }
 
 #[derive(Debug)]
 enum GapChange {
-    /// It is multiplied by this.
+    /// Scales the gap.
     Times(f64),
-    /// Before these pieces of each core so much of it is taken away, by row.
+    /// Shortens the gap before these pieces of each core, by row.
     Less(Vec<Vec<(u32, Picos)>>),
 }
 
 impl Changed<'_> {
-    /// Whether pieces without a transfer take what they took, and so do gaps.
+    /// Whether pieces without a transfer, and gaps, keep their recorded time.
     pub fn keeps_work(&self) -> bool {
         self.work.is_empty() && self.gaps.is_empty()
     }
 
-    /// Whether transfers take what they took.
+    /// Whether transfers keep their recorded time.
     pub fn keeps_transfers(&self) -> bool {
         self.transfers.is_empty()
     }
 
-    /// Own time of a piece that took `recorded`.
+    /// New self time of a piece whose recorded self time is `recorded`.
     pub fn work(&self, model: &TraceModel, piece: &SelfTimeSegment, recorded: Picos) -> Picos {
         if !self.groups[piece.class.group.index()] {
             return recorded;
         }
         let op = model.slice(piece.slice).op();
         let factor = op.and_then(|op| self.work.get(op.index())).copied().unwrap_or(1.0);
-        // Nearly all ops of most changes.
+        // The common case: the op is not scaled.
         if factor.to_bits() == 1.0_f64.to_bits() { recorded } else { scaled(recorded, factor) }
     }
 
-    /// The idle time `recorded` before a piece; after the last one for the row behind it.
+    /// New length of a gap of length `recorded` before a piece, or after the last one for the row after it.
     pub fn gap(&self, core: usize, row: usize, recorded: Picos) -> Picos {
         self.gaps.iter().fold(recorded, |gap, change| match change {
             GapChange::Times(factor) => scaled(gap, *factor),
@@ -157,7 +156,7 @@ impl Changed<'_> {
         })
     }
 
-    /// The time `recorded` of a transfer.
+    /// New time of a transfer whose recorded time is `recorded`.
     pub fn transfer(&self, model: &TraceModel, core: &CoreSchedule, flight: Flight, recorded: Picos) -> Picos {
         let factor = |change: &TransferChange<'_>| match change {
             TransferChange::Kind { collective, factor } => {
@@ -165,15 +164,15 @@ impl Changed<'_> {
             }
             TransferChange::Ops(factors) => {
                 let chosen = |row: u32| factors.get(&model.slice(core.piece(row).slice).op()?);
-                // An op that waits takes no time of its own: what it waits for does.
+                // A waiting op has no self time: the transfer that it awaits is scaled instead.
                 chosen(flight.issues).or_else(|| chosen(flight.awaits)).copied()
             }
         };
         scaled(recorded, self.transfers.iter().filter_map(factor).product())
     }
 
-    /// Scales the own time of the ops for which `factor` has an answer. A collective has
-    /// no own time: its transfer does.
+    /// Scales the self time of the ops for which `factor` returns a value. Collectives are scaled through their
+    /// transfers.
     fn each_work(&mut self, cx: &Context<'_>, factor: impl Fn(OpId) -> Option<f64>) {
         let classes = cx.classes();
         self.work.resize(cx.model.ops().len(), 1.0);
@@ -185,7 +184,7 @@ impl Changed<'_> {
     }
 }
 
-/// Adds a change; says what it could not be applied to.
+/// Adds a change and reports the ops that it does not apply to.
 pub(super) fn apply<'a>(
     cx: &Context<'_>,
     change: &'a Scenario,
@@ -210,7 +209,7 @@ fn scaled(time: Picos, factor: f64) -> Picos {
     Picos::from_ps((time.ps() as f64 * factor).round() as i64)
 }
 
-/// An op that took `e` times its least time takes `e` times the new least time.
+/// An op that took `e` times its minimum time takes `e` times the new minimum time.
 fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut Changed<'_>) -> Result<String, AnalysisError> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
@@ -248,7 +247,7 @@ fn slowdown(work: &Work, before: &Peaks, after: &Peaks) -> Option<f64> {
     (before > 0.0).then(|| after / before)
 }
 
-/// That part of gaps of which the gap analysis says that the host compiled; `None` if it did not.
+/// The part of gaps in which the host compiled, by the gap analysis; `None` if there is none.
 fn no_compile(cx: &Context<'_>, schedule: &Schedule) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
     let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();

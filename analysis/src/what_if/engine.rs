@@ -1,9 +1,9 @@
-//! Plays a schedule: when everything happens once durations have changed.
+//! Replays a schedule with changed durations.
 //!
-//! Cores keep no common clock, so nothing is compared between them but *delays*: how much later than recorded a core is
-//! at some point. A transfer that `m` cores take part in starts when the last has come. With the wait `w` that was
-//! recorded for a core and its delay `d` at that point, the last comes `max(d − w)` later than recorded; the transfer
-//! then arrives everywhere that much later, and sooner by what it was sped up.
+//! Cores have no common clock, so only *delays* are compared between them: how much later than recorded a core reaches
+//! some point. A transfer between `m` cores starts when the last core has arrived. If a core waited `w` in the
+//! recording and has the delay `d` at that point, the last core arrives `max(d − w)` later than recorded. The transfer
+//! then ends that much later on all cores, minus its own speedup.
 //!
 //! Replaying unchanged durations gives the recorded times to the picosecond.
 
@@ -19,42 +19,41 @@ use crate::facts::core_time::SelfTimeSegment;
 /// Time of each group of ops.
 pub(super) type Groups = [Picos; OpGroup::ALL.len()];
 
-/// What is played, and how.
+/// Input of a replay.
 #[derive(Clone, Copy)]
 pub(super) struct Game<'a> {
     pub model: &'a TraceModel,
     pub schedule: &'a Schedule,
     pub changed: &'a Changed<'a>,
     pub belief: Belief,
-    /// Recorded instants of each core, sorted: asked for when they come in the replay.
+    /// Recorded times of each core, sorted; the replay computes when they occur.
     pub instants: &'a [Vec<Timestamp>],
-    /// Whether to add up what kinds of ops take. Without it nothing looks at pieces
-    /// that take what they took.
+    /// Whether to sum the time of each kind of op. Without it, unchanged pieces are skipped quickly.
     pub with_groups: bool,
 }
 
 /// The replay of one core.
 #[derive(Default)]
 pub(super) struct Played {
-    /// When its window ends.
+    /// End of its window.
     pub end: Timestamp,
-    /// When the recorded instants come.
+    /// New times of the recorded instants.
     pub instants: Vec<Timestamp>,
-    /// What its ops take.
+    /// Time of its ops.
     pub groups: Groups,
 }
 
-/// What is known of a transfer between cores while playing.
+/// State of a transfer between cores during the replay.
 #[derive(Clone, Copy, Default)]
 struct Progress {
     came: u32,
-    /// Largest delay less wait of those who came.
+    /// Largest delay minus wait of the members that have arrived.
     late: Option<Picos>,
-    /// Members that never come are not waited for.
+    /// Whether missing members are no longer waited for.
     released: bool,
 }
 
-/// Plays all cores.
+/// Replays all cores.
 pub(super) fn play(game: Game<'_>) -> Vec<Played> {
     let cursors = game.schedule.cores.iter().enumerate().map(|(row, core)| Cursor {
         core,
@@ -76,7 +75,7 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
         for cursor in &mut cursors {
             moved |= state.advance(cursor);
         }
-        // Everyone is finished, or waits for someone who never comes.
+        // All cores are finished or wait for a member that never arrives.
         if !moved && !state.release_one(&cursors) {
             break;
         }
@@ -84,45 +83,45 @@ pub(super) fn play(game: Game<'_>) -> Vec<Played> {
     cursors.into_iter().map(|cursor| state.finish(cursor)).collect()
 }
 
-/// A flight that started.
+/// A flight that has started.
 #[derive(Clone, Copy)]
 struct Begun<'a> {
     flight: Flight,
-    /// How much later than recorded.
+    /// Its delay against the recording.
     late: Picos,
-    /// Where it is part of a transfer between cores.
+    /// Its membership, if it is part of a transfer between cores.
     member: Option<&'a Member>,
 }
 
-/// How far a core has come.
+/// Replay position of a core.
 struct Cursor<'a> {
     core: &'a CoreSchedule,
     /// Row of [`Schedule::cores`].
     number: usize,
-    /// The next piece.
+    /// Advances past the next piece.
     row: usize,
     now: Timestamp,
-    /// The flight of the next piece has started.
+    /// Whether the flight of the next piece has started.
     came: bool,
-    /// Of the core, those that are still to come.
+    /// Remaining flights of the core.
     flights: &'a [Flight],
     members: &'a [Member],
     alone: &'a [u32],
-    /// What is on its way, by the piece that waits for it.
+    /// Flights in progress, by the piece that awaits them.
     begun: BTreeMap<u32, Begun<'a>>,
-    /// Those that are still to come.
+    /// Remaining recorded instants.
     instants: &'a [Timestamp],
     out: Played,
 }
 
 impl<'a> Cursor<'a> {
-    /// What the next piece issues when it starts so much later than recorded.
+    /// The flight that the next piece issues if it starts with this delay.
     fn issues(&self, late: Picos) -> Option<Begun<'a>> {
         let flight = *self.flights.first().filter(|flight| flight.issues as usize == self.row)?;
         Some(Begun { flight, late, member: self.members.first().filter(|member| member.issues == flight.issues) })
     }
 
-    /// What the next piece waits for.
+    /// The flight that the next piece awaits.
     fn awaits(&self) -> Option<Begun<'a>> {
         let (&row, &begun) = self.begun.first_key_value()?;
         (row as usize == self.row).then_some(begun)
@@ -144,14 +143,14 @@ impl<'a> Cursor<'a> {
         self.came = false;
     }
 
-    /// Whether the piece `row`, of those to come, is a transfer by itself.
+    /// Whether the piece `row` is a transfer of its own.
     fn is_alone(&mut self, row: usize) -> bool {
         let rest = self.alone.split_first().filter(|&(&alone, _)| alone as usize == row).map(|(_, rest)| rest);
         self.alone = rest.unwrap_or(self.alone);
         rest.is_some()
     }
 
-    /// The first row that has to be looked at by itself: a transfer starts or ends there, or an asked instant lies in
+    /// The first row that needs individual treatment: a transfer starts or ends there, or a requested instant lies in
     /// it or in the gap before it.
     fn stop(&self) -> usize {
         let pieces = self.core.pieces();
@@ -166,7 +165,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Answers when the instants up to the end of the piece come that is played from `begin` to `end`.
+    /// Computes the new times of the instants up to the end of the piece that is replayed from `begin` to `end`.
     fn answer(&mut self, piece: &SelfTimeSegment, gap: Picos, (begin, end): (Timestamp, Timestamp)) {
         let recorded = self.core.gap(self.row);
         while let Some((&at, rest)) = self.instants.split_first().filter(|&(&at, _)| at < piece.range.end) {
@@ -182,7 +181,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What is left of a distance into (or beyond) a gap that shrinks from its far end.
+/// Remaining part of a distance into (or beyond) a gap that shrinks from its end.
 fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
     if distance > recorded { distance - recorded + now } else { distance.min(now) }
 }
@@ -193,7 +192,7 @@ struct ReplayState<'a> {
 }
 
 impl ReplayState<'_> {
-    /// Plays a core until it ends or has to wait for another; whether it got on.
+    /// Replays a core until it ends or must wait for another; returns whether it advanced.
     fn advance(&mut self, cursor: &mut Cursor<'_>) -> bool {
         let mut moved = false;
         while cursor.row < cursor.core.pieces().len() {
@@ -208,7 +207,7 @@ impl ReplayState<'_> {
         moved
     }
 
-    /// Plays pieces that hang together with no others, up to the row `stop`.
+    /// Replays pieces without dependencies up to the row `stop`.
     fn work(&self, cursor: &mut Cursor<'_>, stop: usize) {
         let Game { changed, model, .. } = self.game;
         if changed.keeps_work() && !self.game.with_groups {
@@ -231,7 +230,7 @@ impl ReplayState<'_> {
         cursor.row = stop;
     }
 
-    /// The same where only transfers take other times.
+    /// The same if only transfers change their time.
     fn jump(&self, cursor: &mut Cursor<'_>, stop: usize) {
         let Game { changed, model, .. } = self.game;
         let (core, before) = (cursor.core, cursor.core.before(cursor.row));
@@ -245,7 +244,7 @@ impl ReplayState<'_> {
         (cursor.alone, cursor.row) = (rest, stop);
     }
 
-    /// Plays the next piece; `false` where it has to wait for another core.
+    /// Replays the next piece; `false` if it must wait for another core.
     fn piece(&mut self, cursor: &mut Cursor<'_>, moved: &mut bool) -> bool {
         let (core, row, Game { changed, model, .. }) = (cursor.core, cursor.row, self.game);
         let Some(&piece) = core.pieces().get(row) else { return false };
@@ -281,7 +280,7 @@ impl ReplayState<'_> {
         true
     }
 
-    /// What comes after the last piece.
+    /// Handles the time after the last piece.
     fn finish(&self, mut cursor: Cursor<'_>) -> Played {
         let (core, row) = (cursor.core, cursor.core.pieces().len());
         let recorded = core.gap(row);
@@ -300,7 +299,7 @@ impl ReplayState<'_> {
         progress.late = Some(progress.late.map_or(late, |latest| latest.max(late)));
     }
 
-    /// When a flight has arrived on its core; `None` as long as someone is awaited.
+    /// Arrival time of a flight on its core; `None` while a member is missing.
     fn arrival(&self, core: &CoreSchedule, Begun { flight, late, member }: Begun<'_>) -> Option<Timestamp> {
         let Game { model, schedule, changed, belief, .. } = self.game;
         let (took, wait, late) = match member {
@@ -320,7 +319,7 @@ impl ReplayState<'_> {
         Some(recorded + late - sooner)
     }
 
-    /// Lets the first core that waits go on without those who do not come.
+    /// Releases the first waiting core from members that never arrive.
     fn release_one(&mut self, cursors: &[Cursor<'_>]) -> bool {
         for cursor in cursors {
             let issued = cursor.issues(Picos::ZERO).filter(|issued| issued.flight.is_sync());
@@ -335,7 +334,7 @@ impl ReplayState<'_> {
     }
 }
 
-/// A piece that is a transfer by itself.
+/// The flight of a piece that is a transfer of its own.
 fn alone(row: usize) -> Flight {
     Flight { issues: row as u32, awaits: row as u32 }
 }

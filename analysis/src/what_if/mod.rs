@@ -1,4 +1,4 @@
-//! What if: the recorded step, played again with other durations.
+//! What-if predictions: replays the recorded steps with changed durations.
 //!
 //! ```text
 //! recorded   s [matmul      ] dddd [matmul]   idle  s ...      s = start, d = waiting for it
@@ -6,18 +6,15 @@
 //! matmul ½   s [matmul] dddddddddd [mat]   idle  s ...         it comes to light
 //! ```
 //!
-//! A core runs its ops one after the other. Between them it is idle, waiting for
-//! the host or for nothing that was recorded: those gaps are kept unless a change
-//! is about them, because a faster device does not make a host faster. What waits
-//! for a transfer ends when that arrives; a transfer between cores starts when the
-//! last of them has come. So shortening one thing can bring another to light, and
-//! savings never add up to more than there is.
+//! A core runs its ops one after the other. Between ops it is idle, waiting for the host or for an unrecorded reason.
+//! Those gaps are kept unless a change is about them, because a faster device does not make the host faster. An op that
+//! waits for a transfer ends when the transfer arrives; a transfer between cores starts when the last core has arrived.
+//! So shortening one op can expose another, and savings never exceed the recorded time.
 //!
-//! **What it cannot know.** A transfer that had arrived before anyone waited for it
-//! shows only that it took less than what hid it. The prediction then has two ends:
-//! it took as little as was ever seen of it, or as much as was possible. Device
-//! gaps caused by the host do not move with the host. Changed durations do not
-//! change the compiler's order of ops.
+//! **What it cannot know.** The duration of a transfer that arrived before it was awaited is only known to be shorter
+//! than what hid it. The prediction is then a range: from the shortest duration observed for it to the longest possible
+//! one. Device gaps caused by the host do not move with the host. Changed durations do not change the compiler's order
+//! of ops.
 
 mod build;
 mod change;
@@ -34,28 +31,35 @@ use crate::engine::{AnalysisError, Context};
 pub use change::Scenario;
 pub use predict::{PredictedPart, Prediction, StepPrediction};
 
-/// The ops and transfers of the scope of a context, ready to be played again.
+/// The ops and transfers in the scope of a context, ready for replays.
 pub struct Replay {
     recorded: schedule::Schedule,
     run: predict::ReplayedRun,
 }
 
 impl Replay {
-    /// The schedule of what `cx` looks at. Errors where no device recorded ops.
+    /// Builds the schedule for the scope of `cx`.
+    ///
+    /// # Errors
+    ///
+    /// No device recorded ops.
     pub fn new(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let recorded = build::build(cx)?;
         let run = predict::ReplayedRun::of(&predict::steps(cx, &recorded));
         Ok(Self { recorded, run })
     }
 
-    /// What would have happened with all `changes` together. Errors where a change
-    /// needs what this capture does not tell.
+    /// Replays with all `changes` together.
+    ///
+    /// # Errors
+    ///
+    /// A change needs data that the capture does not have.
     pub fn with(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Prediction, AnalysisError> {
         let (changed, notes) = self.changed(cx, changes)?;
         Ok(predict::predict(cx, self, &changed, changes, notes))
     }
 
-    /// [`Prediction::saving`] of the same, sooner.
+    /// [`Prediction::saving`] of the same replay, faster.
     pub fn saving(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
     }

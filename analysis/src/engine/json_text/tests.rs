@@ -33,7 +33,7 @@ struct Everything {
 }
 
 #[test]
-fn the_text_is_that_of_a_printed_value() {
+fn output_equals_a_pretty_printed_value() {
     let value = Everything {
         zeta: vec![
             Shape::Point,
@@ -71,7 +71,7 @@ fn keys_are_sorted_however_large_their_values_are() {
 }
 
 #[test]
-fn what_is_cut_is_said() {
+fn truncated_lists_are_reported() {
     let value = json!({"rows": [{"a/b": [{}, {}, {}]}, {}, {}], "lens": [1, 2, 3]});
     let mut out = JsonText::after(String::new(), 2);
     out.value(&value, &["r"]).unwrap();
@@ -89,7 +89,7 @@ fn zero_is_all() {
 }
 
 #[test]
-fn an_entry_that_is_left_out_is_not_serialised() {
+fn omitted_entries_are_not_serialized() {
     struct Row(std::rc::Rc<std::cell::Cell<usize>>);
     impl Serialize for Row {
         fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {

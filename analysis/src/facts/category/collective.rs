@@ -1,14 +1,14 @@
-//! Which ops are communication between devices.
+//! Classifies ops that communicate between devices.
 
 use super::AsyncRole;
 use crate::hardware::ici::CollectiveKind;
 use trace_model::hlo_text::{HloText, Shape};
 
-/// What is known of an op's communication.
+/// The class of a collective op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CollectiveClass {
     pub kind: Option<CollectiveKind>,
-    /// Half of an asynchronous pair, where the category does not say so.
+    /// Its role in an asynchronous pair, if the category does not tell.
     pub role: Option<AsyncRole>,
     /// Fused with other work.
     pub is_fused: bool,
@@ -95,9 +95,8 @@ fn kind_by_shapes(hlo: &HloText<'_>, role: AsyncRole) -> Option<CollectiveKind> 
     resized(operand, result).map(|(kind, _)| kind)
 }
 
-/// The only patterns that change the size of what they are given, and among how many
-/// devices: an all-gather makes one dimension `n` times as long, a reduce-scatter makes it
-/// an `n`th. `None` for shapes that do not differ so.
+/// The patterns that change the size of their operand, and the number of devices: an all-gather makes one dimension `n`
+/// times as long, a reduce-scatter divides it by `n`. `None` for shapes that do not differ in this way.
 pub(crate) fn resized(operand: &Shape<'_>, result: &Shape<'_>) -> Option<(CollectiveKind, u64)> {
     let (operand, result) = (operand.array()?, result.array()?);
     if operand.dtype != result.dtype || operand.dims.len() != result.dims.len() {

@@ -1,8 +1,7 @@
-//! Fusions of kind "custom": the category says how they are compiled, not what they do.
+//! Classifies fusions of kind "custom", whose category describes how they are compiled and not what they compute.
 //!
-//! The computation that such a fusion calls says what it does, where the capture holds the
-//! program: half of an asynchronous collective, a gather or scatter, a product of matrices,
-//! or a kernel that XLA did not write.
+//! The computation that such a fusion calls shows what it does, if the capture contains the program: half of an
+//! asynchronous collective, a gather or scatter, a product of matrices, or a kernel that XLA did not write.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::hlo::{ComputationId, HloModule, Instruction};
 /// Category of these fusions.
 pub(super) const CUSTOM: &str = "custom fusion";
 
-/// Computations that are looked at for one op; fusions within fusions are few.
+/// Most computations to inspect for one op; nested fusions are rare.
 const MAX_COMPUTATIONS: usize = 64;
 
 /// Whether a name of the framework (`jit(f)/embed/gather[…]:`) ends in an op that only moves data.
@@ -27,7 +26,7 @@ pub(super) fn moves_data(framework: &str) -> bool {
     moves.iter().any(|name| last.starts_with(name))
 }
 
-/// Classifies by the computations that they call what names and strings do not decide.
+/// Classifies fusions by the computations that they call, if names and HLO text do not decide.
 pub(super) fn look_inside(
     model: &TraceModel,
     classes: &mut [(OpClass, String)],
@@ -57,7 +56,7 @@ struct FusionBody {
     collective: Option<CollectiveKind>,
     starts: bool,
     ends: bool,
-    /// The group of its most telling instruction.
+    /// The group of its most characteristic instruction.
     group: OpGroup,
 }
 
@@ -85,11 +84,11 @@ impl FusionBody {
     fn add(&mut self, instruction: &Instruction, base: &str, role: Option<AsyncRole>) {
         if let Some(kind) = CollectiveKind::from_opcode(base).filter(|_| !instruction.attributes().is_host_transfer) {
             self.collective = Some(kind);
-            // Without a suffix it is whole, but for `send` and `recv`.
+            // Without a suffix it is synchronous, except `send` and `recv`.
             self.starts |= role != Some(AsyncRole::Done);
             self.ends |= role.is_none() || role == Some(AsyncRole::Done);
         }
-        // Around the one that tells what the fusion is for are elementwise instructions.
+        // Elementwise instructions surround the instruction that characterizes the fusion.
         let rank = |group| match group {
             OpGroup::CustomKernel => 3,
             OpGroup::MatMul => 2,
@@ -97,7 +96,7 @@ impl FusionBody {
             _ => 0,
         };
         let group = match base {
-            // They are in most computations, and in every one that gathers.
+            // These are in most computations, and in every gather.
             "broadcast" | "bitcast" | "reshape" | "copy" | "transpose" | "slice" | "pad" | "concatenate" => {
                 OpGroup::Other
             }
@@ -111,7 +110,7 @@ impl FusionBody {
     fn decide(&self, class: &mut OpClass) {
         if let Some(kind) = self.collective {
             class.role = class.role.or(match (self.starts, self.ends) {
-                // What is fused with other work is no mere half, though its end may be elsewhere.
+                // A fusion with other work is not just one half, even if its end is elsewhere.
                 _ if class.is_fused_collective() => None,
                 (true, false) => Some(AsyncRole::Start),
                 (false, true) => Some(AsyncRole::Done),
@@ -126,7 +125,7 @@ impl FusionBody {
     }
 }
 
-/// Gives halves of asynchronous collectives whose pattern is not known that of their other half.
+/// Gives halves of asynchronous collectives with an unknown pattern the pattern of their other half.
 pub(super) fn pair_up(model: &TraceModel, classes: &mut [(OpClass, String)]) {
     let is_half = |class: &OpClass| class.is_collective() && class.role.is_some();
     let unknown = |class: &OpClass| is_half(class) && class.collective == Some(CollectiveKind::Unknown);
@@ -209,20 +208,20 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
     }
 
     #[test]
-    fn what_a_custom_fusion_calls_says_what_it_does() {
+    fn a_custom_fusion_is_classified_by_the_computation_it_calls() {
         use OpGroup::{Collective, CustomKernel, DataMovement, Other};
         let names = ["fusion.1", "fusion.2", "fusion.4", "async-collective-start.7", "async-collective-done.7"];
         let found = classes(&names.map(|name| (name, "")), true);
         let groups: Vec<OpGroup> = found.iter().map(|class| class.group).collect();
         assert_eq!(groups, [DataMovement, CustomKernel, Other, Collective, Collective]);
-        // The done calls nothing that tells: its start does.
+        // The computation of the done op has no pattern; that of its start has one.
         for (class, role) in found[3..].iter().zip([AsyncRole::Start, AsyncRole::Done]) {
             assert_eq!((class.collective, class.role), (Some(CollectiveKind::AllReduce), Some(role)));
         }
     }
 
     #[test]
-    fn without_the_program_a_custom_fusion_is_no_kernel() {
+    fn without_the_program_a_custom_fusion_is_not_a_kernel() {
         let gather = "jit(f)/embed/gather[dimension_numbers=G(a=(1,), b=c/d)]:";
         let names = [("fusion.1", gather), ("fusion.2", "jit(f)/scatter-add:"), ("fusion.3", "jit(gather)/mul:")];
         let found = classes(&names, false);

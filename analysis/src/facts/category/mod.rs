@@ -1,18 +1,16 @@
-//! What kind of work an op is.
+//! Classifies ops by their kind of work.
 //!
-//! XLA's categories are many and differ by version; everything here reduces them
-//! to eleven [`OpGroup`]s and a few facts that the analyses need: whether an op is
-//! communication, which half of an asynchronous pair it is, whether it contains
-//! other ops. [`OpClasses`] computes this once per distinct op of a trace, so that
-//! loops over millions of slices only index an array.
+//! XLA's categories are many and differ by version; everything here reduces them to eleven [`OpGroup`]s and a few facts
+//! that the analyses need: whether an op is communication, which half of an asynchronous pair it is, whether it
+//! contains other ops. [`OpClasses`] computes this once per distinct op of a trace, so that loops over millions of
+//! slices only index an array.
 //!
-//! The first of these that decides wins: the recorded category, the opcode in the
-//! HLO text (with the kind of a fusion), the op's name up to its number. Fusions of
-//! kind "custom" are named after how they are compiled, not after what they do: their
-//! own name, the computation that they call and the framework's name decide.
+//! The first source that decides wins: the recorded category, the opcode in the HLO text (with the kind of a fusion),
+//! the op's name up to its number. Fusions of kind "custom" are named after how they are compiled, not after what they
+//! do: their own name, the computation that they call and the framework's name decide.
 //!
-//! A `-done` of a collective belongs to [`OpGroup::Collective`], that of a copy or
-//! slice to [`OpGroup::AsyncWait`]: both are waiting, [`OpClass::role`] says so.
+//! A `-done` of a collective belongs to [`OpGroup::Collective`], that of a copy or slice to [`OpGroup::AsyncWait`]:
+//! both are waiting, [`OpClass::role`] says so.
 
 mod collective;
 mod fusion;
@@ -42,7 +40,7 @@ pub enum OpGroup {
     MatMul,
     /// Communication between devices, started, awaited or synchronous.
     Collective,
-    /// Waiting for an asynchronous op that is no collective.
+    /// Waiting for an asynchronous copy or another asynchronous op that is not a collective.
     AsyncWait,
     /// Copies, layout changes, slices, gathers, scatters.
     DataMovement,
@@ -56,7 +54,7 @@ pub enum OpGroup {
     Control,
     /// Work of or for a `SparseCore`.
     SparseCore,
-    /// None of these, or not known.
+    /// Any other work, or unknown.
     #[default]
     Other,
     /// Nothing runs; no op has this group.
@@ -84,12 +82,12 @@ impl OpGroup {
         self as usize
     }
 
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::MatMul => "Matmul / convolution",
             Self::Collective => "Collective",
-            Self::AsyncWait => "Waiting for async op",
+            Self::AsyncWait => "Copy wait",
             Self::DataMovement => "Data movement",
             Self::Vector => "Vector / elementwise",
             Self::CustomKernel => "Custom kernel",
@@ -102,20 +100,20 @@ impl OpGroup {
     }
 }
 
-/// Which part of an asynchronous op an instruction is.
+/// Role of an instruction in an asynchronous op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AsyncRole {
     /// Issues the work and returns.
     Start,
-    /// Passes it on.
+    /// Passes it through.
     Update,
     /// Waits until it is finished.
     Done,
 }
 
 bitflags::bitflags! {
-    /// What is or is not so for an op.
+    /// Flags of an op.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     struct Traits: u8 {
         const FUSED_COLLECTIVE = 1;
@@ -127,21 +125,20 @@ bitflags::bitflags! {
     }
 }
 
-/// Everything that the analyses ask about the kind of an op. Small, because every
-/// piece of time of a core carries one.
+/// The classification of an op. Small, because every segment of a core's time carries one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpClass {
     /// Coarse group.
     pub group: OpGroup,
     /// The pattern, for communication between devices.
     pub collective: Option<CollectiveKind>,
-    /// Which half of an asynchronous pair, if any. `None` is synchronous.
+    /// Role in an asynchronous pair; `None` if it is synchronous.
     pub role: Option<AsyncRole>,
     traits: Traits,
 }
 
 impl OpClass {
-    /// Nothing is known but the group.
+    /// A class of which only the group is known.
     pub fn of_group(group: OpGroup) -> Self {
         Self { group, ..Self::default() }
     }
@@ -157,29 +154,28 @@ impl OpClass {
     pub fn is_fused_collective(&self) -> bool {
         self.traits.contains(Traits::FUSED_COLLECTIVE)
     }
-    /// The core does not work for the program meanwhile, by `XProf`'s list: infeed,
-    /// outfeed, host transfers, `async-done`, megacore fusion.
+    /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore fusion.
     pub fn is_off_duty(&self) -> bool {
         self.traits.contains(Traits::OFF_DUTY)
     }
-    /// Its time and its costs include those of other ops on the same track
-    /// (`while`, `conditional`, `call`, megacore fusion).
+    /// Whether its time and costs include those of other ops on the same track (`while`, `conditional`, `call`,
+    /// megacore fusion).
     pub fn may_have_inner_ops(&self) -> bool {
         self.traits.contains(Traits::MAY_HAVE_INNER_OPS)
     }
-    /// Computed a second time to save memory.
+    /// Whether it is recomputed to save memory.
     pub fn is_remat(&self) -> bool {
         self.traits.contains(Traits::REMAT)
     }
-    /// Category exactly `custom-call`: costs are per execution.
+    /// Whether the category is exactly `custom-call`: costs are then per execution.
     pub fn is_custom_call(&self) -> bool {
         self.traits.contains(Traits::CUSTOM_CALL)
     }
-    /// The category was recorded rather than concluded from text or name.
+    /// Whether the category was recorded, not inferred from text or name.
     pub fn category_recorded(&self) -> bool {
         self.traits.contains(Traits::CATEGORY_RECORDED)
     }
-    /// Part of an asynchronous op: its time on the op track is not that of the work.
+    /// Whether it is part of an asynchronous op: its time on the op track is then not the time of the work.
     pub fn is_async(&self) -> bool {
         self.role.is_some()
     }
@@ -194,7 +190,7 @@ impl OpClass {
     }
 }
 
-/// The class of every op of a model, and the category under which to list it.
+/// The classes and categories of all ops of a model.
 #[derive(Clone, Debug, Default)]
 pub struct OpClasses {
     classes: Vec<OpClass>,
@@ -209,7 +205,7 @@ impl OpClasses {
         Self::with_programs(model, |program| HloModule::of_program(model, program).ok().map(Arc::new))
     }
 
-    /// The same with programs that are parsed already, or are kept once they are.
+    /// The same with programs that are already parsed or cached.
     pub(crate) fn with_programs(model: &TraceModel, hlo: impl Fn(ProgramId) -> Option<Arc<HloModule>>) -> Self {
         let (mut places, mut names) = (HashMap::new(), Vec::new());
         let mut place = |name: String| {
@@ -235,7 +231,7 @@ impl OpClasses {
         op.map(|op| self.class(op)).unwrap_or_default()
     }
 
-    /// The recorded category, or the one concluded in its place.
+    /// The category, recorded or inferred.
     pub fn category(&self, op: OpId) -> &str {
         let name = self.categories.get(op.index()).and_then(|&place| self.names.get(place as usize));
         name.map_or("", String::as_str)
@@ -307,7 +303,7 @@ fn split_role(category: &str) -> (&str, Option<AsyncRole>) {
         })
 }
 
-/// The category that an op without one would have been given.
+/// Infers the category of an op without one.
 fn conclude_category(hlo: &HloText<'_>, name: &str) -> String {
     let opcode = if hlo.opcode.is_empty() { opcode_in_name(name) } else { hlo.opcode };
     let category = match opcode {
@@ -392,7 +388,7 @@ impl Fact for Arc<OpClasses> {
     }
 }
 
-/// Numbers in the order of [`OpGroup::ALL`], as a map of groups.
+/// Serializes numbers in the order of [`OpGroup::ALL`] as a map of groups.
 pub(crate) fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
     out.collect_map(OpGroup::ALL.iter().zip(numbers))
 }

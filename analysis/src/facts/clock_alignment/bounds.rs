@@ -1,8 +1,7 @@
-//! Which shifts between two clocks are possible.
+//! Possible shifts between two clocks.
 //!
-//! Every pair of events is one inequality for the shift `δ` at one moment. A
-//! constant satisfies all of them if the largest lower bound is at most the
-//! smallest upper one. Where it is not, clocks that run at different speeds may
+//! Every pair of events is one inequality for the shift `δ` at one moment. A constant satisfies all of them if the
+//! largest lower bound is at most the smallest upper one. Where it is not, clocks that run at different speeds may
 //! still explain them: a line `δ(t) = a + b·t` between the two sets of bounds.
 
 use serde::Serialize;
@@ -21,7 +20,7 @@ pub struct Bound {
 pub struct Interval {
     /// No program starts before the host launched it.
     pub at_least_ps: i64,
-    /// No program ends after the host knew; `None` if no end was noticed.
+    /// No program ends after the host noticed its end; `None` if the host noticed none.
     pub at_most_ps: Option<i64>,
 }
 
@@ -37,8 +36,8 @@ impl Interval {
         self.at_most_ps.is_some_and(|at_most| at_most < self.at_least_ps)
     }
 
-    /// The least correction: none if that is possible, else the bound next to none; the lower one where the two
-    /// contradict each other, because an effect before its cause is worse than a late notice.
+    /// The smallest correction: none if possible, else the bound closest to zero. If the bounds contradict each other,
+    /// the lower one, because an effect before its cause is worse than a late notice.
     pub fn choice_ps(&self) -> i64 {
         if self.is_empty() {
             return self.at_least_ps;
@@ -57,7 +56,7 @@ pub struct Line {
     pub at_ps: i64,
     /// Picoseconds per microsecond: how much faster the host's clock runs.
     pub drift_ppm: f64,
-    /// How far the bounds are apart from the line at the closest.
+    /// Smallest distance between the line and a bound.
     pub slack_ps: i64,
 }
 
@@ -69,7 +68,7 @@ const ROUNDS: usize = 100;
 /// A line between lower and upper bounds, as far from both as possible; `None` if there is none with a credible slope.
 pub fn line(lower: &[Bound], upper: &[Bound]) -> Option<Line> {
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
-    // The room between the bounds as a function of the slope is concave: one peak.
+    // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
         let rest = |bound: &Bound| bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64;
         let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
@@ -146,11 +145,11 @@ mod tests {
 
     #[test]
     fn contradictions_are_no_drift() {
-        // Late, early, late: no line either.
+        // Late, early, late: no line fits either.
         let lower = bounds(&[(0, 100), (1_000_000_000, 0), (2_000_000_000, 100)]);
         let upper = bounds(&[(0, 200), (1_000_000_000, 20), (2_000_000_000, 200)]);
         assert_eq!(line(&lower, &upper), None);
-        // Nor does a jump of a second within a second count as one.
+        // A jump of a second within a second is not a drift either.
         let lower = bounds(&[(0, 0), (1_000_000_000_000, 1_000_000_000_000)]);
         let upper = bounds(&[(0, 10), (1_000_000_000_000, 1_000_000_000_010)]);
         assert_eq!(line(&lower, &upper), None);

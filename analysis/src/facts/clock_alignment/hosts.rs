@@ -1,9 +1,9 @@
 //! How far the clocks of several hosts are from each other.
 //!
 //! Hosts of a run are aligned by when their sessions started, which is as good as the synchronisation of their clocks.
-//! Collectives know better: all participants leave a synchronous one together, so the same execution should end
-//! everywhere at the same time. What remains is the offset between two hosts, blurred by how exactly the clocks of
-//! their devices are known. It is a check, and not applied.
+//! Collectives are more precise: all participants leave a synchronous one together, so the same execution should end at
+//! the same time everywhere. The remaining difference is the offset between two hosts, with the uncertainty of their
+//! device clocks. It is a check and is not applied.
 
 use std::collections::BTreeMap;
 
@@ -26,16 +26,15 @@ pub struct HostOffset {
     pub against: String,
     /// Executions of collectives that both took part in.
     pub collectives: usize,
-    /// How much later they end on this host, by its clock: the middle one.
+    /// Median of how much later they end on this host, on its clock.
     pub offset_ps: i64,
-    /// The middle eight of ten lie within this length.
+    /// Length of the interval that contains the middle 80 % of them.
     pub spread_ps: i64,
-    /// The middle one of the first third; `None` with fewer than six.
+    /// Median of the first third; `None` for fewer than six.
     pub first_third_ps: Option<i64>,
     /// The same of the last third.
     pub last_third_ps: Option<i64>,
-    /// How much faster this host's clock runs, where the thirds differ by more than
-    /// each of them spreads.
+    /// How much faster this host's clock runs, if the thirds differ by more than the spread of each.
     pub drift_ppm: Option<f64>,
 }
 
@@ -54,7 +53,8 @@ pub(super) fn host_offsets(cx: &Context<'_>, to_host: impl Fn(GroupId, TimeRange
         return Vec::new();
     }
     let classes = cx.classes();
-    // Waiting for something that is long finished says nothing; better than nothing it is.
+    // Waiting for a transfer that ended long ago gives no information; such collectives are only used if there are no
+    // others.
     let kinds: [fn(&OpClass) -> bool; 2] = [|class| class.role.is_none(), |class| class.role == Some(AsyncRole::Done)];
     let find = |is_kind: fn(&OpClass) -> bool| -> Vec<HostOffset> {
         let wanted = |class: &OpClass| class.is_collective() && is_kind(class);

@@ -1,8 +1,7 @@
 //! How far a device clock is from its host's, and what to do about it.
 //!
-//! A program cannot start before the host has enqueued it, nor can the host learn
-//! of its end before it has ended. Every pair of events bounds the shift `δ` that
-//! device times need:
+//! A program cannot start before the host has enqueued it, and the host cannot notice its end before it has ended.
+//! Every pair of events bounds the shift `δ` that device times need:
 //!
 //! ```text
 //! host    [enqueue]......................[completion]
@@ -40,10 +39,10 @@ use crate::engine::Context;
 use crate::engine::Fact;
 use crate::facts::window::shifted;
 
-/// The clocks of all devices against those of their hosts.
+/// Clocks of all devices against those of their hosts.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ClocksReport {
-    /// Devices whose programs can be paired with host events, whichever were asked for.
+    /// Devices whose programs can be paired with host events, independent of the device selection.
     pub devices: Vec<ClockShift>,
     /// Every host but the first against the first, by collectives of both. A check: it
     /// is not applied.
@@ -51,7 +50,7 @@ pub struct ClocksReport {
     /// Programs with their host events, in the order of `devices`.
     #[serde(skip)]
     pub launches: Vec<Launches>,
-    /// Where the devices are in their list.
+    /// Index of each device in the list.
     #[serde(skip)]
     places: BTreeMap<GroupId, usize>,
 }
@@ -66,12 +65,12 @@ pub enum Sync {
     Shifted,
     /// Only a shift that grows with time does.
     Drifting,
-    /// Nothing does: some programs seem to end after the host knew of it.
+    /// No shift does: some programs seem to end after the host noticed their end.
     Poor,
 }
 
 impl Sync {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Aligned => "aligned",
@@ -94,7 +93,7 @@ pub enum Base {
 }
 
 impl Base {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Timeline => "timeline",
@@ -127,7 +126,7 @@ pub struct ClockShift {
     /// The correction: none if that is possible, else the least one. At the middle
     /// of the pairs where clocks drift.
     pub shift_ps: i64,
-    /// What the bounds say.
+    /// The conclusion from the bounds.
     pub sync: Sync,
     /// The shifts that the first third of the pairs allows; `None` with fewer than six.
     pub first_third: Option<Interval>,
@@ -138,7 +137,7 @@ pub struct ClockShift {
 }
 
 impl ClockShift {
-    /// The correction, ready to be applied.
+    /// The correction as a [`DeviceClock`].
     pub fn clock(&self) -> DeviceClock {
         let constant = Line { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
         let line = self.drift.unwrap_or(constant);
@@ -199,7 +198,7 @@ impl ClocksReport {
         self.devices.get(*self.places.get(&core)?)
     }
 
-    /// What the host says about the executions of one device.
+    /// Host events of the executions of one device.
     pub fn launches_of(&self, core: GroupId) -> Option<&Launches> {
         self.launches.iter().find(|launches| launches.core == core)
     }
@@ -218,7 +217,7 @@ impl Fact for ClocksReport {
     }
 }
 
-/// Fewer pairs than these make no thirds.
+/// Minimum number of pairs to compute thirds.
 const LEAST_FOR_THIRDS: usize = 6;
 
 /// The shift of one device: for the timeline if that can be put in order, else for

@@ -1,4 +1,4 @@
-//! Program executions with what the host says about them.
+//! Pairs program executions with host events.
 //!
 //! Three kinds of evidence, the best that a device has: equal run ids (of `DoEnqueueProgram` and `CompleteCallbacks`;
 //! run ids of other host events are of other number spaces), recorded flows, and, where a host has one device, the
@@ -10,7 +10,7 @@ use serde::Serialize;
 use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind};
 
 use crate::facts::host_class::host_threads;
-/// How executions were found in the host's events.
+/// How executions were matched with host events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairedBy {
@@ -23,7 +23,7 @@ pub enum PairedBy {
 }
 
 impl PairedBy {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::RunId => "run id",
@@ -42,7 +42,7 @@ pub struct LaunchPair {
     pub host: SliceId,
 }
 
-/// What the host says about the executions of one device.
+/// Host events of the executions of one device.
 #[derive(Clone, Debug)]
 pub struct Launches {
     /// The device.
@@ -51,7 +51,7 @@ pub struct Launches {
     pub paired_by: PairedBy,
     /// Launches, by start of the program.
     pub begins: Vec<LaunchPair>,
-    /// What noticed the ends, by start of the program.
+    /// Host events that noticed the ends, by start of the program.
     pub ends: Vec<LaunchPair>,
 }
 
@@ -69,9 +69,9 @@ struct LaunchEvents<'a> {
     dones: Vec<SliceRef<'a>>,
 }
 
-/// The launches of every `TensorCore` that the host speaks of.
+/// The launches of every `TensorCore` with host events.
 pub(super) fn launches(model: &TraceModel) -> Vec<Launches> {
-    // All cores, whichever are asked for: whether a core is alone is a fact of the capture.
+    // All cores, not only the selected ones: whether a core is alone is a fact of the capture.
     let cores = model.tensor_cores();
     let mut per_host: BTreeMap<SourceId, Vec<GroupId>> = BTreeMap::new();
     for &core in &cores {
@@ -131,7 +131,7 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
             match kind {
                 Kind::Launch => events.launches.push(slice),
                 Kind::Done => events.dones.push(slice),
-                // A run id that comes twice says nothing certain: the first one counts.
+                // A repeated run id is ambiguous: the first one counts.
                 Kind::Enqueue => drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice))),
                 Kind::Complete => drop(key().map(|key| *events.completions.entry(key).or_insert(slice))),
             }

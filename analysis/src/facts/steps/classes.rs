@@ -1,4 +1,4 @@
-//! Which steps do the same work.
+//! Groups steps that do the same work into classes.
 //!
 //! A run mixes kinds of steps: training and evaluation, prefill and decode, every
 //! hundredth step with a checkpoint. Statistics over all of them describe none, and
@@ -11,10 +11,9 @@
 //! class      A  A  A  B    A  A  A  B
 //! ```
 //!
-//! Programs that only one or two steps run (a function compiled again for another
-//! shape) make no class of their own: these steps are compared with the others of
-//! the same functions. Times split a class only where both sides are many and apart
-//! ([`GAP`]), and never because of steps that compile: what is rare stays an outlier.
+//! Programs that only one or two steps run (a function compiled again for another shape) make no class of their own:
+//! these steps are compared with the others of the same functions. Times split a class only if both sides have many
+//! steps and are far apart ([`GAP`]), and never because of steps that compile: rare steps stay outliers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,20 +23,19 @@ use super::detection::{top_slices, tracks_of_kind};
 use super::programs::function_of;
 use super::{Step, StepClass};
 
-/// Programs below this share of a step's program time do not tell its class.
+/// Programs below this share of a step's program time do not define its class.
 const WORTH_NOTING: f64 = 0.05;
-/// Steps that make a class of their own.
+/// Minimum number of steps of a class.
 const FEW: usize = 3;
 /// The same as a share of the steps that could be divided.
 const FEW_SHARE: f64 = 0.05;
-/// Two times in a row that differ by this ratio divide a class, if neither side
-/// spreads over as much.
+/// Ratio of two successive times that splits a class, if neither side spreads as much.
 const GAP: f64 = 1.5;
 
-/// The programs that tell a step's class.
+/// The programs that define a step's class.
 type Programs = BTreeSet<StringId>;
 
-/// Sets the class of every step; returns the classes, that of most steps first.
+/// Sets the class of every step; returns the classes, the one with most steps first.
 pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> Vec<StepClass> {
     let mut by_programs: BTreeMap<Programs, Vec<usize>> = BTreeMap::new();
     for (step, programs) in programs_of(model, steps).into_iter().enumerate() {
@@ -108,8 +106,7 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<Programs> {
     times.into_iter().map(worth_noting).collect()
 }
 
-/// Steps by functions and programs, where the programs of few steps go with the
-/// most frequent ones of the same functions.
+/// Groups steps by functions and programs; steps with rare programs join the most frequent ones of the same functions.
 fn join_rare(model: &TraceModel, by_programs: BTreeMap<Programs, Vec<usize>>) -> Vec<(String, Vec<usize>)> {
     let mut by_functions: BTreeMap<String, Vec<Vec<usize>>> = BTreeMap::new();
     for (programs, members) in by_programs {
@@ -135,8 +132,8 @@ fn join_rare(model: &TraceModel, by_programs: BTreeMap<Programs, Vec<usize>>) ->
     out
 }
 
-/// Divides steps of the same programs at the widest gap between their times, if it
-/// divides them at all; those that compile or are partial go with the nearer side.
+/// Splits steps of the same programs at the widest gap between their times, if it is wide enough; steps that compile or
+/// are partial go to the nearer side.
 fn split_by_time(steps: &[Step], members: Vec<usize>) -> Vec<Vec<usize>> {
     let time = |member: usize| steps.get(member).map_or(1.0, |step| step.time_ps.max(1) as f64);
     let is_plain = |step: &Step| !step.is_partial && step.compile_ps.saturating_mul(10) < step.time_ps;

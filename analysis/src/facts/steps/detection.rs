@@ -1,4 +1,4 @@
-//! Finding steps: four kinds of evidence, the best available one wins.
+//! Finds steps from four kinds of sources; the best available one is used.
 //!
 //! 1. **Steps line**: the runtime recorded steps on the device.
 //! 2. **Programs**: every execution of the function that takes most device time
@@ -21,7 +21,7 @@ use trace_model::{GroupId, GroupKind, SliceAttr, SliceRef, TimeRange, TraceModel
 use super::{host, programs};
 use crate::engine::counted;
 
-/// Which kind of evidence steps come from.
+/// Source of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepSource {
@@ -36,7 +36,7 @@ pub enum StepSource {
 }
 
 impl StepSource {
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::StepsLine => "steps recorded on the device",
@@ -47,24 +47,24 @@ impl StepSource {
     }
 }
 
-/// One step, not yet judged.
+/// One step before classification.
 #[derive(Clone, Debug)]
 pub(super) struct RawStep {
     pub number: Option<u32>,
     pub label: String,
     /// One span for each core (or host) that took part.
     pub spans: Vec<(GroupId, TimeRange)>,
-    /// Why it is not complete, if it is not.
+    /// Reason why it is partial, if it is.
     pub partial: Option<String>,
 }
 
-/// The steps that were found.
+/// Result of the step detection.
 pub(super) struct DetectedSteps {
     pub source: StepSource,
-    /// What marks a step: a line, a function, an annotation.
+    /// The marker of steps: a track, a function, an annotation.
     pub marker: String,
     pub steps: Vec<RawStep>,
-    /// Why this source, after why not the better ones.
+    /// Why better sources were not used, then why this one was.
     pub why: Vec<String>,
 }
 
@@ -95,10 +95,10 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> DetectedSteps {
     DetectedSteps { source: StepSource::WholeCapture, marker: "capture".to_owned(), steps, why }
 }
 
-/// Looks for steps of one kind; the error says what is missing.
+/// Searches for steps of one kind; the error names what is missing.
 type Search<'a> = &'a dyn Fn() -> Result<Marked, String>;
 
-/// What one source holds.
+/// Marks of one source.
 pub(super) struct Marked {
     pub marker: String,
     pub steps: Vec<RawStep>,
@@ -114,11 +114,10 @@ pub(super) struct Mark {
     pub partial: Option<&'static str>,
 }
 
-/// Why a step is not complete that was still going on when the capture ended.
+/// Reason for steps that had not ended when the capture ended.
 pub(super) const CUT_OFF: &str = "the capture ended in it";
 
-/// Joins the marks of several cores: by number where every core numbers its own
-/// uniquely, else the k-th with the k-th.
+/// Joins the marks of several cores: by number if every core has unique numbers, else by order.
 pub(super) fn join(by_group: Vec<(GroupId, Vec<Mark>)>) -> Vec<RawStep> {
     let numbered = by_group.iter().all(|(_, marks)| {
         let mut numbers: Vec<_> = marks.iter().map(|mark| mark.number).collect();
@@ -199,7 +198,7 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<Marked, String>
     Ok(Marked { marker: "Steps".to_owned(), steps: join(by_group), why })
 }
 
-/// The devices whose lines may hold steps: `TensorCore`s, else GPUs.
+/// The devices whose tracks may have steps: `TensorCore`s, else GPUs.
 pub(super) fn devices(model: &TraceModel, tensor_cores: Vec<GroupId>) -> Vec<GroupId> {
     if tensor_cores.is_empty() {
         return model.group_ids().filter(|&id| matches!(model.group(id).kind, GroupKind::Gpu { .. })).collect();

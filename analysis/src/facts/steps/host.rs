@@ -7,14 +7,13 @@ use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, TraceModel, Tr
 
 use super::detection::{CUT_OFF, Mark, Marked, join, step_number};
 
-/// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps where
-/// no attribute does.
+/// `train`, `test 7`, `TraceContext`, `StepMarker`: names that mark steps if no attribute does.
 fn is_step_name(name: &str) -> bool {
     let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
     matches!(word, "train" | "test" | "TraceContext" | "StepMarker")
 }
 
-/// Slices of host threads that say to be a step, else those that are called like one.
+/// Slices of host threads that are marked as steps, else those with the name of a step.
 fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
     let is_host = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
     let numbered = model.slices_with(SliceAttr::StepNum);
@@ -33,7 +32,7 @@ fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
 /// Steps from annotations on hosts.
 pub(super) fn find(model: &TraceModel) -> Result<Marked, String> {
     let marked = candidates(model);
-    // Of several annotations (train, eval) and threads, the one that covers most time.
+    // Of several annotations (train, eval) and threads, the one that covers the most time.
     let mut totals: BTreeMap<(&str, GroupId, TrackId), Picos> = BTreeMap::new();
     for slice in &marked {
         let key = (annotation_of(slice.name()), model.track(slice.track()).group, slice.track());

@@ -1,11 +1,11 @@
-//! Steps: where they are, how long they take, which ones stand out.
+//! The steps of a trace: their spans, durations, classes and outliers.
 //!
-//! The module `detection` finds them; the report says from which source, and why. All times are on the timeline,
+//! The module `detection` finds them; the report gives the source and the reason. All times are on the timeline,
 //! because annotations, steps and compilation have no other clock. Step time is the span of the slowest core (`XProf`'s
 //! definition), the interval is from its start to the start of the next step.
 //!
-//! Statistics are over complete steps after warm-up, of each class of steps that do the same work and of all; what they
-//! leave out is said step by step with the reason.
+//! Statistics are over complete steps after warm-up, of each class of steps that do the same work and of all; each
+//! excluded step has a reason.
 
 mod classes;
 mod detection;
@@ -36,7 +36,7 @@ use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
 pub struct Step {
     /// Its number, by which `--steps` selects it.
     pub number: u32,
-    /// As recorded.
+    /// Its recorded name.
     pub label: Box<str>,
     /// Begin on the first core, on the timeline.
     pub start_ps: i64,
@@ -44,21 +44,19 @@ pub struct Step {
     pub time_ps: i64,
     /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
     pub interval_ps: Option<i64>,
-    /// The core (or host) with the longest span, where several took part.
+    /// The core (or host) with the longest span, if there are several.
     pub slowest: Option<Name>,
-    /// Compilation on the host meanwhile.
+    /// Time of compilation on the host during the step.
     pub compile_ps: i64,
-    /// It is not complete in the capture: left out of the statistics.
+    /// Whether it is only partly in the capture, and so excluded from the statistics.
     pub is_partial: bool,
-    /// It is one of the first steps: one that the options leave out, or one that is
-    /// slow because it compiles. Left out of the statistics.
+    /// Whether it is a warm-up step, by the options or because it is slow and compiles. Excluded from the statistics.
     pub is_warmup: bool,
-    /// Why the statistics leave it out.
+    /// Reason why the statistics exclude it.
     pub left_out: Option<Box<str>>,
-    /// Which of the report's classes it is of.
+    /// Its class: an index of the report's classes.
     pub class: usize,
-    /// It took unusually long: modified z above 3.5 and more than 1.3 × the median
-    /// of its class.
+    /// Whether it is unusually slow: modified z above 3.5 and more than 1.3 × the median of its class.
     pub is_outlier: bool,
     /// Modified z-score of its time in its class; `None` for classes of fewer than
     /// three steps.
@@ -70,11 +68,11 @@ pub struct Step {
 /// A step on one core or host.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StepSpan {
-    /// Which core or host.
+    /// The core or host.
     pub group: GroupId,
-    /// From when to when, on the timeline.
+    /// Span on the timeline.
     pub range: TimeRange,
-    /// The same by the clock that timed its ops; what step times are taken from.
+    /// Span on the clock that timed its ops; step times use it.
     pub measured: TimeRange,
 }
 
@@ -84,7 +82,7 @@ impl Step {
         self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
     }
 
-    /// Where it lies on a core or host.
+    /// Its span on a core or host.
     pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
         let at = self.spans.partition_point(|span| span.group < group);
         self.spans.get(at).filter(|span| span.group == group)
@@ -96,14 +94,14 @@ impl Step {
     }
 }
 
-/// What the step analysis found.
+/// The steps report.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct StepsReport {
-    /// Which evidence the steps come from.
+    /// The source of steps.
     pub source: StepSource,
-    /// What marks a step: a program, an annotation, the line.
+    /// The marker of steps: a program, an annotation, the track.
     pub marker: String,
-    /// Why this source: what the better ones lacked, then itself.
+    /// Why better sources were not used, then why this one was.
     pub why: Vec<String>,
     /// All steps in time order.
     #[schemars(with = "Vec<Step>")]
@@ -114,8 +112,7 @@ pub struct StepsReport {
     pub interval: Option<Stats>,
     /// How many steps the statistics leave out as partial or warm-up.
     pub left_out: usize,
-    /// Kinds of steps, by what they run and how long they take; the one of most
-    /// steps first.
+    /// Classes of steps, by programs and duration; the one with most steps first.
     pub classes: Vec<StepClass>,
 }
 
@@ -124,9 +121,9 @@ pub struct StepsReport {
 pub struct StepClass {
     /// `A`, `B` …
     pub id: String,
-    /// The functions that its steps run, or what marks them.
+    /// The functions that its steps run, or their marker.
     pub title: String,
-    /// Its steps, those left out included.
+    /// Number of its steps, including excluded ones.
     pub steps: usize,
     /// Of `time_ps` over its complete steps after warm-up.
     pub time: Option<Stats>,
@@ -134,10 +131,10 @@ pub struct StepClass {
     pub interval: Option<Stats>,
 }
 
-/// How much longer than the median a step must take to be called slow.
+/// Minimum ratio of an outlier to the median.
 const OUTLIER_RATIO: f64 = 1.3;
 impl StepsReport {
-    /// Whether steps were found, rather than the whole capture taken for one.
+    /// Whether steps were found; otherwise the whole capture counts as one.
     pub fn has_steps(&self) -> bool {
         self.source != StepSource::WholeCapture
     }
@@ -166,16 +163,14 @@ impl StepsReport {
         self.steps.iter().filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
     }
 
-    /// Whether warm-up, with partial steps, leaves none: [`StepsReport::counted`] is all of them then, for lack of
-    /// others.
+    /// Whether all complete steps are warm-up: [`StepsReport::counted`] then returns all of them.
     pub fn is_all_warmup(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
     }
 
-    /// The longest row of steady steps, the first of equally long ones: complete, after warm-up, none of them unusually
-    /// slow. What is measured over them says what the program does, rather than what a capture happens to contain
-    /// beside it. `None` if no steps were found.
+    /// The longest run of steady steps, the first of equally long ones: complete, after warm-up, without outliers.
+    /// Metrics over them describe the program, and not other work in the capture. `None` if no steps were found.
     pub fn steady(&self) -> Option<&[Step]> {
         let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
@@ -196,15 +191,15 @@ impl StepsReport {
         self.classes.get(step.class)
     }
 
-    /// The step of the middle time of a class (of the two, the shorter), which the
-    /// others are compared with: unlike a mean or a median it is made of parts.
+    /// The step with the median time of a class (the shorter of two), as the reference for others: unlike a mean or
+    /// median time, a step has parts.
     pub fn median_step(&self, class: usize) -> Option<&Step> {
         let mut members: Vec<&Step> = self.counted().filter(|step| step.class == class).collect();
         members.sort_by_key(|step| (step.time_ps, step.number));
         members.get(members.len().checked_sub(1)? / 2).copied()
     }
 
-    /// Takes the statistics again, of the steps that are left.
+    /// Recomputes the statistics of the remaining steps.
     pub(crate) fn summarise(&mut self) {
         let stats = |class: Option<usize>| {
             let counted = || self.counted().filter(|step| class.is_none_or(|class| step.class == class));
@@ -224,7 +219,7 @@ impl StepsReport {
     }
 }
 
-/// Marks slow steps: against all of their class, warm-up included, so that it is seen.
+/// Marks outliers among all steps of their class, including warm-up, so that slow warm-up is visible.
 fn mark_outliers(steps: &mut [Step], classes: usize) {
     for class in 0..classes {
         let members = || steps.iter().filter(|step| step.class == class);
@@ -239,8 +234,8 @@ fn mark_outliers(steps: &mut [Step], classes: usize) {
     }
 }
 
-/// Says of every step why the statistics leave it out, if they do. The first
-/// steps of a capture often compile: such steps say nothing about the others.
+/// Sets the reason for steps that the statistics exclude. The first steps of a capture often compile and do not
+/// represent the others.
 fn leave_out(steps: &mut [Step], warmup_steps: u32) {
     let mut asked_for = warmup_steps;
     let mut compiles_still = true;
@@ -339,7 +334,7 @@ fn step(
     }
 }
 
-/// When a step is, by the clock of the host: what to compare with its events.
+/// Span of a step on the host clock, for comparison with host events.
 pub(crate) fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
     spans.iter().map(|span| cx.to_host(span.group, span.range)).reduce(TimeRange::hull)
 }

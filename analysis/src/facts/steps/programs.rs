@@ -8,10 +8,9 @@ use super::detection::{Mark, Marked, join, top_slices, tracks_of_kind};
 use crate::engine::Percent;
 use crate::math::stats::quantile;
 
-/// The middle half of the durations of a step function may spread over this share
-/// of their median.
+/// Largest interquartile range of the durations of a step function, as a share of their median.
 const MAX_SPREAD: f64 = 0.5;
-/// A function that ran once is a step if it has this share of the device's module time.
+/// Minimum share of the device's module time of a function that ran once and counts as a step.
 const SINGLE_SHARE: f64 = 0.5;
 
 /// `jit_f` of `jit_f(123)`.
@@ -59,7 +58,7 @@ fn dominant<'a>(executions: &Executions<'a>, key: impl Fn(&'a str) -> &'a str) -
     best.map(|(name, _)| name.to_owned()).unwrap_or_default()
 }
 
-/// Whether the executions called `marker` are regular enough to be steps.
+/// Checks whether the executions of `marker` are regular enough to be steps.
 fn judge<'a>(
     executions: &Executions<'a>,
     marker: &str,
@@ -89,8 +88,8 @@ fn judge<'a>(
     Ok((marker.to_owned(), format!("{marker} has {percent:.0} of the module time and ran {times}"), is_program))
 }
 
-/// From the start of one execution to the start of the next. The last one ends with its own program: what ran after it
-/// may belong to anything. The gap after it is not in the capture, so it is partial where there are others.
+/// From the start of one execution to the start of the next. The last one ends with its program, because later ops may
+/// belong to something else. The gap after it is not in the capture, so it is partial if there are others.
 fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<Mark> {
     let begins: Vec<&SliceRef<'a>> = slices.iter().filter(|slice| key(slice.name()) == marker).collect();
     let mark = |(k, slice): (usize, &&SliceRef<'a>)| {

@@ -16,7 +16,7 @@ use crate::math::unit::Unit;
 pub struct ChipQuantity {
     /// The key in files, unit included.
     pub key: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// Of the value.
     pub unit: Unit,

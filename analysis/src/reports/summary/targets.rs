@@ -50,7 +50,7 @@ pub struct Target {
     pub id: &'static str,
     /// In a word or two.
     pub short: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// What was reached; `None` if unknown.
     pub value_percent: Option<f64>,
@@ -87,7 +87,7 @@ pub enum Light {
 }
 
 impl Light {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Green => "green",

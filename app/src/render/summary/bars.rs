@@ -198,6 +198,6 @@ mod tests {
     #[test]
     fn the_legend_is_sorted_and_never_rounds_something_to_nothing() {
         let parts = [(OpGroup::MatMul, 1), (OpGroup::AsyncWait, 9_999)];
-        assert_eq!(legend(&parts, &LAYOUT), "  ~ Waiting for async op 99.99 %   █ Matmul / convolution <0.1 %\n");
+        assert_eq!(legend(&parts, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul / convolution <0.1 %\n");
     }
 }

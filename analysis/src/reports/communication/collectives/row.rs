@@ -115,7 +115,7 @@ pub enum Remark {
 }
 
 impl Remark {
-    /// For people.
+    /// Display name.
     pub fn text(self) -> &'static str {
         match self {
             Self::Fused => "fused, may overlap inside",

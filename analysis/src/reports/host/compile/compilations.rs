@@ -29,7 +29,7 @@ pub enum CompileEvidence {
 }
 
 impl CompileEvidence {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::CompiledBefore => "compiled before in this capture",

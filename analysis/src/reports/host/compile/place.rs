@@ -24,7 +24,7 @@ pub enum CompilePlace {
 }
 
 impl CompilePlace {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> String {
         match self {
             Self::BeforeSteps => "before the first step".to_owned(),

@@ -30,7 +30,7 @@ pub enum ChangeSource {
 }
 
 impl ChangeSource {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Parameters => "parameters of the programs",

@@ -40,7 +40,7 @@ impl Cause {
         Self::Unknown,
     ];
 
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Compile => "compiling",

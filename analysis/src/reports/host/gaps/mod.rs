@@ -69,7 +69,7 @@ pub enum GapPlace {
 }
 
 impl GapPlace {
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::BeforeFirst => "before first",

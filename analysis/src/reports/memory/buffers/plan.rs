@@ -29,7 +29,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Argument => "argument",

@@ -42,7 +42,7 @@ impl Limit {
         Self::HostWrite,
     ];
 
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Device(limit) => limit.title(),

@@ -31,7 +31,7 @@ pub enum Declared {
 }
 
 impl Declared {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Yes => "declared",

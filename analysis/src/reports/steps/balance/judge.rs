@@ -14,7 +14,7 @@ use crate::math::stats::{OUTLIER_Z, SPREAD_FLOOR, median, modified_z};
 pub struct BalancedQuantity {
     /// Stable name.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// Devices or hosts for which it is known.
     pub count: usize,

@@ -39,7 +39,7 @@ pub enum HostPhase {
 }
 
 impl HostPhase {
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Compiling => "compiling",

@@ -82,7 +82,7 @@ impl StepPart {
         }
     }
 
-    /// Name for people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::MatMul => "Matmul",

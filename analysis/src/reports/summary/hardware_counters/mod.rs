@@ -80,7 +80,7 @@ pub struct Count {
 pub struct CounterMetric {
     /// Stable name.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub title: &'static str,
     /// Core of the chip; `None` for what belongs to the chip.
     pub core: Option<u8>,
@@ -107,7 +107,7 @@ pub enum CounterUnit {
 }
 
 impl CounterUnit {
-    /// For people.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
