@@ -5,6 +5,8 @@
 //! pages. Without the feature `gui` nothing here
 //! depends on egui.
 
+#![allow(clippy::missing_errors_doc, reason = "public for the tests of the whole; the other crates are libraries")]
+
 pub mod cli;
 pub mod files;
 #[cfg(feature = "gui")]

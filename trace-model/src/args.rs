@@ -85,6 +85,10 @@ pub struct Arg {
 /// sentence for the user (for example that the file has changed).
 pub trait ArgSource: Send + Sync {
     /// The arguments at `handle`, in file order.
+    ///
+    /// # Errors
+    ///
+    /// The file has changed or cannot be read; the text is a sentence for the user.
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String>;
 }
 

@@ -262,6 +262,10 @@ impl<'a> SliceRef<'a> {
     }
 
     /// Reads its arguments from the file; empty if it has none.
+    ///
+    /// # Errors
+    ///
+    /// The file has changed or cannot be read; the text is a sentence for the user.
     pub fn args(self) -> Result<Vec<crate::Arg>, String> {
         self.model.args_of(self)
     }

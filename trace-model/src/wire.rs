@@ -49,6 +49,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next field and its number; `None` at the end of the message.
+    ///
+    /// # Errors
+    ///
+    /// The tag or its value is damaged or cut off.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "no iterator: after damage there is nothing more to read")]
     pub fn next(&mut self) -> Result<Option<(u32, Value)>, Broken> {
@@ -75,6 +79,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// A base-128 varint.
+    ///
+    /// # Errors
+    ///
+    /// The number is cut off, or longer than ten bytes.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, Broken> {
         match self.bytes.get(self.at) {
@@ -102,6 +110,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// The range of a length-delimited string, byte array or message.
+    ///
+    /// # Errors
+    ///
+    /// The message ends before the length or the content does.
     #[inline]
     pub fn length_delimited(&mut self) -> Result<Range<usize>, Broken> {
         let at = self.at;

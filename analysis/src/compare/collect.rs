@@ -35,6 +35,10 @@ const MOST_CLASSES: usize = 8;
 
 impl Summary {
     /// Of a trace, or of some of its steps.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no steps and no ops to compare.
     pub fn of(cx: &Context<'_>) -> Result<Self, AnalysisError> {
         let steps = cx.report::<Steps>()?;
         let why_none = no_loop(cx, &steps);

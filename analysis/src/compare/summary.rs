@@ -331,6 +331,10 @@ impl Summary {
     }
 
     /// Reads a saved one, and refuses what it cannot compare.
+    ///
+    /// # Errors
+    ///
+    /// The text is no JSON, no summary, or of another version.
     pub fn from_json(text: &str) -> Result<Self, SummaryError> {
         let summary: Self = serde_json::from_str(text)?;
         if summary.schema != SCHEMA {
@@ -378,6 +382,10 @@ impl Summary {
     }
 
     /// The JSON to save: the same bytes for the same run.
+    ///
+    /// # Errors
+    ///
+    /// A value has no JSON form; none of a summary is so.
     pub fn to_json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -15,6 +15,10 @@ pub trait Analysis {
     /// Display name.
     const TITLE: &'static str;
     /// Computes the report in the scope of `cx`.
+    ///
+    /// # Errors
+    ///
+    /// The trace lacks what the question is about; the error says what.
     fn run(cx: &Context<'_>) -> Result<Self::Report, AnalysisError>;
 }
 

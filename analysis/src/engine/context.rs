@@ -28,6 +28,10 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The report of another analysis in the same scope.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply to this trace and scope.
     pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         self.reports.get::<A>(self)
     }

@@ -43,6 +43,10 @@ pub trait TraceFacts<'a> {
     fn steps(&self) -> &'a StepsReport;
 
     /// The HLO of a program, parsed on first use, or the reason why there is none.
+    ///
+    /// # Errors
+    ///
+    /// The capture holds no such program, or a damaged one.
     fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
 
     /// The instruction of an op: from the program, if the capture contains it, else from the op's HLO text; `None` if

@@ -267,6 +267,10 @@ impl GateConfig {
     }
 
     /// Refuses gates that could never say anything.
+    ///
+    /// # Errors
+    ///
+    /// Names the first gate that could never fail or pass, and why.
     pub fn check(&self) -> Result<(), GateConfigError> {
         let wrong = |why: String| Err(GateConfigError(why));
         for budget in &self.budget {

@@ -49,6 +49,10 @@ impl<'a> HintFacts<'a> {
     }
 
     /// Another report in the same scope; its error is the reason why a rule cannot tell.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply; the error is the reason why a rule cannot tell.
     pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         self.cx.report::<A>()
     }
@@ -59,6 +63,10 @@ impl<'a> HintFacts<'a> {
     }
 
     /// What the run with changes saves: see [`crate::what_if::Prediction::saving`].
+    ///
+    /// # Errors
+    ///
+    /// No device recorded ops, or a scenario needs what the capture does not record.
     pub fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         // A rule may ask what is asked again when its finding gets a price.
         let known = self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|&(_, saving)| saving);
@@ -74,6 +82,10 @@ impl<'a> HintFacts<'a> {
     }
 
     /// The step, or the window if there are no steps.
+    ///
+    /// # Errors
+    ///
+    /// No device recorded anything in this scope.
     pub fn step(&self) -> Result<StepTime, AnalysisError> {
         if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
             let of = if count == 1 { "one step".to_owned() } else { format!("mean of {count} steps") };
@@ -88,6 +100,10 @@ impl<'a> HintFacts<'a> {
 
     /// Another report over the counted steps and what lies between them, without
     /// warm-up; in the same scope where no step was left out, or there are none.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply to the steady steps.
     pub fn steady<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
         let Some(steps) = self.steps().filter(|steps| steps.left_out > 0) else { return self.report::<A>() };
         let numbers = || steps.counted().map(|step| step.number);
@@ -103,6 +119,10 @@ impl<'a> HintFacts<'a> {
     }
 
     /// All ops.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
     pub fn ops(&self) -> Result<&OpsReport, AnalysisError> {
         match self.ops.get_or_init(|| self.report::<Ops>()) {
             Ok(ops) => Ok(ops),
@@ -111,6 +131,10 @@ impl<'a> HintFacts<'a> {
     }
 
     /// Ops for which `wanted`, most self time first.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
     pub fn select(&self, wanted: impl Fn(OpRow<'_>) -> bool) -> Result<Selection<'_>, AnalysisError> {
         let ops = self.ops()?;
         let mut rows: Vec<OpRow<'_>> = ops.rows.iter().filter(|row| row.self_time_ps() > 0 && wanted(*row)).collect();
@@ -120,6 +144,10 @@ impl<'a> HintFacts<'a> {
     }
 
     /// The same, where together they take at least `limit` percent of device time.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
     pub fn heavy(
         &self,
         limit: &Threshold,

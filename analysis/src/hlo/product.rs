@@ -64,6 +64,10 @@ pub enum NoProduct {
 impl HloModule {
     /// All matrix multiplications that an instruction does, those in fusions inside fusions too. Loops and conditionals
     /// have none of their own.
+    ///
+    /// # Errors
+    ///
+    /// A shape or a list of dimensions is missing; the error says which.
     pub fn products(&self, instruction: &Instruction) -> Result<Vec<Product>, NoProduct> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
@@ -90,6 +94,10 @@ impl HloModule {
     }
 
     /// What one `dot`, `ragged-dot` or `convolution` multiplies.
+    ///
+    /// # Errors
+    ///
+    /// A shape or a list of dimensions is missing; the error says which.
     pub fn product(&self, instruction: &Instruction) -> Result<Product, NoProduct> {
         let attributes = instruction.attributes();
         let is_dot = matches!(&*instruction.opcode, "dot" | "ragged-dot");

@@ -51,6 +51,10 @@ impl HloModule {
     ///
     /// Operands that come after their user and computations that come after their
     /// caller count as damage: programs are acyclic, and so is what is returned.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are damaged; the error names the place.
     pub fn from_proto(blob: Blob, program: &str) -> Result<Self, HloError> {
         let bytes = Bytes(blob.bytes());
         let mut module = read(bytes).map_err(|damage| damaged(bytes, program, damage))?;
@@ -60,6 +64,10 @@ impl HloModule {
 
     /// Where its values lie in memory, if recorded: read anew each time, because it is large and asked for once.
     /// `program` is the name for the error.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are damaged; the error names the place.
     pub fn buffer_assignment(&self, program: &str) -> Result<Option<BufferAssignment>, HloError> {
         let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else { return Ok(None) };
         let bytes = Bytes(blob.bytes());

@@ -60,6 +60,10 @@ impl Replay {
     }
 
     /// [`Prediction::saving`] of the same replay, faster.
+    ///
+    /// # Errors
+    ///
+    /// A scenario needs what the capture does not record.
     pub fn saving(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         Ok(predict::saving(cx, self, &self.changed(cx, changes)?.0))
     }

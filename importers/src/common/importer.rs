@@ -50,6 +50,10 @@ pub trait Importer: Sync {
         false
     }
     /// Adds the content to `out`. Everything survivable goes to its import log.
+    ///
+    /// # Errors
+    ///
+    /// Nothing of the content can be used, or the import was cancelled.
     fn import(
         &self,
         source: &Source,

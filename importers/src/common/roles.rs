@@ -124,6 +124,10 @@ impl Role {
 
 impl Roles {
     /// Reads a file. The error says where it is wrong.
+    ///
+    /// # Errors
+    ///
+    /// The text is no valid file of roles; the error says where.
     pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }

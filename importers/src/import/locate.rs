@@ -47,6 +47,10 @@ pub struct HostFiles {
 const MAX_DEPTH: usize = 8;
 
 /// Finds the files that `path` names.
+///
+/// # Errors
+///
+/// Nothing is there, or nothing that any importer reads; several runs are there and none is named.
 pub fn locate(path: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
     // A file may be called `a*b`: what exists is no pattern.
     let metadata = match fs::metadata(path) {

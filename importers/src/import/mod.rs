@@ -20,6 +20,10 @@ pub use locate::{HostFiles, Located, locate};
 /// pattern (see [`locate`]). Hosts of one run share one model. A file of several
 /// that cannot be read is left out and logged; an error is only returned where
 /// none can be.
+///
+/// # Errors
+///
+/// Nothing could be imported, or the import was cancelled.
 pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
     let located = locate(path, options)?;
     let model = import_located(&located, IMPORTERS, options, progress)?;
@@ -47,11 +51,19 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
 }
 
 /// Imports one source without options.
+///
+/// # Errors
+///
+/// See [`import_source`].
 pub fn import(source: &Source, progress: &Progress) -> Result<TraceModel, ImportError> {
     import_source(source, &ImportOptions::default(), progress)
 }
 
 /// Imports one source, which need not have a path.
+///
+/// # Errors
+///
+/// No importer knows the content, nothing of it can be used, or the import was cancelled.
 pub fn import_source(source: &Source, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
     let importer = detect(source.head(), IMPORTERS)?;
     progress.add_total(source.packed_len());
@@ -63,6 +75,10 @@ pub fn import_source(source: &Source, options: &ImportOptions, progress: &Progre
 
 /// The importer that is surest about `head`, the first bytes of the unpacked
 /// content; of equally sure ones, the first.
+///
+/// # Errors
+///
+/// No importer knows the content; the error says what it looks like.
 pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
     // Of an archive that is not packed, the head shows what is inside.
     let importers_of = if sniffing::is_archive(head) { &[] } else { importers };

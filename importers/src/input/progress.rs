@@ -45,6 +45,10 @@ impl Progress {
     }
 
     /// An error where somebody cancelled; to be called every few milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Cancelled`] after [`Self::cancel`].
     pub fn check(&self) -> Result<(), ImportError> {
         if self.cancelled.load(Ordering::Relaxed) { Err(ImportError::Cancelled) } else { Ok(()) }
     }

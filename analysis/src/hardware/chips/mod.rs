@@ -141,6 +141,10 @@ impl Chip {
 
     /// The chip that a file of the user describes: the keys of [`QUANTITIES`], `id`,
     /// and `base`, the published chip that says what the file does not.
+    ///
+    /// # Errors
+    ///
+    /// The text is no TOML, a key is unknown, or a value is missing or out of range.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, ChipError> {
         let table: Table = text.parse().map_err(|error| ChipError(format!("no TOML: {error}")))?;
         let base = match table.get("base") {

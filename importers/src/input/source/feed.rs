@@ -48,6 +48,10 @@ impl Source {
     /// Shows the unpacked content in windows. `consume` gets a window and whether
     /// it is the last, and returns how many bytes it used; the others come again
     /// in front of more.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or unpacked, `consume` failed, or the import was cancelled.
     pub fn feed(
         &self,
         progress: &Progress,

@@ -69,6 +69,10 @@ impl AsRef<[u8]> for Packed {
 
 impl Source {
     /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened or mapped.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
@@ -84,6 +88,10 @@ impl Source {
     }
 
     /// A file that has no name, or none that others should see: `name` stands for it. It is mapped, however large.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be mapped.
     pub fn from_file(name: impl Into<String>, file: &File) -> Result<Self, ImportError> {
         // Nothing can be mapped of an empty file.
         let packed = if file.metadata()?.len() == 0 { Packed::Read(Vec::new()) } else { Packed::Mapped(map(file)?) };
@@ -91,6 +99,10 @@ impl Source {
     }
 
     /// A source that never was a file.
+    ///
+    /// # Errors
+    ///
+    /// The gzip header is damaged.
     pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<Self, ImportError> {
         Self::new(name.into(), None, None, Packed::Read(bytes))
     }
@@ -210,6 +222,10 @@ impl Source {
 
     /// The whole unpacked content. A gzip stream that breaks off is an error only if nothing could be unpacked; else
     /// see [`Content::damage`].
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, nothing of it can be unpacked, or the import was cancelled.
     pub fn content(&self, progress: &Progress) -> Result<Content, ImportError> {
         if !self.is_gzip() {
             progress.add_done(self.packed_len());
@@ -233,6 +249,10 @@ impl Source {
     }
 
     /// Like [`Self::content`], for formats that cannot use half a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::content`], or the gzip stream is damaged.
     pub fn bytes(&self, progress: &Progress) -> Result<SharedBytes, ImportError> {
         let Content { bytes, damage } = self.content(progress)?;
         match damage {
