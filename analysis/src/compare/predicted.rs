@@ -16,7 +16,7 @@ use super::comparable::{Difference, Weight};
 use super::summary::Summary;
 use super::table::signed;
 use super::{Comparison, How, MetricChange};
-use crate::engine::{Cell, Column, Provenance, Table};
+use crate::engine::Table;
 use crate::hardware::chips::Chip;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_parts::StepPart;
@@ -242,23 +242,6 @@ impl PredictionError {
 
     /// As tables.
     pub fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-        let row = |op: &PredictedOp| {
-            let name = op.predicted_name.as_ref().map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name));
-            let share = (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps);
-            vec![
-                Cell::text(name),
-                Cell::maybe(op.predicted_ps),
-                Cell::maybe(op.measured_ps),
-                Cell::maybe(op.ratio),
-                Cell::Float(op.missed_ps),
-                Cell::maybe(share),
-                Cell::text(op.verdict()),
-                op.how.map_or(Cell::Missing, |how| Cell::text(how.title())),
-                Cell::text(&op.category),
-                Cell::text(&op.program),
-            ]
-        };
         let whole = PredictedOp {
             name: "whole step".to_owned(),
             predicted_name: None,
@@ -278,23 +261,28 @@ impl PredictionError {
                 "Optimistic: takes more than {CLOSE} times what was predicted; pessimistic: less than 1/{CLOSE} of it."
             ),
         ];
-        vec![Table {
-            id: "prediction",
-            title: format!("Predicted by {} and measured", self.simulator),
-            columns: vec![
-                column("op", "Op", Unit::None),
-                column("predicted_ps", "Predicted", Unit::Picoseconds),
-                column("measured_ps", "Measured", Unit::Picoseconds),
-                column("ratio", "Ratio", Unit::None),
-                column("missed_ps", "Missed", Unit::Picoseconds),
-                column("missed_of_step_percent", "Of step", Unit::Percent),
-                column("verdict", "Model is", Unit::None),
-                column("matched", "Matched", Unit::None),
-                column("category", "Category", Unit::None),
-                column("program", "Program", Unit::None),
-            ],
-            rows: std::iter::once(&whole).chain(&self.ops).map(row).collect(),
-            notes,
-        }]
+        vec![
+            Table::of(
+                "prediction",
+                format!("Predicted by {} and measured", self.simulator),
+                std::iter::once(&whole).chain(&self.ops),
+            )
+            .derived("op", "Op", Unit::None, |op| {
+                op.predicted_name.as_ref().map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name))
+            })
+            .derived("predicted_ps", "Predicted", Unit::Picoseconds, |op| op.predicted_ps)
+            .derived("measured_ps", "Measured", Unit::Picoseconds, |op| op.measured_ps)
+            .derived("ratio", "Ratio", Unit::None, |op| op.ratio)
+            .derived("missed_ps", "Missed", Unit::Picoseconds, |op| op.missed_ps)
+            .derived("missed_of_step_percent", "Of step", Unit::Percent, |op| {
+                (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps)
+            })
+            .derived("verdict", "Model is", Unit::None, |op| op.verdict())
+            .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
+            .derived("category", "Category", Unit::None, |op| &op.category)
+            .derived("program", "Program", Unit::None, |op| &op.program)
+            .notes(notes)
+            .build(),
+        ]
     }
 }

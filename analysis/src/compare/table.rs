@@ -7,7 +7,8 @@ use super::attribution::{Attribution, OpChange};
 use super::change::{ChangeVerdict, MetricChange};
 use super::summary::Better;
 use super::{Comparison, SeriesChange, Side, ValueChange, Weight};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use super::{FamilyChange, ShiftEstimate};
+use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
 
 /// Clauses of the sentence that says where the change is.
@@ -73,14 +74,13 @@ fn ps(value: f64) -> Picos {
 /// `mean step +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`; `None` if nothing changed.
 pub fn sentence(attribution: &Attribution) -> Option<String> {
     let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
-    let said = |family: &&super::FamilyChange| {
-        family.change_ps.abs() >= WORTH_SAYING * all && family.change_ps.abs().round() >= 1.0
-    };
-    let named: Vec<&super::FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
+    let said =
+        |family: &&FamilyChange| family.change_ps.abs() >= WORTH_SAYING * all && family.change_ps.abs().round() >= 1.0;
+    let named: Vec<&FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
     if named.is_empty() {
         return None;
     }
-    let clause = |family: &&super::FamilyChange| {
+    let clause = |family: &&FamilyChange| {
         let change = signed(family.change_ps);
         let what = match (family.base_ops, family.cand_ops) {
             (0, 0) => "",
@@ -164,10 +164,6 @@ fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Derived }
-}
-
 impl Tabular for Comparison {
     fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.differences_table()];
@@ -241,10 +237,6 @@ impl Comparison {
     }
 
     fn differences_table(&self) -> Table {
-        let rows = self.differences.iter().map(|found| {
-            let texts = [found.title, &found.base, &found.cand, found.weight.title(), found.why];
-            texts.into_iter().map(Cell::text).collect()
-        });
         let side = |side: &Side| {
             let steps =
                 if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
@@ -254,19 +246,14 @@ impl Comparison {
         if self.differences.is_empty() {
             notes.push("the runs agree in devices, programs, shapes, steps and formats".to_owned());
         }
-        Table {
-            id: "differences",
-            title: "What the runs differ in".to_owned(),
-            columns: vec![
-                column("what", "What", Unit::None),
-                column("base", "Base", Unit::None),
-                column("cand", "Cand", Unit::None),
-                column("weight", "Weight", Unit::None),
-                column("why", "Why it matters", Unit::None),
-            ],
-            rows: rows.collect(),
-            notes,
-        }
+        Table::of("differences", "What the runs differ in", &self.differences)
+            .derived("what", "What", Unit::None, |found| found.title)
+            .derived("base", "Base", Unit::None, |found| &found.base)
+            .derived("cand", "Cand", Unit::None, |found| &found.cand)
+            .derived("weight", "Weight", Unit::None, |found| found.weight.title())
+            .derived("why", "Why it matters", Unit::None, |found| found.why)
+            .notes(notes)
+            .build()
     }
 
     fn steps_tables(&self) -> Vec<Table> {
@@ -284,56 +271,38 @@ impl Comparison {
     }
 
     fn ops_table(&self) -> Table {
-        let columns = vec![
-            column("op", "Op", Unit::None),
-            column("base_ps", "Base", Unit::Picoseconds),
-            column("cand_ps", "Cand", Unit::Picoseconds),
-            column("change_ps", "Change", Unit::Picoseconds),
-            column("change_percent", "Change", Unit::Percent),
-            column("verdict", "Verdict", Unit::None),
-            column("matched", "Matched", Unit::None),
-            column("confidence_percent", "Sure", Unit::Percent),
-            column("p", "p", Unit::None),
-            column("category", "Category", Unit::None),
-            column("source", "Source", Unit::None),
-            column("program", "Program", Unit::None),
-            column("base_runs", "Runs, base", Unit::None),
-            column("cand_runs", "Runs, cand", Unit::None),
-            column("shapes", "Shapes", Unit::None),
-        ];
         let notes = vec![
             "Medians of the time in a step; a collective counts with what nothing hides. Largest change of the mean \
              step first. p is after Holm's correction over all ops."
                 .to_owned(),
         ];
-        let title = "Ops that changed".to_owned();
-        Table { id: "ops", title, columns, rows: self.ops.iter().map(op_row).collect(), notes }
+        let median =
+            |estimate: Option<ShiftEstimate>, name: &Option<String>| Some(estimate.filter(|_| name.is_some())?.median);
+        Table::of("ops", "Ops that changed", &self.ops)
+            .derived("op", "Op", Unit::None, |op| op.name())
+            .derived("base_ps", "Base", Unit::Picoseconds, |op| median(op.change.base, &op.base_name))
+            .derived("cand_ps", "Cand", Unit::Picoseconds, |op| median(op.change.cand, &op.cand_name))
+            .derived("change_ps", "Change", Unit::Picoseconds, |op| op.change.change)
+            .derived("change_percent", "Change", Unit::Percent, |op| {
+                op.change.change_percent.filter(|_| op.how.is_some())
+            })
+            .derived("verdict", "Verdict", Unit::None, |op| op.verdict())
+            .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
+            .derived("confidence_percent", "Sure", Unit::Percent, |op| {
+                op.confidence.map(|confidence| 100.0 * confidence)
+            })
+            .derived("p", "p", Unit::None, |op| op.change.p.filter(|_| op.how.is_some() && tells(&op.change)))
+            .derived("category", "Category", Unit::None, |op| &op.category)
+            .derived("source", "Source", Unit::None, |op| &op.source)
+            .derived("program", "Program", Unit::None, |op| &op.program)
+            .derived("base_runs", "Runs, base", Unit::None, |op| op.base_runs)
+            .derived("cand_runs", "Runs, cand", Unit::None, |op| op.cand_runs)
+            .derived("shapes", "Shapes", Unit::None, |op| {
+                op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}"))
+            })
+            .notes(notes)
+            .build()
     }
-}
-
-fn op_row(op: &OpChange) -> Vec<Cell> {
-    let change = &op.change;
-    let median = |side: bool, is_there: bool| {
-        let estimate = if side { change.base } else { change.cand };
-        Cell::maybe(estimate.map(|estimate| estimate.median).filter(|_| is_there))
-    };
-    vec![
-        Cell::text(op.name()),
-        median(true, op.base_name.is_some()),
-        median(false, op.cand_name.is_some()),
-        Cell::maybe(change.change),
-        Cell::maybe(change.change_percent.filter(|_| op.how.is_some())),
-        Cell::text(op.verdict()),
-        op.how.map_or(Cell::Missing, |how| Cell::text(how.title())),
-        Cell::maybe(op.confidence.map(|confidence| 100.0 * confidence)),
-        Cell::maybe(change.p.filter(|_| op.how.is_some() && tells(change))),
-        Cell::text(&op.category),
-        op.source.as_ref().map_or(Cell::Missing, Cell::text),
-        Cell::text(&op.program),
-        Cell::maybe(op.base_runs),
-        Cell::maybe(op.cand_runs),
-        op.shapes.as_ref().map_or(Cell::Missing, |(base, cand)| Cell::text(format!("{base} → {cand}"))),
-    ]
 }
 
 /// Whether its p says anything.
@@ -341,52 +310,48 @@ fn tells(change: &MetricChange) -> bool {
     matches!(change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise)
 }
 
-fn change_columns(what: &'static str, unit: Unit) -> Vec<Column> {
-    let ids = match unit {
+/// What a change is of, and the change.
+#[derive(Clone, Copy)]
+struct ChangeRow<'a> {
+    title: &'a str,
+    id: &'a str,
+    better: Better,
+    change: &'a MetricChange,
+    of: &'a str,
+}
+
+fn change_table<'a>(
+    id: &'static str,
+    title: &str,
+    unit: Unit,
+    rows: impl Iterator<Item = ChangeRow<'a>>,
+) -> TableBuilder<'a, ChangeRow<'a>> {
+    let [base, cand, change] = match unit {
         Unit::Picoseconds => ["base_ps", "cand_ps", "change_ps"],
         Unit::Percent => ["base_percent", "cand_percent", "change_points"],
         Unit::Bytes => ["base_bytes", "cand_bytes", "change_bytes"],
         Unit::Count => ["base_count", "cand_count", "change_count"],
         _ => ["base", "cand", "change"],
     };
-    vec![
-        column("metric", what, Unit::None),
-        column(ids[0], "Base", unit),
-        column("base_spread_percent", "±", Unit::Percent),
-        column(ids[1], "Cand", unit),
-        column("cand_spread_percent", "±", Unit::Percent),
-        column(ids[2], "Change", unit),
-        column("change_of_base_percent", "Of base", Unit::Percent),
-        column("verdict", "Verdict", Unit::None),
-        column("p", "p", Unit::None),
-        column("change_from", "Change from", unit),
-        column("change_to", "to", unit),
-        column("noise", "Noise", unit),
-        column("id", "Id", Unit::None),
-    ]
-}
-
-fn change_cells(title: &str, id: &str, unit: Unit, better: Better, change: &MetricChange) -> Vec<Cell> {
-    let spread = |estimate: Option<super::ShiftEstimate>| {
+    let spread = |estimate: Option<ShiftEstimate>| {
         let estimate = estimate?;
         let half = (estimate.high? - estimate.low?) / 2.0;
         (estimate.median > 0.0).then(|| 100.0 * half / estimate.median)
     };
-    vec![
-        Cell::text(title),
-        Cell::maybe(change.base.map(|estimate| estimate.median)),
-        Cell::maybe(spread(change.base)),
-        Cell::maybe(change.cand.map(|estimate| estimate.median)),
-        Cell::maybe(spread(change.cand)),
-        Cell::maybe(change.change),
-        Cell::maybe(change.change_percent),
-        Cell::text(verdict(change, unit, better)),
-        Cell::maybe(change.p.filter(|_| tells(change))),
-        Cell::maybe(change.range.map(|range| range.0)),
-        Cell::maybe(change.range.map(|range| range.1)),
-        Cell::maybe(change.noise),
-        Cell::text(id),
-    ]
+    Table::of(id, title, rows)
+        .derived("metric", "What", Unit::None, |row| row.title)
+        .derived(base, "Base", unit, |row| Some(row.change.base?.median))
+        .derived("base_spread_percent", "±", Unit::Percent, move |row| spread(row.change.base))
+        .derived(cand, "Cand", unit, |row| Some(row.change.cand?.median))
+        .derived("cand_spread_percent", "±", Unit::Percent, move |row| spread(row.change.cand))
+        .derived(change, "Change", unit, |row| row.change.change)
+        .derived("change_of_base_percent", "Of base", Unit::Percent, |row| row.change.change_percent)
+        .derived("verdict", "Verdict", Unit::None, move |row| verdict(row.change, unit, row.better))
+        .derived("p", "p", Unit::None, |row| row.change.p.filter(|_| tells(row.change)))
+        .derived("change_from", "Change from", unit, |row| Some(row.change.range?.0))
+        .derived("change_to", "to", unit, |row| Some(row.change.range?.1))
+        .derived("noise", "Noise", unit, |row| row.change.noise)
+        .derived("id", "Id", Unit::None, |row| row.id)
 }
 
 fn series_table<'a>(
@@ -396,8 +361,11 @@ fn series_table<'a>(
     unit: Unit,
     notes: Vec<String>,
 ) -> Table {
-    let row = |row: &SeriesChange| change_cells(&row.title, &row.id, unit, row.better, &row.change);
-    Table { id, title: title.to_owned(), columns: change_columns("What", unit), rows: series.map(row).collect(), notes }
+    let row = |row: &'a SeriesChange| {
+        let SeriesChange { title, id, better, change, .. } = row;
+        ChangeRow { title, id, better: *better, change, of: "" }
+    };
+    change_table(id, title, unit, series.map(row)).notes(notes).build()
 }
 
 /// About tables of percentages.
@@ -413,74 +381,82 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
         (Unit::Count, "run_counts", "Whole run: counts"),
     ];
     let table = |(unit, id, title): (Unit, &'static str, &str)| {
-        let rows = values.iter().filter(|value| value.unit == unit);
-        let row = |row: &ValueChange| {
-            let mut cells = change_cells(&row.title, &row.id, unit, row.better, &row.change);
-            cells.push(Cell::text(&row.of));
-            cells
-        };
-        let mut columns = change_columns("What", unit);
-        columns.push(column("of", "Of (in base)", Unit::None));
-        let notes = if unit == Unit::Percent { vec![POINTS.to_owned()] } else { Vec::new() };
-        Table { id, title: title.to_owned(), columns, rows: rows.map(row).collect(), notes }
+        let rows = values.iter().filter(|value| value.unit == unit).map(|row| {
+            let ValueChange { title, id, better, change, of, .. } = row;
+            ChangeRow { title, id, better: *better, change, of }
+        });
+        change_table(id, title, unit, rows)
+            .derived("of", "Of (in base)", Unit::None, |row| row.of)
+            .notes((unit == Unit::Percent).then(|| POINTS.to_owned()))
+            .build()
     };
     UNITS.map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-fn attribution_table(attribution: &Attribution) -> Table {
-    let row =
-        |name: &str, part: &str, ops: [usize; 2], times: [f64; 3], finding: Option<ChangeVerdict>, p: Option<f64>| {
-            let [base, cand, change] = times;
-            let share = if attribution.base_ps > 0.0 { Some(100.0 * change / attribution.base_ps) } else { None };
-            let tells = matches!(finding, Some(ChangeVerdict::Changed | ChangeVerdict::Noise));
-            let verdict = match (finding, ops) {
-                (None, _) => String::new(),
-                (Some(_), [0, _]) => "new".to_owned(),
-                (Some(_), [_, 0]) => "gone".to_owned(),
-                (Some(ChangeVerdict::Changed), _) => if change > 0.0 { "slower" } else { "faster" }.to_owned(),
-                (Some(ChangeVerdict::Noise), _) => "~".to_owned(),
-                (Some(_), _) => "?".to_owned(),
-            };
-            let count = |n: usize| if ops == [0, 0] { Cell::Missing } else { Cell::count(n as u64) };
-            vec![
-                Cell::text(name),
-                Cell::text(part),
-                count(ops[0]),
-                count(ops[1]),
-                Cell::Float(base),
-                Cell::Float(cand),
-                Cell::Float(change),
-                Cell::maybe(share),
-                Cell::text(verdict),
-                Cell::maybe(p.filter(|_| tells)),
-            ]
-        };
-    let whole = [attribution.base_ps, attribution.cand_ps, attribution.change_ps];
-    let mut rows = vec![row("mean step of the middle half", "", [0, 0], whole, None, None)];
-    rows.extend(attribution.families.iter().map(|family| {
-        let times = [family.base_ps, family.cand_ps, family.change_ps];
-        row(&family.name, family.part.title(), [family.base_ops, family.cand_ops], times, family.finding, family.p)
-    }));
-    Table {
-        id: "attribution",
-        title: "Where the change is".to_owned(),
-        columns: vec![
-            column("ops", "Ops", Unit::None),
-            column("part", "Part", Unit::None),
-            column("base_ops", "Base", Unit::Count),
-            column("cand_ops", "Cand", Unit::Count),
-            column("base_ps", "Base", Unit::Picoseconds),
-            column("cand_ps", "Cand", Unit::Picoseconds),
-            column("change_ps", "Change", Unit::Picoseconds),
-            column("change_of_step_percent", "Of base step", Unit::Percent),
-            column("verdict", "Verdict", Unit::None),
-            column("p", "p", Unit::None),
-        ],
-        rows,
-        notes: vec![
-            "Rows add up to the first. Ops that differ in their number only are one row; matched ops count under the \
-             name that they have in cand."
-                .to_owned(),
-        ],
+/// The mean step, or what a family of ops has in its change.
+#[derive(Clone, Copy)]
+struct ShareRow<'a> {
+    name: &'a str,
+    part: &'static str,
+    ops: [usize; 2],
+    base_ps: f64,
+    cand_ps: f64,
+    change_ps: f64,
+    finding: Option<ChangeVerdict>,
+    p: Option<f64>,
+}
+
+impl<'a> ShareRow<'a> {
+    fn whole(of: &Attribution) -> Self {
+        let &Attribution { base_ps, cand_ps, change_ps, .. } = of;
+        let name = "mean step of the middle half";
+        Self { name, part: "", ops: [0, 0], base_ps, cand_ps, change_ps, finding: None, p: None }
     }
+
+    fn family(family: &'a FamilyChange) -> Self {
+        let &FamilyChange { base_ps, cand_ps, change_ps, finding, p, .. } = family;
+        let ops = [family.base_ops, family.cand_ops];
+        Self { name: &family.name, part: family.part.title(), ops, base_ps, cand_ps, change_ps, finding, p }
+    }
+
+    /// How many ops a side has; unknown of the whole step.
+    fn count(self, side: usize) -> Option<usize> {
+        self.ops.get(side).copied().filter(|_| self.ops != [0, 0])
+    }
+
+    fn verdict(self) -> &'static str {
+        match (self.finding, self.ops) {
+            (None, _) => "",
+            (Some(_), [0, _]) => "new",
+            (Some(_), [_, 0]) => "gone",
+            (Some(ChangeVerdict::Changed), _) if self.change_ps > 0.0 => "slower",
+            (Some(ChangeVerdict::Changed), _) => "faster",
+            (Some(ChangeVerdict::Noise), _) => "~",
+            (Some(_), _) => "?",
+        }
+    }
+}
+
+fn attribution_table(attribution: &Attribution) -> Table {
+    let whole = attribution.base_ps;
+    let tells = |row: &ShareRow<'_>| matches!(row.finding, Some(ChangeVerdict::Changed | ChangeVerdict::Noise));
+    let families = attribution.families.iter().map(ShareRow::family);
+    Table::of("attribution", "Where the change is", [ShareRow::whole(attribution)].into_iter().chain(families))
+        .derived("ops", "Ops", Unit::None, |row| row.name)
+        .derived("part", "Part", Unit::None, |row| row.part)
+        .derived("base_ops", "Base", Unit::Count, |row| row.count(0))
+        .derived("cand_ops", "Cand", Unit::Count, |row| row.count(1))
+        .derived("base_ps", "Base", Unit::Picoseconds, |row| row.base_ps)
+        .derived("cand_ps", "Cand", Unit::Picoseconds, |row| row.cand_ps)
+        .derived("change_ps", "Change", Unit::Picoseconds, |row| row.change_ps)
+        .derived("change_of_step_percent", "Of base step", Unit::Percent, |row| {
+            (whole > 0.0).then(|| 100.0 * row.change_ps / whole)
+        })
+        .derived("verdict", "Verdict", Unit::None, ShareRow::verdict)
+        .derived("p", "p", Unit::None, |row| row.p.filter(|_| tells(&row)))
+        .note(
+            "Rows add up to the first. Ops that differ in their number only are one row; matched ops count under the \
+             name that they have in cand.",
+        )
+        .build()
 }

@@ -15,6 +15,7 @@ mod options;
 mod percent;
 mod report;
 mod scope;
+mod table;
 
 pub use analysis::{Analysis, AnalysisEntry, AnalysisError, entry};
 pub use cache::{Cost, ReportCache};
@@ -26,5 +27,6 @@ pub use glob::glob;
 pub use name::{Name, beginning, shortened};
 pub use options::{HintOptions, Options, Suppression, Threshold};
 pub use percent::Percent;
-pub use report::{Cell, Column, Metric, Provenance, Report, Table, Tabular};
+pub use report::{Metric, Provenance, Report, Tabular};
 pub use scope::Scope;
+pub use table::{Cell, Column, Table, TableBuilder};

@@ -3,9 +3,9 @@
 use std::any::Any;
 
 use serde::{Deserialize, Serialize};
-use trace_model::Picos;
 
 use crate::engine::json_text::JsonText;
+use crate::engine::table::Table;
 use crate::hardware::peaks::{Peak, PeakSource};
 use crate::math::unit::Unit;
 
@@ -67,83 +67,6 @@ pub struct Metric {
     pub provenance: Provenance,
     /// Why it is missing, or a caution about it.
     pub note: Option<String>,
-}
-
-/// One column of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Column {
-    /// Stable name, snake case, unit as suffix (`self_time_ps`).
-    pub id: &'static str,
-    /// Display heading.
-    pub title: &'static str,
-    /// Unit of every cell.
-    pub unit: Unit,
-    /// Provenance of the numbers.
-    pub provenance: Provenance,
-}
-
-impl Column {
-    /// The title, with a mark if the numbers use an assumed peak ([`Table::mark`] explains it).
-    pub fn heading(&self) -> String {
-        let mark = if self.provenance == Provenance::AssumedPeak { "†" } else { "" };
-        format!("{}{mark}", self.title)
-    }
-}
-
-/// One cell of a [`Table`].
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[serde(untagged)]
-pub enum Cell {
-    /// Unknown; never shown as 0.
-    Missing,
-    /// Text.
-    Text(String),
-    /// An integer in the column's unit.
-    Int(i64),
-    /// A number in the column's unit.
-    Float(f64),
-}
-
-impl Cell {
-    /// A text.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
-    /// A length of time.
-    pub fn time(time: Picos) -> Self {
-        Self::Int(time.ps())
-    }
-    /// A count.
-    pub fn count(count: u64) -> Self {
-        Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
-    }
-    /// A number, or [`Cell::Missing`].
-    pub fn maybe(value: Option<f64>) -> Self {
-        value.map_or(Self::Missing, Self::Float)
-    }
-}
-
-/// A table of a report, ready to be printed, exported or shown.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Table {
-    /// Stable name.
-    pub id: &'static str,
-    /// Heading for people.
-    pub title: String,
-    /// The columns.
-    pub columns: Vec<Column>,
-    /// The rows, best first; each as long as `columns`.
-    pub rows: Vec<Vec<Cell>>,
-    /// Notes for the reader (denominators, exclusions).
-    pub notes: Vec<String>,
-}
-
-impl Table {
-    /// Explanation of the mark in headings, if one is marked.
-    pub fn mark(&self) -> Option<&'static str> {
-        let marked = self.columns.iter().any(|column| column.provenance == Provenance::AssumedPeak);
-        marked.then_some("† against an assumed peak: this capture does not record it")
-    }
 }
 
 /// A report as tables.

@@ -27,7 +27,7 @@ pub use preset::preset;
 use proof::{Proof, proof};
 
 use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, Tabular};
 use crate::math::unit::Unit;
 
 /// What a gate says.
@@ -391,30 +391,14 @@ pub fn against(run: &Summary, baseline: &[Summary], config: &GateConfig) -> (Gat
 
 impl Tabular for GatesReport {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-        let row = |gate: &Gate| {
-            vec![
-                Cell::text(gate.status.title()),
-                Cell::text(gate.level.title()),
-                Cell::text(gate.name()),
-                Cell::maybe(gate.actual),
-                Cell::maybe(gate.base),
-                Cell::text(&gate.message),
-            ]
-        };
-        vec![Table {
-            id: "gates",
-            title: "Gates".to_owned(),
-            columns: vec![
-                column("status", "Status", Unit::None),
-                column("level", "Level", Unit::None),
-                column("gate", "Gate", Unit::None),
-                column("actual", "Actual", Unit::None),
-                column("base", "Baseline", Unit::None),
-                column("message", "Message", Unit::None),
-            ],
-            rows: self.gates.iter().map(row).collect(),
-            notes: vec![self.statement.clone()],
-        }]
+        let table = Table::of("gates", "Gates", &self.gates)
+            .derived("status", "Status", Unit::None, |gate| gate.status.title())
+            .derived("level", "Level", Unit::None, |gate| gate.level.title())
+            .derived("gate", "Gate", Unit::None, Gate::name)
+            .derived("actual", "Actual", Unit::None, |gate| gate.actual)
+            .derived("base", "Baseline", Unit::None, |gate| gate.base)
+            .derived("message", "Message", Unit::None, |gate| &gate.message)
+            .note(self.statement.clone());
+        vec![table.build()]
     }
 }

@@ -5,7 +5,7 @@ use trace_model::{OpId, Picos};
 
 use super::{Confidence, HintEvidence, Spot};
 use crate::engine::Percent;
-use crate::engine::{Cell, Column, Provenance, Table, Tabular, number};
+use crate::engine::{Table, Tabular, number};
 use crate::facts::time_use::TimeUse;
 use crate::math::unit::Unit;
 
@@ -210,39 +210,12 @@ impl Tabular for HintsReport {
     }
 }
 
-fn text(id: &'static str, title: &'static str) -> Column {
-    Column { id, title, unit: Unit::None, provenance: Provenance::Derived }
-}
-
-fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Derived }
-}
-
 fn percent_of(value: f64) -> String {
     format!("{:.1}", Percent(value))
 }
 
 impl HintsReport {
     fn hint_table(&self) -> Table {
-        let rows = self.hints.iter().map(|hint| {
-            vec![
-                Cell::text(hint.id),
-                Cell::text(hint.severity.title()),
-                Cell::text(hint.title),
-                hint.saving_ps.map_or(Cell::Missing, Cell::Int),
-                Cell::maybe(hint.saving_percent),
-                Cell::text(hint.statement.clone()),
-                Cell::text(hint.action.clone()),
-                Cell::text(hint.overlaps_with.join(", ")),
-                Cell::text(
-                    hint.also
-                        .iter()
-                        .map(|other| format!("{} {}", other.id, other.title))
-                        .collect::<Vec<_>>()
-                        .join("; "),
-                ),
-            ]
-        });
         let mut notes = Vec::new();
         if self.hints.is_empty() {
             let looked = self.quiet.len();
@@ -267,101 +240,57 @@ impl HintsReport {
             let ids: Vec<&str> = self.suppressed.iter().map(|hint| hint.id).collect();
             notes.push(format!("{} suppressed: {}.", ids.len(), ids.join(", ")));
         }
-        Table {
-            id: "hints",
-            title: "What to do".to_owned(),
-            columns: vec![
-                text("hint", "Hint"),
-                text("severity", "Severity"),
-                text("title", "What"),
-                derived("saving_ps", "Saves at most", Unit::Picoseconds),
-                derived("saving_percent", "Of step", Unit::Percent),
-                text("statement", "Seen"),
-                text("action", "Do"),
-                text("overlaps_with", "Overlaps with"),
-                text("also", "The same time"),
-            ],
-            rows: rows.collect(),
-            notes,
-        }
+        Table::of("hints", "What to do", &self.hints)
+            .derived("hint", "Hint", Unit::None, |hint| hint.id)
+            .derived("severity", "Severity", Unit::None, |hint| hint.severity.title())
+            .derived("title", "What", Unit::None, |hint| hint.title)
+            .derived("saving_ps", "Saves at most", Unit::Picoseconds, |hint| hint.saving_ps)
+            .derived("saving_percent", "Of step", Unit::Percent, |hint| hint.saving_percent)
+            .derived("statement", "Seen", Unit::None, |hint| &hint.statement)
+            .derived("action", "Do", Unit::None, |hint| &hint.action)
+            .derived("overlaps_with", "Overlaps with", Unit::None, |hint| hint.overlaps_with.join(", "))
+            .derived("also", "The same time", Unit::None, |hint| {
+                hint.also.iter().map(|other| format!("{} {}", other.id, other.title)).collect::<Vec<_>>().join("; ")
+            })
+            .notes(notes)
+            .build()
     }
 
     fn evidence_table(&self) -> Table {
-        let own = |hint: &'_ Hint| (hint.id, hint.evidence.clone());
-        let others =
-            |hint: &'_ Hint| hint.also.iter().map(|other| (other.id, other.evidence.clone())).collect::<Vec<_>>();
-        let all = self.hints.iter().flat_map(|hint| std::iter::once(own(hint)).chain(others(hint)));
-        let rows = all.flat_map(|(id, evidence)| {
-            evidence.into_iter().map(move |seen| {
-                vec![
-                    Cell::text(id),
-                    Cell::text(seen.what.clone()),
-                    Cell::text(number::value(seen.value, seen.unit)),
-                    Cell::text(seen.of.clone()),
-                    seen.threshold.map_or(Cell::Missing, |value| Cell::text(number::value(value, seen.unit))),
-                    Cell::text(seen.provenance.title()),
-                ]
-            })
+        let all = self.hints.iter().flat_map(|hint| {
+            std::iter::once((hint.id, &hint.evidence)).chain(hint.also.iter().map(|other| (other.id, &other.evidence)))
         });
-        Table {
-            id: "hint_evidence",
-            title: "What the hints rest on".to_owned(),
-            columns: vec![
-                text("hint", "Hint"),
-                text("what", "What"),
-                text("value", "Value"),
-                text("of", "Of"),
-                text("threshold", "Threshold"),
-                text("provenance", "From"),
-            ],
-            rows: rows.collect(),
-            notes: Vec::new(),
-        }
+        let rows = all.flat_map(|(id, evidence)| evidence.iter().map(move |seen| (id, seen)));
+        Table::of("hint_evidence", "What the hints rest on", rows)
+            .derived("hint", "Hint", Unit::None, |(id, _)| id)
+            .derived("what", "What", Unit::None, |(_, seen)| &seen.what)
+            .derived("value", "Value", Unit::None, |(_, seen)| number::value(seen.value, seen.unit))
+            .derived("of", "Of", Unit::None, |(_, seen)| &seen.of)
+            .derived("threshold", "Threshold", Unit::None, |(_, seen)| Some(number::value(seen.threshold?, seen.unit)))
+            .derived("provenance", "From", Unit::None, |(_, seen)| seen.provenance.title())
+            .build()
     }
 
     fn op_table(&self) -> Table {
-        let rows = self.hints.iter().flat_map(|hint| {
-            hint.ops.iter().map(|op| {
-                vec![
-                    Cell::text(hint.id),
-                    Cell::text(op.name.clone()),
-                    Cell::text(op.program.clone()),
-                    Cell::Int(op.self_time_ps),
-                    op.source.clone().map_or(Cell::Missing, Cell::Text),
-                ]
-            })
-        });
-        Table {
-            id: "hint_ops",
-            title: "Ops that the hints are about".to_owned(),
-            columns: vec![
-                text("hint", "Hint"),
-                text("op", "Op"),
-                text("program", "Program"),
-                Column {
-                    id: "self_time_ps",
-                    title: "Self time",
-                    unit: Unit::Picoseconds,
-                    provenance: Provenance::Measured,
-                },
-                text("source", "Source"),
-            ],
-            rows: rows.collect(),
-            notes: vec!["Self time over all devices.".to_owned()],
-        }
+        let rows = self.hints.iter().flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
+        Table::of("hint_ops", "Ops that the hints are about", rows)
+            .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
+            .derived("op", "Op", Unit::None, |(_, op)| &op.name)
+            .derived("program", "Program", Unit::None, |(_, op)| &op.program)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(_, op)| op.self_time_ps)
+            .derived("source", "Source", Unit::None, |(_, op)| &op.source)
+            .note("Self time over all devices.")
+            .build()
     }
 
     fn silent_table(&self) -> Table {
-        let row = |id: &str, what: &str, reason: &str| vec![Cell::text(id), Cell::text(what), Cell::text(reason)];
-        let cannot = self.cannot_tell.iter().map(|rule| row(rule.id, rule.title, &rule.reason));
-        let suppressed =
-            self.suppressed.iter().map(|hint| row(hint.id, hint.title, &format!("suppressed: {}", hint.reason)));
-        Table {
-            id: "hints_silent",
-            title: "Rules that cannot tell, and suppressed hints".to_owned(),
-            columns: vec![text("hint", "Hint"), text("title", "Looks for"), text("reason", "Why silent")],
-            rows: suppressed.chain(cannot).collect(),
-            notes: Vec::new(),
-        }
+        let suppressed = self.suppressed.iter().map(|it| (it.id, it.title, format!("suppressed: {}", it.reason)));
+        let cannot = self.cannot_tell.iter().map(|rule| (rule.id, rule.title, rule.reason.to_string()));
+        let rows: Vec<_> = suppressed.chain(cannot).collect();
+        Table::of("hints_silent", "Rules that cannot tell, and suppressed hints", &rows)
+            .derived("hint", "Hint", Unit::None, |&(id, ..)| id)
+            .derived("title", "Looks for", Unit::None, |&(_, title, _)| title)
+            .derived("reason", "Why silent", Unit::None, |(.., reason)| reason)
+            .build()
     }
 }

@@ -1,5 +1,6 @@
 //! From a played schedule to an answer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -10,7 +11,7 @@ use super::engine::{Game, Groups, Played, play};
 use super::schedule::{Belief, CoreSchedule, Schedule};
 use super::{Replay, Scenario};
 use crate::engine::Context;
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, TableBuilder, Tabular};
 use crate::facts::category::OpGroup;
 use crate::math::stats::median;
 use crate::math::unit::Unit;
@@ -255,58 +256,46 @@ fn parts(core: &CoreSchedule, played: &Played) -> Vec<PredictedPart> {
 
 impl Tabular for Prediction {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-        let columns = || {
-            vec![
-                Column { id: "what", title: "What", unit: Unit::None, provenance: Provenance::Measured },
-                Column {
-                    id: "recorded_ps",
-                    title: "Recorded",
-                    unit: Unit::Picoseconds,
-                    provenance: Provenance::Measured,
-                },
-                column("predicted_ps", "Predicted", Unit::Picoseconds),
-                column("saved_ps", "Saved", Unit::Picoseconds),
-                column("saved_percent", "Saved", Unit::Percent),
-            ]
-        };
-        let row = |what: String, recorded: f64, predicted: f64| {
-            let percent = (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded);
-            vec![
-                Cell::text(what),
-                Cell::Float(recorded),
-                Cell::Float(predicted),
-                Cell::Float(recorded - predicted),
-                Cell::maybe(percent),
-            ]
-        };
-        let mut rows = Vec::new();
+        let mut rows: Vec<PredictedRow<'_>> = Vec::new();
         if let Some(step) = self.step {
-            let what = format!("step, median of {}", step.steps);
-            rows.push(row(what, step.median_ps, step.predicted_ps));
+            rows.push((format!("step, median of {}", step.steps).into(), step.median_ps, step.predicted_ps));
             if step.predicted_at_most_ps > step.predicted_ps {
-                rows.push(row("step, if hidden transfers are slow".into(), step.median_ps, step.predicted_at_most_ps));
+                rows.push(("step, if hidden transfers are slow".into(), step.median_ps, step.predicted_at_most_ps));
             }
         }
-        rows.push(row("whole window".into(), self.window_ps as f64, self.predicted_ps as f64));
+        let window = self.window_ps as f64;
+        rows.push(("whole window".into(), window, self.predicted_ps as f64));
         if self.predicted_at_most_ps > self.predicted_ps {
-            let what = "whole window, if hidden transfers are slow".to_owned();
-            rows.push(row(what, self.window_ps as f64, self.predicted_at_most_ps as f64));
+            rows.push(("whole window, if hidden transfers are slow".into(), window, self.predicted_at_most_ps as f64));
         }
         let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
         notes.extend(self.notes.iter().map(|note| format!("{note}.")));
-        let part = |part: &PredictedPart| {
-            row(part.group.title().to_owned(), part.recorded_ps as f64, part.predicted_ps as f64)
-        };
+        let part =
+            |part: &PredictedPart| (part.group.title().into(), part.recorded_ps as f64, part.predicted_ps as f64);
+        let parts: Vec<_> = self.parts.iter().map(part).collect();
         vec![
-            Table { id: "prediction", title: "What if".to_owned(), columns: columns(), rows, notes },
-            Table {
-                id: "prediction_parts",
-                title: format!("What {} does in the whole window", self.core),
-                columns: columns(),
-                rows: self.parts.iter().map(part).collect(),
-                notes: vec!["Parts add up to the window; % is of the recorded time of the part.".to_owned()],
-            },
+            prediction_table("prediction", "What if", &rows).notes(notes).build(),
+            prediction_table("prediction_parts", format!("What {} does in the whole window", self.core), &parts)
+                .note("Parts add up to the window; % is of the recorded time of the part.")
+                .build(),
         ]
     }
+}
+
+/// What took how long, and what would it take?
+type PredictedRow<'a> = (Cow<'a, str>, f64, f64);
+
+fn prediction_table<'a>(
+    id: &'static str,
+    title: impl Into<String>,
+    rows: &'a [PredictedRow<'_>],
+) -> TableBuilder<'a, &'a PredictedRow<'a>> {
+    Table::of(id, title, rows)
+        .measured("what", "What", Unit::None, |(what, ..)| &**what)
+        .measured("recorded_ps", "Recorded", Unit::Picoseconds, |&(_, recorded, _)| recorded)
+        .derived("predicted_ps", "Predicted", Unit::Picoseconds, |&(.., predicted)| predicted)
+        .derived("saved_ps", "Saved", Unit::Picoseconds, |&(_, recorded, predicted)| recorded - predicted)
+        .derived("saved_percent", "Saved", Unit::Percent, |&(_, recorded, predicted)| {
+            (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded)
+        })
 }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
 use crate::engine::{Analysis, AnalysisError, Context, Scope};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::clock_alignment::{ClockShift, Launches, Sync};
 use crate::facts::window::shifted;
@@ -195,55 +195,28 @@ fn device(
 
 impl Tabular for DispatchReport {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
-        let time = |ps: Option<i64>| ps.map_or(Cell::Missing, Cell::Int);
-        let rows = self.devices.iter().map(|device| {
-            vec![
-                Cell::text(&device.core),
-                Cell::count(device.launches as u64),
-                Cell::text(if device.is_dispatch_bound { "yes" } else { "no" }),
-                Cell::Int(device.latency_median_ps),
-                time(device.uncertainty_ps),
-                Cell::Float(device.ahead_median),
-                Cell::maybe(device.dry_percent),
-                time(device.gap_median_ps),
-                Cell::Int(device.program_median_ps),
-                Cell::maybe(device.dispatch_of_gaps_percent),
-                Cell::maybe(device.gap_of_program_percent),
-                Cell::Int(device.latency_p90_ps),
-                Cell::Int(device.latency_max_ps),
-            ]
-        });
-        vec![Table {
-            id: "dispatch",
-            title: "From launch to program".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None, measured),
-                column("launches", "Launches", Unit::Count, measured),
-                column("is_dispatch_bound", "Dispatch-bound", Unit::None, inferred),
-                column("latency_median_ps", "Latency", Unit::Picoseconds, inferred),
-                column("uncertainty_ps", "plus up to", Unit::Picoseconds, measured),
-                column("ahead_median", "Ahead", Unit::None, inferred),
-                column("dry_percent", "Ran dry", Unit::Percent, inferred),
-                column("gap_median_ps", "Gap", Unit::Picoseconds, measured),
-                column("program_median_ps", "Program", Unit::Picoseconds, measured),
-                column("dispatch_of_gaps_percent", "Dispatch of gaps", Unit::Percent, inferred),
-                column("gap_of_program_percent", "Gap of program", Unit::Percent, measured),
-                column("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, inferred),
-                column("latency_max_ps", "max", Unit::Picoseconds, inferred),
-            ],
-            rows: rows.collect(),
-            notes: vec![
-                "Latency is from the begin of the launch on the host to the begin of the program, on the clock of the \
+        vec![Table::of("dispatch", "From launch to program", &self.devices)
+.measured("core", "Device", Unit::None, |device| &device.core)
+.measured("launches", "Launches", Unit::Count, |device| device.launches)
+.inferred("is_dispatch_bound", "Dispatch-bound", Unit::None, |device| {
+if device.is_dispatch_bound { "yes" } else { "no" }
+})
+.inferred("latency_median_ps", "Latency", Unit::Picoseconds, |device| device.latency_median_ps)
+.measured("uncertainty_ps", "plus up to", Unit::Picoseconds, |device| device.uncertainty_ps)
+.inferred("ahead_median", "Ahead", Unit::None, |device| device.ahead_median)
+.inferred("dry_percent", "Ran dry", Unit::Percent, |device| device.dry_percent)
+.measured("gap_median_ps", "Gap", Unit::Picoseconds, |device| device.gap_median_ps)
+.measured("program_median_ps", "Program", Unit::Picoseconds, |device| device.program_median_ps)
+.inferred("dispatch_of_gaps_percent", "Dispatch of gaps", Unit::Percent, |device| device.dispatch_of_gaps_percent)
+.measured("gap_of_program_percent", "Gap of program", Unit::Percent, |device| device.gap_of_program_percent)
+.inferred("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, |device| device.latency_p90_ps)
+.inferred("latency_max_ps", "max", Unit::Picoseconds, |device| device.latency_max_ps)
+.note("Latency is from the begin of the launch on the host to the begin of the program, on the clock of the \
                  host, median; all of them may be longer by “plus up to”. Ahead: programs launched and not ended when another \
-                 is launched, the median. Ran dry: launches that found none."
-                    .to_owned(),
-                "Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
-                 time between programs, or half of the launches found the device dry."
-                    .to_owned(),
-            ],
-        }]
+                 is launched, the median. Ran dry: launches that found none.")
+.note("Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
+                 time between programs, or half of the launches found the device dry.")
+.build()]
     }
 }
 

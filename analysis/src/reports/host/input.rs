@@ -16,7 +16,7 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
 
 use crate::engine::{Analysis, AnalysisError, Context};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, Tabular};
 use crate::facts::host_class::HostClass;
 use crate::facts::steps::Step;
 use crate::facts::{
@@ -236,78 +236,41 @@ impl Tabular for InputReport {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
-    Column { id, title, unit, provenance }
-}
-
 fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'static str, all: &[InputWait]) -> Table {
-    let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
-    let row = |part: &InputWait| {
-        vec![
-            Cell::text(&*part.name),
-            Cell::Int(part.length_ps),
-            part.infeed_ps.map_or(Cell::Missing, Cell::Int),
-            Cell::Int(part.gap_ps),
-            Cell::maybe(part.percent),
-        ]
-    };
     let of = match (what, all.iter().any(|part| part.event.is_some())) {
         ("step", _) => "the step, means over the devices",
         (_, true) => "all steps of the host",
         _ => "first program to the end of the last",
     };
-    Table {
-        id,
-        title: title.to_owned(),
-        columns: vec![
-            column(what, heading, Unit::None, measured),
-            column("length_ps", "Length", Unit::Picoseconds, measured),
-            column("infeed_ps", "Infeed ops", Unit::Picoseconds, measured),
-            column("gap_ps", "Gaps with input", Unit::Picoseconds, inferred),
-            column("input_percent", "Of length", Unit::Percent, inferred),
-        ],
-        rows: all.iter().map(row).collect(),
-        notes: vec![format!("Length: {of}. XProf calls 5 % moderate and 20 % high.")],
-    }
+    Table::of(id, title, &*all)
+        .measured(what, heading, Unit::None, |part| &part.name)
+        .measured("length_ps", "Length", Unit::Picoseconds, |part| part.length_ps)
+        .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| part.infeed_ps)
+        .inferred("gap_ps", "Gaps with input", Unit::Picoseconds, |part| part.gap_ps)
+        .inferred("input_percent", "Of length", Unit::Percent, |part| part.percent)
+        .note(format!("Length: {of}. XProf calls 5 % moderate and 20 % high."))
+        .build()
 }
 
 impl InputReport {
     fn transfer_table(&self) -> Table {
-        let measured = Provenance::Measured;
-        let row = |part: &Transfers| {
-            vec![
-                Cell::text(part.direction),
-                Cell::text(&part.host),
-                Cell::count(part.count),
-                Cell::count(part.bytes),
-                part.in_flight_ps.map_or(Cell::Missing, Cell::Int),
-                Cell::maybe(part.bytes_per_second),
-                Cell::maybe(part.link_percent),
-                part.of.clone().map_or(Cell::Missing, Cell::Text),
-            ]
-        };
         let note = if self.transfers.is_empty() {
             "No transfer recorded its size: trace the host with host_tracer_level 2 or more."
         } else {
             "Transfers that recorded their size. In flight: from the begin of a transfer until its end was noticed, \
              preparing it included, so rates are lower bounds."
         };
-        Table {
-            id: "transfers",
-            title: "Transfers".to_owned(),
-            columns: vec![
-                column("direction", "Direction", Unit::None, measured),
-                column("host", "Host", Unit::None, measured),
-                column("count", "Transfers", Unit::Count, measured),
-                column("bytes", "Bytes", Unit::Bytes, measured),
-                column("in_flight_ps", "In flight", Unit::Picoseconds, measured),
-                column("bytes_per_second", "Rate", Unit::BytesPerSecond, Provenance::Derived),
-                column("link_percent", "Of link", Unit::Percent, Provenance::Derived),
-                column("of", "Link", Unit::None, Provenance::Inferred),
-            ],
-            rows: self.transfers.iter().map(row).collect(),
-            notes: vec![note.to_owned()],
-        }
+        Table::of("transfers", "Transfers", &self.transfers)
+            .measured("direction", "Direction", Unit::None, |part| part.direction)
+            .measured("host", "Host", Unit::None, |part| &part.host)
+            .measured("count", "Transfers", Unit::Count, |part| part.count)
+            .measured("bytes", "Bytes", Unit::Bytes, |part| part.bytes)
+            .measured("in_flight_ps", "In flight", Unit::Picoseconds, |part| part.in_flight_ps)
+            .derived("bytes_per_second", "Rate", Unit::BytesPerSecond, |part| part.bytes_per_second)
+            .derived("link_percent", "Of link", Unit::Percent, |part| part.link_percent)
+            .inferred("of", "Link", Unit::None, |part| &part.of)
+            .note(note)
+            .build()
     }
 }
 

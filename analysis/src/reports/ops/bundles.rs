@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use trace_model::{Bundles, OpId, Picos};
 
-use crate::engine::{Analysis, AnalysisError, Cell, Column, Context, Percent, Provenance, Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{OpRow, Ops};
 
@@ -155,42 +155,6 @@ const UNITS: [(&str, &str, &str); 9] = [
 
 impl Tabular for CodeReport {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        let code = |id, title, unit| column(id, title, unit, Provenance::StaticCost);
-        let measured = |id, title, unit| column(id, title, unit, Provenance::Measured);
-        let mut columns = vec![
-            measured("name", "Op", Unit::None),
-            measured("self_time_ps", "Self time", Unit::Picoseconds),
-            measured("self_of_total_percent", "of window", Unit::Percent),
-            code("bundles", "Bundles", Unit::Count),
-            code("busiest", "Busiest", Unit::None),
-            code("busiest_percent", "its slots", Unit::Percent),
-            code("spills", "Spills", Unit::Count),
-            code("fills", "Fills", Unit::Count),
-        ];
-        columns.extend(UNITS.map(|(_, id, title)| code(id, title, Unit::Percent)));
-        columns.extend([
-            measured("occurrences", "Runs", Unit::Count),
-            code("shares_code_of", "Code of", Unit::None),
-            measured("program", "Program", Unit::None),
-        ]);
-        let text = |value: &Option<String>| value.as_deref().map_or(Cell::Missing, Cell::text);
-        let rows = self.rows.iter().map(|row| {
-            let mut cells = vec![
-                Cell::text(&row.name),
-                Cell::Int(row.self_time_ps),
-                Cell::maybe(row.self_of_total_percent),
-                Cell::count(row.bundles),
-                text(&row.busiest),
-                Cell::maybe(row.busiest_percent),
-                row.spills.map_or(Cell::Missing, Cell::count),
-                row.fills.map_or(Cell::Missing, Cell::count),
-            ];
-            cells.extend(UNITS.map(|(unit, ..)| Cell::maybe(row.slots_percent.get(unit).copied())));
-            cells.extend([Cell::count(row.occurrences), text(&row.shares_code_of), Cell::text(&row.program)]);
-            cells
-        });
-        let rows = rows.collect();
         let mut notes = self.notes.clone();
         let shown = |unit: &&String| UNITS.iter().any(|(name, ..)| name == *unit) || unit.contains(':');
         let others: BTreeSet<&String> =
@@ -199,7 +163,24 @@ impl Tabular for CodeReport {
             let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
             notes.push(format!("units without a column (the JSON has them): {}", others.join(", ")));
         }
-        vec![Table { id: "bundles", title: "Code of ops, by their time".to_owned(), columns, rows, notes }]
+        let table = Table::of("bundles", "Code of ops, by their time", &self.rows)
+            .measured("name", "Op", Unit::None, |row| &row.name)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
+            .compiler("bundles", "Bundles", Unit::Count, |row| row.bundles)
+            .compiler("busiest", "Busiest", Unit::None, |row| &row.busiest)
+            .compiler("busiest_percent", "its slots", Unit::Percent, |row| row.busiest_percent)
+            .compiler("spills", "Spills", Unit::Count, |row| row.spills)
+            .compiler("fills", "Fills", Unit::Count, |row| row.fills);
+        let units = UNITS.into_iter().fold(table, |table, (unit, id, title)| {
+            table.compiler(id, title, Unit::Percent, move |row| row.slots_percent.get(unit).copied())
+        });
+        let table = units
+            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+            .compiler("shares_code_of", "Code of", Unit::None, |row| &row.shares_code_of)
+            .measured("program", "Program", Unit::None, |row| &row.program)
+            .notes(notes);
+        vec![table.build()]
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace_model::{OpId, Picos, ProgramId, SliceRef, TrackKind};
 
-use crate::engine::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Cell, Context, Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::hlo::{HloModule, InstructionRef};
 use crate::math::bounds::{Bounds, bounds};
@@ -216,45 +216,28 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
 
 impl Tabular for LoopsReport {
     fn tables(&self) -> Vec<Table> {
-        let measured = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
-        let other = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        let columns = vec![
-            measured("name", "Loop", Unit::None),
-            measured("total_time_ps", "Time", Unit::Picoseconds),
-            measured("occurrences", "Runs", Unit::Count),
-            measured("measured_trip_count", "Iterations", Unit::Count),
-            other("known_trip_count", "by compiler", Unit::Count, Provenance::StaticCost),
-            other("iteration_time_ps", "An iteration", Unit::Picoseconds, Provenance::Derived),
-            other("iteration_own_time_ps", "own", Unit::Picoseconds, Provenance::Derived),
-            measured("own_of_iteration_percent", "own share", Unit::Percent),
-            other("ops_per_iteration", "Ops each", Unit::Count, Provenance::Derived),
-            measured("longest_op", "Longest op", Unit::None),
-            measured("longest_op_percent", "its share", Unit::Percent),
-            measured("program", "Program", Unit::None),
-            other("source", "Source", Unit::None, Provenance::Profile),
-            other("framework_name", "Framework op", Unit::None, Provenance::Profile),
-        ];
-        let text =
+        let _text =
             |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::text);
-        let rows = self.rows.iter().map(|row| {
-            vec![
-                Cell::text(&row.name),
-                Cell::Int(row.total_time_ps),
-                Cell::count(row.occurrences),
-                Cell::maybe(row.measured_trip_count),
-                row.known_trip_count.map_or(Cell::Missing, Cell::count),
-                Cell::maybe(row.iteration_time_ps),
-                Cell::maybe(row.iteration_own_time_ps),
-                Cell::maybe(row.own_of_iteration_percent),
-                Cell::maybe(row.ops_per_iteration),
-                text(&row.longest_op),
-                Cell::maybe(row.longest_op_percent),
-                Cell::text(&row.program),
-                text(&row.source),
-                text(&row.framework_name),
-            ]
-        });
-        let rows = rows.collect();
-        vec![Table { id: "loops", title: "Loops by time".to_owned(), columns, rows, notes: self.notes.clone() }]
+        vec![
+            Table::of("loops", "Loops by time", &self.rows)
+                .measured("name", "Loop", Unit::None, |row| &row.name)
+                .measured("total_time_ps", "Time", Unit::Picoseconds, |row| row.total_time_ps)
+                .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+                .measured("measured_trip_count", "Iterations", Unit::Count, |row| row.measured_trip_count)
+                .compiler("known_trip_count", "by compiler", Unit::Count, |row| row.known_trip_count)
+                .derived("iteration_time_ps", "An iteration", Unit::Picoseconds, |row| row.iteration_time_ps)
+                .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| row.iteration_own_time_ps)
+                .measured("own_of_iteration_percent", "own share", Unit::Percent, |row| row.own_of_iteration_percent)
+                .derived("ops_per_iteration", "Ops each", Unit::Count, |row| row.ops_per_iteration)
+                .measured("longest_op", "Longest op", Unit::None, |row| row.longest_op.as_deref().map(Cell::said))
+                .measured("longest_op_percent", "its share", Unit::Percent, |row| row.longest_op_percent)
+                .measured("program", "Program", Unit::None, |row| &row.program)
+                .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
+                .recorded("framework_name", "Framework op", Unit::None, |row| {
+                    row.framework_name.as_deref().map(Cell::said)
+                })
+                .notes(self.notes.clone())
+                .build(),
+        ]
     }
 }

@@ -18,7 +18,7 @@ pub use point::{MemoryPoint, Point, StepWork};
 
 use trace_model::Picos;
 
-use crate::engine::{Analysis, AnalysisError, Cell, Column, Context, Provenance, Scope, Table, Tabular};
+use crate::engine::{Analysis, AnalysisError, Cell, Context, Provenance, Scope, Table, TableBuilder, Tabular};
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::BoundBy;
@@ -207,67 +207,58 @@ fn has_work(row: OpRow<'_>) -> bool {
 
 impl Tabular for RooflineReport {
     fn tables(&self) -> Vec<Table> {
-        let derived = Provenance::of_peak(self.peaks.flops);
-        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        let columns = vec![
-            column("name", "Point", Unit::None, Provenance::Profile),
-            column("time_ps", "Time", Unit::Picoseconds, Provenance::Measured),
-            column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
-            column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, Provenance::Derived),
-            column("flops_per_hbm_byte", "Intensity", Unit::FlopPerByte, Provenance::StaticCost),
-            column("flops_percent", "of peak FLOP/s", Unit::Percent, derived),
-            column("hbm_percent", "of peak HBM", Unit::Percent, derived),
-            column("bound_by", "Bound by", Unit::None, derived),
-            column("efficiency_percent", "of roofline", Unit::Percent, derived),
-            column("ideal_time_ps", "Least time", Unit::Picoseconds, derived),
-            column("program", "Program", Unit::None, Provenance::Profile),
-            column("bytes_per_second", "All memories", Unit::BytesPerSecond, Provenance::Derived),
-            column("flops_per_byte", "Intensity, all", Unit::FlopPerByte, Provenance::StaticCost),
-            column("cmem_read_percent", "of CMEM read", Unit::Percent, derived),
-            column("cmem_write_percent", "of CMEM write", Unit::Percent, derived),
-            column("vmem_read_percent", "of VMEM read", Unit::Percent, derived),
-            column("vmem_write_percent", "of VMEM write", Unit::Percent, derived),
-        ];
-        let row = |point: &Point| {
-            let percent = |memory| {
-                let of = point.memories.iter().find(|used| used.memory == memory);
-                Cell::maybe(of.and_then(|used| used.percent))
-            };
-            vec![
-                Cell::text(&point.name),
-                Cell::Int(point.time_ps),
-                Cell::maybe(point.flops_per_second),
-                Cell::maybe(point.hbm_bytes_per_second),
-                Cell::maybe(point.flops_per_hbm_byte),
-                Cell::maybe(point.flops_percent),
-                Cell::maybe(point.hbm_percent),
-                point.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
-                Cell::maybe(point.efficiency_percent),
-                Cell::maybe(point.ideal_time_ps),
-                if point.program.is_empty() { Cell::Missing } else { Cell::text(&point.program) },
-                Cell::maybe(point.bytes_per_second),
-                Cell::maybe(point.flops_per_byte),
-                percent(BoundBy::CmemRead),
-                percent(BoundBy::CmemWrite),
-                percent(BoundBy::VmemRead),
-                percent(BoundBy::VmemWrite),
-            ]
-        };
         let whole = [&self.program].into_iter().chain(&self.program_without_host_io).chain(&self.average_step);
-        let rows = whole.chain(&self.devices).chain(&self.ops).map(row).collect();
         let mut notes = vec![format!("roof: {}; {}", self.peaks.flops_text(), self.peaks.hbm_text())];
         for ridge in &self.ridges {
             notes.push(format!("ridge against {}: {:.1} FLOP/byte", ridge.memory.title(), ridge.flops_per_byte));
         }
         notes.push("the program and steps take the time of all devices added up, idle time included".to_owned());
         notes.extend(self.notes.iter().cloned());
-        let mut tables = vec![Table { id: "roofline", title: "Roofline".to_owned(), columns, rows, notes }];
+        let points = whole.chain(&self.devices).chain(&self.ops);
+        let mut tables = vec![self.table("roofline", "Roofline", points).notes(notes).build()];
         if !self.steps.is_empty() {
-            let rows = self.steps.iter().map(|step| row(&step.point())).collect();
-            let (columns, title) = (tables[0].columns.clone(), "Roofline of each step".to_owned());
-            tables.push(Table { id: "roofline_steps", title, columns, rows, notes: Vec::new() });
+            let points: Vec<Point> = self.steps.iter().map(StepWork::point).collect();
+            tables.push(self.table("roofline_steps", "Roofline of each step", &points).build());
         }
         tables
+    }
+}
+
+impl RooflineReport {
+    fn table<'a>(
+        &self,
+        id: &'static str,
+        title: &str,
+        points: impl IntoIterator<Item = &'a Point>,
+    ) -> TableBuilder<'a, &'a Point> {
+        let derived = Provenance::of_peak(self.peaks.flops);
+        let percent = |point: &Point, memory| point.memories.iter().find(|used| used.memory == memory)?.percent;
+        Table::of(id, title, points)
+            .recorded("name", "Point", Unit::None, |point| &point.name)
+            .measured("time_ps", "Time", Unit::Picoseconds, |point| point.time_ps)
+            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |point| point.flops_per_second)
+            .derived("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, |point| point.hbm_bytes_per_second)
+            .compiler("flops_per_hbm_byte", "Intensity", Unit::FlopPerByte, |point| point.flops_per_hbm_byte)
+            .column("flops_percent", "of peak FLOP/s", Unit::Percent, derived, |point| point.flops_percent)
+            .column("hbm_percent", "of peak HBM", Unit::Percent, derived, |point| point.hbm_percent)
+            .column("bound_by", "Bound by", Unit::None, derived, |point| point.bound_by.map(BoundBy::title))
+            .column("efficiency_percent", "of roofline", Unit::Percent, derived, |point| point.efficiency_percent)
+            .column("ideal_time_ps", "Least time", Unit::Picoseconds, derived, |point| point.ideal_time_ps)
+            .recorded("program", "Program", Unit::None, |point| Cell::said(&point.program))
+            .derived("bytes_per_second", "All memories", Unit::BytesPerSecond, |point| point.bytes_per_second)
+            .compiler("flops_per_byte", "Intensity, all", Unit::FlopPerByte, |point| point.flops_per_byte)
+            .column("cmem_read_percent", "of CMEM read", Unit::Percent, derived, move |point| {
+                percent(point, BoundBy::CmemRead)
+            })
+            .column("cmem_write_percent", "of CMEM write", Unit::Percent, derived, move |point| {
+                percent(point, BoundBy::CmemWrite)
+            })
+            .column("vmem_read_percent", "of VMEM read", Unit::Percent, derived, move |point| {
+                percent(point, BoundBy::VmemRead)
+            })
+            .column("vmem_write_percent", "of VMEM write", Unit::Percent, derived, move |point| {
+                percent(point, BoundBy::VmemWrite)
+            })
     }
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use trace_model::{GroupId, Picos, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use crate::engine::{Analysis, AnalysisError, Context, counted};
-use crate::engine::{Cell, Column, Metric, Provenance, Table, Tabular};
+use crate::engine::{Metric, Provenance, Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
 use crate::facts::core_time::CoreTime;
@@ -238,67 +238,33 @@ fn gaps(programs: &[SliceRef<'_>]) -> Option<IdleGaps> {
 
 impl Tabular for DevicesReport {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
-        let optional = |ps: Option<i64>| ps.map_or(Cell::Missing, Cell::Int);
-        let cores = self.cores.iter().map(|core| {
-            let gaps = core.gaps.as_ref();
-            let percent = |ps: Option<i64>| Cell::maybe(ps.map(|ps| 100.0 * ps as f64 / core.window_ps.max(1) as f64));
-            let wait = core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps());
-            vec![
-                Cell::text(core.core.clone()),
-                Cell::Int(core.window_ps),
-                optional(core.op_time_ps),
-                percent(core.op_time_ps),
-                percent(core.idle_ps),
-                percent(wait),
-                Cell::count(core.programs),
-                optional(gaps.map(|gaps| gaps.median_ps)),
-                optional(gaps.map(|gaps| gaps.largest_ps)),
-                gaps.map_or(Cell::Missing, |gaps| {
-                    Cell::text(format!("{} → {}", gaps.largest_after, gaps.largest_before))
-                }),
-            ]
-        });
-        let devices = Table {
-            id: "devices",
-            title: "Devices".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None),
-                column("window_ps", "Window", Unit::Picoseconds),
-                column("op_time_ps", "Ops", Unit::Picoseconds),
-                column("op_percent", "Ops", Unit::Percent),
-                column("idle_percent", "Idle", Unit::Percent),
-                column("copy_wait_percent", "Waiting for copies", Unit::Percent),
-                column("programs", "Programs", Unit::Count),
-                column("gap_median_ps", "Median gap", Unit::Picoseconds),
-                column("gap_largest_ps", "Largest gap", Unit::Picoseconds),
-                column("gap_largest_where", "between", Unit::None),
-            ],
-            rows: cores.collect(),
-            notes: vec!["Percentages are of the device's window. Gaps are between programs.".to_owned()],
-        };
-        let rows = self.cores.iter().flat_map(|core| {
-            core.groups.iter().map(|entry| {
-                vec![
-                    Cell::text(core.core.clone()),
-                    Cell::text(entry.group.title()),
-                    Cell::Int(entry.time_ps),
-                    Cell::Float(entry.percent),
-                ]
+        let percent = |core: &CoreReport, ps: Option<i64>| Some(100.0 * ps? as f64 / core.window_ps.max(1) as f64);
+        let devices = Table::of("devices", "Devices", &self.cores)
+            .measured("core", "Device", Unit::None, |core| &core.core)
+            .measured("window_ps", "Window", Unit::Picoseconds, |core| core.window_ps)
+            .measured("op_time_ps", "Ops", Unit::Picoseconds, |core| core.op_time_ps)
+            .measured("op_percent", "Ops", Unit::Percent, |core| percent(core, core.op_time_ps))
+            .measured("idle_percent", "Idle", Unit::Percent, |core| percent(core, core.idle_ps))
+            .measured("copy_wait_percent", "Waiting for copies", Unit::Percent, |core| {
+                percent(core, core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps()))
             })
-        });
-        let groups = Table {
-            id: "device_time",
-            title: "Device time by kind of op".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None),
-                column("group", "Kind", Unit::None),
-                column("time_ps", "Self time", Unit::Picoseconds),
-                column("percent", "Of window", Unit::Percent),
-            ],
-            rows: rows.collect(),
-            notes: vec!["The kinds of one device add up to its window.".to_owned()],
-        };
+            .measured("programs", "Programs", Unit::Count, |core| core.programs)
+            .measured("gap_median_ps", "Median gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.median_ps))
+            .measured("gap_largest_ps", "Largest gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.largest_ps))
+            .measured("gap_largest_where", "between", Unit::None, |core| {
+                let gaps = core.gaps.as_ref()?;
+                Some(format!("{} → {}", gaps.largest_after, gaps.largest_before))
+            })
+            .note("Percentages are of the device's window. Gaps are between programs.")
+            .build();
+        let rows = self.cores.iter().flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
+        let groups = Table::of("device_time", "Device time by kind of op", rows)
+            .measured("core", "Device", Unit::None, |(core, _)| &core.core)
+            .measured("group", "Kind", Unit::None, |(_, entry)| entry.group.title())
+            .measured("time_ps", "Self time", Unit::Picoseconds, |(_, entry)| entry.time_ps)
+            .measured("percent", "Of window", Unit::Percent, |(_, entry)| entry.percent)
+            .note("The kinds of one device add up to its window.")
+            .build();
         vec![devices, groups]
     }
 }

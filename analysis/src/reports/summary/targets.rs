@@ -20,7 +20,7 @@ use serde::Serialize;
 use trace_model::Caveat;
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Threshold, counted};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Cell, Provenance, Table, Tabular};
 use crate::facts::host_class::host_threads;
 use crate::hardware::limits::{BoundBy, is_beyond_peak};
 use crate::math::unit::Unit;
@@ -366,40 +366,23 @@ impl Target {
 
 impl Tabular for TargetsReport {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-        let row = |target: &Target| {
-            vec![
-                Cell::text(target.title),
-                Cell::text(target.light.title()),
-                Cell::maybe(target.value_percent),
-                Cell::text(target.goal()),
-                Cell::text(target.red()),
-                if target.of.is_empty() { Cell::Missing } else { Cell::text(&target.of) },
-                Cell::text(target.provenance.title()),
-                target.note.clone().map_or(Cell::Missing, Cell::Text),
-            ]
-        };
-        vec![Table {
-            id: "targets",
-            title: "Targets".to_owned(),
-            columns: vec![
-                column("target", "Target", Unit::None),
-                column("light", "Light", Unit::None),
-                column("value_percent", "Reached", Unit::Percent),
-                column("green", "Green", Unit::None),
-                column("red", "Red", Unit::None),
-                column("of", "Of", Unit::None),
-                column("provenance", "From", Unit::None),
-                column("note", "Note", Unit::None),
-            ],
-            rows: self.targets.iter().map(row).collect(),
-            notes: vec![
-                format!("{}.", self.statement),
-                "Either matrix ops or HBM near its peak is enough. Limits can be changed in systole.toml: \
-                 \"targets.mxu_green_percent\" = 75."
-                    .to_owned(),
-            ],
-        }]
+        vec![
+            Table::of("targets", "Targets", &self.targets)
+                .derived("target", "Target", Unit::None, |target| target.title)
+                .derived("light", "Light", Unit::None, |target| target.light.title())
+                .derived("value_percent", "Reached", Unit::Percent, |target| target.value_percent)
+                .derived("green", "Green", Unit::None, |target| target.goal())
+                .derived("red", "Red", Unit::None, |target| target.red())
+                .derived("of", "Of", Unit::None, |target| Cell::said(&target.of))
+                .derived("provenance", "From", Unit::None, |target| target.provenance.title())
+                .derived("note", "Note", Unit::None, |target| &target.note)
+                .note(format!("{}.", self.statement))
+                .note(
+                    "Either matrix ops or HBM near its peak is enough. Limits can be changed in systole.toml: \
+                 \"targets.mxu_green_percent\" = 75.",
+                )
+                .build(),
+        ]
     }
 }
 

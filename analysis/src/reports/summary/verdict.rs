@@ -16,7 +16,7 @@ use serde::Serialize;
 use trace_model::{Caveat, Picos, TimeRange};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Scope};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Provenance, Table, Tabular};
 use crate::facts::category::OpGroup;
 use crate::facts::steps::StepsReport;
 use crate::facts::time_use::TimeUse;
@@ -389,29 +389,15 @@ fn shown(percent: Option<f64>) -> String {
 
 impl Tabular for VerdictReport {
     fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
-        let row = |finding: &VerdictFinding| {
-            vec![
-                Cell::text(finding.id.id()),
-                Cell::Int(finding.time_ps),
-                Cell::maybe(finding.share_percent),
-                Cell::text(&finding.of),
-                Cell::text(&finding.statement),
-            ]
-        };
-        vec![Table {
-            id: "findings",
-            title: self.statement.clone(),
-            columns: vec![
-                column("finding", "Finding", Unit::None),
-                column("time_ps", "Time", Unit::Picoseconds),
-                column("share_percent", "Share", Unit::Percent),
-                column("of", "Of", Unit::None),
-                column("statement", "In words", Unit::None),
-            ],
-            rows: self.findings.iter().map(row).collect(),
-            notes: Vec::new(),
-        }]
+        vec![
+            Table::of("findings", self.statement.clone(), &self.findings)
+                .measured("finding", "Finding", Unit::None, |finding| finding.id.id())
+                .measured("time_ps", "Time", Unit::Picoseconds, |finding| finding.time_ps)
+                .measured("share_percent", "Share", Unit::Percent, |finding| finding.share_percent)
+                .measured("of", "Of", Unit::None, |finding| &finding.of)
+                .measured("statement", "In words", Unit::None, |finding| &finding.statement)
+                .build(),
+        ]
     }
 }
 

@@ -1,8 +1,8 @@
 //! The overlap report as tables.
 
-use super::{CoreOverlap, KindTotal, OverlapReport, Transfer};
+use super::OverlapReport;
 use crate::engine::counted;
-use crate::engine::{Cell, Column, Metric, Provenance, Table, Tabular};
+use crate::engine::{Metric, Provenance, Table, Tabular};
 use crate::math::unit::Unit;
 
 impl OverlapReport {
@@ -42,109 +42,50 @@ impl Tabular for OverlapReport {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Measured }
-}
-
 impl OverlapReport {
     fn cores_table(&self) -> Table {
-        let row = |core: &CoreOverlap| {
-            vec![
-                Cell::text(core.core.clone()),
-                Cell::count(core.collectives),
-                Cell::Int(core.compute_ps),
-                Cell::Int(core.comm_total_ps),
-                core.overlapped_ps.map_or(Cell::Missing, Cell::Int),
-                Cell::Int(core.exposed_ps),
-                Cell::Int(core.exposed_blocking_ps),
-                Cell::maybe(core.exposed_share_percent),
-                Cell::Int(core.fused_ps),
-                Cell::Int(core.copy_in_flight_ps),
-                Cell::Int(core.copy_hidden_ps),
-                Cell::Int(core.copy_wait_ps),
-            ]
-        };
-        Table {
-            id: "overlap",
-            title: "Communication by device".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None),
-                column("collectives", "Collectives", Unit::Count),
-                column("compute_ps", "Compute", Unit::Picoseconds),
-                column("comm_total_ps", "Communication", Unit::Picoseconds),
-                column("overlapped_ps", "Hidden", Unit::Picoseconds),
-                column("exposed_ps", "Exposed", Unit::Picoseconds),
-                column("exposed_blocking_ps", "Blocking", Unit::Picoseconds),
-                column("exposed_share_percent", "Exposed, of window", Unit::Percent),
-                column("fused_ps", "Fused", Unit::Picoseconds),
-                column("copy_in_flight_ps", "Copies in flight", Unit::Picoseconds),
-                column("copy_hidden_ps", "Copies hidden", Unit::Picoseconds),
-                column("copy_wait_ps", "Waiting for copies", Unit::Picoseconds),
-            ],
-            rows: self.cores.iter().map(row).collect(),
-            notes: vec!["Fused collectives count as exposed; they may overlap internally.".to_owned()],
-        }
+        Table::of("overlap", "Communication by device", &self.cores)
+            .measured("core", "Device", Unit::None, |core| &core.core)
+            .measured("collectives", "Collectives", Unit::Count, |core| core.collectives)
+            .measured("compute_ps", "Compute", Unit::Picoseconds, |core| core.compute_ps)
+            .measured("comm_total_ps", "Communication", Unit::Picoseconds, |core| core.comm_total_ps)
+            .measured("overlapped_ps", "Hidden", Unit::Picoseconds, |core| core.overlapped_ps)
+            .measured("exposed_ps", "Exposed", Unit::Picoseconds, |core| core.exposed_ps)
+            .measured("exposed_blocking_ps", "Blocking", Unit::Picoseconds, |core| core.exposed_blocking_ps)
+            .measured("exposed_share_percent", "Exposed, of window", Unit::Percent, |core| core.exposed_share_percent)
+            .measured("fused_ps", "Fused", Unit::Picoseconds, |core| core.fused_ps)
+            .measured("copy_in_flight_ps", "Copies in flight", Unit::Picoseconds, |core| core.copy_in_flight_ps)
+            .measured("copy_hidden_ps", "Copies hidden", Unit::Picoseconds, |core| core.copy_hidden_ps)
+            .measured("copy_wait_ps", "Waiting for copies", Unit::Picoseconds, |core| core.copy_wait_ps)
+            .note("Fused collectives count as exposed; they may overlap internally.")
+            .build()
     }
 
     fn kinds_table(&self) -> Table {
-        let row = |kind: &KindTotal| {
-            vec![
-                Cell::text(kind.kind.clone()),
-                Cell::count(kind.ops as u64),
-                Cell::count(kind.occurrences),
-                Cell::Int(kind.time_ps),
-                Cell::Int(kind.hidden_ps),
-                Cell::Int(kind.exposed_ps),
-                Cell::Int(kind.blocking_ps),
-            ]
-        };
-        Table {
-            id: "transfer_kinds",
-            title: "Communication and transfers by pattern".to_owned(),
-            columns: vec![
-                column("kind", "Kind", Unit::None),
-                column("ops", "Ops", Unit::Count),
-                column("occurrences", "Times", Unit::Count),
-                column("time_ps", "In flight", Unit::Picoseconds),
-                column("hidden_ps", "Hidden", Unit::Picoseconds),
-                column("exposed_ps", "Exposed", Unit::Picoseconds),
-                column("blocking_ps", "Blocking", Unit::Picoseconds),
-            ],
-            rows: self.kinds.iter().map(row).collect(),
-            notes: vec!["Spans of one kind may overlap each other: their sum can exceed the window.".to_owned()],
-        }
+        Table::of("transfer_kinds", "Communication and transfers by pattern", &self.kinds)
+            .measured("kind", "Kind", Unit::None, |kind| &kind.kind)
+            .measured("ops", "Ops", Unit::Count, |kind| kind.ops)
+            .measured("occurrences", "Times", Unit::Count, |kind| kind.occurrences)
+            .measured("time_ps", "In flight", Unit::Picoseconds, |kind| kind.time_ps)
+            .measured("hidden_ps", "Hidden", Unit::Picoseconds, |kind| kind.hidden_ps)
+            .measured("exposed_ps", "Exposed", Unit::Picoseconds, |kind| kind.exposed_ps)
+            .measured("blocking_ps", "Blocking", Unit::Picoseconds, |kind| kind.blocking_ps)
+            .note("Spans of one kind may overlap each other: their sum can exceed the window.")
+            .build()
     }
 
     fn transfers_table(&self) -> Table {
-        let row = |transfer: &Transfer| {
-            vec![
-                Cell::text(transfer.kind.clone()),
-                Cell::text(transfer.op.clone()),
-                transfer.program.clone().map_or(Cell::Missing, Cell::Text),
-                Cell::count(transfer.occurrences),
-                Cell::Int(transfer.time_ps),
-                Cell::Int(transfer.hidden_ps),
-                Cell::Int(transfer.exposed_ps),
-                Cell::Int(transfer.blocking_ps),
-                Cell::Int(transfer.idle_ps),
-            ]
-        };
-        Table {
-            id: "transfers",
-            title: "Collectives and asynchronous transfers".to_owned(),
-            columns: vec![
-                column("kind", "Kind", Unit::None),
-                column("op", "Op", Unit::None),
-                column("program", "Program", Unit::None),
-                column("occurrences", "Times", Unit::Count),
-                column("time_ps", "In flight", Unit::Picoseconds),
-                column("hidden_ps", "Hidden", Unit::Picoseconds),
-                column("exposed_ps", "Exposed", Unit::Picoseconds),
-                column("blocking_ps", "Blocking", Unit::Picoseconds),
-                column("idle_ps", "Meanwhile idle", Unit::Picoseconds),
-            ],
-            rows: self.transfers.iter().map(row).collect(),
-            notes: vec!["Sums over all devices.".to_owned()],
-        }
+        Table::of("transfers", "Collectives and asynchronous transfers", &self.transfers)
+            .measured("kind", "Kind", Unit::None, |transfer| &transfer.kind)
+            .measured("op", "Op", Unit::None, |transfer| &transfer.op)
+            .measured("program", "Program", Unit::None, |transfer| &transfer.program)
+            .measured("occurrences", "Times", Unit::Count, |transfer| transfer.occurrences)
+            .measured("time_ps", "In flight", Unit::Picoseconds, |transfer| transfer.time_ps)
+            .measured("hidden_ps", "Hidden", Unit::Picoseconds, |transfer| transfer.hidden_ps)
+            .measured("exposed_ps", "Exposed", Unit::Picoseconds, |transfer| transfer.exposed_ps)
+            .measured("blocking_ps", "Blocking", Unit::Picoseconds, |transfer| transfer.blocking_ps)
+            .measured("idle_ps", "Meanwhile idle", Unit::Picoseconds, |transfer| transfer.idle_ps)
+            .note("Sums over all devices.")
+            .build()
     }
 }

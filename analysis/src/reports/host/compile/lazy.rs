@@ -15,7 +15,7 @@ use serde::Serialize;
 use trace_model::{Picos, SliceRef};
 
 use super::event_grouping::graph_hash;
-use crate::engine::{Cell, Column, Provenance, Table};
+use crate::engine::Table;
 use crate::facts::compile_events::LazyRole;
 use crate::facts::compile_events::ancestors;
 use crate::math::unit::Unit;
@@ -155,57 +155,27 @@ impl LazyTensors {
 
     /// The numbers and the graphs.
     pub(super) fn tables(&self) -> Vec<Table> {
-        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        let measured = Provenance::Measured;
-        let facts = self.facts.iter().map(|fact| {
+        let value = |fact: &LazyFact, is_time: bool| fact.value.filter(|_| (fact.unit == Unit::Picoseconds) == is_time);
+        let limit = |fact: &LazyFact| {
+            let limit = fact.limit?;
             let is_time = fact.unit == Unit::Picoseconds;
-            let (time, number) = if is_time { (fact.value, None) } else { (None, fact.value) };
-            let limit = fact
-                .limit
-                .map(|limit| if is_time { Picos::from_ps(limit as i64).to_string() } else { limit.to_string() });
-            vec![
-                Cell::text(fact.title),
-                Cell::maybe(number),
-                Cell::maybe(time),
-                limit.map_or(Cell::Missing, Cell::Text),
-                fact.statement.clone().map_or(Cell::Missing, Cell::Text),
-            ]
-        });
-        let facts = Table {
-            id: "lazy_tensors",
-            title: "Lazy tensors (PyTorch/XLA)".to_owned(),
-            columns: vec![
-                column("fact", "What", Unit::None, measured),
-                column("number", "Number", Unit::None, measured),
-                column("time_ps", "Time", Unit::Picoseconds, measured),
-                column("limit", "Limit", Unit::None, measured),
-                column("above_limit", "Above its limit", Unit::None, Provenance::Derived),
-            ],
-            rows: facts.collect(),
-            notes: vec!["Limits are those of PyTorch/XLA's own metrics analysis.".to_owned()],
+            Some(if is_time { Picos::from_ps(limit as i64).to_string() } else { limit.to_string() })
         };
-        let graphs = self.graphs.iter().map(|graph| {
-            vec![
-                graph.hash.clone().map_or(Cell::Missing, Cell::Text),
-                Cell::count(graph.compilations),
-                Cell::Int(graph.time_ps),
-                Cell::Int(graph.longest_ps),
-                Cell::count(graph.after_steps),
-            ]
-        });
-        let graphs = Table {
-            id: "lazy_graphs",
-            title: "Compiled graphs (PyTorch/XLA)".to_owned(),
-            columns: vec![
-                column("hash", "Graph hash", Unit::None, measured),
-                column("compilations", "Compiled", Unit::Count, measured),
-                column("time_ps", "Time", Unit::Picoseconds, measured),
-                column("longest_ps", "Longest", Unit::Picoseconds, measured),
-                column("after_steps", "Steps before the first", Unit::Count, measured),
-            ],
-            rows: graphs.collect(),
-            notes: Vec::new(),
-        };
+        let facts = Table::of("lazy_tensors", "Lazy tensors (PyTorch/XLA)", &self.facts)
+            .measured("fact", "What", Unit::None, |fact| fact.title)
+            .measured("number", "Number", Unit::None, |fact| value(fact, false))
+            .measured("time_ps", "Time", Unit::Picoseconds, |fact| value(fact, true))
+            .measured("limit", "Limit", Unit::None, limit)
+            .derived("above_limit", "Above its limit", Unit::None, |fact| &fact.statement)
+            .note("Limits are those of PyTorch/XLA's own metrics analysis.")
+            .build();
+        let graphs = Table::of("lazy_graphs", "Compiled graphs (PyTorch/XLA)", &self.graphs)
+            .measured("hash", "Graph hash", Unit::None, |graph| &graph.hash)
+            .measured("compilations", "Compiled", Unit::Count, |graph| graph.compilations)
+            .measured("time_ps", "Time", Unit::Picoseconds, |graph| graph.time_ps)
+            .measured("longest_ps", "Longest", Unit::Picoseconds, |graph| graph.longest_ps)
+            .measured("after_steps", "Steps before the first", Unit::Count, |graph| graph.after_steps)
+            .build();
         vec![facts, graphs]
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use trace_model::Picos;
 
-use super::compilations::{Compilation, PhaseTime};
+use super::compilations::PhaseTime;
 use super::{CompileReport, CompiledFunction, ShapeChange};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Cell, Table, Tabular};
 use crate::facts::host_class::HostClass;
 use crate::math::unit::Unit;
 
@@ -21,26 +21,6 @@ impl Tabular for CompileReport {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Measured }
-}
-
-fn inferred(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { provenance: Provenance::Inferred, ..column(id, title, unit) }
-}
-
-fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { provenance: Provenance::Derived, ..column(id, title, unit) }
-}
-
-fn time(ps: Option<i64>) -> Cell {
-    ps.map_or(Cell::Missing, Cell::Int)
-}
-
-fn text(text: Option<impl Into<String>>) -> Cell {
-    text.map_or(Cell::Missing, Cell::text)
-}
-
 impl CompileReport {
     fn summary(&self) -> Table {
         let phases = [
@@ -50,65 +30,60 @@ impl CompileReport {
             ("trace", self.trace_ps, Some(HostClass::Trace)),
             ("load to device", self.load_ps, Some(HostClass::Load)),
         ];
-        let share = |ps: Option<i64>| {
-            Cell::maybe(ps.filter(|_| self.window_ps > 0).map(|ps| 100.0 * ps as f64 / self.window_ps as f64))
-        };
-        let row = |(name, ps, phase): &(&str, Option<i64>, Option<HostClass>)| {
+        let share = |ps: Option<i64>| (self.window_ps > 0).then_some(100.0 * ps? as f64 / self.window_ps as f64);
+        let row = |(name, ps, phase): (&'static str, Option<i64>, Option<HostClass>)| {
             let own = |thread: &&PhaseTime| phase.is_none_or(|phase| thread.phase == phase);
             let threads: Vec<&PhaseTime> = self.threads.iter().filter(own).collect();
             let sum = ps.map(|_| threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps());
-            let names = phase.filter(|_| !threads.is_empty()).map(|_| thread_names(&threads));
-            vec![Cell::text(*name), time(*ps), share(*ps), time(sum), text(names)]
+            (name, ps, sum, phase.filter(|_| !threads.is_empty()).map(|_| thread_names(&threads)))
         };
-        let mut rows: Vec<Vec<Cell>> = phases.iter().map(row).collect();
-        let exposed = self.exposed_ps;
-        rows.push(vec![Cell::text("while no device ran"), time(exposed), share(exposed), Cell::Missing, Cell::Missing]);
+        let mut rows: Vec<_> = phases.into_iter().map(row).collect();
+        rows.push(("while no device ran", self.exposed_ps, None, None));
         let mut notes = vec![
             format!("{}.", self.statement),
             "Time is the union over host threads; a phase has what the ones above it leave.".to_owned(),
         ];
         notes.extend(self.notes.iter().map(|note| sentence(note)));
-        Table {
-            id: "compile",
-            title: "Compilation".to_owned(),
-            columns: vec![
-                column("phase", "Phase", Unit::None),
-                column("wall_ps", "Time", Unit::Picoseconds),
-                column("share_percent", "Of window", Unit::Percent),
-                column("thread_time_ps", "On all threads", Unit::Picoseconds),
-                column("threads", "Threads", Unit::None),
-            ],
-            rows,
-            notes,
-        }
+        Table::of("compile", "Compilation", &rows)
+            .measured("phase", "Phase", Unit::None, |(phase, ..)| *phase)
+            .measured("wall_ps", "Time", Unit::Picoseconds, |&(_, wall, ..)| wall)
+            .measured("share_percent", "Of window", Unit::Percent, |&(_, wall, ..)| share(wall))
+            .measured("thread_time_ps", "On all threads", Unit::Picoseconds, |&(.., sum, _)| sum)
+            .measured("threads", "Threads", Unit::None, |(.., names)| names)
+            .notes(notes)
+            .build()
     }
 
     fn function_table(&self) -> Table {
-        Table {
-            id: "compiled_functions",
-            title: "Compiled functions".to_owned(),
-            columns: vec![
-                column("function", "Function", Unit::None),
-                column("module", "Module", Unit::None),
-                column("compilations", "Compiled", Unit::Count),
-                inferred("recompilations", "Again", Unit::Count),
-                column("calls", "Calls", Unit::Count),
-                column("programs", "Programs (runs)", Unit::None),
-                column("wall_ps", "Time", Unit::Picoseconds),
-                derived("wall_steps", "In steps", Unit::None),
-                column("exposed_ps", "No device ran", Unit::Picoseconds),
-                column("longest_ps", "Longest", Unit::Picoseconds),
-                column("first_ps", "First at", Unit::Picoseconds),
-                column("last_ps", "Last at", Unit::Picoseconds),
-                inferred("changed", "Changed", Unit::None),
-            ],
-            rows: self.functions.iter().map(function_row).collect(),
-            notes: if self.functions.iter().any(|function| function.wall_steps.is_some()) {
-                vec!["In steps: the time as a number of steps of median length that compile nothing.".to_owned()]
-            } else {
-                Vec::new()
-            },
-        }
+        let programs = |function: &CompiledFunction| {
+            let runs = function.programs.iter().map(|run| format!("{} ({})", run.program, run.executions));
+            Cell::said(&runs.collect::<Vec<_>>().join(", "))
+        };
+        let notes = self
+            .functions
+            .iter()
+            .any(|function| function.wall_steps.is_some())
+            .then(|| "In steps: the time as a number of steps of median length that compile nothing.".to_owned());
+        Table::of("compiled_functions", "Compiled functions", &self.functions)
+            .measured("function", "Function", Unit::None, |function| &function.function)
+            .measured("module", "Module", Unit::None, |function| &function.module)
+            .measured("compilations", "Compiled", Unit::Count, |function| function.compilations)
+            .inferred("recompilations", "Again", Unit::Count, |function| function.recompilations)
+            .measured("calls", "Calls", Unit::Count, |function| function.calls)
+            .measured("programs", "Programs (runs)", Unit::None, programs)
+            .measured("wall_ps", "Time", Unit::Picoseconds, |function| function.first_ps.map(|_| function.wall_ps))
+            .derived("wall_steps", "In steps", Unit::None, |function| {
+                function.wall_steps.filter(|_| function.first_ps.is_some())
+            })
+            .measured("exposed_ps", "No device ran", Unit::Picoseconds, |function| function.exposed_ps)
+            .measured("longest_ps", "Longest", Unit::Picoseconds, |function| {
+                (function.compilations > 0).then_some(function.longest_ps)
+            })
+            .measured("first_ps", "First at", Unit::Picoseconds, |function| function.first_ps)
+            .measured("last_ps", "Last at", Unit::Picoseconds, |function| function.last_ps)
+            .inferred("changed", "Changed", Unit::None, |function| changed(&function.changes))
+            .notes(notes)
+            .build()
     }
 
     fn list_table(&self) -> Table {
@@ -123,31 +98,26 @@ impl CompileReport {
             notes
                 .push("Where nothing is said to have changed, no shape of both programs is in the capture.".to_owned());
         }
-        Table {
-            id: "compilations",
-            title: "Every compilation".to_owned(),
-            columns: vec![
-                column("start_ps", "Begin", Unit::Picoseconds),
-                column("function", "Function", Unit::None),
-                column("place", "Where", Unit::None),
-                column("wall_ps", "Time", Unit::Picoseconds),
-                column("trace_ps", "Trace", Unit::Picoseconds),
-                column("lower_ps", "Lower", Unit::Picoseconds),
-                column("compile_ps", "Compile", Unit::Picoseconds),
-                column("load_ps", "Load", Unit::Picoseconds),
-                column("thread_time_ps", "On all threads", Unit::Picoseconds),
-                column("call_ps", "Whole call", Unit::Picoseconds),
-                column("exposed_ps", "No device ran", Unit::Picoseconds),
-                derived("step_extra_ps", "Step longer by", Unit::Picoseconds),
-                inferred("program", "Program", Unit::None),
-                inferred("again", "Again because", Unit::None),
-                derived("ops_alike_percent", "Ops alike", Unit::Percent),
-                inferred("changed", "Changed", Unit::None),
-                column("changed_in", "Seen in", Unit::None),
-            ],
-            rows: self.list.iter().map(compilation_row).collect(),
-            notes,
-        }
+        Table::of("compilations", "Every compilation", &self.list)
+            .measured("start_ps", "Begin", Unit::Picoseconds, |row| row.start_ps)
+            .measured("function", "Function", Unit::None, |row| &row.function)
+            .measured("place", "Where", Unit::None, |row| row.place.map(super::CompilePlace::title))
+            .measured("wall_ps", "Time", Unit::Picoseconds, |row| row.wall_ps)
+            .measured("trace_ps", "Trace", Unit::Picoseconds, |row| row.trace_ps)
+            .measured("lower_ps", "Lower", Unit::Picoseconds, |row| row.lower_ps)
+            .measured("compile_ps", "Compile", Unit::Picoseconds, |row| row.compile_ps)
+            .measured("load_ps", "Load", Unit::Picoseconds, |row| row.load_ps)
+            .measured("thread_time_ps", "On all threads", Unit::Picoseconds, |row| row.thread_time_ps)
+            .measured("call_ps", "Whole call", Unit::Picoseconds, |row| row.call_ps)
+            .measured("exposed_ps", "No device ran", Unit::Picoseconds, |row| row.exposed_ps)
+            .derived("step_extra_ps", "Step longer by", Unit::Picoseconds, |row| row.step_extra_ps)
+            .inferred("program", "Program", Unit::None, |row| &row.program)
+            .inferred("again", "Again because", Unit::None, |row| row.again.map(super::CompileEvidence::title))
+            .derived("ops_alike_percent", "Ops alike", Unit::Percent, |row| row.ops_alike_percent)
+            .inferred("changed", "Changed", Unit::None, |row| changed(&row.changes))
+            .measured("changed_in", "Seen in", Unit::None, |row| row.changed_in.map(super::ChangeSource::title))
+            .notes(notes)
+            .build()
     }
 }
 
@@ -175,52 +145,10 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
 }
 
 /// The first change, and how many more there are.
-fn changed(changes: &[ShapeChange]) -> Cell {
+fn changed(changes: &[ShapeChange]) -> Option<String> {
     let more = match changes.len() {
         0 | 1 => String::new(),
         n => format!(" and {} more", n - 1),
     };
-    text(changes.first().map(|first| format!("{}{more}", first.sentence())))
-}
-
-fn function_row(function: &CompiledFunction) -> Vec<Cell> {
-    let programs = function.programs.iter().map(|run| format!("{} ({})", run.program, run.executions));
-    let programs: Vec<_> = programs.collect();
-    vec![
-        Cell::text(function.function.clone()),
-        text(function.module.clone()),
-        Cell::count(function.compilations),
-        Cell::count(function.recompilations),
-        function.calls.map_or(Cell::Missing, Cell::count),
-        text((!programs.is_empty()).then(|| programs.join(", "))),
-        time(function.first_ps.map(|_| function.wall_ps)),
-        Cell::maybe(function.wall_steps.filter(|_| function.first_ps.is_some())),
-        time(function.exposed_ps),
-        time((function.compilations > 0).then_some(function.longest_ps)),
-        time(function.first_ps),
-        time(function.last_ps),
-        changed(&function.changes),
-    ]
-}
-
-fn compilation_row(row: &Compilation) -> Vec<Cell> {
-    vec![
-        Cell::Int(row.start_ps),
-        Cell::text(row.function.clone()),
-        text(row.place.map(super::CompilePlace::title)),
-        Cell::Int(row.wall_ps),
-        time(row.trace_ps),
-        time(row.lower_ps),
-        Cell::Int(row.compile_ps),
-        time(row.load_ps),
-        Cell::Int(row.thread_time_ps),
-        time(row.call_ps),
-        time(row.exposed_ps),
-        time(row.step_extra_ps),
-        text(row.program.clone()),
-        text(row.again.map(super::CompileEvidence::title)),
-        Cell::maybe(row.ops_alike_percent),
-        changed(&row.changes),
-        text(row.changed_in.map(super::ChangeSource::title)),
-    ]
+    changes.first().map(|first| format!("{}{more}", first.sentence()))
 }

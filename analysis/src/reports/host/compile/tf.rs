@@ -10,7 +10,7 @@ use serde::Serialize;
 use trace_model::{ArgValue, LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
 
 use super::annotations::reading_order;
-use crate::engine::{Cell, Column, Provenance, Table};
+use crate::engine::Table;
 use crate::facts::compile_events::ancestors;
 use crate::facts::host_class::{host_threads, stripped};
 use crate::math::unit::Unit;
@@ -179,42 +179,20 @@ impl TfFunction {
 
 /// The functions as a table.
 pub(super) fn table(functions: &[TfFunction]) -> Table {
-    let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-    let (measured, profile) = (Provenance::Measured, Provenance::Profile);
-    let rows = functions.iter().map(|function| {
-        vec![
-            Cell::text(function.function.clone()),
-            Cell::count(function.all().calls),
-            Cell::Int(function.all().self_ps),
-            Cell::count(function.traced.calls),
-            Cell::Int(function.traced.self_ps),
-            Cell::count(function.eager.calls),
-            Cell::Int(function.eager.self_ps),
-            Cell::count(function.xla_calls),
-            function.tracing_count.map_or(Cell::Missing, Cell::count),
-            Cell::maybe(function.expensive_percent),
-            if function.is_expensive { Cell::text("expensive") } else { Cell::Missing },
-        ]
-    });
-    Table {
-        id: "tf_functions",
-        title: "Functions of TensorFlow".to_owned(),
-        columns: vec![
-            column("function", "Function", Unit::None, measured),
-            column("calls", "Calls", Unit::Count, measured),
-            column("self_time_ps", "Self time", Unit::Picoseconds, measured),
-            column("traced", "Traced", Unit::Count, profile),
-            column("traced_ps", "in", Unit::Picoseconds, measured),
-            column("eager", "Eager", Unit::Count, profile),
-            column("eager_ps", "in", Unit::Picoseconds, measured),
-            column("xla_calls", "By XLA", Unit::Count, profile),
-            column("tracing_count", "Traced so far", Unit::Count, profile),
-            column("expensive_percent", "Traced or eager, of self time", Unit::Percent, Provenance::Derived),
-            column("remark", "Remark", Unit::None, Provenance::Derived),
-        ],
-        rows: rows.collect(),
-        notes: vec![
-            "At 20 % of self time in traced or eager calls a function is called expensive, as in XProf.".to_owned(),
-        ],
-    }
+    Table::of("tf_functions", "Functions of TensorFlow", &*functions)
+        .measured("function", "Function", Unit::None, |function| &function.function)
+        .measured("calls", "Calls", Unit::Count, |function| function.all().calls)
+        .measured("self_time_ps", "Self time", Unit::Picoseconds, |function| function.all().self_ps)
+        .recorded("traced", "Traced", Unit::Count, |function| function.traced.calls)
+        .measured("traced_ps", "in", Unit::Picoseconds, |function| function.traced.self_ps)
+        .recorded("eager", "Eager", Unit::Count, |function| function.eager.calls)
+        .measured("eager_ps", "in", Unit::Picoseconds, |function| function.eager.self_ps)
+        .recorded("xla_calls", "By XLA", Unit::Count, |function| function.xla_calls)
+        .recorded("tracing_count", "Traced so far", Unit::Count, |function| function.tracing_count)
+        .derived("expensive_percent", "Traced or eager, of self time", Unit::Percent, |function| {
+            function.expensive_percent
+        })
+        .derived("remark", "Remark", Unit::None, |function| function.is_expensive.then_some("expensive"))
+        .note("At 20 % of self time in traced or eager calls a function is called expensive, as in XProf.")
+        .build()
 }

@@ -1,18 +1,17 @@
 //! Gaps as tables.
 
+use std::collections::BTreeMap;
+
 use trace_model::Picos;
 
-use super::{Cause, CauseTime, DeviceGaps, Gap, GapPlace, GapsReport};
+use super::{Cause, GapPlace, GapsReport, StepGaps};
 use crate::engine::counted;
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::percent;
 
 /// Gaps of each device that are printed.
 const SHOWN: usize = 10;
-
-fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
-    Column { id, title, unit, provenance }
-}
 
 impl Tabular for GapsReport {
     fn tables(&self) -> Vec<Table> {
@@ -31,8 +30,12 @@ impl Tabular for GapsReport {
     }
 }
 
-fn cause_columns() -> [Column; Cause::ALL.len()] {
-    Cause::ALL.map(|cause| {
+/// A column for each cause.
+fn with_causes<'a, R: Copy + 'a>(
+    table: TableBuilder<'a, R>,
+    time: impl Fn(R, Cause) -> i64 + Copy + 'a,
+) -> TableBuilder<'a, R> {
+    Cause::ALL.into_iter().fold(table, |table, cause| {
         let id = match cause {
             Cause::Compile => "compile_ps",
             Cause::Input => "input_ps",
@@ -44,194 +47,109 @@ fn cause_columns() -> [Column; Cause::ALL.len()] {
             Cause::Queued => "queued_ps",
             Cause::Unknown => "unknown_ps",
         };
-        column(id, cause.title(), Unit::Picoseconds, Provenance::Inferred)
+        table.inferred(id, cause.title(), Unit::Picoseconds, move |row| time(row, cause))
     })
-}
-
-fn text(text: Option<&str>) -> Cell {
-    text.map_or(Cell::Missing, Cell::text)
-}
-
-fn event(part: &CauseTime) -> [Cell; 2] {
-    [text(part.event()), part.event_ps().map_or(Cell::Missing, Cell::Int)]
 }
 
 impl GapsReport {
     /// All devices together, by place and cause.
     fn cause_table(&self) -> Table {
-        let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
         let window = self.devices.iter().map(|device| device.window_ps).sum::<Picos>().ps();
         let count = self.devices.len().max(1) as i64;
         let row = |place: GapPlace, cause: Cause| {
             let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
             let time = parts.clone().map(|part| part.time_ps).sum::<Picos>().ps();
-            let top = parts.max_by_key(|part| part.event_ps())?;
-            let mut row = vec![
-                Cell::text(place.title()),
-                Cell::text(cause.title()),
-                Cell::Int(time / count),
-                Cell::maybe(crate::reports::ops::op_stats::percent(time, window)),
-            ];
-            row.extend(event(top));
-            Some(row)
+            Some((place, time, parts.max_by_key(|part| part.event_ps())?))
         };
         let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast];
         let rows =
             places.into_iter().flat_map(|place| Cause::ALL.into_iter().filter_map(move |cause| row(place, cause)));
-        Table {
-            id: "gap_causes",
-            title: "What the host does while no program runs".to_owned(),
-            columns: vec![
-                column("place", "Where", Unit::None, measured),
-                column("cause", "Host", Unit::None, inferred),
-                column("time_ps", "Time", Unit::Picoseconds, measured),
-                column("percent", "Of window", Unit::Percent, measured),
-                column("event", "Mostly", Unit::None, inferred),
-                column("event_ps", "for", Unit::Picoseconds, measured),
-            ],
-            rows: rows.collect(),
-            notes: vec![
-                format!("{}.", self.statement),
-                format!(
-                    "Before, between and after programs; means over {}. At each instant the most telling \
-                     event of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none \
-                     once the next program is queued. “Mostly” is the event with most of that time, and how much.",
-                    counted(count, "device")
-                ),
-            ],
-        }
+        Table::of("gap_causes", "What the host does while no program runs", rows)
+            .measured("place", "Where", Unit::None, |(place, ..)| place.title())
+            .inferred("cause", "Host", Unit::None, |(.., top)| top.cause.title())
+            .measured("time_ps", "Time", Unit::Picoseconds, |(_, time, _)| time / count)
+            .measured("percent", "Of window", Unit::Percent, |(_, time, _)| percent(time, window))
+            .inferred("event", "Mostly", Unit::None, |(.., top)| top.event())
+            .measured("event_ps", "for", Unit::Picoseconds, |(.., top)| top.event_ps())
+            .note(format!("{}.", self.statement))
+            .note(format!(
+                "Before, between and after programs; means over {}. At each instant the most telling \
+                 event of any thread counts: compiling, then input, transfers, dispatch, user code, waiting; none \
+                 once the next program is queued. “Mostly” is the event with most of that time, and how much.",
+                counted(count, "device")
+            ))
+            .build()
     }
 
     /// A row a device, a column a cause.
     fn device_table(&self) -> Table {
-        let measured = Provenance::Measured;
-        let mut columns = vec![
-            column("core", "Device", Unit::None, measured),
-            column("window_ps", "Window", Unit::Picoseconds, measured),
-            column("programs", "Programs", Unit::Count, measured),
-            column("idle_ps", "No program", Unit::Picoseconds, measured),
-        ];
-        columns.extend(cause_columns());
-        let rows = self.devices.iter().map(|device| {
-            let mut row = vec![
-                Cell::text(&device.core),
-                Cell::Int(device.window_ps),
-                Cell::count(device.programs),
-                Cell::Int(device.idle_ps),
-            ];
-            row.extend(Cause::ALL.map(|cause| Cell::Int(device.time_ps(cause))));
-            row
-        });
-        let notes = vec!["The causes of a device add up to its time without a program.".to_owned()];
-        Table { id: "gap_devices", title: "By device".to_owned(), columns, rows: rows.collect(), notes }
+        let table = Table::of("gap_devices", "By device", &self.devices)
+            .measured("core", "Device", Unit::None, |device| &device.core)
+            .measured("window_ps", "Window", Unit::Picoseconds, |device| device.window_ps)
+            .measured("programs", "Programs", Unit::Count, |device| device.programs)
+            .measured("idle_ps", "No program", Unit::Picoseconds, |device| device.idle_ps);
+        with_causes(table, |device, cause| device.time_ps(cause))
+            .note("The causes of a device add up to its time without a program.")
+            .build()
     }
 
     fn gap_table(&self) -> Table {
-        let (measured, inferred) = (Provenance::Measured, Provenance::Inferred);
-        let row = |device: &DeviceGaps, gap: &Gap| {
-            let top = gap.causes.iter().min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause));
-            vec![
-                Cell::text(&device.core),
-                Cell::Int(gap.start_ps),
-                Cell::Int(gap.length_ps),
-                top.map_or(Cell::Missing, |part| Cell::text(part.cause.title())),
-                Cell::maybe(top.and_then(|part| crate::reports::ops::op_stats::percent(part.time_ps, gap.length_ps))),
-                text(top.and_then(CauseTime::event)),
-                gap.step.map_or(Cell::Missing, |step| Cell::count(u64::from(step))),
-                text(gap.after.as_deref()),
-                text(gap.before.as_deref()),
-            ]
-        };
-        let rows =
-            self.devices.iter().flat_map(|device| device.gaps.iter().take(SHOWN).map(move |gap| row(device, gap)));
+        let rows = self.devices.iter().flat_map(|device| {
+            device.gaps.iter().take(SHOWN).map(move |gap| {
+                (device, gap, gap.causes.iter().min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause)))
+            })
+        });
         let between: u64 = self.devices.iter().map(|device| device.count).sum();
-        Table {
-            id: "gaps",
-            title: "Longest gaps".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None, measured),
-                column("start_ps", "Begin", Unit::Picoseconds, measured),
-                column("length_ps", "Length", Unit::Picoseconds, measured),
-                column("cause", "Host", Unit::None, inferred),
-                column("cause_percent", "Of gap", Unit::Percent, measured),
-                column("event", "Mostly", Unit::None, inferred),
-                column("step", "Step", Unit::None, measured),
-                column("after", "After", Unit::None, measured),
-                column("before", "Before", Unit::None, measured),
-            ],
-            rows: rows.collect(),
-            notes: vec![format!(
+        Table::of("gaps", "Longest gaps", rows)
+            .measured("core", "Device", Unit::None, |(device, ..)| &device.core)
+            .measured("start_ps", "Begin", Unit::Picoseconds, |(_, gap, _)| gap.start_ps)
+            .measured("length_ps", "Length", Unit::Picoseconds, |(_, gap, _)| gap.length_ps)
+            .inferred("cause", "Host", Unit::None, |(.., top)| Some(top?.cause.title()))
+            .measured("cause_percent", "Of gap", Unit::Percent, |(_, gap, top)| percent(top?.time_ps, gap.length_ps))
+            .inferred("event", "Mostly", Unit::None, |(.., top)| top?.event())
+            .measured("step", "Step", Unit::None, |(_, gap, _)| gap.step)
+            .measured("after", "After", Unit::None, |(_, gap, _)| gap.after.as_deref())
+            .measured("before", "Before", Unit::None, |(_, gap, _)| gap.before.as_deref())
+            .note(format!(
                 "{between} gaps between programs on {}. Begin is on the timeline as recorded; gaps without a \
                  program before or after reach to the end of the window.",
                 counted(self.devices.len(), "device")
-            )],
-        }
+            ))
+            .build()
     }
 
     /// Means over the devices, a row a step.
     fn step_table(&self) -> Table {
-        let mut steps: std::collections::BTreeMap<u32, Vec<&super::StepGaps>> = std::collections::BTreeMap::new();
+        let mut steps: BTreeMap<u32, Vec<&StepGaps>> = BTreeMap::new();
         for step in self.devices.iter().flat_map(|device| &device.steps) {
             steps.entry(step.step).or_default().push(step);
         }
-        let rows = steps.iter().map(|(&number, own)| {
-            let mean = |get: &dyn Fn(&super::StepGaps) -> i64| {
-                Cell::Int(own.iter().map(|step| get(step)).sum::<Picos>().ps() / own.len().max(1) as i64)
-            };
-            let mut row = vec![Cell::count(u64::from(number)), mean(&|step| step.length_ps), mean(&|s| s.idle_ps())];
-            row.extend(Cause::ALL.map(|cause| mean(&|step| step.time_ps(cause))));
-            row
-        });
-        let measured = Provenance::Measured;
-        let mut columns = vec![
-            column("step", "Step", Unit::None, measured),
-            column("length_ps", "Length", Unit::Picoseconds, measured),
-            column("idle_ps", "No program", Unit::Picoseconds, measured),
-        ];
-        columns.extend(cause_columns());
-        Table {
-            id: "gap_steps",
-            title: "Time without a program in each step".to_owned(),
-            columns,
-            rows: rows.collect(),
-            notes: vec!["Means over the devices that ran the step, on the clock of the host.".to_owned()],
-        }
+        let mean = |own: &[&StepGaps], get: &dyn Fn(&StepGaps) -> i64| {
+            own.iter().map(|step| get(step)).sum::<Picos>().ps() / own.len().max(1) as i64
+        };
+        let table = Table::of("gap_steps", "Time without a program in each step", &steps)
+            .measured("step", "Step", Unit::None, |(&number, _)| number)
+            .measured("length_ps", "Length", Unit::Picoseconds, |(_, own)| mean(own, &|step| step.length_ps))
+            .measured("idle_ps", "No program", Unit::Picoseconds, |(_, own)| mean(own, &StepGaps::idle_ps));
+        with_causes(table, |(_, own), cause| mean(own, &|step| step.time_ps(cause)))
+            .note("Means over the devices that ran the step, on the clock of the host.")
+            .build()
     }
 
     fn inside_table(&self) -> Table {
-        let measured = Provenance::Measured;
-        let rows = self.devices.iter().filter_map(|device| {
-            let inside = device.inside.as_ref()?;
-            Some(vec![
-                Cell::text(&device.core),
-                Cell::Int(inside.program_ps),
-                Cell::Int(inside.idle_ps),
-                Cell::maybe(crate::reports::ops::op_stats::percent(inside.idle_ps, inside.program_ps)),
-                Cell::Int(inside.edges_ps),
-                Cell::count(inside.long_gaps),
-                Cell::Int(inside.long_gaps_ps),
-                Cell::Int(inside.longest_ps),
-                text(inside.longest_after.as_deref()),
-                text(inside.longest_before.as_deref()),
-            ])
-        });
-        Table {
-            id: "gaps_inside",
-            title: "Time without an op within programs".to_owned(),
-            columns: vec![
-                column("core", "Device", Unit::None, measured),
-                column("program_ps", "Programs", Unit::Picoseconds, measured),
-                column("idle_ps", "No op", Unit::Picoseconds, measured),
-                column("idle_percent", "Of programs", Unit::Percent, measured),
-                column("edges_ps", "At begin and end", Unit::Picoseconds, measured),
-                column("long_gaps", "Over 1 µs", Unit::Count, measured),
-                column("long_gaps_ps", "together", Unit::Picoseconds, measured),
-                column("longest_ps", "Longest", Unit::Picoseconds, measured),
-                column("longest_after", "After", Unit::None, measured),
-                column("longest_before", "Before", Unit::None, measured),
-            ],
-            rows: rows.collect(),
-            notes: vec!["By the clock that timed the ops. The host has no part in it.".to_owned()],
-        }
+        let rows = self.devices.iter().filter_map(|device| Some((device, device.inside.as_ref()?)));
+        Table::of("gaps_inside", "Time without an op within programs", rows)
+            .measured("core", "Device", Unit::None, |(device, _)| &device.core)
+            .measured("program_ps", "Programs", Unit::Picoseconds, |(_, inside)| inside.program_ps)
+            .measured("idle_ps", "No op", Unit::Picoseconds, |(_, inside)| inside.idle_ps)
+            .measured("idle_percent", "Of programs", Unit::Percent, |(_, it)| percent(it.idle_ps, it.program_ps))
+            .measured("edges_ps", "At begin and end", Unit::Picoseconds, |(_, inside)| inside.edges_ps)
+            .measured("long_gaps", "Over 1 µs", Unit::Count, |(_, inside)| inside.long_gaps)
+            .measured("long_gaps_ps", "together", Unit::Picoseconds, |(_, inside)| inside.long_gaps_ps)
+            .measured("longest_ps", "Longest", Unit::Picoseconds, |(_, inside)| inside.longest_ps)
+            .measured("longest_after", "After", Unit::None, |(_, inside)| inside.longest_after.as_deref())
+            .measured("longest_before", "Before", Unit::None, |(_, inside)| inside.longest_before.as_deref())
+            .note("By the clock that timed the ops. The host has no part in it.")
+            .build()
     }
 }

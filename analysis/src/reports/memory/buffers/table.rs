@@ -1,7 +1,7 @@
 //! Planned memory as tables.
 
-use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, as_i64, in_words, percent, plan};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use super::{BuffersReport, HBM, HOST, MemoryPlan, PlannedBuffer, ProgramPlan, VMEM, in_words, percent, plan};
+use crate::engine::{Provenance, Table, Tabular};
 use crate::math::unit::Unit;
 
 /// Rows of a table of buffers.
@@ -24,22 +24,6 @@ impl Tabular for BuffersReport {
     }
 }
 
-fn planned(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::StaticCost }
-}
-
-fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Derived }
-}
-
-fn bytes(value: u64) -> Cell {
-    Cell::Int(as_i64(value))
-}
-
-fn text(value: Option<&String>) -> Cell {
-    value.map_or(Cell::Missing, Cell::text)
-}
-
 impl BuffersReport {
     /// Programs and memories, without sync flags and the like.
     fn plans(&self) -> impl Iterator<Item = (&ProgramPlan, &MemoryPlan)> {
@@ -48,26 +32,6 @@ impl BuffersReport {
     }
 
     fn programs(&self) -> Table {
-        let row = |(program, plan): (&ProgramPlan, &MemoryPlan)| {
-            let share = self.capacity_of(plan.space).and_then(|capacity| percent(plan.total_bytes, capacity));
-            vec![
-                Cell::text(&program.program),
-                Cell::text(self.memory_name(plan.space)),
-                bytes(plan.total_bytes),
-                Cell::maybe(share),
-                bytes(plan.argument_bytes),
-                bytes(plan.donated_bytes),
-                bytes(plan.output_bytes),
-                bytes(plan.temporary_bytes),
-                bytes(plan.heap_peak_bytes),
-                bytes(plan.fragmentation_bytes),
-                bytes(plan.padding_bytes),
-                bytes(plan.donatable_bytes),
-                Cell::maybe(plan.reuse),
-                bytes(plan.constant_bytes),
-                text(plan.peak_instruction.as_ref()),
-            ]
-        };
         let mut notes = vec![format!("{}.", self.statement)];
         if self.capacity.is_none() && self.main_memory == super::HBM_NAME {
             notes.push("The size of the HBM is not known: name the chip with --device-spec.".to_owned());
@@ -91,32 +55,27 @@ impl BuffersReport {
         if odd > 0 {
             notes.push(format!("{odd} events of heaps fit nothing that is known; live bytes can be more than shown."));
         }
-        Table {
-            id: "buffers",
-            title: "Memory planned by the compiler".to_owned(),
-            columns: vec![
-                planned("program", "Program", Unit::None),
-                planned("memory", "Memory", Unit::None),
-                planned("total_bytes", "Total", Unit::Bytes),
-                Column {
-                    provenance: self.capacity.as_ref().map_or(Provenance::StaticCost, |capacity| capacity.provenance),
-                    ..derived("total_percent", "Of memory", Unit::Percent)
-                },
-                planned("argument_bytes", "Arguments", Unit::Bytes),
-                planned("donated_bytes", "Donated", Unit::Bytes),
-                planned("output_bytes", "Results", Unit::Bytes),
-                planned("temporary_bytes", "Temporary", Unit::Bytes),
-                derived("heap_peak_bytes", "Live", Unit::Bytes),
-                derived("fragmentation_bytes", "Unused", Unit::Bytes),
-                derived("padding_bytes", "Padding", Unit::Bytes),
-                derived("donatable_bytes", "Donatable", Unit::Bytes),
-                derived("reuse", "Reuse", Unit::None),
-                planned("constant_bytes", "Constants", Unit::Bytes),
-                derived("peak_instruction", "Fullest during", Unit::None),
-            ],
-            rows: self.plans().map(row).collect(),
-            notes,
-        }
+        let of_capacity = self.capacity.as_ref().map_or(Provenance::StaticCost, |capacity| capacity.provenance);
+        Table::of("buffers", "Memory planned by the compiler", self.plans())
+            .compiler("program", "Program", Unit::None, |(program, _)| &program.program)
+            .compiler("memory", "Memory", Unit::None, |(_, plan)| self.memory_name(plan.space))
+            .compiler("total_bytes", "Total", Unit::Bytes, |(_, plan)| plan.total_bytes)
+            .column("total_percent", "Of memory", Unit::Percent, of_capacity, |(_, plan)| {
+                percent(plan.total_bytes, self.capacity_of(plan.space)?)
+            })
+            .compiler("argument_bytes", "Arguments", Unit::Bytes, |(_, plan)| plan.argument_bytes)
+            .compiler("donated_bytes", "Donated", Unit::Bytes, |(_, plan)| plan.donated_bytes)
+            .compiler("output_bytes", "Results", Unit::Bytes, |(_, plan)| plan.output_bytes)
+            .compiler("temporary_bytes", "Temporary", Unit::Bytes, |(_, plan)| plan.temporary_bytes)
+            .derived("heap_peak_bytes", "Live", Unit::Bytes, |(_, plan)| plan.heap_peak_bytes)
+            .derived("fragmentation_bytes", "Unused", Unit::Bytes, |(_, plan)| plan.fragmentation_bytes)
+            .derived("padding_bytes", "Padding", Unit::Bytes, |(_, plan)| plan.padding_bytes)
+            .derived("donatable_bytes", "Donatable", Unit::Bytes, |(_, plan)| plan.donatable_bytes)
+            .derived("reuse", "Reuse", Unit::None, |(_, plan)| plan.reuse)
+            .compiler("constant_bytes", "Constants", Unit::Bytes, |(_, plan)| plan.constant_bytes)
+            .derived("peak_instruction", "Fullest during", Unit::None, |(_, plan)| &plan.peak_instruction)
+            .notes(notes)
+            .build()
     }
 
     fn donations(&self) -> Option<Table> {
@@ -126,31 +85,18 @@ impl BuffersReport {
             .filter(|(_, donation)| donation.bytes >= LEAST_DONATION)
             .collect();
         found.sort_by_key(|(_, donation)| std::cmp::Reverse(donation.bytes));
-        let row = |(program, donation): &(&ProgramPlan, &super::Donation)| {
-            vec![
-                Cell::text(&program.program),
-                Cell::text(&donation.argument),
-                Cell::text(&donation.output),
-                Cell::text(&donation.shape),
-                bytes(donation.bytes),
-            ]
-        };
-        (!found.is_empty()).then(|| Table {
-            id: "donations",
-            title: "Arguments that could be donated".to_owned(),
-            columns: vec![
-                planned("program", "Program", Unit::None),
-                planned("argument", "Argument", Unit::None),
-                planned("output", "Result", Unit::None),
-                planned("shape", "Shape", Unit::None),
-                derived("bytes", "Would save", Unit::Bytes),
-            ],
-            rows: found.iter().take(SHOWN).map(row).collect(),
-            notes: vec![
-                "A result of the same shape could take over the memory, if the caller does not need the argument \
-                 afterwards (donate_argnums)."
-                    .to_owned(),
-            ],
+        (!found.is_empty()).then(|| {
+            Table::of("donations", "Arguments that could be donated", found.iter().take(SHOWN))
+                .compiler("program", "Program", Unit::None, |(program, _)| &program.program)
+                .compiler("argument", "Argument", Unit::None, |(_, donation)| &donation.argument)
+                .compiler("output", "Result", Unit::None, |(_, donation)| &donation.output)
+                .compiler("shape", "Shape", Unit::None, |(_, donation)| &donation.shape)
+                .derived("bytes", "Would save", Unit::Bytes, |(_, donation)| donation.bytes)
+                .note(
+                    "A result of the same shape could take over the memory, if the caller does not need the argument \
+                 afterwards (donate_argnums).",
+                )
+                .build()
         })
     }
 
@@ -167,69 +113,51 @@ impl BuffersReport {
             })
             .collect();
         found.sort_by_key(|(_, _, buffer)| std::cmp::Reverse(buffer.padding_bytes()));
-        let row = |(program, plan, buffer): &(&ProgramPlan, &MemoryPlan, &PlannedBuffer)| {
-            let share = percent(buffer.padding_bytes(), buffer.bytes);
-            let mut row = vec![Cell::text(&program.program), Cell::text(self.memory_name(plan.space))];
-            row.extend([Cell::text(&buffer.instruction), text(buffer.shape.as_ref()), bytes(buffer.padding_bytes())]);
-            row.extend([Cell::maybe(share), bytes(buffer.bytes), text(buffer.op_name.as_ref())]);
-            row.push(text(buffer.source.as_ref()));
-            row
-        };
-        (!found.is_empty()).then(|| Table {
-            id: "buffer_padding",
-            title: "Padding at the peak".to_owned(),
-            columns: vec![
-                planned("program", "Program", Unit::None),
-                planned("memory", "Memory", Unit::None),
-                planned("instruction", "Instruction", Unit::None),
-                planned("shape", "Shape", Unit::None),
-                derived("padding_bytes", "Padding", Unit::Bytes),
-                derived("padding_percent", "Of buffer", Unit::Percent),
-                planned("bytes", "Buffer", Unit::Bytes),
-                planned("op_name", "Op", Unit::None),
-                planned("source", "Source", Unit::None),
-            ],
-            rows: found.iter().take(SHOWN).map(row).collect(),
-            notes: vec![
-                "Memory comes in tiles: T(8,128) rounds the two minor dimensions up to multiples of 8 and 128, and \
-                 allocations to 512 bytes. Make the minor dimension a multiple of 128, or a large one minor."
-                    .to_owned(),
-            ],
+        (!found.is_empty()).then(|| {
+            Table::of("buffer_padding", "Padding at the peak", found.iter().take(SHOWN))
+                .compiler("program", "Program", Unit::None, |(program, ..)| &program.program)
+                .compiler("memory", "Memory", Unit::None, |(_, plan, _)| self.memory_name(plan.space))
+                .compiler("instruction", "Instruction", Unit::None, |(.., buffer)| &buffer.instruction)
+                .compiler("shape", "Shape", Unit::None, |(.., buffer)| &buffer.shape)
+                .derived("padding_bytes", "Padding", Unit::Bytes, |(.., buffer)| buffer.padding_bytes())
+                .derived("padding_percent", "Of buffer", Unit::Percent, |(.., buffer)| {
+                    percent(buffer.padding_bytes(), buffer.bytes)
+                })
+                .compiler("bytes", "Buffer", Unit::Bytes, |(.., buffer)| buffer.bytes)
+                .compiler("op_name", "Op", Unit::None, |(.., buffer)| &buffer.op_name)
+                .compiler("source", "Source", Unit::None, |(.., buffer)| &buffer.source)
+                .note(
+                    "Memory comes in tiles: T(8,128) rounds the two minor dimensions up to multiples of 8 and 128, and \
+                     allocations to 512 bytes. Make the minor dimension a multiple of 128, or a large one minor.",
+                )
+                .build()
         })
     }
 }
 
 fn at_peak(program: &ProgramPlan, plan: &MemoryPlan, memory: &str) -> Option<Table> {
-    let row = |buffer: &PlannedBuffer| {
-        vec![
-            Cell::text(if buffer.instruction.is_empty() { "–" } else { &buffer.instruction }),
-            Cell::text(buffer.purpose.title()),
-            bytes(buffer.bytes),
-            Cell::maybe(percent(buffer.bytes, plan.total_bytes)),
-            text(buffer.shape.as_ref()),
-            Cell::maybe(buffer.element_bytes.and_then(|_| percent(buffer.padding_bytes(), buffer.bytes))),
-            text(buffer.op_name.as_ref()),
-            text(buffer.source.as_ref()),
-        ]
-    };
     let is_shown = |buffer: &PlannedBuffer| percent(buffer.bytes, plan.total_bytes) >= Some(LEAST_SHARE_PERCENT);
     let shown = plan.at_peak.iter().take(SHOWN).take_while(|buffer| is_shown(buffer)).count();
-    let rows = plan::cut(&plan.at_peak, shown).iter().map(row).collect();
     let notes = vec![format!("Shares are of all it needs, {}.", in_words(plan.total_bytes))];
-    (!plan.at_peak.is_empty()).then(|| Table {
-        id: "buffers_at_peak",
-        title: format!("In {memory} when {} needs most of it", program.program),
-        columns: vec![
-            planned("instruction", "Instruction", Unit::None),
-            planned("purpose", "What", Unit::None),
-            planned("bytes", "Bytes", Unit::Bytes),
-            derived("share_percent", "Share", Unit::Percent),
-            planned("shape", "Shape", Unit::None),
-            derived("padding_percent", "Padding", Unit::Percent),
-            planned("op_name", "Op", Unit::None),
-            planned("source", "Source", Unit::None),
-        ],
-        rows,
-        notes,
+    (!plan.at_peak.is_empty()).then(|| {
+        Table::of(
+            "buffers_at_peak",
+            format!("In {memory} when {} needs most of it", program.program),
+            plan::cut(&plan.at_peak, shown).iter(),
+        )
+        .compiler("instruction", "Instruction", Unit::None, |buffer| {
+            if buffer.instruction.is_empty() { "–" } else { &buffer.instruction }
+        })
+        .compiler("purpose", "What", Unit::None, |buffer| buffer.purpose.title())
+        .compiler("bytes", "Bytes", Unit::Bytes, |buffer| buffer.bytes)
+        .derived("share_percent", "Share", Unit::Percent, |buffer| percent(buffer.bytes, plan.total_bytes))
+        .compiler("shape", "Shape", Unit::None, |buffer| &buffer.shape)
+        .derived("padding_percent", "Padding", Unit::Percent, |buffer| {
+            buffer.element_bytes.and_then(|_| percent(buffer.padding_bytes(), buffer.bytes))
+        })
+        .compiler("op_name", "Op", Unit::None, |buffer| &buffer.op_name)
+        .compiler("source", "Source", Unit::None, |buffer| &buffer.source)
+        .notes(notes)
+        .build()
     })
 }

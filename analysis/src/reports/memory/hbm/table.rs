@@ -1,8 +1,9 @@
 //! The memory report as tables.
 
 use super::{LiveBuffer, MemoryReport, MemoryTimeline, bytes_text, live};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, Tabular};
 use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::percent;
 
 /// Rows of a table of buffers.
 const SHOWN: usize = 20;
@@ -19,38 +20,8 @@ impl Tabular for MemoryReport {
     }
 }
 
-fn recorded(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Profile }
-}
-
-fn derived(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Derived }
-}
-
-fn maybe(value: Option<i64>) -> Cell {
-    value.map_or(Cell::Missing, Cell::Int)
-}
-
-fn text(value: Option<&String>) -> Cell {
-    value.map_or(Cell::Missing, Cell::text)
-}
-
 impl MemoryReport {
     fn peaks(&self) -> Table {
-        let row = |memory: &MemoryTimeline| {
-            vec![
-                Cell::text(&memory.memory),
-                Cell::Int(memory.peak_bytes),
-                Cell::maybe(memory.peak_percent),
-                maybe(memory.capacity_bytes),
-                Cell::Int(memory.peak_reserved_bytes),
-                Cell::Int(memory.peak_heap_bytes),
-                maybe(memory.peak_free_bytes),
-                maybe(memory.peak_largest_free_bytes),
-                Cell::Int(memory.peak_at_ps),
-                maybe(memory.peak_step.map(i64::from)),
-            ]
-        };
         let mut notes = vec![
             format!("{}.", self.statement),
             "Peak: most bytes in use at once, set aside for programs (stack) and in buffers (heap) together. In a block: \
@@ -68,42 +39,22 @@ impl MemoryReport {
                 bytes_text(memory.lifetime_peak_bytes.unwrap_or_default()),
             ));
         }
-        Table {
-            id: "memory",
-            title: "Memory at its fullest".to_owned(),
-            columns: vec![
-                recorded("memory", "Memory", Unit::None),
-                recorded("peak_bytes", "Peak", Unit::Bytes),
-                recorded("peak_percent", "Of capacity", Unit::Percent),
-                recorded("capacity_bytes", "Capacity", Unit::Bytes),
-                recorded("peak_reserved_bytes", "Programs", Unit::Bytes),
-                recorded("peak_heap_bytes", "Buffers", Unit::Bytes),
-                recorded("peak_free_bytes", "Free", Unit::Bytes),
-                derived("peak_largest_free_bytes", "In a block", Unit::Bytes),
-                recorded("peak_at_ps", "At", Unit::Picoseconds),
-                derived("peak_step", "Step", Unit::None),
-            ],
-            rows: self.memories.iter().map(row).collect(),
-            notes,
-        }
+        Table::of("memory", "Memory at its fullest", &self.memories)
+            .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
+            .recorded("peak_bytes", "Peak", Unit::Bytes, |memory| memory.peak_bytes)
+            .recorded("peak_percent", "Of capacity", Unit::Percent, |memory| memory.peak_percent)
+            .recorded("capacity_bytes", "Capacity", Unit::Bytes, |memory| memory.capacity_bytes)
+            .recorded("peak_reserved_bytes", "Programs", Unit::Bytes, |memory| memory.peak_reserved_bytes)
+            .recorded("peak_heap_bytes", "Buffers", Unit::Bytes, |memory| memory.peak_heap_bytes)
+            .recorded("peak_free_bytes", "Free", Unit::Bytes, |memory| memory.peak_free_bytes)
+            .derived("peak_largest_free_bytes", "In a block", Unit::Bytes, |memory| memory.peak_largest_free_bytes)
+            .recorded("peak_at_ps", "At", Unit::Picoseconds, |memory| memory.peak_at_ps)
+            .derived("peak_step", "Step", Unit::None, |memory| memory.peak_step.map(i64::from))
+            .notes(notes)
+            .build()
     }
 
     fn allocations(&self) -> Table {
-        let row = |memory: &MemoryTimeline| {
-            vec![
-                Cell::text(&memory.memory),
-                Cell::count(memory.allocations),
-                Cell::count(memory.releases),
-                Cell::Int(memory.allocated_bytes),
-                Cell::maybe(memory.allocations_per_step),
-                Cell::maybe(memory.allocated_bytes_per_step),
-                Cell::Int(memory.rounding_bytes),
-                Cell::Int(memory.kept_bytes),
-                Cell::Int(memory.growth_bytes),
-                Cell::maybe(memory.mean_bytes),
-                Cell::maybe(memory.max_fragmentation_percent),
-            ]
-        };
         let mut notes = vec![
             "Rounding: bytes got beyond what was asked for. Kept: allocated in the window and not released in it. \
              Growth: in use after the last event less after the first. Fragmentation: free bytes outside of the \
@@ -120,56 +71,40 @@ impl MemoryReport {
         if lost > 0 {
             notes.push(format!("{lost} buffers were released without a record: their address was allocated again."));
         }
-        Table {
-            id: "memory_allocations",
-            title: "Allocations".to_owned(),
-            columns: vec![
-                recorded("memory", "Memory", Unit::None),
-                recorded("allocations", "Allocated", Unit::Count),
-                recorded("releases", "Released", Unit::Count),
-                recorded("allocated_bytes", "Bytes", Unit::Bytes),
-                derived("allocations_per_step", "A step", Unit::Count),
-                derived("allocated_bytes_per_step", "Bytes a step", Unit::Bytes),
-                derived("rounding_bytes", "Rounding", Unit::Bytes),
-                derived("kept_bytes", "Kept", Unit::Bytes),
-                derived("growth_bytes", "Growth", Unit::Bytes),
-                derived("mean_bytes", "Mean in use", Unit::Bytes),
-                recorded("max_fragmentation_percent", "Fragmentation", Unit::Percent),
-            ],
-            rows: self.memories.iter().map(row).collect(),
-            notes,
-        }
+        Table::of("memory_allocations", "Allocations", &self.memories)
+            .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
+            .recorded("allocations", "Allocated", Unit::Count, |memory| memory.allocations)
+            .recorded("releases", "Released", Unit::Count, |memory| memory.releases)
+            .recorded("allocated_bytes", "Bytes", Unit::Bytes, |memory| memory.allocated_bytes)
+            .derived("allocations_per_step", "A step", Unit::Count, |memory| memory.allocations_per_step)
+            .derived("allocated_bytes_per_step", "Bytes a step", Unit::Bytes, |memory| memory.allocated_bytes_per_step)
+            .derived("rounding_bytes", "Rounding", Unit::Bytes, |memory| memory.rounding_bytes)
+            .derived("kept_bytes", "Kept", Unit::Bytes, |memory| memory.kept_bytes)
+            .derived("growth_bytes", "Growth", Unit::Bytes, |memory| memory.growth_bytes)
+            .derived("mean_bytes", "Mean in use", Unit::Bytes, |memory| memory.mean_bytes)
+            .recorded("max_fragmentation_percent", "Fragmentation", Unit::Percent, |memory| {
+                memory.max_fragmentation_percent
+            })
+            .notes(notes)
+            .build()
     }
 }
 
-fn buffer_columns() -> Vec<Column> {
-    vec![
-        derived("what", "What", Unit::None),
-        recorded("count", "Count", Unit::Count),
-        recorded("bytes", "Bytes", Unit::Bytes),
-        derived("share_percent", "Share", Unit::Percent),
-        recorded("op", "Op of the first", Unit::None),
-        recorded("shape", "Shape", Unit::None),
-        recorded("region", "Region", Unit::None),
-        recorded("requested_bytes", "Asked for", Unit::Bytes),
-        derived("padding_percent", "Padding", Unit::Percent),
-        recorded("since_ps", "Since", Unit::Picoseconds),
-    ]
-}
-
-fn buffer_row(buffer: &LiveBuffer, whole: i64) -> Vec<Cell> {
-    vec![
-        Cell::text(&buffer.what),
-        Cell::count(buffer.count),
-        Cell::Int(buffer.bytes),
-        Cell::maybe((whole > 0).then(|| 100.0 * buffer.bytes as f64 / whole as f64)),
-        text(buffer.op.as_ref()),
-        text(buffer.shape.as_ref()),
-        text(buffer.region.as_ref()),
-        maybe(buffer.requested_bytes),
-        Cell::maybe(buffer.padding_percent()),
-        maybe(buffer.since_ps),
-    ]
+/// The largest of `buffers`, with their shares of `whole`.
+fn buffer_table(id: &'static str, title: String, buffers: &[LiveBuffer], whole: i64, notes: Vec<String>) -> Table {
+    Table::of(id, title, buffers.iter().take(SHOWN))
+        .derived("what", "What", Unit::None, |buffer| &buffer.what)
+        .recorded("count", "Count", Unit::Count, |buffer| buffer.count)
+        .recorded("bytes", "Bytes", Unit::Bytes, |buffer| buffer.bytes)
+        .derived("share_percent", "Share", Unit::Percent, |buffer| percent(buffer.bytes, whole))
+        .recorded("op", "Op of the first", Unit::None, |buffer| &buffer.op)
+        .recorded("shape", "Shape", Unit::None, |buffer| &buffer.shape)
+        .recorded("region", "Region", Unit::None, |buffer| &buffer.region)
+        .recorded("requested_bytes", "Asked for", Unit::Bytes, |buffer| buffer.requested_bytes)
+        .derived("padding_percent", "Padding", Unit::Percent, LiveBuffer::padding_percent)
+        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| buffer.since_ps)
+        .notes(notes)
+        .build()
 }
 
 /// Says what a cut list leaves out.
@@ -189,13 +124,8 @@ fn at_peak(memory: &MemoryTimeline) -> Table {
         notes.push("What programs set memory aside for is in the report `buffers`.".to_owned());
     }
     notes.extend(cut(&memory.at_peak, "kinds of buffers"));
-    Table {
-        id: "memory_at_peak",
-        title: format!("In memory at the peak of {}", memory.memory),
-        columns: buffer_columns(),
-        rows: memory.at_peak.iter().take(SHOWN).map(|buffer| buffer_row(buffer, memory.peak_bytes)).collect(),
-        notes,
-    }
+    let title = format!("In memory at the peak of {}", memory.memory);
+    buffer_table("memory_at_peak", title, &memory.at_peak, memory.peak_bytes, notes)
 }
 
 fn kept(memory: &MemoryTimeline) -> Option<Table> {
@@ -205,40 +135,22 @@ fn kept(memory: &MemoryTimeline) -> Option<Table> {
         bytes_text(memory.kept_bytes)
     )];
     notes.extend(cut(&memory.kept, "kinds of buffers"));
-    (!memory.kept.is_empty()).then(|| Table {
-        id: "memory_kept",
-        title: format!("Allocated and not released on {}", memory.memory),
-        columns: buffer_columns(),
-        rows: memory.kept.iter().take(SHOWN).map(|buffer| buffer_row(buffer, memory.kept_bytes)).collect(),
-        notes,
-    })
+    let title = format!("Allocated and not released on {}", memory.memory);
+    let table = || buffer_table("memory_kept", title, &memory.kept, memory.kept_bytes, notes);
+    (!memory.kept.is_empty()).then(table)
 }
 
 fn sizes(memory: &MemoryTimeline) -> Option<Table> {
-    let rows = memory.sizes.iter().map(|class| {
-        vec![
-            Cell::Int(class.bytes),
-            Cell::count(class.count),
-            Cell::Int(class.total_bytes),
-            Cell::count(class.released),
-            maybe(class.mean_lifetime_ps),
-            text(class.op.as_ref()),
-            text(class.shape.as_ref()),
-        ]
-    });
-    (!memory.sizes.is_empty()).then(|| Table {
-        id: "memory_sizes",
-        title: format!("Allocations by size on {}", memory.memory),
-        columns: vec![
-            recorded("bytes", "Size", Unit::Bytes),
-            recorded("count", "Allocated", Unit::Count),
-            derived("total_bytes", "Bytes in all", Unit::Bytes),
-            recorded("released", "Released", Unit::Count),
-            derived("mean_lifetime_ps", "Mean lifetime", Unit::Picoseconds),
-            recorded("op", "Op of the first", Unit::None),
-            recorded("shape", "Shape of the first", Unit::None),
-        ],
-        rows: rows.collect(),
-        notes: vec!["Sizes with the most bytes in all first; the lifetime is of those released.".to_owned()],
+    (!memory.sizes.is_empty()).then(|| {
+        Table::of("memory_sizes", format!("Allocations by size on {}", memory.memory), &memory.sizes)
+            .recorded("bytes", "Size", Unit::Bytes, |class| class.bytes)
+            .recorded("count", "Allocated", Unit::Count, |class| class.count)
+            .derived("total_bytes", "Bytes in all", Unit::Bytes, |class| class.total_bytes)
+            .recorded("released", "Released", Unit::Count, |class| class.released)
+            .derived("mean_lifetime_ps", "Mean lifetime", Unit::Picoseconds, |class| class.mean_lifetime_ps)
+            .recorded("op", "Op of the first", Unit::None, |class| &class.op)
+            .recorded("shape", "Shape of the first", Unit::None, |class| &class.shape)
+            .note("Sizes with the most bytes in all first; the lifetime is of those released.")
+            .build()
     })
 }

@@ -2,13 +2,9 @@
 
 use trace_model::Picos;
 
-use super::{ExpectedReport, ExpectedRow, GroupSums, LimitRow};
-use crate::engine::{Cell, Column, Percent, Provenance, Table, Tabular};
+use super::{ExpectedReport, ExpectedRow, GroupSums};
+use crate::engine::{Cell, Percent, Provenance, Table, Tabular};
 use crate::math::unit::Unit;
-
-fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
-    Column { id, title, unit, provenance }
-}
 
 impl Tabular for ExpectedReport {
     fn tables(&self) -> Vec<Table> {
@@ -30,26 +26,6 @@ impl ExpectedReport {
 
     fn op_table(&self) -> Table {
         let of_peak = self.provenance();
-        let measured = |id, title, unit| column(id, title, unit, Provenance::Measured);
-        let cost = |id, title, unit| column(id, title, unit, Provenance::StaticCost);
-        let columns = vec![
-            measured("name", "Op", Unit::None),
-            column("above_ps", "Above roofline", Unit::Picoseconds, of_peak),
-            measured("actual_ps", "Actual", Unit::Picoseconds),
-            column("expected_ps", "Expected", Unit::Picoseconds, of_peak),
-            column("efficiency_percent", "Efficiency", Unit::Percent, of_peak),
-            column("bound_by", "Bound by", Unit::None, of_peak),
-            measured("occurrences", "Runs", Unit::Count),
-            column("source", "Source", Unit::None, Provenance::Profile),
-            column("note", "Note", Unit::None, Provenance::Derived),
-            column("above_of_op_time_percent", "of op time", Unit::Percent, of_peak),
-            measured("group", "Group", Unit::None),
-            cost("flops", "Operations", Unit::Flop),
-            cost("bytes", "Bytes", Unit::Bytes),
-            cost("hbm_bytes", "HBM bytes", Unit::Bytes),
-            measured("program", "Program", Unit::None),
-        ];
-        let rows = self.rows.iter().map(op_row).collect();
         let mut notes = self.total_notes();
         notes.push(format!("least times by {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()));
         if let Some(chip) = &self.links_of {
@@ -60,7 +36,26 @@ impl ExpectedReport {
             });
         }
         notes.extend(self.notes.iter().cloned());
-        Table { id: "expected", title: "Ops by time above their roofline".to_owned(), columns, rows, notes }
+        Table::of("expected", "Ops by time above their roofline", &self.rows)
+            .measured("name", "Op", Unit::None, |row| &row.name)
+            .column("above_ps", "Above roofline", Unit::Picoseconds, of_peak, |row| row.above_ps)
+            .measured("actual_ps", "Actual", Unit::Picoseconds, |row| row.actual_ps)
+            .column("expected_ps", "Expected", Unit::Picoseconds, of_peak, |row| row.expected_ps)
+            .column("efficiency_percent", "Efficiency", Unit::Percent, of_peak, |row| row.efficiency_percent)
+            .column("bound_by", "Bound by", Unit::None, of_peak, |row| Some(row.bound_by?.title()))
+            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
+            .derived("note", "Note", Unit::None, |row| Cell::said(&note(row)))
+            .column("above_of_op_time_percent", "of op time", Unit::Percent, of_peak, |row| {
+                row.above_of_op_time_percent
+            })
+            .measured("group", "Group", Unit::None, |row| row.group.title())
+            .compiler("flops", "Operations", Unit::Flop, |row| row.flops)
+            .compiler("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
+            .compiler("hbm_bytes", "HBM bytes", Unit::Bytes, |row| row.hbm_bytes)
+            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
+            .notes(notes)
+            .build()
     }
 
     /// What everything adds up to, with denominators.
@@ -113,66 +108,33 @@ impl ExpectedReport {
 
     fn group_table(&self) -> Table {
         let of_peak = self.provenance();
-        let columns = vec![
-            column("group", "Group", Unit::None, Provenance::Measured),
-            column("above_ps", "Above roofline", Unit::Picoseconds, of_peak),
-            column("actual_ps", "Actual", Unit::Picoseconds, Provenance::Measured),
-            column("expected_ps", "Expected", Unit::Picoseconds, of_peak),
-            column("unknown_ps", "of actual unknown", Unit::Picoseconds, Provenance::Measured),
-        ];
-        let row = |sums: &GroupSums| {
-            let (totals, known) = (&sums.totals, sums.totals.known_ps > 0);
-            vec![
-                Cell::text(sums.group.title()),
-                Cell::maybe(known.then_some(totals.above_ps)),
-                Cell::Int(totals.actual_ps),
-                Cell::maybe(known.then_some(totals.expected_ps)),
-                Cell::Int(totals.unknown_ps),
-            ]
-        };
-        let rows = self.groups.iter().map(row).collect();
-        let title = "Time above the roofline by kind of op".to_owned();
-        Table { id: "expected_groups", title, columns, rows, notes: Vec::new() }
+        let known = |sums: &GroupSums| sums.totals.known_ps > 0;
+        Table::of("expected_groups", "Time above the roofline by kind of op", &self.groups)
+            .measured("group", "Group", Unit::None, |sums| sums.group.title())
+            .column("above_ps", "Above roofline", Unit::Picoseconds, of_peak, |sums| {
+                known(sums).then_some(sums.totals.above_ps)
+            })
+            .measured("actual_ps", "Actual", Unit::Picoseconds, |sums| sums.totals.actual_ps)
+            .column("expected_ps", "Expected", Unit::Picoseconds, of_peak, |sums| {
+                known(sums).then_some(sums.totals.expected_ps)
+            })
+            .measured("unknown_ps", "of actual unknown", Unit::Picoseconds, |sums| sums.totals.unknown_ps)
+            .build()
     }
 
     fn limit_table(&self) -> Table {
         let of_peak = self.provenance();
-        let columns = vec![
-            column("limit", "Limit", Unit::None, of_peak),
-            column("least_ps", "Least time", Unit::Picoseconds, of_peak),
-            column("of_window_percent", "of window", Unit::Percent, of_peak),
-        ];
-        let row = |row: &LimitRow| {
-            vec![Cell::text(row.limit.title()), Cell::Float(row.least_ps), Cell::maybe(row.of_window_percent)]
-        };
         let notes = vec![
             "all known work at one limit, transfers too, summed over devices: no schedule of the same work takes less"
                 .to_owned(),
         ];
-        let rows = self.limits.iter().map(row).collect();
-        Table { id: "expected_limits", title: "What the work asks of each limit".to_owned(), columns, rows, notes }
+        Table::of("expected_limits", "What the work asks of each limit", &self.limits)
+            .column("limit", "Limit", Unit::None, of_peak, |row| row.limit.title())
+            .column("least_ps", "Least time", Unit::Picoseconds, of_peak, |row| row.least_ps)
+            .column("of_window_percent", "of window", Unit::Percent, of_peak, |row| row.of_window_percent)
+            .notes(notes)
+            .build()
     }
-}
-
-fn op_row(row: &ExpectedRow) -> Vec<Cell> {
-    let text = |text: &str| if text.is_empty() { Cell::Missing } else { Cell::text(text) };
-    vec![
-        Cell::text(&row.name),
-        Cell::maybe(row.above_ps),
-        Cell::Int(row.actual_ps),
-        Cell::maybe(row.expected_ps),
-        Cell::maybe(row.efficiency_percent),
-        row.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
-        Cell::count(row.occurrences),
-        text(row.source.as_deref().unwrap_or_default()),
-        text(&note(row)),
-        Cell::maybe(row.above_of_op_time_percent),
-        Cell::text(row.group.title()),
-        Cell::maybe(row.flops),
-        row.bytes.map_or(Cell::Missing, Cell::count),
-        Cell::maybe(row.hbm_bytes),
-        text(&row.program),
-    ]
 }
 
 /// What is unknown, and why.

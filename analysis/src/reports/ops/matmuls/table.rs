@@ -1,16 +1,9 @@
 //! The matrix multiplications as a table.
 
-use super::{MatmulRow, MatmulsReport, SizeRow, SizesFrom};
-use crate::engine::{Cell, Column, Percent, Provenance, Table, Tabular};
+use super::{MatmulRow, MatmulsReport, SizesFrom};
+use crate::engine::{Cell, Percent, Provenance, Table, Tabular};
+use crate::hardware::padding::Dimension;
 use crate::math::unit::Unit;
-
-fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
-    Column { id, title, unit, provenance }
-}
-
-fn text(value: Option<&str>) -> Cell {
-    value.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::text)
-}
 
 impl Tabular for MatmulsReport {
     fn tables(&self) -> Vec<Table> {
@@ -32,79 +25,56 @@ impl MatmulsReport {
 
     fn size_table(&self) -> Table {
         let (sizes, rate) = self.provenances();
-        let measured = |id, title, unit| column(id, title, unit, Provenance::Measured);
-        let columns = vec![
-            column("m", "M", Unit::Count, sizes),
-            column("k", "K", Unit::Count, sizes),
-            column("n", "N", Unit::Count, sizes),
-            measured("self_time_ps", "Self time", Unit::Picoseconds),
-            measured("self_of_op_time_percent", "of op time", Unit::Percent),
-            column("flops_percent", "of FLOP/s", Unit::Percent, rate),
-            column("padding_efficiency_percent", "Useful", Unit::Percent, sizes),
-            column("pad_first", "Pad first", Unit::None, sizes),
-            measured("ops", "Ops", Unit::Count),
-            measured("occurrences", "Runs", Unit::Count),
-            column("batch", "Batch", Unit::Count, sizes),
-            column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
-            column("types", "Types", Unit::None, sizes),
-            column("padding_gain_percent", "then useful", Unit::Percent, sizes),
-            column("padding_loss_ps", "Lost, at most", Unit::Picoseconds, Provenance::Inferred),
-        ];
-        let row = |row: &SizeRow| {
-            vec![
-                Cell::count(row.sizes.m),
-                Cell::count(row.sizes.k),
-                Cell::count(row.sizes.n),
-                Cell::Int(row.self_time_ps),
-                Cell::maybe(row.self_of_op_time_percent),
-                Cell::maybe(row.flops_percent),
-                Cell::maybe(row.padding_efficiency_percent),
-                text(row.pad_first.map(crate::hardware::padding::Dimension::title)),
-                Cell::count(row.ops),
-                Cell::count(row.occurrences),
-                Cell::count(row.sizes.batch),
-                Cell::maybe(row.flops_per_second),
-                text(Some(&row.types)),
-                Cell::maybe(row.padding_gain_percent),
-                Cell::maybe(row.padding_loss_ps),
-            ]
-        };
-        let rows = self.sizes.iter().map(row).collect();
-        Table { id: "matmul_sizes", title: self.title(), columns, rows, notes: self.notes() }
+        Table::of("matmul_sizes", self.title(), &self.sizes)
+            .column("m", "M", Unit::Count, sizes, |row| row.sizes.m)
+            .column("k", "K", Unit::Count, sizes, |row| row.sizes.k)
+            .column("n", "N", Unit::Count, sizes, |row| row.sizes.n)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
+            .column("flops_percent", "of FLOP/s", Unit::Percent, rate, |row| row.flops_percent)
+            .column("padding_efficiency_percent", "Useful", Unit::Percent, sizes, |row| row.padding_efficiency_percent)
+            .column("pad_first", "Pad first", Unit::None, sizes, |row| row.pad_first.map(Dimension::title))
+            .measured("ops", "Ops", Unit::Count, |row| row.ops)
+            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+            .column("batch", "Batch", Unit::Count, sizes, |row| row.sizes.batch)
+            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.flops_per_second)
+            .column("types", "Types", Unit::None, sizes, |row| Cell::said(&row.types))
+            .column("padding_gain_percent", "then useful", Unit::Percent, sizes, |row| row.padding_gain_percent)
+            .inferred("padding_loss_ps", "Lost, at most", Unit::Picoseconds, |row| row.padding_loss_ps)
+            .notes(self.notes())
+            .build()
     }
 
     fn op_table(&self) -> Table {
         let (sizes, rate) = self.provenances();
-        let measured = |id, title, unit| column(id, title, unit, Provenance::Measured);
-        let columns = vec![
-            measured("name", "Op", Unit::None),
-            measured("self_time_ps", "Self time", Unit::Picoseconds),
-            measured("self_of_op_time_percent", "of op time", Unit::Percent),
-            column("m", "M", Unit::Count, sizes),
-            column("k", "K", Unit::Count, sizes),
-            column("n", "N", Unit::Count, sizes),
-            column("flops_percent", "of FLOP/s", Unit::Percent, rate),
-            column("padding_efficiency_percent", "Useful", Unit::Percent, sizes),
-            column("pad_first", "Pad first", Unit::None, sizes),
-            column("source", "Source", Unit::None, Provenance::Profile),
-            measured("occurrences", "Runs", Unit::Count),
-            column("batch", "Batch", Unit::Count, sizes),
-            column("types", "Types", Unit::None, sizes),
-            column("passes", "Passes", Unit::Count, sizes),
-            column("padding_gain_percent", "then useful", Unit::Percent, sizes),
-            column("padding_loss_ps", "Lost, at most", Unit::Picoseconds, Provenance::Inferred),
-            column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
-            column("flops", "FLOP of one run", Unit::Flop, sizes),
-            column("recorded_flops", "as recorded", Unit::Flop, Provenance::StaticCost),
-            column("products", "Products", Unit::Count, sizes),
-            column("sizes_from", "Sizes from", Unit::None, Provenance::Profile),
-            measured("program", "Program", Unit::None),
-            column("framework_name", "Framework op", Unit::None, Provenance::Profile),
-        ];
-        let rows = self.rows.iter().map(cells).collect();
-        let title = "Matrix multiplications by op".to_owned();
         let notes = if self.sizes.is_empty() { self.notes() } else { Vec::new() };
-        Table { id: "matmuls", title, columns, rows, notes }
+        let size = |row: &MatmulRow, get: fn(&super::MatmulSizes) -> u64| row.sizes.as_ref().map(get);
+        Table::of("matmuls", "Matrix multiplications by op", &self.rows)
+            .measured("name", "Op", Unit::None, |row| &row.name)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
+            .column("m", "M", Unit::Count, sizes, |row| size(row, |sizes| sizes.m))
+            .column("k", "K", Unit::Count, sizes, |row| size(row, |sizes| sizes.k))
+            .column("n", "N", Unit::Count, sizes, |row| size(row, |sizes| sizes.n))
+            .column("flops_percent", "of FLOP/s", Unit::Percent, rate, |row| row.flops_percent)
+            .column("padding_efficiency_percent", "Useful", Unit::Percent, sizes, |row| row.padding_efficiency_percent)
+            .column("pad_first", "Pad first", Unit::None, sizes, |row| row.pad_first.map(Dimension::title))
+            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
+            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+            .column("batch", "Batch", Unit::Count, sizes, |row| size(row, |sizes| sizes.batch))
+            .column("types", "Types", Unit::None, sizes, |row| row.types.as_deref().map(Cell::said))
+            .column("passes", "Passes", Unit::Count, sizes, |row| row.passes.map(u64::from))
+            .column("padding_gain_percent", "then useful", Unit::Percent, sizes, |row| row.padding_gain_percent)
+            .inferred("padding_loss_ps", "Lost, at most", Unit::Picoseconds, |row| row.padding_loss_ps)
+            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.flops_per_second)
+            .column("flops", "FLOP of one run", Unit::Flop, sizes, |row| row.flops)
+            .compiler("recorded_flops", "as recorded", Unit::Flop, |row| row.recorded_flops)
+            .column("products", "Products", Unit::Count, sizes, |row| (row.products > 0).then_some(row.products))
+            .recorded("sizes_from", "Sizes from", Unit::None, |row| row.sizes_from.map(SizesFrom::title))
+            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
+            .recorded("framework_name", "Framework op", Unit::None, |row| row.framework_name.as_deref().map(Cell::said))
+            .notes(notes)
+            .build()
     }
 
     fn title(&self) -> String {
@@ -142,35 +112,4 @@ impl MatmulsReport {
         notes.extend(self.missing.iter().map(|(reason, count)| format!("no sizes for {count} ops: {reason}")));
         notes
     }
-}
-
-fn cells(row: &MatmulRow) -> Vec<Cell> {
-    let size =
-        |get: fn(&super::MatmulSizes) -> u64| row.sizes.as_ref().map_or(Cell::Missing, |sizes| Cell::count(get(sizes)));
-    let count = |value: Option<u64>| value.map_or(Cell::Missing, Cell::count);
-    vec![
-        Cell::text(&row.name),
-        Cell::Int(row.self_time_ps),
-        Cell::maybe(row.self_of_op_time_percent),
-        size(|sizes| sizes.m),
-        size(|sizes| sizes.k),
-        size(|sizes| sizes.n),
-        Cell::maybe(row.flops_percent),
-        Cell::maybe(row.padding_efficiency_percent),
-        text(row.pad_first.map(crate::hardware::padding::Dimension::title)),
-        text(row.source.as_deref()),
-        Cell::count(row.occurrences),
-        size(|sizes| sizes.batch),
-        text(row.types.as_deref()),
-        count(row.passes.map(u64::from)),
-        Cell::maybe(row.padding_gain_percent),
-        Cell::maybe(row.padding_loss_ps),
-        Cell::maybe(row.flops_per_second),
-        count(row.flops),
-        count(row.recorded_flops),
-        if row.products > 0 { Cell::count(row.products) } else { Cell::Missing },
-        text(row.sizes_from.map(SizesFrom::title)),
-        text(Some(&row.program)),
-        text(row.framework_name.as_deref()),
-    ]
 }

@@ -1,6 +1,6 @@
 //! The op report as tables.
 
-use super::{GroupRow, OpRow, OpsReport};
+use super::{BoundBy, OpCosts, OpsReport};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular, counted};
 use crate::math::unit::Unit;
 
@@ -14,58 +14,29 @@ impl Tabular for OpsReport {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
-    Column { id, title, unit, provenance }
-}
-
-/// Columns of text and measured time.
-fn measured(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    column(id, title, unit, Provenance::Measured)
-}
-
-fn count(value: Option<u64>) -> Cell {
-    value.map_or(Cell::Missing, Cell::count)
-}
-
-fn text(value: Option<&str>) -> Cell {
-    value.filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::text)
-}
-
 impl OpsReport {
     /// Time by group, idle time last.
     fn group_table(&self) -> Table {
-        let columns = vec![
-            measured("group", "Group", Unit::None),
-            measured("ops", "Ops", Unit::Count),
-            measured("occurrences", "Executions", Unit::Count),
-            measured("self_time_ps", "Self time", Unit::Picoseconds),
-            measured("self_of_op_time_percent", "of op time", Unit::Percent),
-            measured("self_of_total_percent", "of window", Unit::Percent),
-        ];
-        let row = |row: &GroupRow| {
-            vec![
-                Cell::text(row.group.title()),
-                Cell::count(row.ops),
-                Cell::count(row.occurrences),
-                Cell::Int(row.self_time_ps),
-                Cell::maybe(row.self_of_op_time_percent),
-                Cell::maybe(row.self_of_total_percent),
-            ]
-        };
-        let mut rows: Vec<_> = self.groups.iter().map(row).collect();
-        rows.push(vec![
-            Cell::text("Idle"),
-            Cell::Missing,
-            Cell::Missing,
-            Cell::Int(self.idle_ps),
-            Cell::Missing,
-            Cell::maybe(super::percent(self.idle_ps, self.total_time_ps)),
-        ]);
-        let notes = vec![format!(
-            "op time: self time of all ops of {}; window: from the first op of each device to the end of its last",
-            counted(self.cores.len(), "device")
-        )];
-        Table { id: "op_groups", title: "Time by kind of op".to_owned(), columns, rows, notes }
+        Table::of("op_groups", "Time by kind of op", self.groups.iter().map(Some).chain([None]))
+            .measured("group", "Group", Unit::None, |row| row.map_or("Idle", |row| row.group.title()))
+            .measured("ops", "Ops", Unit::Count, |row| Some(row?.ops))
+            .measured("occurrences", "Executions", Unit::Count, |row| Some(row?.occurrences))
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
+                row.map_or(self.idle_ps, |row| row.self_time_ps)
+            })
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row?.self_of_op_time_percent)
+            .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
+                row.map_or_else(|| self.idle_percent(), |row| row.self_of_total_percent)
+            })
+            .note(format!(
+                "op time: self time of all ops of {}; window: from the first op of each device to the end of its last",
+                counted(self.cores.len(), "device")
+            ))
+            .build()
+    }
+
+    fn idle_percent(&self) -> Option<f64> {
+        super::percent(self.idle_ps, self.total_time_ps)
     }
 
     /// Times, rates and verdict of each op; idle time in its place among them.
@@ -76,134 +47,96 @@ impl OpsReport {
         } else {
             (Provenance::Derived, rate_provenance)
         };
-        let columns = vec![
-            measured("name", "Op", Unit::None),
-            measured("self_time_ps", "Self time", Unit::Picoseconds),
-            measured("self_of_total_percent", "of window", Unit::Percent),
-            measured("occurrences", "Runs", Unit::Count),
-            column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance),
-            column("hbm_percent", "of HBM", Unit::Percent, bound_provenance),
-            column("bound_by", "Bound by", Unit::None, bound_provenance),
-            measured("category", "Category", Unit::None),
-            measured("self_of_op_time_percent", "of op time", Unit::Percent),
-            measured("mean_time_ps", "Mean", Unit::Picoseconds),
-            measured("min_time_ps", "Least", Unit::Picoseconds),
-            measured("total_time_ps", "Total time", Unit::Picoseconds),
-            column("flops_per_second", "FLOP/s", Unit::FlopPerSecond, Provenance::Derived),
-            column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate),
-            column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance),
-            measured("program", "Program", Unit::None),
-            column("source", "Source", Unit::None, Provenance::Profile),
-            column("framework_name", "Framework op", Unit::None, Provenance::Profile),
-        ];
-        let mut rows: Vec<_> = self.rows.iter().map(time_row).collect();
-        let idle_at = self.rows.at_least(self.idle_ps);
-        let idle_cell = |column: &Column| match column.id {
-            "name" | "category" => Cell::text("IDLE"),
-            "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
-            "self_of_total_percent" => Cell::maybe(super::percent(self.idle_ps, self.total_time_ps)),
-            "occurrences" => Cell::Int(0),
-            _ => Cell::Missing,
-        };
-        let idle = columns.iter().map(idle_cell).collect();
-        rows.insert(idle_at, idle);
         let mut notes = vec![
             format!("of FLOP/s, of HBM: of the peaks {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()),
             "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
         ];
         notes.extend(self.notes.iter().cloned());
-        Table { id: "ops", title: "Ops by self time".to_owned(), columns, rows, notes }
+        let rows = self.rows.iter().map(|row| (row, row.rates()));
+        let mut table = Table::of("ops", "Ops by self time", rows)
+            .measured("name", "Op", Unit::None, |(row, _)| row.name())
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(row, _)| row.self_time_ps())
+            .measured("self_of_total_percent", "of window", Unit::Percent, |(row, _)| row.self_of_total_percent())
+            .measured("occurrences", "Runs", Unit::Count, |(row, _)| row.occurrences())
+            .column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance, |(_, rates)| rates.flops_percent)
+            .column("hbm_percent", "of HBM", Unit::Percent, bound_provenance, |(_, rates)| rates.hbm_percent)
+            .column("bound_by", "Bound by", Unit::None, bound_provenance, |(_, rates)| {
+                rates.bound_by.map(BoundBy::title)
+            })
+            .measured("category", "Category", Unit::None, |(row, _)| Cell::said(row.category()))
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |(row, _)| row.self_of_op_time_percent())
+            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |(row, _)| row.mean_time_ps())
+            .measured("min_time_ps", "Least", Unit::Picoseconds, |(row, _)| row.min_time_ps())
+            .measured("total_time_ps", "Total time", Unit::Picoseconds, |(row, _)| row.total_time_ps())
+            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |(_, rates)| rates.flops_per_second)
+            .column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate, |(_, rates)| {
+                rates.hbm_bytes_per_second
+            })
+            .column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance, |(_, rates)| {
+                rates.efficiency_percent
+            })
+            .measured("program", "Program", Unit::None, |(row, _)| Cell::said(row.program()))
+            .recorded("source", "Source", Unit::None, |(row, _)| row.source().map(Cell::said))
+            .recorded("framework_name", "Framework op", Unit::None, |(row, _)| row.framework_name().map(Cell::said))
+            .notes(notes)
+            .build();
+        let idle_cell = |column: &Column| match column.id {
+            "name" | "category" => Cell::text("IDLE"),
+            "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
+            "self_of_total_percent" => self.idle_percent().into(),
+            "occurrences" => Cell::Int(0),
+            _ => Cell::Missing,
+        };
+        let idle = table.columns.iter().map(idle_cell).collect();
+        table.rows.insert(self.rows.at_least(self.idle_ps), idle);
+        table
     }
 
     /// What the compiler says each op does.
     fn work_table(&self) -> Table {
-        let cost = |id, title, unit| column(id, title, unit, Provenance::StaticCost);
-        let columns = vec![
-            measured("name", "Op", Unit::None),
-            cost("flops", "Operations", Unit::Flop),
-            cost("model_flops", "Model operations", Unit::Flop),
-            cost("bytes", "Bytes", Unit::Bytes),
-            cost("hbm_read_bytes", "HBM read", Unit::Bytes),
-            cost("hbm_write_bytes", "HBM written", Unit::Bytes),
-            cost("vmem_read_bytes", "VMEM read", Unit::Bytes),
-            cost("vmem_write_bytes", "VMEM written", Unit::Bytes),
-            cost("cmem_read_bytes", "CMEM read", Unit::Bytes),
-            cost("cmem_write_bytes", "CMEM written", Unit::Bytes),
-            cost("flops_per_byte", "Intensity", Unit::FlopPerByte),
-            cost("flops_per_hbm_byte", "HBM intensity", Unit::FlopPerByte),
-            column("bytes_per_second", "Bandwidth", Unit::BytesPerSecond, Provenance::Derived),
-            column("vmem_read_percent", "of peak VMEM read", Unit::Percent, Provenance::Derived),
-            column("vmem_write_percent", "of peak VMEM write", Unit::Percent, Provenance::Derived),
-            measured("dma_stall_ps", "DMA stall", Unit::Picoseconds),
-            measured("program", "Program", Unit::None),
-        ];
-        let rows = self.rows.iter().map(work_row).collect();
-        Table { id: "op_costs", title: "Work of each op, all executions".to_owned(), columns, rows, notes: Vec::new() }
+        let rows: Vec<_> = self.rows.iter().map(|row| (row, row.costs(), row.rates())).collect();
+        let memory = |costs: &OpCosts, get: fn(&super::MemoryBytes) -> u64| costs.memory.as_ref().map(get);
+        Table::of("op_costs", "Work of each op, all executions", &rows)
+            .measured("name", "Op", Unit::None, |(row, ..)| row.name())
+            .compiler("flops", "Operations", Unit::Flop, |(_, costs, _)| costs.flops)
+            .compiler("model_flops", "Model operations", Unit::Flop, |(_, costs, _)| costs.model_flops)
+            .compiler("bytes", "Bytes", Unit::Bytes, |(_, costs, _)| costs.bytes)
+            .compiler("hbm_read_bytes", "HBM read", Unit::Bytes, |(_, costs, _)| {
+                memory(costs, |memory| memory.hbm_read_bytes)
+            })
+            .compiler("hbm_write_bytes", "HBM written", Unit::Bytes, |(_, costs, _)| {
+                memory(costs, |memory| memory.hbm_write_bytes)
+            })
+            .compiler("vmem_read_bytes", "VMEM read", Unit::Bytes, |(_, costs, _)| {
+                memory(costs, |memory| memory.vmem_read_bytes)
+            })
+            .compiler("vmem_write_bytes", "VMEM written", Unit::Bytes, |(_, costs, _)| {
+                memory(costs, |memory| memory.vmem_write_bytes)
+            })
+            .compiler("cmem_read_bytes", "CMEM read", Unit::Bytes, |(_, costs, _)| {
+                memory(costs, |memory| memory.cmem_read_bytes)
+            })
+            .compiler("cmem_write_bytes", "CMEM written", Unit::Bytes, |(_, costs, _)| {
+                memory(costs, |memory| memory.cmem_write_bytes)
+            })
+            .compiler("flops_per_byte", "Intensity", Unit::FlopPerByte, |(.., rates)| rates.flops_per_byte)
+            .compiler("flops_per_hbm_byte", "HBM intensity", Unit::FlopPerByte, |(.., rates)| rates.flops_per_hbm_byte)
+            .derived("bytes_per_second", "Bandwidth", Unit::BytesPerSecond, |(.., rates)| rates.bytes_per_second)
+            .derived("vmem_read_percent", "of peak VMEM read", Unit::Percent, |(.., rates)| rates.vmem_read_percent)
+            .derived("vmem_write_percent", "of peak VMEM write", Unit::Percent, |(.., rates)| rates.vmem_write_percent)
+            .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |(row, ..)| row.dma_stall_ps())
+            .measured("program", "Program", Unit::None, |(row, ..)| Cell::said(row.program()))
+            .build()
     }
 
     fn core_table(&self) -> Table {
-        let columns = vec![
-            measured("device", "Device", Unit::None),
-            measured("total_time_ps", "Window", Unit::Picoseconds),
-            measured("op_time_ps", "Op time", Unit::Picoseconds),
-            measured("idle_ps", "Idle", Unit::Picoseconds),
-            measured("busy_ps", "Busy", Unit::Picoseconds),
-            measured("wait_ps", "Waiting", Unit::Picoseconds),
-        ];
-        let times = |times: [i64; 5]| times.map(Cell::Int);
-        let rows = self.cores.iter().map(|core| {
-            let times = times([core.total_time_ps, core.op_time_ps, core.idle_ps, core.busy_ps, core.wait_ps]);
-            std::iter::once(Cell::text(&core.name)).chain(times).collect()
-        });
-        let rows = rows.collect();
-        Table { id: "op_devices", title: "Time by device".to_owned(), columns, rows, notes: Vec::new() }
+        Table::of("op_devices", "Time by device", &self.cores)
+            .measured("device", "Device", Unit::None, |core| &core.name)
+            .measured("total_time_ps", "Window", Unit::Picoseconds, |core| core.total_time_ps)
+            .measured("op_time_ps", "Op time", Unit::Picoseconds, |core| core.op_time_ps)
+            .measured("idle_ps", "Idle", Unit::Picoseconds, |core| core.idle_ps)
+            .measured("busy_ps", "Busy", Unit::Picoseconds, |core| core.busy_ps)
+            .measured("wait_ps", "Waiting", Unit::Picoseconds, |core| core.wait_ps)
+            .build()
     }
-}
-
-fn time_row(row: OpRow<'_>) -> Vec<Cell> {
-    let rates = row.rates();
-    vec![
-        Cell::text(row.name()),
-        Cell::Int(row.self_time_ps()),
-        Cell::maybe(row.self_of_total_percent()),
-        Cell::count(row.occurrences()),
-        Cell::maybe(rates.flops_percent),
-        Cell::maybe(rates.hbm_percent),
-        rates.bound_by.map_or(Cell::Missing, |limit| Cell::text(limit.title())),
-        text(Some(row.category())),
-        Cell::maybe(row.self_of_op_time_percent()),
-        Cell::Float(row.mean_time_ps()),
-        row.min_time_ps().map_or(Cell::Missing, Cell::Int),
-        Cell::Int(row.total_time_ps()),
-        Cell::maybe(rates.flops_per_second),
-        Cell::maybe(rates.hbm_bytes_per_second),
-        Cell::maybe(rates.efficiency_percent),
-        text(Some(row.program())),
-        text(row.source()),
-        text(row.framework_name()),
-    ]
-}
-
-fn work_row(row: OpRow<'_>) -> Vec<Cell> {
-    let (costs, rates) = (row.costs(), row.rates());
-    let memory = |get: fn(&super::MemoryBytes) -> u64| count(costs.memory.as_ref().map(get));
-    vec![
-        Cell::text(row.name()),
-        count(costs.flops),
-        count(costs.model_flops),
-        count(costs.bytes),
-        memory(|memory| memory.hbm_read_bytes),
-        memory(|memory| memory.hbm_write_bytes),
-        memory(|memory| memory.vmem_read_bytes),
-        memory(|memory| memory.vmem_write_bytes),
-        memory(|memory| memory.cmem_read_bytes),
-        memory(|memory| memory.cmem_write_bytes),
-        Cell::maybe(rates.flops_per_byte),
-        Cell::maybe(rates.flops_per_hbm_byte),
-        Cell::maybe(rates.bytes_per_second),
-        Cell::maybe(rates.vmem_read_percent),
-        Cell::maybe(rates.vmem_write_percent),
-        row.dma_stall_ps().map_or(Cell::Missing, Cell::Int),
-        text(Some(row.program())),
-    ]
 }

@@ -1,8 +1,9 @@
 //! Parts of steps as tables.
 
-use super::{ClassParts, CoreParts, DividedStep, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use super::{ClassParts, CoreParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
+use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
+use crate::reports::ops::op_stats::percent;
 
 impl Tabular for StepPartsReport {
     fn tables(&self) -> Vec<Table> {
@@ -13,17 +14,14 @@ impl Tabular for StepPartsReport {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Measured }
-}
-
 /// A column for each part.
-fn part_columns() -> impl Iterator<Item = Column> {
-    StepPart::ALL.into_iter().map(|part| column(part.id(), part.title(), Unit::Picoseconds))
-}
-
-fn part_cells(core: &CoreParts) -> impl Iterator<Item = Cell> {
-    std::iter::once(Cell::Int(core.time_ps)).chain(StepPart::ALL.map(|part| Cell::Int(core.parts.get(part))))
+fn with_parts<'a, R: Copy + 'a>(
+    table: TableBuilder<'a, R>,
+    core: impl Fn(R) -> &'a CoreParts + Copy + 'a,
+) -> TableBuilder<'a, R> {
+    StepPart::ALL.into_iter().fold(table, |table, part| {
+        table.measured(part.id(), part.title(), Unit::Picoseconds, move |row| core(row).parts.get(part))
+    })
 }
 
 /// Says what an instant counts as, once for all tables.
@@ -38,39 +36,29 @@ impl StepPartsReport {
         }
         notes.push("Over counted steps. Means add up to the step; medians need not.".to_owned());
         notes.push(PRIORITY.to_owned());
-        Table {
-            id: "step_class_parts",
-            title: "Where the time of a step goes".to_owned(),
-            columns: vec![
-                column("class", "Class", Unit::None),
-                column("part", "Part", Unit::None),
-                column("mean_ps", "Slowest core, mean", Unit::Picoseconds),
-                column("percent", "Of step", Unit::Percent),
-                column("median_ps", "Median", Unit::Picoseconds),
-                column("cores_mean_ps", "All cores, mean", Unit::Picoseconds),
-                column("steps", "Steps", Unit::Count),
-            ],
-            rows: self.classes.iter().flat_map(class_rows).collect(),
-            notes,
-        }
+        Table::of("step_class_parts", "Where the time of a step goes", &class_rows(&self.classes))
+            .measured("class", "Class", Unit::None, |row| &row.class.class)
+            .measured("part", "Part", Unit::None, |row| row.title)
+            .measured("mean_ps", "Slowest core, mean", Unit::Picoseconds, |row| row.mean_ps)
+            .measured("percent", "Of step", Unit::Percent, |row| {
+                (row.class.time_ps > 0.0).then(|| 100.0 * row.mean_ps / row.class.time_ps)
+            })
+            .measured("median_ps", "Median", Unit::Picoseconds, |row| row.median_ps)
+            .measured("cores_mean_ps", "All cores, mean", Unit::Picoseconds, |row| row.cores_mean_ps)
+            .measured("steps", "Steps", Unit::Count, |row| row.class.steps)
+            .notes(notes)
+            .build()
     }
 
     fn steps_table(&self) -> Table {
-        let row = |step: &DividedStep| {
-            let core = step.critical()?;
-            let tail = [Cell::text(&*step.class), Cell::text(&*core.core)];
-            let head = std::iter::once(Cell::count(u64::from(step.step)));
-            Some(head.chain(part_cells(core)).chain(tail).collect())
-        };
-        let head = [column("step", "Step", Unit::None), column("time_ps", "Time", Unit::Picoseconds)];
-        let tail = [column("class", "Class", Unit::None), column("core", "Slowest", Unit::None)];
-        Table {
-            id: "step_parts",
-            title: "Each step on the core that took longest".to_owned(),
-            columns: head.into_iter().chain(part_columns()).chain(tail).collect(),
-            rows: self.steps.iter().filter_map(row).collect(),
-            notes: Vec::new(),
-        }
+        let rows = self.steps.iter().filter_map(|step| Some((step, step.critical()?)));
+        let table = Table::of("step_parts", "Each step on the core that took longest", rows)
+            .measured("step", "Step", Unit::None, |(step, _)| step.step)
+            .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| core.time_ps);
+        with_parts(table, |(_, core)| core)
+            .measured("class", "Class", Unit::None, |(step, _)| &*step.class)
+            .measured("core", "Slowest", Unit::None, |(_, core)| &*core.core)
+            .build()
     }
 
     fn slow_table(&self) -> Table {
@@ -79,72 +67,67 @@ impl StepPartsReport {
             notes.push(format!("{} more slow steps are not explained.", self.slow_not_explained));
         }
         notes.push("Rows of the device add up to the difference; ops are inside of them. What the host did is by another clock.".to_owned());
-        Table {
-            id: "slow_steps",
-            title: "Slow steps beside the median step of their class".to_owned(),
-            columns: vec![
-                column("step", "Step", Unit::None),
-                column("median_step", "Beside", Unit::None),
-                column("where", "Where", Unit::None),
-                column("what", "What", Unit::None),
-                column("change_ps", "More", Unit::Picoseconds),
-                column("percent", "Of difference", Unit::Percent),
-            ],
-            rows: self.slow.iter().flat_map(slow_rows).collect(),
-            notes,
-        }
+        let rows: Vec<_> = self.slow.iter().flat_map(slow_rows).collect();
+        Table::of("slow_steps", "Slow steps beside the median step of their class", &rows)
+            .measured("step", "Step", Unit::None, |row| row.slow.step)
+            .measured("median_step", "Beside", Unit::None, |row| row.slow.median_step)
+            .measured("where", "Where", Unit::None, |row| row.place)
+            .measured("what", "What", Unit::None, |row| &row.what)
+            .measured("change_ps", "More", Unit::Picoseconds, |row| row.change_ps)
+            .measured("percent", "Of difference", Unit::Percent, |row| percent(row.change_ps, row.slow.longer_ps))
+            .notes(notes)
+            .build()
     }
 
     /// Every core of every step, for export.
     fn cores_table(&self) -> Table {
-        let rows = self.steps.iter().flat_map(|step| {
-            step.cores.iter().map(|core| {
-                let head = [Cell::count(u64::from(step.step)), Cell::text(&*core.core)];
-                head.into_iter().chain(part_cells(core)).collect()
-            })
-        });
-        let head = [
-            column("step", "Step", Unit::None),
-            column("core", "Device", Unit::None),
-            column("time_ps", "Time", Unit::Picoseconds),
-        ];
-        Table {
-            id: "step_core_parts",
-            title: "Each step on each device".to_owned(),
-            columns: head.into_iter().chain(part_columns()).collect(),
-            rows: rows.collect(),
-            notes: Vec::new(),
-        }
+        let rows = self.steps.iter().flat_map(|step| step.cores.iter().map(move |core| (step, core)));
+        let table = Table::of("step_core_parts", "Each step on each device", rows)
+            .measured("step", "Step", Unit::None, |(step, _)| step.step)
+            .measured("core", "Device", Unit::None, |(_, core)| &*core.core)
+            .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| core.time_ps);
+        with_parts(table, |(_, core)| core).build()
     }
 }
 
-/// The whole step, then its parts, those left out that no step has.
-fn class_rows(class: &ClassParts) -> Vec<Vec<Cell>> {
-    let row = |title: &str, mean: f64, median: Cell, cores: f64| {
-        let percent = (class.time_ps > 0.0).then(|| 100.0 * mean / class.time_ps);
-        let head = [Cell::text(class.class.clone()), Cell::text(title), Cell::Float(mean), Cell::maybe(percent)];
-        head.into_iter().chain([median, Cell::Float(cores), Cell::count(class.steps as u64)]).collect()
-    };
-    let part = |part: &PartTimes| {
-        let is_there = part.mean_ps > 0.0 || part.cores_mean_ps > 0.0;
-        is_there.then(|| row(part.part.title(), part.mean_ps, Cell::Float(part.median_ps), part.cores_mean_ps))
-    };
-    let cores = class.parts.iter().map(|part| part.cores_mean_ps).sum::<f64>();
-    let mut rows = vec![row("whole step", class.time_ps, Cell::Float(class.median_ps), cores)];
-    rows.extend(class.parts.iter().filter_map(part));
+/// A part of the steps of a class, or the whole step.
+struct ClassRow<'a> {
+    class: &'a ClassParts,
+    title: &'static str,
+    mean_ps: f64,
+    median_ps: f64,
+    cores_mean_ps: f64,
+}
+
+/// Of each class the whole step, then its parts, those left out that no step has.
+fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow<'_>> {
+    let mut rows = Vec::new();
+    for class in classes {
+        let cores_mean_ps = class.parts.iter().map(|part| part.cores_mean_ps).sum::<f64>();
+        let (mean_ps, median_ps) = (class.time_ps, class.median_ps);
+        rows.push(ClassRow { class, title: "whole step", mean_ps, median_ps, cores_mean_ps });
+        let is_there = |part: &&PartTimes| part.mean_ps > 0.0 || part.cores_mean_ps > 0.0;
+        rows.extend(class.parts.iter().filter(is_there).map(|part| {
+            let &PartTimes { part, mean_ps, median_ps, cores_mean_ps } = part;
+            ClassRow { class, title: part.title(), mean_ps, median_ps, cores_mean_ps }
+        }));
+    }
     rows
+}
+
+/// A part of what makes a slow step slow.
+struct SlowRow<'a> {
+    slow: &'a Explanation,
+    place: &'static str,
+    what: String,
+    change_ps: i64,
 }
 
 /// Changes below this share of the difference share a row.
 const SMALL_CHANGE: f64 = 0.001;
 
-fn slow_rows(slow: &Explanation) -> Vec<Vec<Cell>> {
-    let row = |place: &str, what: String, change: i64| {
-        let percent = (slow.longer_ps > 0).then(|| 100.0 * change as f64 / slow.longer_ps as f64);
-        let step = |number: u32| Cell::count(u64::from(number));
-        let head = [step(slow.step), step(slow.median_step), Cell::text(place), Cell::Text(what)];
-        head.into_iter().chain([Cell::Int(change), Cell::maybe(percent)]).collect::<Vec<_>>()
-    };
+fn slow_rows(slow: &Explanation) -> Vec<SlowRow<'_>> {
+    let row = |place, what: String, change_ps| SlowRow { slow, place, what, change_ps };
     let mut rows = vec![row("step", "whole step".to_owned(), slow.longer_ps)];
     let is_small = |ps: i64| (ps.abs() as f64) < SMALL_CHANGE * slow.longer_ps as f64;
     let mut rest = 0_i64;

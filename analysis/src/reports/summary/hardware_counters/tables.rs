@@ -1,7 +1,7 @@
 //! The counter report as tables.
 
 use super::{CounterMetric, HardwareCountersReport};
-use crate::engine::{Cell, Column, Provenance, Table, Tabular};
+use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
 
 impl Tabular for HardwareCountersReport {
@@ -18,104 +18,61 @@ impl Tabular for HardwareCountersReport {
     }
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit, provenance: Provenance) -> Column {
-    Column { id, title, unit, provenance }
-}
+/// A metric of a device, and the sample that it is of; `None` is all samples.
+type MetricRow<'a> = (&'a str, Option<&'a str>, &'a CounterMetric);
 
-fn metric_columns(sample: bool) -> Vec<Column> {
-    let recorded = |id, title, unit| column(id, title, unit, Provenance::Profile);
-    let mut columns = vec![recorded("device", "Device", Unit::None)];
-    if sample {
-        columns.push(recorded("sample", "Sample", Unit::None));
+fn metric_table<'a>(
+    id: &'static str,
+    title: &str,
+    has_samples: bool,
+    rows: impl Iterator<Item = MetricRow<'a>>,
+) -> TableBuilder<'a, MetricRow<'a>> {
+    let mut table = Table::of(id, title, rows).recorded("device", "Device", Unit::None, |(device, ..)| device);
+    if has_samples {
+        table = table.recorded("sample", "Sample", Unit::None, |(_, sample, _)| sample);
     }
-    columns.extend([
-        recorded("core", "Core", Unit::None),
-        recorded("metric", "Unit", Unit::None),
-        column("percent", "of peak", Unit::Percent, Provenance::Derived),
-        recorded("achieved", "Achieved", Unit::Count),
-        column("peak", "Peak", Unit::Count, Provenance::Derived),
-        recorded("unit", "in", Unit::None),
-        column("of", "Peak is", Unit::None, Provenance::Derived),
-    ]);
-    columns
-}
-
-fn metric_row(device: &str, sample: Option<&str>, metric: &CounterMetric) -> Vec<Cell> {
-    let mut row = vec![Cell::text(device)];
-    row.extend(sample.map(Cell::text));
-    row.extend([
-        metric.core.map_or(Cell::text("chip"), |core| Cell::text(core.to_string())),
-        Cell::text(metric.title),
-        Cell::maybe(metric.percent()),
-        Cell::Float(metric.achieved),
+    table
+        .recorded("core", "Core", Unit::None, |(.., metric)| {
+            metric.core.map_or("chip".to_owned(), |core| core.to_string())
+        })
+        .recorded("metric", "Unit", Unit::None, |(.., metric)| metric.title)
+        .derived("percent", "of peak", Unit::Percent, |(.., metric)| metric.percent())
+        .recorded("achieved", "Achieved", Unit::Count, |(.., metric)| metric.achieved)
         // Cycles at a clock rarely make whole bytes.
-        Cell::maybe(metric.peak.map(f64::round)),
-        Cell::text(metric.unit.title()),
-        Cell::text(&metric.of),
-    ]);
-    row
+        .derived("peak", "Peak", Unit::Count, |(.., metric)| metric.peak.map(f64::round))
+        .recorded("unit", "in", Unit::None, |(.., metric)| metric.unit.title())
+        .derived("of", "Peak is", Unit::None, |(.., metric)| &metric.of)
 }
 
 impl HardwareCountersReport {
     fn metric_table(&self) -> Table {
-        let rows = self
-            .devices
-            .iter()
-            .flat_map(|device| device.metrics.iter().map(|metric| metric_row(&device.device, None, metric)));
-        let mut notes = vec![
-            "Sums over the samples that recorded a counter. An instruction is taken to need one cycle.".to_owned(),
-        ];
-        notes.extend(self.notes.iter().cloned());
-        Table {
-            id: "hardware_counters",
-            title: "Utilization by hardware counters".to_owned(),
-            columns: metric_columns(false),
-            rows: rows.collect(),
-            notes,
-        }
+        let rows =
+            self.devices.iter().flat_map(|device| device.metrics.iter().map(|metric| (&*device.device, None, metric)));
+        metric_table("hardware_counters", "Utilization by hardware counters", false, rows)
+            .note("Sums over the samples that recorded a counter. An instruction is taken to need one cycle.")
+            .notes(self.notes.iter().cloned())
+            .build()
     }
 
     fn sample_table(&self) -> Table {
         let rows = self.devices.iter().flat_map(|device| {
-            device.samples.iter().flat_map(|sample| {
-                sample.metrics.iter().map(|metric| metric_row(&device.device, Some(&sample.name), metric))
-            })
+            device
+                .samples
+                .iter()
+                .flat_map(|sample| sample.metrics.iter().map(|metric| (&*device.device, Some(&*sample.name), metric)))
         });
-        Table {
-            id: "counter_samples",
-            title: "The same by sample".to_owned(),
-            columns: metric_columns(true),
-            rows: rows.collect(),
-            notes: Vec::new(),
-        }
+        metric_table("counter_samples", "The same by sample", true, rows).build()
     }
 
     fn count_table(&self) -> Table {
-        let recorded = |id, title, unit| column(id, title, unit, Provenance::Profile);
-        let columns = vec![
-            recorded("device", "Device", Unit::None),
-            recorded("counter", "Counter", Unit::None),
-            recorded("value", "Value", Unit::Count),
-            recorded("id", "Number", Unit::None),
-            recorded("is_known", "Used", Unit::None),
-        ];
-        let rows = self.devices.iter().flat_map(|device| {
-            device.counts.iter().map(|count| {
-                vec![
-                    Cell::text(&device.device),
-                    Cell::text(&count.name),
-                    Cell::Float(count.value),
-                    Cell::text(count.id.to_string()),
-                    Cell::text(if count.is_known { "yes" } else { "no" }),
-                ]
-            })
-        });
-        Table {
-            id: "counters",
-            title: "Counters as recorded".to_owned(),
-            columns,
-            rows: rows.collect(),
-            notes: self.notes.clone(),
-        }
+        let rows = self.devices.iter().flat_map(|device| device.counts.iter().map(move |count| (device, count)));
+        Table::of("counters", "Counters as recorded", rows)
+            .recorded("device", "Device", Unit::None, |(device, _)| &device.device)
+            .recorded("counter", "Counter", Unit::None, |(_, count)| &count.name)
+            .recorded("value", "Value", Unit::Count, |(_, count)| count.value)
+            .recorded("id", "Number", Unit::None, |(_, count)| count.id.to_string())
+            .recorded("is_known", "Used", Unit::None, |(_, count)| if count.is_known { "yes" } else { "no" })
+            .notes(self.notes.iter().cloned())
+            .build()
     }
 }

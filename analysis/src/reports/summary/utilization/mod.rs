@@ -39,9 +39,7 @@ mod tests;
 use serde::Serialize;
 use trace_model::{GroupId, Picos};
 
-use crate::engine::{
-    Analysis, AnalysisError, Cell, Column, Context, Metric, Percent, Provenance, Scope, Table, Tabular,
-};
+use crate::engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, Scope, Table, Tabular};
 use crate::facts::TraceFacts as _;
 use crate::hardware::limits::{BoundBy, Work, possible};
 use crate::hardware::peaks::{NO_PEAK, Peaks};
@@ -413,24 +411,13 @@ impl Tabular for UtilizationReport {
 }
 
 fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
-    let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
-    let columns = vec![
-        column("metric", "Metric", Unit::None),
-        column("value_percent", "Value", Unit::Percent),
-        column("of", "of", Unit::None),
-        column("provenance", "From", Unit::None),
-        column("note", "Note", Unit::None),
-    ];
-    let row = |metric: &Metric| {
-        vec![
-            Cell::text(metric.title),
-            Cell::maybe(metric.value),
-            Cell::text(&metric.of),
-            Cell::text(metric.provenance.title()),
-            metric.note.as_ref().map_or(Cell::Missing, Cell::text),
-        ]
-    };
-    Table { id, title: title.to_owned(), columns, rows: metrics.iter().map(row).collect(), notes: Vec::new() }
+    Table::of(id, title, metrics)
+        .derived("metric", "Metric", Unit::None, |metric| metric.title)
+        .derived("value_percent", "Value", Unit::Percent, |metric| metric.value)
+        .derived("of", "of", Unit::None, |metric| &metric.of)
+        .derived("provenance", "From", Unit::None, |metric| metric.provenance.title())
+        .derived("note", "Note", Unit::None, |metric| &metric.note)
+        .build()
 }
 
 /// A title that leaves room for the others beside it.
@@ -449,20 +436,18 @@ fn short_title(metric: &Metric) -> &'static str {
 impl UtilizationReport {
     /// A column a metric, a row a device.
     fn device_table(&self) -> Table {
-        let column = |id, title, unit, provenance| Column { id, title, unit, provenance };
-        let mut columns = vec![column("device", "Device", Unit::None, Provenance::Profile)];
         let first = self.devices.first().map(|device| device.metrics.as_slice()).unwrap_or_default();
-        columns
-            .extend(first.iter().map(|metric| column(metric.id, short_title(metric), metric.unit, metric.provenance)));
-        let rows = self.devices.iter().map(|device| {
-            let value = |wanted: &Metric| {
-                let own = device.metrics.iter().find(|metric| metric.id == wanted.id);
-                Cell::maybe(own.and_then(|metric| metric.value))
-            };
-            std::iter::once(Cell::text(&device.device)).chain(first.iter().map(value)).collect()
+        let table = Table::of("device_utilization", "Utilization by device", &self.devices).recorded(
+            "device",
+            "Device",
+            Unit::None,
+            |device| &device.device,
+        );
+        let columns = first.iter().fold(table, |table, wanted| {
+            table.column(wanted.id, short_title(wanted), wanted.unit, wanted.provenance, |device| {
+                device.metrics.iter().find(|metric| metric.id == wanted.id)?.value
+            })
         });
-        let rows = rows.collect();
-        let title = "Utilization by device".to_owned();
-        Table { id: "device_utilization", title, columns, rows, notes: Vec::new() }
+        columns.build()
     }
 }
