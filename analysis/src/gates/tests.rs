@@ -21,7 +21,7 @@ fn run(ms: f64) -> Summary {
         better: Better::Neither,
         value,
         of: String::new(),
-        provenance: Provenance::Measured,
+        provenance: crate::engine::Provenance::Measured,
         note: Some("the capture does not record it".to_owned()),
     };
     let op = |name: &str, part, share: f64| OpTimes {
