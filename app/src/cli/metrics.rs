@@ -79,7 +79,7 @@ fn comma_separated() -> String {
 
 /// The table of docs/compare.md.
 fn markdown() -> String {
-    let mut text = String::from("| metric | one for each | what it is |\n|---|---|---|\n");
+    let mut text = String::from("| metric | one per | meaning |\n|---|---|---|\n");
     for metric in METRICS {
         let also = if metric.aliases.is_empty() {
             String::new()
