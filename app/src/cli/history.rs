@@ -218,7 +218,7 @@ fn trend(lines: &[Line]) -> Table {
             Cell::maybe(line.number(LOOP_COMPILATIONS)),
             Cell::maybe(line.number("step.exposed_comm_percent")),
             Cell::maybe(line.number("step.idle_percent")),
-            Cell::maybe(line.number("mfu_window_percent")),
+            Cell::maybe(line.number("mfu_steady_percent")),
             Cell::maybe(line.number("memory.peak_bytes")),
             Cell::text(line.run()),
         ]

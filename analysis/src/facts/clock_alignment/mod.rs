@@ -53,6 +53,9 @@ pub struct ClocksReport {
     /// Index of each device in the list.
     #[serde(skip)]
     places: BTreeMap<GroupId, usize>,
+    /// Where the launches of the devices are in theirs.
+    #[serde(skip)]
+    launch_places: BTreeMap<GroupId, usize>,
 }
 
 /// How the clocks of a device and its host relate.
@@ -200,7 +203,7 @@ impl ClocksReport {
 
     /// Host events of the executions of one device.
     pub fn launches_of(&self, core: GroupId) -> Option<&Launches> {
-        self.launches.iter().find(|launches| launches.core == core)
+        self.launches.get(*self.launch_places.get(&core)?)
     }
 }
 
@@ -213,7 +216,8 @@ impl Fact for ClocksReport {
         let shift = |core| devices.get(*places.get(&core)?);
         let clock = |core| shift(core).map(ClockShift::clock).unwrap_or_default();
         let hosts = hosts::host_offsets(cx, |core, range| with_clock(cx.model, clock(core), core, range));
-        Self { devices, hosts, launches, places }
+        let launch_places = launches.iter().enumerate().map(|(place, own)| (own.core, place)).collect();
+        Self { devices, hosts, launches, places, launch_places }
     }
 }
 

@@ -14,6 +14,8 @@
 //! ahead is the number of programs that it had enqueued and the device not ended
 //! when it enqueued another; where that is none, the device had run dry.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, Timestamp};
 
@@ -25,7 +27,7 @@ use crate::facts::window::shifted;
 use crate::math::stats::quantile;
 use crate::math::unit::Unit;
 use crate::reports::host::clocks::Clocks;
-use crate::reports::host::gaps::{Cause, Gaps, GapsReport};
+use crate::reports::host::gaps::{Cause, DeviceGaps, Gaps};
 
 /// The analysis `dispatch`.
 pub struct Dispatch;
@@ -84,12 +86,13 @@ impl Analysis for Dispatch {
     fn run(cx: &Context<'_>) -> Result<DispatchReport, AnalysisError> {
         let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
         let gaps = cx.report::<Gaps>()?;
+        let idle: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
         let mut devices = Vec::new();
         for core in cx.tensor_cores() {
             let (Some(launches), Some(shift)) = (clocks.launches_of(core), clocks.of(core)) else { continue };
             let Some(window) = cx.window(core)? else { continue };
             let runs = runs(cx, core, launches, window.range);
-            devices.extend(device(cx, core, &runs, uncertainty(shift), &gaps));
+            devices.extend(device(cx, core, &runs, uncertainty(shift), idle.get(&core).copied()));
         }
         if devices.is_empty() {
             let what = "no program in this part of the trace can be paired with its launch on the host";
@@ -149,7 +152,7 @@ fn device(
     core: GroupId,
     runs: &[ProgramRun],
     uncertainty_ps: Option<i64>,
-    gaps: &GapsReport,
+    idle: Option<&DeviceGaps>,
 ) -> Option<DeviceDispatch> {
     let name = cx.model.device_name(core);
     let of_scope = |get: &dyn Fn(&ProgramRun) -> i64| -> Vec<f64> {
@@ -168,8 +171,7 @@ fn device(
     let gap_median_ps = quantile(&between, 0.5).map(|ps| ps as i64);
     let gap_of_program_percent =
         gap_median_ps.and_then(|gap| crate::reports::ops::op_stats::percent(gap, program_median_ps));
-    let own = gaps.devices.iter().find(|device| device.group == core);
-    let dispatch_of_gaps_percent = own.and_then(|device| {
+    let dispatch_of_gaps_percent = idle.and_then(|device| {
         let parts = device.between.iter().filter(|part| part.cause == Cause::Dispatch);
         crate::reports::ops::op_stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
     });

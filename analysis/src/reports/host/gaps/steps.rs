@@ -13,6 +13,8 @@ use crate::facts::steps::{Step, StepSource, StepsReport};
 pub(super) struct StepSums {
     /// In the order of the report.
     spans: Vec<(u32, TimeRange)>,
+    /// Indices of `spans` by begin, each with the latest end up to it.
+    by_begin: Vec<(usize, Timestamp)>,
     out: Vec<StepGaps>,
     /// Indices of those that have not started, the first one last.
     coming: Vec<usize>,
@@ -30,12 +32,22 @@ impl StepSums {
             |&(step, range): &(u32, TimeRange)| StepGaps { step, length_ps: range.dur().ps(), causes: Box::default() };
         let mut coming: Vec<usize> = (0..spans.len()).collect();
         coming.sort_unstable_by_key(|&at| std::cmp::Reverse(spans[at].1.start));
-        Self { out: spans.iter().map(empty).collect(), coming, open: Vec::new(), spans }
+        let mut latest = Timestamp::from_ps(i64::MIN);
+        let by_begin = coming.iter().rev().map(|&at| {
+            latest = latest.max(spans[at].1.end);
+            (at, latest)
+        });
+        let by_begin = by_begin.collect();
+        Self { by_begin, out: spans.iter().map(empty).collect(), coming, open: Vec::new(), spans }
     }
 
-    /// The step that contains an instant.
+    /// The step that contains an instant; the first of the report where several do.
     pub fn at(&self, at: Timestamp) -> Option<u32> {
-        self.spans.iter().find(|(_, range)| range.contains(at)).map(|(number, _)| *number)
+        let begun = self.by_begin.partition_point(|&(span, _)| self.spans[span].1.start <= at);
+        // Where the latest end up to a step is past, so are all before it.
+        let not_over = self.by_begin[..begun].iter().rev().take_while(|(_, latest)| *latest > at);
+        let holding = not_over.map(|(span, _)| *span).filter(|&span| self.spans[span].1.contains(at));
+        holding.min().map(|span| self.spans[span].0)
     }
 
     pub fn add(&mut self, part: TimeRange, cause: Cause, label: Option<LabelId>, names: &mut Names<'_>) {
@@ -91,6 +103,8 @@ mod tests {
         let names = &mut Names::new(&model);
         let mut sums = StepSums::of(vec![(3, range(30, 40)), (0, range(0, 10)), (1, range(5, 20)), (2, range(22, 24))]);
         assert_eq!((sums.at(Timestamp::from_ps(7)), sums.at(Timestamp::from_ps(20))), (Some(0), None));
+        let steps: Vec<_> = [-1, 0, 6, 12, 21, 23, 24, 35, 40].map(|at| sums.at(Timestamp::from_ps(at))).into();
+        assert_eq!(steps, [None, Some(0), Some(0), Some(1), None, Some(2), None, Some(3), None]);
         for (part, cause) in [
             (range(4, 8), Cause::Compile),
             (range(8, 21), Cause::Wait),
