@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use trace_model::{IssueKind, TrackId};
+use trace_model::{Caveat, IssueKind, TrackId};
 
 use super::args::JsonArgs;
 use super::collect::Collector;
+use super::metadata::is_modelled;
 use super::places::{Places, cores_by_lines};
 use super::{asynchronous, dialects, flows, ops, stack};
 use crate::common::async_spans;
@@ -72,6 +73,11 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
             described.categorise(builder, track, kind);
         }
         dialects::add_missing_waits(builder, &lines);
+    }
+    let about = builder.source_mut();
+    if is_modelled(&about.facts) {
+        about.simulator.get_or_insert_with(|| "a cost model".to_owned());
+        about.caveats.push(Caveat::Predicted);
     }
     let spans = asynchronous::build(asynchronous, builder, &places);
     end_args.extend(spans.end_args);

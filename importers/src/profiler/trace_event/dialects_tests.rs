@@ -61,6 +61,20 @@ fn compute_waiting_and_links_have_categories() {
     assert_eq!(model.sources()[0].simulator.as_deref(), Some("a model of the device"));
 }
 
+#[test]
+fn a_document_that_says_what_was_modelled_is_a_prediction() {
+    let of = |said: &str| {
+        let text = format!(
+            r#"{{"traceEvents": [{{"ph":"X","pid":0,"tid":"TensorCore","name":"fusion.28","ts":0,"dur":4}}],
+            "otherData": {{{said}}}}}"#
+        );
+        open(&text, None).badge()
+    };
+    let badge = of(r#""modelled": "collectives and HBM copies""#);
+    assert!(badge.as_deref().is_some_and(|badge| badge.starts_with("PREDICTED")), "{badge:?}");
+    assert_eq!((of(r#""modelled": false"#), of(r#""version": "1""#)), (None, None));
+}
+
 /// Two op lines and a transfer: the device waits where neither has anything to do.
 #[test]
 fn a_device_with_two_op_lines_waits_once() {

@@ -106,6 +106,12 @@ impl Session {
     }
 }
 
+/// Whether a document says that its times were modelled: `"otherData": {"modelled": "collectives and HBM copies"}`.
+pub(super) fn is_modelled(facts: &[(String, String)]) -> bool {
+    let says = |value: &str| !matches!(value, "" | "false" | "null" | "0" | "none");
+    facts.iter().any(|(name, value)| matches!(name.as_str(), "modelled" | "modeled") && says(value))
+}
+
 /// What is left of a plane's name without the host that multi-host viewers put in
 /// front, and that host.
 pub(super) fn split_host(name: &str) -> (Option<&str>, &str) {
