@@ -3,12 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
+/// Digits of a commit that are shown.
+const DIGITS: usize = 12;
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SYSTOLE_COMMIT");
     // Whoever packs the source can say it; else git knows it, where there is git.
-    let commit = std::env::var("SYSTOLE_COMMIT").ok().or_else(commit_of_git);
-    if let Some(commit) = commit.filter(|commit| is_commit(commit)) {
+    let told = std::env::var("SYSTOLE_COMMIT").ok().filter(|told| !told.is_empty());
+    if let Some(told) = told.as_ref().filter(|told| !is_commit(told)) {
+        println!("cargo::warning=SYSTOLE_COMMIT is no commit, and is left out of the version: {told}");
+    }
+    let commit = told.or_else(commit_of_git).filter(|commit| is_commit(commit));
+    if let Some(commit) = commit.as_deref().map(|commit| commit.get(..DIGITS).unwrap_or(commit)) {
         println!("cargo::rustc-env=SYSTOLE_VERSION={} ({commit})", env!("CARGO_PKG_VERSION"));
     } else {
         println!("cargo::rustc-env=SYSTOLE_VERSION={}", env!("CARGO_PKG_VERSION"));
@@ -39,7 +46,7 @@ fn commit_of_git() -> Option<String> {
     if !watched(&["logs/HEAD"]) {
         watched(&["HEAD", &branch, "packed-refs"]);
     }
-    git(&["rev-parse", "--short=12", "HEAD"])
+    git(&["rev-parse", "HEAD"])
 }
 
 fn git(args: &[&str]) -> Option<String> {

@@ -75,7 +75,7 @@ fn wheel(window: &mut Harness<'static, App>, y: f32, modifiers: Modifiers) {
     let event =
         Event::MouseWheel { unit, delta: vec2(0.0, y), phase, modifiers, source: egui::MouseWheelSource::Wheel };
     window.event_modifiers(event, modifiers);
-    window.run_steps(20);
+    comes_to_rest(window);
 }
 
 #[test]
@@ -239,8 +239,8 @@ fn help_and_tooltips_say_the_keys_that_there_are() {
     window.get_by_label("0  Z  Ctrl+J");
     press(&mut window, Modifiers::NONE, Key::Escape);
     window.get_by_label("Fit").hover();
-    window.run_steps(30);
-    window.get_by_label("Show the whole trace (0, Z, Ctrl+J)");
+    let hint = "Show the whole trace (0, Z, Ctrl+J)";
+    until(&mut window, hint, |window| window.query_by_label(hint).is_some());
 }
 
 #[test]

@@ -144,14 +144,10 @@ fn nothing_is_repainted_while_nothing_happens_to_either() {
     press(&mut window, Modifiers::SHIFT, Key::C);
     want(&mut window, Command::On(Side::B, ViewCommand::Pan(0.1)));
     press(&mut window, Modifiers::SHIFT, Key::C);
-    for _ in 0..60 {
-        window.step();
-    }
+    comes_to_rest(&mut window);
     for side in Side::BOTH {
         assert!(!window.state().state_of(side).unwrap().in_gesture(), "{side:?}");
     }
-    let quiet = window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5));
-    assert!(quiet, "an idle window asks for no frames");
 }
 
 #[test]
@@ -311,11 +307,7 @@ fn a_track_that_one_run_lacks_follows_and_nothing_is_repainted() {
     want(&mut window, PairCommand::Weave);
     let top = |label: &str| window.get_by_label(label).rect().top();
     assert!(top("Fold TPU:1") > top("Fold TPU:0"));
-    for _ in 0..60 {
-        window.step();
-    }
-    let quiet = window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5));
-    assert!(quiet, "an idle window asks for no frames");
+    comes_to_rest(&mut window);
 }
 
 #[test]

@@ -83,8 +83,8 @@ fn lists_of_ops_follow_the_timeline() {
 fn what_cannot_be_kept_is_not_said_to_be_unreadable() {
     let mut window = opened();
     window.state_mut().push(Command::SaveSession("mine".to_owned()));
-    window.run_steps(4);
-    window.get_by_label("Cannot save this.");
+    let notice = "Cannot save this.";
+    until(&mut window, notice, |window| window.query_by_label(notice).is_some());
     click(&mut window, "Dismiss");
     open(&mut window, "/tmp/notes.txt");
     window.get_by_label("Cannot open this.");

@@ -308,8 +308,8 @@ fn the_version_names_the_commit_where_there_is_one() {
         let output = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(args).output().ok()?;
         output.status.success().then(|| text(&output.stdout).trim().to_owned())
     };
-    // Whoever packs the source says it instead, or that there is none.
-    let is_told = option_env!("SYSTOLE_COMMIT").is_some();
+    // Whoever packs the source says it instead.
+    let is_told = option_env!("SYSTOLE_COMMIT").is_some_and(|told| !told.is_empty());
     if !is_told && git(&["rev-parse", "--show-prefix"]).as_deref() == Some("app/") {
         let commit = commit.expect("a build in a checkout knows its commit");
         assert!(git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(), "{version}");

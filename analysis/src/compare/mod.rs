@@ -345,9 +345,10 @@ fn notes(out: &Comparison, base: &Pool<'_>, cand: &Pool<'_>) -> Vec<String> {
     let too_few = out.ops.iter().filter(|op| op.change.finding == ChangeVerdict::TooFew).count();
     if fewest >= needed && too_few > 0 {
         notes.push(format!(
-            "{too_few} ops are asked about with too few {}: no change of them, however large, could be told from what \
-             chance shows among so many ops (?)",
-            if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" }
+            "too few {} for {} asked about: no change, however large, could be told from what chance shows among so many \
+             ops (?)",
+            if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" },
+            crate::engine::counted(too_few, "op")
         ));
     }
     let unlisted = base.not_listed() + cand.not_listed();

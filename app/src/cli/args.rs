@@ -215,8 +215,8 @@ pub struct ScopeArgs {
     /// Only steps A to B, both included, as numbered in the report
     #[arg(long, value_name = "A..B", conflicts_with = "range")]
     pub steps: Option<StepsArg>,
-    /// Only slices that begin in this part of the timeline: 1.5ms..2ms
-    #[arg(long, value_name = "FROM..TO")]
+    /// Only slices that begin in this part of the timeline, in times as on its ruler: 1.5ms..2ms, -2.7s..0
+    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
     pub range: Option<RangeArg>,
 }
 

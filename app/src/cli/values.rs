@@ -119,7 +119,10 @@ impl FromStr for RangeArg {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::cli::args::{Cli, Command};
 
     #[test]
     fn steps_are_one_number_or_two() {
@@ -147,6 +150,15 @@ mod tests {
         assert_eq!("1.5us..2us".parse(), Ok(range(1_500_000, 2_000_000)));
         assert_eq!("..7ps".parse(), Ok(range(i64::MIN, 7)));
         assert_eq!("0..2ns".parse(), Ok(range(0, 2000)));
+        // Traces may begin before their zero, and the shell hands on what looks like an option.
+        for command in ["analyze", "render"] {
+            let words = ["systole", command, "trace", "--range", "-2us..-1us"];
+            match Cli::try_parse_from(words).unwrap().command {
+                Command::Analyze(args) => assert_eq!(args.scope.range, Some(range(-2_000_000, -1_000_000))),
+                Command::Render(args) => assert_eq!(args.scope.range, Some(range(-2_000_000, -1_000_000))),
+                other => panic!("{other:?}"),
+            }
+        }
         for wrong in ["2us..1us", "1us", "fast..slow", "1us..1us", "1..2", "..7", "5.."] {
             assert!(wrong.parse::<RangeArg>().is_err(), "{wrong}");
         }

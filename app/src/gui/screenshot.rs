@@ -29,7 +29,7 @@ pub struct Screenshot {
     pub path: PathBuf,
     /// Size of the window.
     pub size: (f32, f32),
-    /// Part of the trace to show, from the origin of its times.
+    /// Part of the trace to show, in times as on its ruler.
     pub range: Option<(Picos, Picos)>,
     /// Name of a slice to select; the longest of that name.
     pub select: Option<String>,
@@ -56,8 +56,8 @@ pub struct ScreenshotArgs {
     /// Size of the window
     #[arg(long, hide = true, value_name = "WxH", default_value = "1600x1000", value_parser = size)]
     size: (f32, f32),
-    /// Part of the trace to show: 10ms..12ms after its beginning
-    #[arg(long, hide = true, value_name = "A..B", value_parser = range)]
+    /// Part of the trace to show, in times as on its ruler: 10ms..12ms
+    #[arg(long, hide = true, value_name = "A..B", value_parser = range, allow_hyphen_values = true)]
     range: Option<(Picos, Picos)>,
     /// Select the longest slice of this name
     #[arg(long, hide = true, value_name = "NAME")]
@@ -74,8 +74,8 @@ pub struct ScreenshotArgs {
     /// Search for this
     #[arg(long, hide = true, value_name = "TEXT")]
     search: Option<String>,
-    /// Mark this part of the trace
-    #[arg(long, hide = true, value_name = "A..B", value_parser = range)]
+    /// Mark this part of the trace, in times as on its ruler
+    #[arg(long, hide = true, value_name = "A..B", value_parser = range, allow_hyphen_values = true)]
     mark: Option<(Picos, Picos)>,
     /// Do this, by the name under which its keys are kept
     #[arg(long = "do", hide = true, value_name = "ACTION")]

@@ -56,8 +56,11 @@ pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, 
         let more = if left_out.len() > named.len() { " …" } else { "" };
         let _ = write!(
             text,
-            "\n*{} more tables do not fit here (comments end at 64 KiB): {}{more}. `--format json` and `-o html=` have all.*\n",
-            left_out.len(),
+            "\n*{} fit here (comments end at 64 KiB): {}{more}. `--format json` and `-o html=` have all.*\n",
+            match left_out.len() {
+                1 => "1 more table does not".to_owned(),
+                n => format!("{n} more tables do not"),
+            },
             named.join(", ")
         );
     }

@@ -55,6 +55,7 @@ pub fn step_ui(ui: &Ui, band: &Band) {
         if time(band.range.dur()) != time(band.time) {
             ui.weak(format!("of the core that took longest; all cores, on the timeline: {}", time(band.range.dur())));
         }
+        ui.weak(format!("at {}", time(band.range.start.since_origin())));
         if band.is_outlier {
             ui.label("unusually long");
         }

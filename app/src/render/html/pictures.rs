@@ -138,7 +138,11 @@ pub fn timeline(document: &Document) -> String {
         );
     }
     let more = cores.len().saturating_sub(DEVICES);
-    let more = if more > 0 { format!("; {more} more devices are not shown") } else { String::new() };
+    let more = match more {
+        0 => String::new(),
+        1 => "; 1 more device is not shown".to_owned(),
+        more => format!("; {more} more devices are not shown"),
+    };
     format!("{body}<p class=dim>{} of the timeline{more}. Colours as above.</p>\n", range.dur())
 }
 

@@ -78,6 +78,7 @@ pub fn roofline(document: &Document) -> String {
     let left_out = report.ops.len() - points.len();
     let left_out = match left_out {
         0 => String::new(),
+        1 => " 1 op is not shown: it has no known work or traffic, or takes the least time.".to_owned(),
         n => format!(" {n} ops are not shown: they have no known work or traffic, or take the least time."),
     };
     let _ = writeln!(

@@ -31,7 +31,8 @@ pub fn top(document: &Document, layout: &Layout) -> String {
     if !rest.is_empty() {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
         let time = rest.iter().map(|family| family.self_time_ps).sum::<Picos>();
-        notes.push(format!("{count} more ops take {time}; each op by itself: --only ops"));
+        let others = if count == 1 { "1 more op takes".to_owned() } else { format!("{count} more ops take") };
+        notes.push(format!("{others} {time}; each op by itself: --only ops"));
     }
     let column = |id, title, unit| Column { id, title, unit, provenance: Provenance::Derived };
     let columns = vec![

@@ -136,7 +136,7 @@ fn write(said: BTreeMap<OpId, Said>, read: &[(PathBuf, usize)], is_named: bool, 
             out.source_mut().facts.push(("LLO tables".to_owned(), what));
         } else if is_named && !is_meant {
             out.log(IssueKind::SourceSkipped, || {
-                format!("{}: its {tables} tables are of ops that this program does not have", folder.display())
+                format!("{}: this program has none of the ops of its tables ({tables})", folder.display())
             });
         }
     }

@@ -125,7 +125,7 @@ fn graph_of(path: &Path, npu: &Npu, progress: &Progress, out: &mut TraceBuilder)
         // All that ran is in what could be read.
         (true, Some(what)) => {
             let nodes = graph.nodes.len();
-            out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; {nodes} nodes were read"));
+            out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; nodes read: {nodes}"));
         }
         (false, Some(what)) => out.log(IssueKind::SourceSkipped, || format!("{file}: {what}")),
         (false, None) => out.log(IssueKind::SourceSkipped, || format!("{file}: it has other nodes than the run")),

@@ -84,7 +84,7 @@ impl Importer for Chakra {
 fn note_damage(graph: &Graph, damage: Option<String>, out: &mut TraceBuilder) {
     let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
     if let Some(what) = damage.or(broken) {
-        out.log(IssueKind::TruncatedFile, || format!("{what}; {} nodes were read", graph.nodes.len()));
+        out.log(IssueKind::TruncatedFile, || format!("{what}; nodes read: {}", graph.nodes.len()));
     }
 }
 

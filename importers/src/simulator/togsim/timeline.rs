@@ -31,7 +31,7 @@ pub(super) fn write(run: &Run, clock: Clock, progress: &Progress, out: &mut Trac
         format!("cores without kernels: there are {kernels}, shown on the first {with_kernels} cores only")
     });
     for (number, core) in &run.cores {
-        let what = || format!("core {number}: {} instructions were skipped, or the log lacks lines", core.only_ended);
+        let what = || format!("core {number}: the log lacks lines, or instructions were skipped: {}", core.only_ended);
         out.log_mut().add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
     }
     let labels: Vec<LabelId> = run.kernels.iter().map(|kernel| label_of(kernel.name, out)).collect();

@@ -66,10 +66,13 @@ impl MemoryReport {
             .iter()
             .fold((0, 0), |(unknown, lost), memory| (unknown + memory.unknown_releases, lost + memory.lost_releases));
         if unknown > 0 {
-            notes.push(format!("{unknown} releases are of buffers from before the capture."));
+            notes.push(format!("Released from before the capture: {}.", crate::engine::counted(unknown, "buffer")));
         }
         if lost > 0 {
-            notes.push(format!("{lost} buffers were released without a record: their address was allocated again."));
+            notes.push(format!(
+                "Released without a record, since the address was allocated again: {}.",
+                crate::engine::counted(lost, "buffer")
+            ));
         }
         Table::of("memory_allocations", "Allocations", &self.memories)
             .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)

@@ -294,7 +294,7 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "misplaced-ops",
         severity: Severity::Info,
         message: "Some ops are misplaced on the timeline; durations are by the device's own clock.".to_owned(),
-        evidence: format!("{misplaced} of {all} ops differ, by up to {}", trace_model::Picos::from_ps(worst)),
+        evidence: format!("{misplaced} of {all}, off by up to {}", trace_model::Picos::from_ps(worst)),
         cure: "None needed for numbers; where the picture and a number disagree, believe the number.",
     })
 }

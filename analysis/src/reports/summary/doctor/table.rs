@@ -72,7 +72,11 @@ impl DoctorReport {
     /// That there are more facts than are listed, where there are.
     #[must_use]
     pub fn facts_note(&self) -> Option<String> {
-        (self.facts_left_out > 0).then(|| format!("{} more facts are not listed.", self.facts_left_out))
+        match self.facts_left_out {
+            0 => None,
+            1 => Some("1 more fact is not listed.".to_owned()),
+            n => Some(format!("{n} more facts are not listed.")),
+        }
     }
 
     fn model_table(&self) -> Table {
