@@ -6,7 +6,7 @@
 //! counted as well. What allocates nothing is not seen here: `cargo bench -p systole --bench many`
 //! prints the times of the same documents.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail loudly too")]
 
 #[path = "heap.rs"]
 mod heap;

@@ -4,7 +4,7 @@
 //! A number that differs by more than 0.1 % (or by more than what `XProf` prints)
 //! without a reason fails, and so does a file that is not what this test writes.
 //! `UPDATE_GOLDEN=1` writes it.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what is wrong by failing")]
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -2,12 +2,7 @@
 //!
 //! `XProf`'s answers lie beside the captures; where we differ on purpose,
 //! `DIFFERENCES.md` says why and the test says how much.
-#![expect(
-    clippy::unwrap_used,
-    clippy::float_cmp,
-    clippy::print_stdout,
-    reason = "a test says what is wrong by failing"
-)]
+#![expect(clippy::float_cmp, reason = "a test says what is wrong by failing")]
 
 use analysis::hardware::limits::{BoundBy, Work};
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};

@@ -1,5 +1,5 @@
 //! What the comparisons with `XProf` share: the captures, its answers, closeness.
-#![allow(dead_code, reason = "each test program uses its part")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail loudly too")]
 
 use std::path::PathBuf;
 
