@@ -1,4 +1,4 @@
-//! Where the change of a step is: op by op, by kinds of ops, and adding up.
+//! Attributes the change of a step to ops and kinds of ops, so that all parts add up to it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::summary::OpTimes;
 use crate::math::rank_test::{StepDown, holm};
 use crate::reports::steps::step_parts::StepPart;
 
-/// The change of the mean step of the middle half, divided: rows and rest add up to it.
+/// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Attribution {
     /// Of the first side.
@@ -20,16 +20,15 @@ pub struct Attribution {
     pub cand_ps: f64,
     /// Second less first.
     pub change_ps: f64,
-    /// Kinds of ops, and what no op has, largest change first.
+    /// Kinds of ops, and time of no listed op, largest change first.
     pub families: Vec<FamilyChange>,
 }
 
-/// With this share of the step in ops that the other side lacks, programs are other
-/// programs rather than changed ones.
+/// If this share of the step is in ops that the other side does not have, the programs are considered different.
 const REWRITTEN: f64 = 0.25;
 
 impl Attribution {
-    /// Most ops have no partner: parts of the step say more than ops.
+    /// Whether most ops have no partner; the parts of the step are then more informative than ops.
     pub fn is_rewritten(&self) -> bool {
         let alone = self.families.iter().filter(|family| family.finding.is_some());
         let (mut gone, mut new) = (0.0, 0.0);
@@ -53,8 +52,8 @@ impl Attribution {
     }
 }
 
-/// Ops that differ in their number only (`fusion.1`, `fusion.2` …), of one part of the
-/// step; or time that no op has.
+/// Ops of one part of the step whose names differ only in their number (`fusion.1`, `fusion.2` …), or time of no listed
+/// op.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FamilyChange {
     /// `fusion`, or the full name of a single op; `before → after` where all were renamed.
@@ -65,13 +64,13 @@ pub struct FamilyChange {
     pub base_ops: usize,
     /// Of the second side.
     pub cand_ops: usize,
-    /// Time in the mean step of the middle half.
+    /// Time in the interquartile mean step.
     pub base_ps: f64,
     /// The same of the second side.
     pub cand_ps: f64,
     /// Second less first.
     pub change_ps: f64,
-    /// What can be said of the sum of its ops in each step; `None` for what no op has.
+    /// Test result for the sum of its ops in each step; `None` for time of no listed op.
     pub finding: Option<ChangeVerdict>,
     /// After Holm's correction over all kinds.
     pub p: Option<f64>,
@@ -86,25 +85,25 @@ pub struct OpChange {
     pub cand_name: Option<String>,
     /// Program.
     pub program: String,
-    /// Category, of the second side where it has one.
+    /// Category, of the second side if it has one.
     pub category: String,
     /// Which part of the step.
     pub part: StepPart,
-    /// Communication between devices: its time is exposed, nothing hides it.
+    /// Whether it is communication between devices; its time is then exposed.
     pub is_collective: bool,
-    /// `file:line`, of the second side where it has one.
+    /// `file:line`, of the second side if it has one.
     pub source: Option<String>,
     /// Why the two are taken for one.
     pub how: Option<How>,
     /// How sure that is, of 1.
     pub confidence: Option<f64>,
-    /// Shape on both sides, where it changed.
+    /// Shape on both sides, if it changed.
     pub shapes: Option<(String, String)>,
     /// Executions in a step on the first side.
     pub base_runs: Option<f64>,
     /// On the second side.
     pub cand_runs: Option<f64>,
-    /// Its part in the change of the mean step.
+    /// Its share of the change of the mean step.
     pub change_ps: f64,
     /// Its time in each step.
     #[serde(flatten)]
@@ -119,7 +118,7 @@ pub(super) struct Divided {
 /// Times in the steps of each run, of both sides.
 type Sides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
 
-/// Two ops, or one that the other side lacks.
+/// A pair of ops, or an op that exists on one side only.
 struct ChangeRow<'a> {
     base: Option<&'a PooledOp<'a>>,
     cand: Option<&'a PooledOp<'a>>,
@@ -136,7 +135,7 @@ impl ChangeRow<'_> {
     }
 }
 
-/// Matches the ops of two sides and divides the change between them.
+/// Matches the ops of two sides and attributes the change to them.
 pub(super) fn divide(base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) -> Divided {
     if base.ops.is_empty() || cand.ops.is_empty() {
         return Divided { attribution: None, ops: Vec::new() };
@@ -154,9 +153,8 @@ pub(super) fn divide(base: &Pool<'_>, cand: &Pool<'_>, options: &TestOptions) ->
     Divided { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
 }
 
-/// What belongs together, and the time of each part on either side that belongs to
-/// no listed op. An op that one side lacks and that is smaller than what the other
-/// side lists at all is part of that rest.
+/// The matched rows, and for each part and side the time of ops that are not listed. An op that exists on one side only
+/// and is smaller than the smallest op that the other side lists belongs to the rest.
 fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<ChangeRow<'a>>, BTreeMap<StepPart, (f64, f64)>) {
     let matching = match_ops(&base.merged, &cand.merged);
     let mut rest: BTreeMap<StepPart, (f64, f64)> = BTreeMap::new();
@@ -193,7 +191,7 @@ fn rows<'a>(base: &'a Pool<'a>, cand: &'a Pool<'a>) -> (Vec<ChangeRow<'a>>, BTre
     (rows, rest)
 }
 
-/// Times in the steps of each run; an op that a side lacks takes none.
+/// Times in the steps of each run; zero if the side does not have the op.
 fn values(op: Option<&PooledOp<'_>>, pool: &Pool<'_>) -> Vec<Vec<f64>> {
     match op {
         Some(op) => op.values.clone(),
@@ -209,9 +207,8 @@ fn tested(row: &ChangeRow<'_>, base: &Pool<'_>, cand: &Pool<'_>, options: &TestO
     change
 }
 
-/// Holm's correction over all that is asked, and what follows. Not asked is what takes
-/// less than `effect` in every step of both sides: it cannot change by as much, and
-/// every question costs the others certainty.
+/// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
+/// they cannot change by that much, and each additional test reduces the power of the others.
 fn correct(changes: &mut [MetricChange], sides: &[Sides], effect: f64, options: &TestOptions) {
     let matters = |(base, cand): &Sides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
     let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
@@ -276,7 +273,7 @@ fn attribution(
 ) -> Attribution {
     let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
     for row in rows {
-        // Each side counts under its own name and part, unless the two are sure to be one.
+        // Each side counts under its own name and part, unless the match is certain.
         let sides = [(row.base, true), (row.cand, false)];
         for (op, is_base) in sides.into_iter().filter_map(|(op, is_base)| Some((op?, is_base))) {
             let home = row.cand.or(row.base).map_or(op.op, |op| op.op);

@@ -1,4 +1,4 @@
-//! One number on two sides: how much it changed, and whether that is more than noise.
+//! The change of a number between two sides, and whether it is more than noise.
 
 use serde::Serialize;
 
@@ -10,18 +10,18 @@ use crate::math::stats::{Stats, median};
 /// When a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TestOptions {
-    /// Chance of calling a difference real that is none.
+    /// Significance level: the probability of reporting a difference if there is none.
     pub alpha: f64,
-    /// Smaller changes do not matter, in percent of the median step (of the number itself, where it is not a time of a
+    /// Smallest relevant change, in percent of the median step (or of the number itself, if it is not a time of a
     /// step).
     pub min_effect_percent: f64,
-    /// Fewer steps on a side allow no conclusion.
+    /// Minimum number of steps per side.
     pub min_steps: usize,
 }
 
 impl Default for TestOptions {
-    /// 5 %, as `benchstat`; 0.1 %; six numbers, the fewest whose least and most have
-    /// the median between them with 95 % confidence.
+    /// 5 %, as `benchstat`; 0.1 %; six numbers, the smallest count for which minimum and maximum enclose the median
+    /// with 95 % confidence.
     fn default() -> Self {
         Self { alpha: 0.05, min_effect_percent: 0.1, min_steps: resample::FEWEST }
     }
@@ -35,9 +35,9 @@ pub enum ChangeVerdict {
     Changed,
     /// Not more than chance shows.
     Noise,
-    /// Too few steps or runs to tell: for so many questions no change could be found.
+    /// Too few steps or runs: with this many tests no change of any size could be significant.
     TooFew,
-    /// One number on each side: nothing says how steady it is.
+    /// One number per side, so its variation is unknown.
     Untested,
     /// Only one side has it.
     OneSided,
@@ -48,8 +48,8 @@ pub enum ChangeVerdict {
 pub struct ShiftEstimate {
     /// Median over all steps of all runs.
     pub median: f64,
-    /// With 95 % confidence the median is not below; `None` for fewer than six steps.
-    /// Of four runs or more it is about runs, and `None` for fewer than six of them.
+    /// Lower end of the 95 % confidence interval of the median; `None` for fewer than six steps. With four runs or more
+    /// the interval is over runs, and `None` for fewer than six of them.
     pub low: Option<f64>,
     /// And not above.
     pub high: Option<f64>,
@@ -68,20 +68,19 @@ pub struct MetricChange {
     pub change: Option<f64>,
     /// The same of the first.
     pub change_percent: Option<f64>,
-    /// Between these lies the change, with 95 % confidence.
+    /// 95 % confidence interval of the change.
     #[serde(serialize_with = "bounds")]
     #[schemars(with = "Option<Bounds<f64>>")]
     pub range: Option<(f64, f64)>,
-    /// Chance of ranks as uneven as these if nothing changed; after Holm's
-    /// correction where many were asked for.
+    /// p-value of the rank sum test; after Holm's correction if there were several tests.
     pub p: Option<f64>,
-    /// Differences up to this are seen between equal runs.
+    /// Differences up to this occur between equal runs.
     pub noise: Option<f64>,
     /// What can be said.
     pub finding: ChangeVerdict,
 }
 
-/// With so many runs on each side, runs are compared instead of steps.
+/// From this many runs on each side, runs are compared instead of steps.
 pub const ENOUGH_RUNS: usize = 4;
 
 impl MetricChange {
@@ -92,7 +91,7 @@ impl MetricChange {
         Self::between(base.map(estimate), cand.map(estimate), finding)
     }
 
-    /// Of two series; `effect` is the smallest change that matters, in their unit.
+    /// The change between two series; `effect` is the smallest relevant change, in their unit.
     pub fn of_runs(base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) -> Self {
         let mut change = Self::tested(base, cand, options);
         widen(&mut change.base, base);
@@ -108,7 +107,7 @@ impl MetricChange {
         change
     }
 
-    /// Medians and the chance that they differ by; what it is worth is concluded later.
+    /// Medians and the p-value of their difference; the conclusion is drawn later.
     pub(super) fn tested(base: &Runs, cand: &Runs, options: &TestOptions) -> Self {
         let mut change = Self::between(estimate(base), estimate(cand), ChangeVerdict::OneSided);
         let (Some(first), Some(second)) = (change.base, change.cand) else { return change };
@@ -123,7 +122,7 @@ impl MetricChange {
         change
     }
 
-    /// Decides by `p`; looks at the noise only where that says that something differs.
+    /// Draws the conclusion from `p`; estimates the noise only if `p` is significant.
     pub(super) fn conclude(&mut self, base: &Runs, cand: &Runs, effect: f64, options: &TestOptions) {
         let (Some(change), Some(p)) = (self.change, self.p) else { return };
         if self.finding != ChangeVerdict::Noise || p > options.alpha {
@@ -139,12 +138,12 @@ impl MetricChange {
         }
     }
 
-    /// The smallest p that any change could have, with so many steps or runs.
+    /// The smallest p that any change could have with this many steps or runs.
     pub(super) fn least_p(base: &Runs, cand: &Runs) -> Option<f64> {
         with_sets(base, cand, least_p)
     }
 
-    /// No change could be found, so that none was found says nothing.
+    /// Marks a test in which no change could have been found.
     pub(super) fn give_up(&mut self) {
         if self.finding == ChangeVerdict::Noise {
             self.finding = ChangeVerdict::TooFew;
@@ -178,7 +177,7 @@ fn medians(runs: &Runs) -> Vec<f64> {
 fn estimate(runs: &Runs) -> Option<ShiftEstimate> {
     let stats = Stats::of(&pooled(runs))?;
     let medians = medians(runs);
-    // Steps of one run say nothing of how the next one turns out; runs do.
+    // Steps of one run do not show how much runs vary; several runs do.
     let range = if medians.len() >= ENOUGH_RUNS { Stats::of(&medians)?.median_range } else { stats.median_range };
     let (low, high) = (range.map(|r| r.0.min(stats.median)), range.map(|r| r.1.max(stats.median)));
     Some(ShiftEstimate { median: stats.median, low, high, count: stats.count })
@@ -189,8 +188,8 @@ fn is_by_runs(base: &Runs, cand: &Runs) -> bool {
     medians(base).len().min(medians(cand).len()) >= ENOUGH_RUNS
 }
 
-/// Where the change lies with 95 % confidence. With few runs of a side nobody knows
-/// how much runs differ, except by at least as much as these do.
+/// 95 % confidence interval of the change. With few runs per side it is at least as wide as the difference between
+/// these runs.
 fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
     const ALPHA: f64 = 0.05;
     let (first, second) = (medians(base), medians(cand));
@@ -205,7 +204,7 @@ fn change_range(base: &Runs, cand: &Runs) -> Option<(f64, f64)> {
     Some(shifts.fold(drawn, |(low, high), shift| (low.min(shift), high.max(shift))))
 }
 
-/// Ranks take steps for independent; drawn blocks of neighbours do not. The wider of the two.
+/// The rank test assumes independent steps; block resampling does not. Uses the wider interval.
 fn widen(estimate: &mut Option<ShiftEstimate>, runs: &Runs) {
     let Some(estimate) = estimate.as_mut().filter(|_| medians(runs).len() < ENOUGH_RUNS) else { return };
     if !runs.iter().any(|run| inflation(run) > 1.0) {
@@ -217,14 +216,14 @@ fn widen(estimate: &mut Option<ShiftEstimate>, runs: &Runs) {
     }
 }
 
-/// What is tested: medians of runs where there are enough of them, else all steps with
-/// what their dependence costs.
+/// Applies `test` to the medians of runs if there are enough runs, else to all steps with an inflation for their
+/// correlation.
 fn with_sets<T>(base: &Runs, cand: &Runs, test: impl Fn(&[f64], &[f64], f64) -> Option<T>) -> Option<T> {
     if is_by_runs(base, cand) {
         return test(&medians(base), &medians(cand), 1.0);
     }
     let (a, b) = (pooled(base), pooled(cand));
-    // Each side loses by its own dependence; the smaller side weighs more.
+    // Each side is inflated by its own correlation; the smaller side has more weight.
     let (loss_a, loss_b) = (mean_inflation(base), mean_inflation(cand));
     let (m, n) = (a.len() as f64, b.len() as f64);
     let loss = (loss_a * n + loss_b * m) / (m + n);
@@ -237,8 +236,7 @@ fn mean_inflation(runs: &Runs) -> f64 {
     if steps > 0 { sum / steps as f64 } else { 1.0 }
 }
 
-/// What equal runs differ by: within a run, and, unless runs are what is tested,
-/// between the runs of a side.
+/// The difference between equal runs: within a run, and, unless runs are tested, between the runs of a side.
 fn noise(base: &Runs, cand: &Runs) -> f64 {
     let by_runs = is_by_runs(base, cand);
     let of = |runs: &Runs| {
@@ -264,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_beside_itself_did_not_change() {
+    fn a_run_compared_with_itself_did_not_change() {
         let same = run(100.0, 0.3, 30);
         let change = MetricChange::of_runs(&same, &same, 0.0, &TestOptions::default());
         assert_eq!(
@@ -287,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn few_steps_conclude_nothing() {
+    fn few_steps_allow_no_conclusion() {
         assert_eq!(finding(&run(1.0, 0.1, 5), &run(9.0, 0.1, 30)), ChangeVerdict::TooFew);
         assert_eq!(finding(&run(1.0, 0.1, 1), &run(9.0, 0.1, 30)), ChangeVerdict::Untested);
         assert_eq!(finding(&[], &run(9.0, 0.1, 30)), ChangeVerdict::OneSided);
@@ -335,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_change_could_be_found_none_is_denied() {
+    fn without_enough_data_no_conclusion_is_drawn() {
         let options = TestOptions { alpha: 0.001, ..TestOptions::default() };
         // Six against six: 2 of 924 orders.
         assert_eq!(

@@ -1,13 +1,12 @@
-//! Classes of steps on both sides: which belong together.
+//! Matches classes of steps of both sides.
 //!
 //! ```text
 //! base   train ×90   eval ×10                   train ↔ train, eval ↔ eval, most time first
 //! cand   eval ×10    train ×90   checkpoint ×3  checkpoint is only in cand
 //! ```
 //!
-//! Steps are of one class if they run the same functions. Where several classes of a
-//! run do (one program for each shape), those of the same compiled program belong
-//! together, then those of most time.
+//! Steps are of one class if they run the same functions. If several classes of a run do (one program for each shape),
+//! those of the same compiled program are matched first, then those with the most time.
 
 use std::borrow::Cow;
 
@@ -21,14 +20,14 @@ pub struct MatchedClasses<'a> {
     pub cand: Cow<'a, [Summary]>,
 }
 
-/// What both sides have, most time first, and what the first run of a side has alone.
+/// Classes of both sides, most time first, and classes of the first run of a side only.
 pub(super) struct Classes<'a> {
     pub matched: Vec<MatchedClasses<'a>>,
     pub base_only: Vec<&'a StepFacts>,
     pub cand_only: Vec<&'a StepFacts>,
 }
 
-/// Finds what belongs together. Where no class does, the main ones are compared.
+/// Matches the classes. If none match, the main ones are compared.
 pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Classes<'a> {
     let (Some(first), Some(second)) = (base.first(), cand.first()) else {
         return Classes { matched: Vec::new(), base_only: Vec::new(), cand_only: Vec::new() };
@@ -52,12 +51,12 @@ pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Classes<'
     }
 }
 
-/// The runs of a side in the class that the first of them has at this place.
+/// The runs of a side, restricted to the class with this index in the first of them.
 fn of_class(runs: &[Summary], class: usize) -> Cow<'_, [Summary]> {
     let Some((first, others)) = runs.split_first() else { return Cow::Borrowed(runs) };
     let place = |run: &Summary| {
         let found = pairs(first, run).into_iter().find(|pair| pair.0 == class).map(|pair| pair.1);
-        // Runs of one class each are runs of one program, whatever they call it.
+        // Runs with a single class are runs of one program, whatever its name.
         found.or((first.classes.is_empty() && run.classes.is_empty()).then_some(0))
     };
     let places: Vec<Option<usize>> = std::iter::once(Some(class)).chain(others.iter().map(place)).collect();
@@ -67,13 +66,13 @@ fn of_class(runs: &[Summary], class: usize) -> Cow<'_, [Summary]> {
     runs.iter().zip(places).filter_map(|(run, place)| Some(run.of_class(place?))).collect::<Vec<_>>().into()
 }
 
-/// Pairs of classes by their places; 0 is the main one.
+/// Pairs of class indices; 0 is the main class.
 fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
     type Key = fn(&StepFacts, Option<&str>) -> Option<(String, String)>;
     const KEYS: [Key; 3] = [
         |steps, program| Some((steps.class.clone(), program?.to_owned())),
         |steps, _| Some((steps.class.clone(), String::new())),
-        // One side may be divided by times, the other not.
+        // One side may be split by times and the other not.
         |steps, _| Some((steps.class.trim_end_matches(", long").trim_end_matches(", short").to_owned(), String::new())),
     ];
     let by_time = |run: &Summary| {
@@ -113,8 +112,8 @@ fn time_of(run: &Summary, at: usize) -> f64 {
 }
 
 impl Summary {
-    /// The run as if its steps of one class were all: 0 is the main one, 1 the first of
-    /// the others. Numbers of the whole run stay as they are.
+    /// The run with the steps of one class only: 0 is the main class, 1 the first of the others. Numbers of the whole
+    /// run are kept.
     pub fn of_class(&self, class: usize) -> Self {
         match class.checked_sub(1) {
             None => Self { classes: Vec::new(), ..self.clone() },
@@ -129,8 +128,8 @@ impl Summary {
         }
     }
 
-    /// The class whose steps are of this program. Numbers of the whole run stay with the
-    /// main one only: most of what they count is not of another.
+    /// The class whose steps run this program. Numbers of the whole run are kept only for the main class, because they
+    /// mostly describe it.
     pub fn of_module(&self, module: &str) -> Option<Cow<'_, Self>> {
         let is_of = |programs: &[super::ProgramFacts]| programs.first().is_some_and(|program| program.name == module);
         if is_of(&self.facts.programs) {
@@ -140,7 +139,7 @@ impl Summary {
         Some(Cow::Owned(Self { values: Vec::new(), loop_series: Vec::new(), ..self.of_class(at + 1) }))
     }
 
-    /// Names of the programs that steps are of, each the one with most time of its class.
+    /// Names of the main programs of all classes.
     pub fn modules(&self) -> impl Iterator<Item = &str> {
         let classes = self.classes.iter().map(|class| class.programs.first());
         std::iter::once(self.facts.programs.first()).chain(classes).flatten().map(|program| program.name.as_str())
@@ -158,7 +157,7 @@ impl Summary {
         ClassTimes { programs: facts.programs, steps, series, ops, rest, ops_not_listed }
     }
 
-    /// The same done to the steps of every other class as to its own.
+    /// Applies a change to the steps of every class.
     pub(super) fn each_class(self, change: impl Fn(Self) -> Self) -> Self {
         let classes = self.classes.into_iter();
         let classes = classes.map(|class| change(Self::default().with_steps(class)).into_class()).collect();
@@ -166,8 +165,7 @@ impl Summary {
     }
 }
 
-/// Classes of steps that both sides have, as a comparison has them: that of the headline
-/// first.
+/// Classes of steps that both sides have, in the order of a comparison: that of the headline first.
 pub fn matched_classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Vec<MatchedClasses<'a>> {
     classes(base, cand).matched
 }

@@ -1,4 +1,4 @@
-//! Whether two runs can be compared at all: asked before any percentage is shown.
+//! Checks whether two runs are comparable, before any percentage is shown.
 
 use crate::engine::Percent;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::summary::{ProgramFacts, Summary};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// Worth knowing; comparing across it is the point.
+    /// A note: comparing such runs is the purpose.
     Note,
     /// Numbers are comparable with care.
     Care,
@@ -45,7 +45,7 @@ pub struct Difference {
     pub why: &'static str,
 }
 
-/// Names of differences that a project may declare to bar a comparison.
+/// Names of differences that a project may declare to prevent a comparison.
 pub const IDS: [&str; 11] = [
     "device_type",
     "device_count",
@@ -60,14 +60,14 @@ pub const IDS: [&str; 11] = [
     "health",
 ];
 
-/// Shown for what a capture does not say.
+/// Shown for facts that a capture does not have.
 const UNKNOWN: &str = "not known";
-/// Share of op time with shapes that the other side does not have, from which work differs.
+/// From this share of op time in shapes that the other side does not have, the work is considered different.
 const OTHER_SHAPES_PERCENT: f64 = 5.0;
-/// Fewer steps than this part of the other side's.
+/// A note is shown if one side has fewer steps than this share of the other side's.
 const FEWER_STEPS: f64 = 0.5;
 
-/// What two runs differ in, what weighs most first. Names in `require` bar.
+/// The differences between two runs, most important first. Names in `require` prevent a comparison.
 pub fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
     let mut found = KnownDifferences { require, out: Vec::new() };
     hardware(base, cand, &mut found);
@@ -95,7 +95,7 @@ struct KnownDifferences<'a> {
 }
 
 impl KnownDifferences<'_> {
-    /// Notes it where the two strings differ.
+    /// Adds a difference if the two strings differ.
     fn differ(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
         if texts[0] != texts[1] {
             self.note(id, title, texts, weight, why);
@@ -108,7 +108,7 @@ impl KnownDifferences<'_> {
         self.out.push(Difference { id, title, base, cand, weight, why });
     }
 
-    /// The same of facts that one side may not know: then it is a note, unless required.
+    /// The same for facts that may be unknown on one side: then it is a note, unless required.
     fn facts(&mut self, id: &'static str, title: &'static str, facts: [Option<&str>; 2], why: &'static str) {
         let weight = if facts.iter().all(Option::is_some) { Weight::Bars } else { Weight::Note };
         self.differ(id, title, facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()), weight, why);
@@ -161,7 +161,7 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 /// Op time of `run` in results of shapes that `other` computes nowhere; `None` if either does not know shapes.
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     let theirs: std::collections::BTreeSet<&str> = other.ops.iter().filter_map(|op| op.shape.as_deref()).collect();
-    // A shortened summary lists no smaller ones.
+    // A shortened summary does not list smaller ones.
     let least = other.listed_from_ps();
     let listed = run.ops.iter().filter(|op| op.middle_ps > least);
     let known = listed.filter_map(|op| Some((op.shape.as_deref()?, op.middle_ps)));

@@ -1,9 +1,8 @@
-//! Which op of one run is which op of another.
+//! Matches the ops of two runs.
 //!
-//! The compiler numbers ops as it goes: `fusion.12` of one build may be `fusion.31`
-//! of the next, and another op may now be called `fusion.12`. So a name alone counts
-//! only inside one and the same program. Elsewhere ops are matched by what they
-//! are, the strictest likeness first; each [`How`] is one pass over what is left.
+//! The compiler numbers ops anew in each build: `fusion.12` of one build may be `fusion.31` in the next, and a
+//! different op may now be called `fusion.12`. So a name alone counts only inside one and the same program. Otherwise
+//! ops are matched by their properties, the strictest criterion first; each [`How`] is one pass over the unmatched ops.
 //!
 //! ```text
 //! base   fusion.1 [a]  dot.2 [b]  fusion.3 [a]   fusion.4 [c]       [x]: category, shape, provenance
@@ -11,8 +10,8 @@
 //!        fusion.1↔fusion.2, dot.2↔dot.9, fusion.3↔fusion.5, fusion.4↔fusion.1
 //! ```
 //!
-//! Where several ops are alike (the layers of a model), they keep their order; where
-//! their numbers differ, each goes to the one whose neighbours and place fit best.
+//! If several ops are alike (the layers of a model), they keep their order; if their counts differ, each is matched
+//! with the op whose neighbours and position fit best.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,7 +27,7 @@ pub enum How {
     SameProgram,
     /// Name, category, shape and provenance agree.
     Same,
-    /// All but the number in its name agrees.
+    /// All agree except the number in the name.
     Renumbered,
     /// All but the name agrees.
     Renamed,
@@ -36,7 +35,7 @@ pub enum How {
     Reshaped,
     /// Name and category agree but for numbers inside the name (`kernel_256_512`).
     Retuned,
-    /// The name and category agree, the provenance is another, or not known.
+    /// Name and category agree; the provenance differs or is unknown.
     SameName,
     /// The category and the provenance agree.
     SameOrigin,
@@ -60,7 +59,7 @@ impl How {
         }
     }
 
-    /// How sure, of 1; less where several are alike and their numbers differ.
+    /// Confidence, at most 1; lower if several ops are alike and their counts differ.
     pub fn confidence(self) -> f64 {
         match self {
             Self::SameProgram => 1.0,
@@ -76,7 +75,7 @@ impl How {
     }
 }
 
-/// Two ops that are taken for one, as indices into the ops of their summaries.
+/// A pair of matched ops, as indices into the ops of their summaries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpPair {
     /// In the first.
@@ -89,7 +88,7 @@ pub struct OpPair {
     pub confidence: f64,
 }
 
-/// What is the same, and what only one side has.
+/// The matched pairs, and the ops that exist on one side only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matching {
     /// By the index of the first.
@@ -100,10 +99,10 @@ pub struct Matching {
     pub cand_only: Vec<usize>,
 }
 
-/// Everything that an op may be recognised by, of one side.
+/// Properties by which an op of one side is matched.
 struct OpIdentity<'a> {
     op: &'a OpTimes,
-    /// Number of the pair of programs; programs without partner have their own.
+    /// Index of the pair of programs; unmatched programs have their own.
     program: usize,
     /// The program is the same on both sides, by the compiler's fingerprint.
     is_same_program: bool,
@@ -121,12 +120,12 @@ type Look<'a> = (&'a str, &'a str, &'a str);
 
 type Key<'a> = (usize, [&'a str; 5], Look<'a>, Look<'a>);
 
-/// What an op must agree in; `None` if it says too little.
+/// The key on which two ops must agree; `None` if an op lacks a property of it.
 type KeyOf = for<'a> fn(&'a OpIdentity<'a>) -> Option<Key<'a>>;
 
 const ANY: Look<'static> = ("", "", "");
 
-/// The passes, strictest first: what must agree; `None` if an op says too little.
+/// The passes, strictest first, with their keys; `None` if an op lacks a property of the key.
 #[rustfmt::skip]
 const PASSES: &[(How, KeyOf)] = &[
     (How::SameProgram, |s| s.is_same_program.then_some((s.program, [&s.op.name, "", "", "", ""], ANY, ANY))),
@@ -144,7 +143,7 @@ const PASSES: &[(How, KeyOf)] = &[
     (How::Neighbours, |s| beside(s, ANY, s.after)),
 ];
 
-/// A key with a provenance in it; without one it would match anything.
+/// A key with a provenance; without one it would match anything.
 fn known<'a>(subject: &'a OpIdentity<'a>, texts: [&'a str; 5]) -> Option<Key<'a>> {
     let [.., framework, source] = texts;
     (!framework.is_empty() || !source.is_empty()).then_some((subject.program, texts, ANY, ANY))
@@ -173,7 +172,7 @@ pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     let (base_subjects, cand_subjects) = (subjects(base, &programs.base), subjects(cand, &programs.cand));
     let mut base_left: Vec<usize> = (0..base_subjects.len()).collect();
     let mut cand_left: Vec<usize> = (0..cand_subjects.len()).collect();
-    // In the order of the program, so that alike ones are matched in order.
+    // In program order, so that similar ops are matched in order.
     base_left.sort_by_key(|&i| (base.ops[i].place, i));
     cand_left.sort_by_key(|&i| (cand.ops[i].place, i));
     let mut pairs = Vec::new();
@@ -208,14 +207,13 @@ pub fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     Matching { pairs, base_only: base_left, cand_only: cand_left }
 }
 
-/// For each program of either side the number of its pair.
+/// For each program of either side, the index of its pair.
 struct ProgramPairs {
     base: Vec<(usize, bool)>,
     cand: Vec<(usize, bool)>,
 }
 
-/// Programs with the same fingerprint, then those of the same name, then the largest
-/// with the largest. 0 is for ops of no program.
+/// Pairs programs by fingerprint, then by name, then by size. 0 is for ops without a program.
 fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
     type Rule = for<'a> fn(&'a ProgramFacts) -> Option<(&'a str, &'a str)>;
     const RULES: [Rule; 3] = [|p| Some((p.id.as_deref()?, &p.name)), |p| Some(("", &p.name)), |_| Some(("", ""))];
@@ -294,11 +292,11 @@ fn skeleton(stem: &str) -> Option<String> {
     out.contains('#').then_some(out)
 }
 
-/// Work that aligning one group may take; larger ones are spread evenly.
+/// Work limit for aligning one group; larger groups are matched at even intervals.
 const MOST_WORK: usize = 4_000_000;
 
-/// Alike ops in order. Of unequal numbers, all of the fewer find a partner: the one
-/// that costs least in all, without crossing.
+/// Aligns similar ops in order. If the counts differ, all ops of the smaller group find a partner: the assignment with
+/// the lowest total cost and without crossings.
 fn align(first: &[usize], second: &[usize], base: &[OpIdentity<'_>], cand: &[OpIdentity<'_>]) -> Vec<(usize, usize)> {
     if first.len() > second.len() {
         let flipped = align(second, first, cand, base);

@@ -1,5 +1,4 @@
-//! Two runs side by side: what changed, whether that is more than noise, and where
-//! the time went.
+//! Compares two runs: what changed, whether it is more than noise, and where the time went.
 //!
 //! ```text
 //! trace ──► Summary ─┐
@@ -63,7 +62,7 @@ use pool::Pool;
 pub struct CompareOptions {
     /// When a difference counts.
     pub test: TestOptions,
-    /// Differences ([`comparable::IDS`]) that bar a comparison.
+    /// Differences ([`comparable::IDS`]) that prevent a comparison.
     pub require: Vec<String>,
     /// Compare what is not comparable.
     pub force: bool,
@@ -78,7 +77,7 @@ pub struct Comparison {
     pub base: Side,
     /// The second side.
     pub cand: Side,
-    /// What they differ in, what weighs most first.
+    /// Their differences, most important first.
     pub differences: Vec<Difference>,
     /// Whether numbers follow.
     pub is_comparable: bool,
@@ -88,17 +87,16 @@ pub struct Comparison {
     pub attribution: Option<Attribution>,
     /// Ops, by how much they changed.
     pub ops: Vec<OpChange>,
-    /// Numbers of the whole runs: there is one of each, so nothing says how steady they are.
+    /// Numbers with one value per run, so their variation is unknown.
     pub values: Vec<ValueChange>,
     /// Pairs of steps that correspond, by their numbers: the first steady one of the
     /// first run of each side, the second …
     #[serde(serialize_with = "step_pairs")]
     #[schemars(with = "Vec<StepPair>")]
     pub aligned_steps: Vec<(u32, u32)>,
-    /// How far a simulator is off, where one side is simulated and the other is measured.
+    /// Error of the prediction, if one side is simulated and the other measured.
     pub prediction: Option<PredictionError>,
-    /// Steps of other classes that both sides have, most time first: all of the above
-    /// but what is about whole runs.
+    /// Comparisons of other classes that both sides have, most time first: the same without numbers of whole runs.
     pub classes: Vec<Self>,
     /// When a difference counts.
     pub options: CompareOptions,
@@ -109,7 +107,7 @@ pub struct Comparison {
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Side {
-    /// Which runs, with their paths ([`Summary::title`]).
+    /// The runs with their paths ([`Summary::title`]).
     pub runs: Vec<String>,
     /// Steady steps of all runs.
     pub steps: usize,
@@ -146,7 +144,7 @@ pub struct ValueChange {
     pub unit: Unit,
     /// Which direction is good.
     pub better: Better,
-    /// Over what it was taken, in the first run.
+    /// Its reference, in the first run.
     pub of: String,
     /// Where it comes from.
     pub provenance: Provenance,
@@ -189,7 +187,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     out
 }
 
-/// Which steps are not compared, and why.
+/// The classes of steps that are not compared, with reasons.
 fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::Classes<'_>) -> Vec<String> {
     let left = |runs: &[Summary]| runs.first().map_or(0, |run| run.classes_not_listed);
     let mut notes = Vec::new();
@@ -250,8 +248,8 @@ impl Comparison {
     }
 }
 
-/// A shortened summary knows ops in some of its steps: beside it, a whole one of as
-/// many steps is looked at in the same ones.
+/// A shortened summary has the times of ops for some of its steps only: from a full summary with as many steps, the
+/// same steps are used.
 fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
     let counted = |run: &Summary| run.steps.counted;
     let all = || base.iter().chain(cand);
@@ -269,7 +267,7 @@ fn side(runs: &[Summary]) -> Side {
     }
 }
 
-/// In the order of the first side; what only the second has comes last.
+/// In the order of the first side, followed by ids of the second only.
 fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = std::collections::BTreeSet::new();
     lists.filter(|id| seen.insert(*id)).collect()

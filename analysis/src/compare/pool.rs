@@ -10,7 +10,7 @@ use super::summary::{OpTimes, ProgramFacts, Series, Summary};
 pub(super) struct Pool<'a> {
     pub runs: &'a [Summary],
     pub ops: Vec<PooledOp<'a>>,
-    /// The ops as a run of their own, for matching: index by index the same.
+    /// The ops of all runs as one run, for matching, with the same indices.
     pub merged: Summary,
 }
 
@@ -20,12 +20,12 @@ pub(super) struct PooledOp<'a> {
     pub op: &'a OpTimes,
     /// Its times in the steps of each run; 0 if a run does not have it.
     pub values: Vec<Vec<f64>>,
-    /// Mean over the runs of the mean over the middle half of their steps.
+    /// Mean over the runs of their interquartile means.
     pub middle_ps: f64,
 }
 
 impl<'a> Pool<'a> {
-    /// `steps`: at most so many values of each run.
+    /// `steps` is the maximum number of values per run.
     pub fn of(runs: &'a [Summary], steps: usize) -> Self {
         let lengths: Vec<usize> = runs.iter().map(|run| sampled_steps(run).min(steps)).collect();
         let share = 1.0 / runs.len().max(1) as f64;
@@ -64,12 +64,12 @@ impl<'a> Pool<'a> {
         self.runs.iter().filter_map(values).filter(|values| !values.is_empty()).collect()
     }
 
-    /// What describes a series, from the first run that has it.
+    /// The description of a series, from the first run that has it.
     pub fn series_facts(&self, id: &str) -> Option<&'a Series> {
         self.runs.iter().find_map(|run| run.series(id))
     }
 
-    /// Mean step of the middle half, over the runs.
+    /// Interquartile mean step, averaged over the runs.
     pub fn middle_ps(&self) -> f64 {
         mean(self.runs.iter().map(|run| run.steps.middle_ps))
     }
@@ -79,7 +79,7 @@ impl<'a> Pool<'a> {
         self.runs.iter().map(|run| run.ops_not_listed).sum()
     }
 
-    /// Ops below this time may be among those; 0 if all are listed.
+    /// Ops below this time may be missing; 0 if all are listed.
     pub fn listed_from_ps(&self) -> f64 {
         self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
     }
@@ -120,7 +120,7 @@ fn program_in<'a>(merged: &mut Summary, known: &mut Known<'a>, program: &'a Prog
     })
 }
 
-/// Smallest change of a time of a step that matters.
+/// Smallest relevant change of a step time.
 pub(super) fn effect_ps(base: &Pool<'_>, options: &TestOptions) -> f64 {
     base.step_ps() * options.min_effect_percent / 100.0
 }

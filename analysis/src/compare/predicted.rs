@@ -1,9 +1,8 @@
-//! A prediction beside a measurement: how far a simulator is off, and where.
+//! Compares a prediction with a measurement: the errors of a simulator by op.
 //!
-//! Where one side of a comparison was simulated and the other was not, the question is
-//! not what became slower, but what the model misses. **Ratio** is measured ÷ predicted:
-//! above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured. Errors
-//! of ops cancel in the error of the step; the sum of their sizes is given, too.
+//! If one side was simulated and the other measured, the comparison shows the errors of the model and not regressions.
+//! **Ratio** is measured ÷ predicted: above 1 the model is optimistic. **Error** is (predicted − measured) ÷ measured.
+//! Errors of ops cancel in the error of the step; the sum of their absolute values is also given.
 
 use crate::engine::Percent;
 use std::fmt::Write as _;
@@ -21,12 +20,12 @@ use crate::hardware::chips::Chip;
 use crate::math::unit::Unit;
 use crate::reports::steps::step_parts::StepPart;
 
-/// Up to this ratio, and down to its inverse, an op is as predicted.
+/// Up to this ratio, and down to its inverse, a prediction counts as close.
 const CLOSE: f64 = 1.1;
 /// Ops that the sentence names.
 const CLAUSES: usize = 3;
 
-/// What the comparison of a prediction with a measurement says.
+/// Result of comparing a prediction with a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct PredictionError {
     /// What predicted it.
@@ -39,14 +38,13 @@ pub struct PredictionError {
     pub measured_ps: f64,
     /// Measured ÷ predicted.
     pub ratio: Option<f64>,
-    /// Of the step, in percent of what was measured.
+    /// Error of the step, in percent of the measured time.
     pub error_percent: Option<f64>,
-    /// Sizes of the errors of all ops added up, in percent of their measured time.
+    /// Sum of the absolute errors of all ops, in percent of their measured time.
     pub op_error_percent: Option<f64>,
-    /// Small ops are not listed one by one: their errors can cancel each other, so that
-    /// it is more.
+    /// Whether small ops are only known as a sum, in which errors can cancel, so that the error may be larger.
     pub op_error_is_at_least: bool,
-    /// Ops by the time that the model misses: the most optimistic first.
+    /// Ops sorted by the missed time: the most optimistic predictions first.
     pub ops: Vec<PredictedOp>,
 }
 
@@ -55,7 +53,7 @@ pub struct PredictionError {
 pub struct PredictedOp {
     /// As measured where it was.
     pub name: String,
-    /// Name in the prediction, where it is another.
+    /// Name in the prediction, if it differs.
     pub predicted_name: Option<String>,
     /// Program; empty for what no op has.
     pub program: String,
@@ -67,7 +65,7 @@ pub struct PredictedOp {
     pub measured_ps: Option<f64>,
     /// Measured ÷ predicted, of an op that is on both sides.
     pub ratio: Option<f64>,
-    /// Measured less predicted: what the model misses.
+    /// Measured − predicted.
     pub missed_ps: f64,
     /// Why the two are taken for one.
     pub how: Option<How>,
@@ -87,8 +85,8 @@ pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<
     }
 }
 
-/// What bars a comparison of two measurements need not bar that with a prediction: one
-/// simulated device stands for all, and a simulator plays one step.
+/// Some differences that prevent a comparison of two measurements do not prevent one with a prediction: one simulated
+/// device represents all, and a simulator runs one step.
 pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), required: &[String]) {
     for difference in &mut *found {
         let (weight, why) = match difference.id {
@@ -114,25 +112,25 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
     found.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
 }
 
-/// Whether both names are those of chips, which are different ones.
+/// Whether both are known and different chips.
 fn are_chips(difference: &Difference) -> bool {
     let chips = [&difference.base, &difference.cand].map(|name| Chip::named(name).map(|chip| &chip.id));
     chips[0].is_some() && chips[1].is_some() && chips[0] != chips[1]
 }
 
-/// Reads the finished comparison as a prediction.
+/// Evaluates a finished comparison as a prediction.
 pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) -> Option<PredictionError> {
     let step = comparison.steps.iter().find(|series| series.id == "step.time_ps")?;
     let (predicted_ps, measured_ps) = sides(&step.change, is_base);
     let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
     let families = comparison.attribution.iter().flat_map(|attribution| &attribution.families);
-    // Idle time, and small ops that a shortened summary adds up.
+    // Idle time, and the sum of small ops in a shortened summary.
     let (idle, others): (Vec<_>, Vec<_>) =
         families.filter(|family| family.finding.is_none()).partition(|family| family.part == StepPart::Idle);
     let row = |family: &FamilyChange| {
         let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
-        // A side that lists all of its ops has no others: that is not a prediction of no time.
+        // A side that lists all of its ops has no others, which is not a prediction of zero.
         let some = |ps: f64| Some(ps).filter(|&ps| ps > 0.0 || family.part == StepPart::Idle);
         PredictedOp {
             name: family.name.clone(),
@@ -147,7 +145,7 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
         }
     };
     let mut ops: Vec<PredictedOp> = rows.chain(others.iter().map(|family| row(family))).collect();
-    // Idle time is not an op: it has a row, and no part in how far off ops are.
+    // Idle time has a row but is not part of the error of ops.
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
     ops.extend(idle.into_iter().map(row));

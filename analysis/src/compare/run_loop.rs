@@ -1,8 +1,7 @@
-//! The loop of a run: all its steady steps of every class with what lies between them.
+//! The loop of a run: the steady steps of all classes and the time between them.
 //!
-//! Numbers of one class of steps leave out what happens between the steps, and the
-//! middle of them leaves out the few slow ones. A loop that compiles again, or stalls,
-//! takes longer all the same: that is what these numbers show.
+//! Metrics of one class of steps exclude the time between the steps, and their median ignores a few slow steps. These
+//! metrics show a loop that recompiles or stalls.
 
 use super::Comparison;
 use super::summary::{Better, Series, Summary, Value, thinned};
@@ -20,7 +19,7 @@ pub const SLOW_SHARE: &str = "loop.slow_percent";
 /// Compilations after warm-up.
 pub const LOOP_COMPILATIONS: &str = "compile.loop_count";
 
-/// A change of the loop below this is not worth a clause, in percent.
+/// Smallest change of the loop that the headline mentions, in percent.
 const WORTH_SAYING_PERCENT: f64 = 2.0;
 
 /// Numbers of each step of the loop, in time order; none if no steady steps were found.
@@ -63,8 +62,8 @@ pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Opti
     })
 }
 
-/// What the loop shows that the middle step does not: `the loop takes +50.0 % a step
-/// (10.00 ms to 15.00 ms), 3 compilations in it (0 before), 3 of 20 steps are slow (0 before)`.
+/// The clause about the loop in the headline: `the loop takes +50.0 % a step (10.00 ms to 15.00 ms), 3 compilations in
+/// it (0 before), 3 of 20 steps are slow (0 before)`.
 pub(super) fn clause(base: &[Summary], cand: &[Summary]) -> Option<String> {
     let mut parts = Vec::new();
     let (first, second) = (values(base, LOOP_STEP), values(cand, LOOP_STEP));
@@ -118,13 +117,13 @@ fn mean(runs: &[Vec<f64>]) -> Option<f64> {
 }
 
 impl Comparison {
-    /// Adds what the loop shows to the sentence to read first.
+    /// Adds the clause about the loop to the headline.
     pub(super) fn say_of_loop(&mut self, base: &[Summary], cand: &[Summary]) {
         if self.prediction.is_none()
             && self.is_comparable
             && let Some(clause) = clause(base, cand)
         {
-            // Before the ops, which are about the middle step.
+            // Before the clause about ops, which refers to the interquartile mean step.
             let at = self.statement.find("; mean step").or_else(|| self.statement.find("; most ops are"));
             let at = at.unwrap_or(self.statement.len());
             self.statement.insert_str(at, &format!("; {clause}"));

@@ -1,5 +1,4 @@
-//! Several runs in one file: a baseline that knows how much runs differ; and what tells
-//! runs apart.
+//! Files with several runs, which show how much runs vary; and names that distinguish runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +7,7 @@ use super::summary::{Summary, SummaryError, SummaryInput, thinned};
 /// Fields may be added under the same number, never changed or removed.
 pub const RUNS_SCHEMA: &str = "systole.runs/1";
 
-/// More runs than anybody keeps in a baseline.
+/// Maximum number of runs in a file.
 const MOST_RUNS: usize = 1000;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -23,11 +22,7 @@ struct Saved {
     runs: Vec<serde_json::Value>,
 }
 
-/// The JSON to save: of one run its summary, of several a list of them.
-///
-/// # Errors
-///
-/// A number has no JSON form; none of a summary is so.
+/// The JSON to save: the summary of one run, or a list of summaries.
 pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     match runs {
         [only] => only.to_json(),
@@ -35,17 +30,13 @@ pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     }
 }
 
-/// Whether a file that starts like this is meant to hold runs.
+/// Whether a file that starts like this is a list of runs.
 pub fn is_meant(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     Summary::is_meant(head) || text.trim_start().starts_with('{') && text.contains("\"systole.runs/")
 }
 
-/// Reads what [`to_json`] wrote, and refuses what cannot be compared.
-///
-/// # Errors
-///
-/// The text is no JSON, or of another version, or no summary.
+/// Reads the output of [`to_json`] and rejects runs that cannot be compared.
 pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
     let is_list = serde_json::from_str::<Saved>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
     let Some(saved) = is_list else { return Summary::from_json(text).map(|run| vec![run]) };
@@ -59,8 +50,8 @@ pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
 }
 
 impl Summary {
-    /// Which run this is, with its path: `logs/plugins/profile/2027_01_31/host.xplane.pb`;
-    /// of several files the directory, and of a saved run where it was saved.
+    /// Name of the run, with its path: `logs/plugins/profile/2027_01_31/host.xplane.pb`; of several files the
+    /// directory, and of a saved run the file.
     pub fn title(&self) -> String {
         let path = |input: &SummaryInput| input.path.clone().unwrap_or_else(|| input.name.clone());
         let run = match &self.inputs[..] {
@@ -90,7 +81,7 @@ impl Summary {
             || self.classes.iter().any(|class| class.ops_not_listed > 0)
     }
 
-    /// With at most so many numbers of each series, evenly spread.
+    /// Keeps at most `most` numbers of each series, evenly spaced.
     pub fn with_series(self, most: usize) -> Self {
         let thin = |mut run: Self| {
             for series in run.series.iter_mut().chain(&mut run.loop_series) {

@@ -1,10 +1,8 @@
-//! What is kept of a run: enough to compare it with another one, small enough to be
-//! committed beside the code.
+//! A summary of a run: the data for comparisons, small enough to be committed with the code.
 //!
-//! Both sides of a comparison are summaries, whether they come from a trace or from
-//! a file, so that a saved one can stand for either side. Times are those of the
-//! **critical core** of each step, the one that takes longest, by the clock of its
-//! ops: there everything adds up to the step.
+//! Both sides of a comparison are summaries, whether they come from a trace or from a file, so that a saved one can
+//! stand for either side. Times are those of the **critical core** of each step, the one that takes longest, by the
+//! clock of its ops: there everything adds up to the step.
 
 use std::borrow::Cow;
 
@@ -22,16 +20,16 @@ pub const SCHEMA: &str = "systole.summary/1";
 pub struct Summary {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Program that wrote it, with its version.
+    /// Name and version of the program that wrote it.
     #[serde(default)]
     pub tool: String,
     /// The files that it was made from.
     #[serde(default)]
     pub inputs: Vec<SummaryInput>,
-    /// The file that it was read from, where it had been saved.
+    /// The file that it was read from, if it had been saved.
     #[serde(skip)]
     pub saved_in: Option<String>,
-    /// What must be alike for a comparison to mean anything.
+    /// Facts that must agree for a comparison to be meaningful.
     pub facts: RunFacts,
     /// Which steps the numbers are over.
     pub steps: StepFacts,
@@ -47,16 +45,16 @@ pub struct Summary {
     /// Ops of the steps, most time first.
     #[serde(default)]
     pub ops: Vec<OpTimes>,
-    /// What is left of the steps, by part: ops that are not listed, and idle time.
+    /// Remaining time of the steps, by part: ops that are not listed, and idle time.
     #[serde(default)]
     pub rest: Vec<RestTimes>,
     /// Ops that are not listed.
     #[serde(default)]
     pub ops_not_listed: usize,
-    /// Steps of other classes than that of most time, most time first.
+    /// Steps of the other classes, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassTimes>,
-    /// Classes of less time that are not listed.
+    /// Number of smaller classes that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub classes_not_listed: usize,
 }
@@ -66,7 +64,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Steps of one more class; as the fields of the same name of a [`Summary`].
+/// Steps of one other class, with the same fields as a [`Summary`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClassTimes {
     /// Programs with device time in these steps, most first.
@@ -104,7 +102,7 @@ pub struct SummaryInput {
     pub sha256: Option<String>,
 }
 
-/// What must be alike. `None` is "the capture does not say".
+/// Facts that must agree. `None` if the capture does not have the fact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunFacts {
     /// `TPU v6 Lite`.
@@ -122,7 +120,7 @@ pub struct RunFacts {
     /// Formats of the files.
     #[serde(default)]
     pub formats: Vec<String>,
-    /// What computed it, if nothing was measured.
+    /// The simulator or model that computed the times, if they were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulator: Option<String>,
     /// That is a model of costs.
@@ -151,7 +149,7 @@ impl RunFacts {
 pub struct ProgramFacts {
     /// Without its id.
     pub name: String,
-    /// The id that the compiler gave it, a fingerprint of the program, in decimal.
+    /// The id from the compiler, a fingerprint of the program, in decimal.
     #[serde(default)]
     pub id: Option<String>,
     /// Distinct ops that ran.
@@ -162,7 +160,7 @@ pub struct ProgramFacts {
     pub time_ps: f64,
 }
 
-/// Something that is wrong with a capture.
+/// A problem of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HealthFact {
     /// `Q03`.
@@ -185,7 +183,7 @@ pub struct StepFacts {
     /// What the steps run.
     #[serde(default)]
     pub class: String,
-    /// Steps that the numbers are over: steady ones of that class, the one of most time.
+    /// Number of steps used: the steady ones of the class with the most time.
     pub counted: usize,
     /// The others.
     #[serde(default)]
@@ -193,7 +191,7 @@ pub struct StepFacts {
     /// Numbers of the steps, in time order, as far as kept.
     #[serde(default)]
     pub numbers: Vec<u32>,
-    /// Mean of the middle half of the step times on the critical core.
+    /// Interquartile mean of the step times on the critical core.
     #[serde(default)]
     pub middle_ps: f64,
     /// Why there are no steps, if there are none.
@@ -244,7 +242,7 @@ pub struct Value {
     pub better: Better,
     /// `None` if it cannot be known.
     pub value: Option<f64>,
-    /// Over what it was taken, or what 100 % is.
+    /// Its reference: the interval, or what 100 % is.
     #[serde(default)]
     pub of: String,
     /// Where it comes from.
@@ -279,19 +277,19 @@ pub struct OpTimes {
     /// Provenance in the framework.
     #[serde(default)]
     pub framework: Option<String>,
-    /// Its place among the ops of the step, by when each first ran: 0, 1, 2 …
+    /// Its rank in the step, by the time of its first execution: 0, 1, 2 …
     pub place: u32,
     /// Executions in a step, mean.
     pub runs: f64,
-    /// Time in a step: innermost op, or a collective in flight while nothing runs.
-    /// Mean over the steps whose time is in the middle half; these means of all ops,
-    /// of the rest and of idle time add up to that of the step.
+    /// Time in a step in which it is the innermost op, or a collective in flight while nothing runs. Mean over the
+    /// steps in the middle half of step times; the means of all ops, of the rest and of idle time add up to the mean of
+    /// these steps.
     pub middle_ps: f64,
-    /// The same in some of the steps, in their order.
+    /// The same in the sampled steps, in their order.
     pub values: Vec<f64>,
 }
 
-/// Time of the steps that no listed op has.
+/// Time of the steps in ops that are not listed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RestTimes {
     /// Which part.
@@ -314,27 +312,23 @@ pub enum SummaryError {
     Broken(&'static str),
 }
 
-/// A time longer than this is not a time of a step: more than a hundred days.
+/// Longest plausible step time: more than a hundred days.
 const MOST_PS: f64 = 9e18;
 
-/// More values of a step, programs or ops than any summary that was saved has.
+/// Maximum number of values per step, programs or ops in a saved summary.
 const MOST_VALUES: usize = 4096;
 const MOST_PROGRAMS: usize = 10_000;
 const MOST_OPS: usize = 1_000_000;
 const MOST_CLASSES: usize = 64;
 
 impl Summary {
-    /// Whether a file that starts like this is meant to be a summary.
+    /// Whether a file that starts like this is a summary.
     pub fn is_meant(head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         text.trim_start().starts_with('{') && text.contains("\"systole.summary/")
     }
 
-    /// Reads a saved one, and refuses what it cannot compare.
-    ///
-    /// # Errors
-    ///
-    /// The text is no JSON, no summary, or of another version.
+    /// Reads a saved summary and rejects one that cannot be compared.
     pub fn from_json(text: &str) -> Result<Self, SummaryError> {
         let summary: Self = serde_json::from_str(text)?;
         if summary.schema != SCHEMA {
@@ -350,7 +344,7 @@ impl Summary {
         Ok(summary)
     }
 
-    /// Refuses what it cannot compare, of its own steps.
+    /// Rejects steps that cannot be compared.
     fn check(&self) -> Result<(), SummaryError> {
         let summary = self;
         let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
@@ -381,22 +375,18 @@ impl Summary {
         Ok(())
     }
 
-    /// The JSON to save: the same bytes for the same run.
-    ///
-    /// # Errors
-    ///
-    /// A value has no JSON form; none of a summary is so.
+    /// The JSON to save, deterministic for a run.
     pub fn to_json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// A number of each step of the main class, or of each step of the loop.
+    /// A series of the main class or of the loop.
     pub fn series(&self, id: &str) -> Option<&Series> {
         self.series.iter().chain(&self.loop_series).find(|series| series.id == id)
     }
 
-    /// The values of a series. A part of the step that the run has no time of is
-    /// zero in every step, if its steps were divided into parts at all.
+    /// The values of a series. A part of the step in which the run spends no time is zero in every step, if its steps
+    /// were divided into parts.
     pub fn step_values(&self, id: &str) -> Option<Cow<'_, [f64]>> {
         if let Some(series) = self.series(id) {
             return Some(Cow::Borrowed(&series.values));
@@ -408,13 +398,12 @@ impl Summary {
         Some(Cow::Owned(vec![0.0; self.series("step.time_ps")?.values.len()]))
     }
 
-    /// Whether the ops of its steps are known, so that a part that is not there is zero.
+    /// Whether its steps were divided into ops, so that missing parts are zero.
     pub fn is_divided(&self) -> bool {
         self.series("step.idle_percent").is_some()
     }
 
-    /// The mean step of the middle half by part; the parts add up to it. Empty if
-    /// the steps were not divided.
+    /// The interquartile mean step by part; the parts add up to it. Empty if the steps were not divided.
     pub fn parts(&self) -> Vec<(StepPart, f64)> {
         let of = |part: StepPart| {
             let ops = self.ops.iter().filter(|op| op.part == part).map(|op| op.middle_ps);
@@ -434,13 +423,13 @@ impl Summary {
         self.values.iter().find(|value| value.id == id)
     }
 
-    /// Whether steps were found, rather than the whole capture taken for one.
+    /// Whether steps were found; otherwise the whole capture counts as one.
     pub fn has_steps(&self) -> bool {
         self.steps.source != "whole-capture"
     }
 
-    /// Short enough to be committed: the `ops` that take most time, each in `steps`
-    /// steps; the others are added up. Means over the middle half stay as they are.
+    /// A summary small enough to be committed: the `ops` largest ops, each in `steps` steps; the others are summed.
+    /// Means over the middle half are kept.
     pub fn shortened(self, ops: usize, steps: usize) -> Self {
         self.each_class(|class| class.shortened_steps(ops, steps)).rounded()
     }
@@ -462,8 +451,8 @@ impl Summary {
         self
     }
 
-    /// Every number to twelve digits: these are read back from JSON as they were
-    /// written, by any reader, so that a run equals its saved summary.
+    /// Rounds every number to twelve digits, so that any reader gets the same values from JSON and a run equals its
+    /// saved summary.
     pub(super) fn rounded(self) -> Self {
         self.each_class(Self::rounded_steps)
     }
@@ -482,11 +471,11 @@ impl Summary {
 }
 
 fn twelve_digits(number: f64) -> f64 {
-    // Whole picoseconds below 2^53 are exact as they are.
+    // Integers below 2^53 are exact.
     if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) }
 }
 
-/// At most `most` of `values`, evenly spread, in their order.
+/// At most `most` of `values`, evenly spaced, in order.
 pub fn thinned(values: &[f64], most: usize) -> Vec<f64> {
     let (n, most) = (values.len(), most.max(1));
     if n <= most {

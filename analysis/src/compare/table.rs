@@ -1,4 +1,4 @@
-//! A comparison in a sentence and as tables.
+//! The headline and the tables of a comparison.
 
 use crate::engine::Percent;
 use trace_model::Picos;
@@ -11,9 +11,9 @@ use super::{FamilyChange, ShiftEstimate};
 use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
 
-/// Clauses of the sentence that says where the change is.
+/// Maximum number of clauses about the largest changes.
 const CLAUSES: usize = 4;
-/// Smaller parts of the change are not worth a clause.
+/// Smallest share of the change that gets a clause.
 const WORTH_SAYING: f64 = 0.05;
 
 /// `+12.30 ms`, `-3.1 µs`.
@@ -371,7 +371,7 @@ fn series_table<'a>(
 /// About tables of percentages.
 const POINTS: &str = "Change is in percentage points, of base in percent.";
 
-/// A table for each unit: a column has one.
+/// One table per unit, because a column has one unit.
 fn values_tables(values: &[ValueChange]) -> Vec<Table> {
     const UNITS: [(Unit, &str, &str); 5] = [
         (Unit::Percent, "run_percent", "Whole run: shares and utilization"),

@@ -95,7 +95,7 @@ fn the_change_of_the_step_is_divided_over_ops_that_were_renumbered() {
 }
 
 #[test]
-fn a_run_beside_itself_and_beside_its_saved_summary_did_not_change() {
+fn a_run_compared_with_itself_or_its_saved_summary_did_not_change() {
     for other in [base(), Summary::from_json(&base().shortened(2, 1).to_json().unwrap()).unwrap()] {
         let compared = compare(&[base()], &[other], &CompareOptions::default());
         assert_eq!(compared.differences, []);
@@ -109,7 +109,7 @@ fn a_run_beside_itself_and_beside_its_saved_summary_did_not_change() {
 }
 
 #[test]
-fn what_is_not_comparable_has_no_percentages() {
+fn incomparable_runs_have_no_percentages() {
     let mut other = base();
     other.facts.devices = 4;
     let compared = compare(&[base()], &[other.clone()], &CompareOptions::default());
@@ -174,7 +174,7 @@ fn matched(base: &[&str], cand: &[&str]) -> Vec<(String, String, How)> {
 }
 
 #[test]
-fn ops_are_matched_by_what_they_are() {
+fn ops_are_matched_by_their_properties() {
     let same = |how| move |base: &str, cand: &str| (base.to_owned(), cand.to_owned(), how);
     let (same_op, renumbered) = (same(How::Same), same(How::Renumbered));
     // Numbers were dealt again: names would match the wrong ones.
@@ -270,7 +270,7 @@ fn several_runs_of_a_side_are_one() {
 }
 
 #[test]
-fn nothing_compares_with_nothing() {
+fn empty_runs_can_be_compared() {
     let compared = compare(&[], &[base()], &CompareOptions::default());
     assert!(!compared.is_comparable);
     let empty = summary("host python: PPPP");

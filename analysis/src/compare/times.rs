@@ -1,4 +1,4 @@
-//! What each op takes in each step, on the core that takes longest.
+//! Time of each op in each step, on the critical core.
 //!
 //! ```text
 //! ops        [matmul ]  [all-gather-done]   [copy-done]
@@ -6,9 +6,9 @@
 //! time of     m m m m a a d d d d d d d d . c c c c c     a all-gather, d its done
 //! ```
 //!
-//! An instant belongs to the innermost op that runs; where none does, to a collective
-//! in flight (the one that started last), else it is idle. This is the partition of the
-//! step analysis by parts, op by op, so ops and idle time add up to the step.
+//! An instant belongs to the innermost running op; if there is none, to the collective in flight that started last;
+//! else it is idle. This is the partition of the step analysis by parts, op by op, so ops and idle time add up to the
+//! step.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ struct Piece {
     /// The op that it executes, or the label if there is none: an index of sums.
     subject: usize,
     part: StepPart,
-    /// An execution starts here, rather than going on.
+    /// Whether an execution starts here or continues.
     begins: bool,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct OpSum {
     /// One of its labels.
     pub label: LabelId,
     pub part: StepPart,
-    /// By when it first ran in the middle step.
+    /// Rank by its first execution in the median step.
     pub place: u32,
     pub runs: u64,
-    /// Over the steps of the middle half, ps.
+    /// Mean over the steps of the middle half, ps.
     pub middle: i64,
     /// In each sampled step, ps.
     pub values: Vec<f64>,
@@ -49,9 +49,9 @@ pub(super) struct OpSum {
 
 /// The steps of a run, divided.
 pub(super) struct StepTimes<'a> {
-    /// Those that a core with ops took part in.
+    /// Steps in which a core with ops took part.
     pub chosen: Vec<&'a Step>,
-    /// Of each of them, on its critical core: its time and its parts.
+    /// Time and parts of each step on its critical core.
     pub steps: Vec<(i64, TimeByPart)>,
     /// By subject.
     pub ops: Vec<OpSum>,
@@ -101,7 +101,7 @@ struct Class<'a> {
 }
 
 impl<'a> Class<'a> {
-    /// Steps of no core with ops are left out.
+    /// Steps without a core with ops are left out.
     fn new(model: &TraceModel, chosen: &[&'a Step], critical: &Critical, most: usize) -> Self {
         let of_core = |&step: &&'a Step| Some((step, *critical.get(&step.number)?));
         let (chosen, critical): (Vec<_>, Vec<_>) = chosen.iter().filter_map(of_core).unzip();
@@ -128,7 +128,7 @@ impl<'a> Class<'a> {
 /// By the number of a step.
 type Critical = BTreeMap<u32, (GroupId, TimeRange)>;
 
-/// Where each step took longest, and when that was by the clock of its ops.
+/// The critical core of each step, and the span of the step on the clock of its ops.
 fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> Critical {
     let mut critical = Critical::new();
     let has_ops = |core: GroupId| {
@@ -194,7 +194,7 @@ struct RowSums {
     index: Vec<Option<u32>>,
     ops: Vec<OpSum>,
     is_middle: Vec<bool>,
-    /// Where the values of a step go, of those that are sampled.
+    /// Index of the values of each sampled step.
     sample: Vec<Option<usize>>,
     samples: usize,
     /// The step whose order of ops counts.
@@ -255,7 +255,7 @@ impl RowSums {
         parts
     }
 
-    /// Those that the reference step does not have come last, as they came.
+    /// Ops that the reference step does not have come last, in input order.
     fn finish(mut self) -> Vec<OpSum> {
         for op in self.ops.iter_mut().filter(|op| op.place == u32::MAX) {
             op.place = self.places;

@@ -1,4 +1,4 @@
-//! What users write about gates, as read from TOML.
+//! The configuration of gates, as read from TOML.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,7 @@ impl Level {
     }
 }
 
-/// How the steps of a run become one number. Steps are those of the device that took
-/// longest, so that each of these is about the worst device.
+/// How the step times of a run are aggregated into one number. Step times are those of the slowest device of each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
@@ -64,9 +63,8 @@ impl Aggregate {
         }
     }
 
-    /// Steps that it takes: at least as many as the gates ask for, and so many that one
-    /// lies beyond the quantile. With fewer, it is nothing but the slowest step, drawn
-    /// towards the next.
+    /// Minimum number of steps: that of the configuration, and enough for one step beyond the quantile; with fewer, the
+    /// quantile would be close to the slowest step.
     pub fn steps_needed(self, min_steps: usize) -> usize {
         match self {
             Self::P90 => min_steps.max(10),
@@ -103,7 +101,7 @@ impl Aggregate {
 pub struct Defaults {
     /// What failing means.
     pub level: Level,
-    /// Steps to leave out at the start; the command line has the last word.
+    /// Number of warm-up steps to exclude; the command line takes precedence.
     pub warmup_steps: Option<u32>,
     /// How steps become one number.
     pub aggregate: Aggregate,
@@ -123,9 +121,9 @@ impl Default for Defaults {
 pub struct Budget {
     /// `step.time_ms`.
     pub metric: String,
-    /// Which ops, for metrics of ops: a name, a pattern with `*`, or `re:` and a regex.
+    /// Ops to select, for metrics of ops: a name, a pattern with `*`, or `re:` and a regex.
     pub op: Option<String>,
-    /// Only where the steps are of this program.
+    /// Only for steps of this program.
     pub module: Option<String>,
     /// It may be so much.
     pub max: Option<f64>,
@@ -155,11 +153,11 @@ pub struct Regression {
     pub max_decrease_pct: Option<f64>,
     /// Allowed decrease, in the unit of the metric.
     pub max_decrease_abs: Option<f64>,
-    /// Whether the change must also be more than noise. True for numbers of steps; of
-    /// the whole run, where there are several runs that say how much they differ.
+    /// Whether the change must also be significant. Default: true for series of steps, and for numbers of whole runs if
+    /// there are several runs.
     pub require_significance: Option<bool>,
-    /// Chance of calling noise a change: of the rank sum test (5 %), and of what is drawn
-    /// from equal runs (1 %).
+    /// Significance level of the rank sum test (default 5 %) and of the comparison with resampled equal runs (default 1
+    /// %).
     pub alpha: Option<f64>,
     /// Smaller changes never fail, in the unit of the metric.
     pub min_effect: Option<f64>,
@@ -184,7 +182,7 @@ impl Regression {
     }
 
     pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {
-        // From nothing, any increase is more than any percentage.
+        // From zero, any increase exceeds any percentage.
         let percent = percent.unwrap_or(if change > 0.0 { f64::INFINITY } else { 0.0 });
         self.max_increase_pct.is_some_and(|limit| percent > limit)
             || self.max_increase_abs.is_some_and(|limit| change > limit)
@@ -193,7 +191,7 @@ impl Regression {
     }
 }
 
-/// What to do where runs are not comparable.
+/// What to do if runs are not comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
@@ -227,13 +225,13 @@ pub struct GateConfig {
     pub comparable: Comparable,
 }
 
-/// What is wrong with what the user wrote.
+/// An error in the user's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct GateConfigError(String);
 
 impl GateConfig {
-    /// Regressions to look for: those of the user, else the [`preset`] for these runs.
+    /// The regression gates: those of the user, else the [`preset`] for these runs.
     pub fn regressions(&self, baseline: Option<&[Summary]>, runs: &[Summary]) -> Vec<Regression> {
         match baseline {
             Some(base) if self.regression.is_empty() => {
@@ -244,10 +242,11 @@ impl GateConfig {
         }
     }
 
-    /// Refuses gates of ops and of programs that no run has; an error names the nearest.
+    /// Rejects gates of ops and programs that no run has; the error suggests the nearest name.
     ///
     /// # Errors
-    /// The first such gate, in words.
+    ///
+    /// The first such gate.
     pub fn check_names(&self, baseline: &[Summary], runs: &[Summary]) -> Result<(), GateConfigError> {
         let all: Vec<&Summary> = baseline.iter().chain(runs).collect();
         let budgets = self.budget.iter().map(|budget| (&budget.op, &budget.module, budget.level));
@@ -266,11 +265,7 @@ impl GateConfig {
         Ok(())
     }
 
-    /// Refuses gates that could never say anything.
-    ///
-    /// # Errors
-    ///
-    /// Names the first gate that could never fail or pass, and why.
+    /// Rejects gates that can never give a result.
     pub fn check(&self) -> Result<(), GateConfigError> {
         let wrong = |why: String| Err(GateConfigError(why));
         for budget in &self.budget {
@@ -328,7 +323,7 @@ impl GateConfig {
     }
 }
 
-/// Refuses limits that nothing keeps or breaks.
+/// Rejects limits that are not finite.
 fn finite<const N: usize>(metric: &str, limits: [(&str, Option<f64>); N]) -> Result<(), GateConfigError> {
     match limits.into_iter().find(|(_, limit)| limit.is_some_and(|limit| !limit.is_finite())) {
         Some((name, _)) => Err(GateConfigError(format!("{name} of {metric:?} must be a number"))),

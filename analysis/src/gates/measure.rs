@@ -1,7 +1,7 @@
-//! From the name of a metric to its numbers in runs.
+//! Looks up the values of a metric in runs.
 //!
-//! Names are those of [`METRICS`](super::metrics::METRICS) with any fitting unit: `step.time_ms` and
-//! `step.time_us` are both `step.time_ps`.
+//! Names are those of [`METRICS`](super::metrics::METRICS) with any fitting unit: `step.time_ms` and `step.time_us` are
+//! both `step.time_ps`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::compare::{OpTimes, Summary, stem};
 use crate::engine::glob;
 use crate::reports::steps::step_parts::StepPart;
 
-/// Refuses a name that is wrong whatever the run.
+/// Rejects a name that is wrong for every run.
 pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
     let is_of_ops = metrics::find(name)?.metric.per == Per::Op;
     match op {
@@ -32,8 +32,8 @@ pub(super) fn is_time(name: &str) -> bool {
     metrics::find(name).is_ok_and(|wanted| wanted.is_time())
 }
 
-/// Refuses a program that no step is of. A run whose steps have no programs, and one that does not list all kinds of
-/// steps, may have it.
+/// Rejects a program that no step runs. Runs whose steps have no programs, or that do not list all classes, may have
+/// it.
 pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String> {
     if runs.iter().any(|run| run.classes_not_listed > 0) {
         return Ok(());
@@ -47,8 +47,8 @@ pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String
     Err(format!("no step is of the program {module:?}{}; there are steps of {there}", nearest.unwrap_or_default()))
 }
 
-/// Refuses a pattern that no op of these runs has; an error names the nearest op.
-/// `Ok` where a run does not list all of its ops.
+/// Rejects a pattern that no op of these runs matches; the error suggests the nearest op. `Ok` if a run does not list
+/// all of its ops.
 pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
     let is_wanted = matcher(pattern)?;
     let ops = || runs.iter().flat_map(|run| run.op_names());
@@ -66,13 +66,13 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
 pub struct Measured {
     /// Of each run.
     pub runs: Vec<Vec<f64>>,
-    /// One of each step, rather than one of the run.
+    /// Whether there is one value per step instead of one per run.
     pub is_series: bool,
     /// Picoseconds that one is, for times.
     ps: Option<f64>,
-    /// Ops that match, in the run that has most of them.
+    /// Number of matching ops, in the run with the most of them.
     ops: usize,
-    /// So much more may be in a step, in small ops that a shortened summary does not list.
+    /// Possible additional time per step of small ops that a shortened summary does not list.
     unlisted: Option<f64>,
 }
 
@@ -82,14 +82,13 @@ pub(super) struct Both {
     pub base: Measured,
     /// Of the run.
     pub cand: Measured,
-    /// So much more may be on either side, in small ops that it does not list.
+    /// Possible additional time on each side of small ops that it does not list.
     pub unlisted: (f64, f64),
 }
 
 impl Both {
-    /// An op that is below what a shortened summary lists counts on neither side: the
-    /// other side would seem to have more. One that only one side has above that may
-    /// still take as much on the other.
+    /// Ops smaller than those that a shortened summary lists count on neither side, because the other side would seem
+    /// to have more. An op listed on one side only may have up to that time on the other.
     pub fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         if wanted.metric.per != Per::Op {
@@ -114,11 +113,7 @@ impl Both {
 }
 
 impl Measured {
-    /// In `runs`; an error says what is missing.
-    ///
-    /// # Errors
-    ///
-    /// The metric is unknown, or a run does not have it; the text says which.
+    /// The values in `runs`; an error names what is missing.
     pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         let (id, scale) = (wanted.id.as_str(), wanted.scale);
@@ -130,7 +125,7 @@ impl Measured {
         let ps = wanted.is_time().then_some(scale);
         let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
         for run in runs {
-            // A part that this run has no time of has no series either.
+            // A part in which this run spends no time has no series either.
             if let Some(values) = run.step_values(id).filter(|values| !values.is_empty()) {
                 is_series = true;
                 found.push(values.iter().map(|value| value / scale).collect());
@@ -143,7 +138,7 @@ impl Measured {
                 why.clone_from(&run.steps.why_none);
             }
         }
-        // A run without steady steps is no run to judge, whatever the others have.
+        // A run without steady steps cannot be judged, even if the others have some.
         if let Some(run) = runs.iter().find(|run| run.steps.why_none.is_some() && run.steps.counted == 0)
             && wanted.metric.per != Per::Run
         {
@@ -173,19 +168,19 @@ impl Measured {
         self.runs.iter().map(Vec::len).sum()
     }
 
-    /// Whether ops that are not listed, and so are no part of `actual`, may take it
-    /// beyond `limit`: how much they take is known of the middle of the steps only.
+    /// Whether ops that are not listed in `actual` could exceed `limit`: their time is only known for the middle half
+    /// of steps.
     pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: Aggregate) -> bool {
         self.unlisted.is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
     }
 
-    /// So many milliseconds in the unit of the metric; `None` if it is not a time.
+    /// `ms` milliseconds in the unit of the metric; `None` if it is not a time.
     pub(super) fn of_ms(&self, ms: f64) -> Option<f64> {
         self.ps.map(|ps| ms * 1e9 / ps)
     }
 }
 
-/// Ops that match and take at least `floor` in a step, added up in each step.
+/// Sums the matching ops that take at least `floor` in a step, for each step.
 fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -> Result<Measured, String> {
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| stem == "op.time" || op.part == StepPart::ExposedComm;
@@ -206,9 +201,9 @@ fn of_ops(runs: &[Summary], stem: &str, scale: f64, pattern: &str, floor: f64) -
             let of_metric =
                 |part: StepPart| if stem == "op.time" { part != StepPart::Idle } else { part == StepPart::ExposedComm };
             let rest = || run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps);
-            // A name stands for one op of each program, a pattern for any number of ops.
+            // A name selects one op per program, a pattern any number of ops.
             let (is_pattern, others) = (is_pattern(pattern), run.facts.programs.len().saturating_sub(ops));
-            // Ops of a few steps only take nothing in the middle ones, and count all the same.
+            // Ops that run in a few steps only may take no time in the middle half, but still count.
             if (is_pattern || others > 0) && rest().next().is_some() {
                 let rest: f64 = rest().sum();
                 let most = if is_pattern { rest } else { rest.min(others as f64 * run.listed_from_ps()) };
@@ -239,7 +234,7 @@ fn is_pattern(pattern: &str) -> bool {
     pattern.starts_with("re:") || pattern.contains('*')
 }
 
-/// `re:REGEX`, or a name in which `*` stands for anything.
+/// `re:REGEX`, or a name in which `*` matches any characters.
 fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool, String> {
     let regex = match pattern.strip_prefix("re:") {
         Some(regex) => Some(Regex::new(regex).map_err(|error| format!("op = {pattern:?}: {error}"))?),

@@ -1,5 +1,5 @@
-//! Every metric that a summary can hold, with its unit and meaning: the one list from
-//! which gates are checked, `systole metrics` prints and the docs are made.
+//! Every metric that a summary can hold, with its unit and meaning: the single list for checking gates, for `systole
+//! metrics` and for the docs.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub enum Per {
     LoopStep,
     /// The run.
     Run,
-    /// Each op in each step; `op` chooses some, which are added up.
+    /// Each op in each step; `op` selects ops, which are summed.
     Op,
 }
 
@@ -35,7 +35,7 @@ impl Per {
 /// A metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GateMetric {
-    /// As people write it: `step.time_ms`. `*` stands for any word.
+    /// Name in configurations: `step.time_ms`. `*` stands for any word.
     pub name: &'static str,
     /// As a summary has it: `step.time_ps`.
     pub id: &'static str,
@@ -142,7 +142,7 @@ pub const METRICS: &[GateMetric] = &[
     op("op.exposed_ms_per_step", "op.exposed", "Exposed time of collectives in a step"),
 ];
 
-/// Suffix, unit, and how many of the summary's unit one is.
+/// Suffix, unit, and its factor to the summary's unit.
 const SUFFIXES: [(&str, Unit, f64); 14] = [
     ("_ps", Unit::Picoseconds, 1.0),
     ("_ns", Unit::Picoseconds, 1e3),
@@ -172,18 +172,18 @@ pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
     SUFFIXES.iter().filter(move |(_, of, _)| *of == unit).map(|(suffix, ..)| *suffix)
 }
 
-/// A metric under the name that the user wrote.
+/// A metric with the name that the user wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wanted {
     /// Which.
     pub metric: &'static GateMetric,
     /// The id in a summary, without `*`.
     pub id: String,
-    /// How many of the summary's unit one of the name's unit is.
+    /// Factor from the name's unit to the summary's unit.
     pub scale: f64,
 }
 
-/// What a name means; an error names the nearest metric.
+/// Finds the metric with a name; the error suggests the nearest one.
 pub(super) fn find(name: &str) -> Result<Wanted, String> {
     METRICS.iter().find_map(|metric| wanted(metric, name)).ok_or_else(|| {
         let names = METRICS.iter().flat_map(|metric| metric.aliases.iter().copied().chain([metric.name, metric.id]));
@@ -226,7 +226,7 @@ impl Wanted {
     }
 }
 
-/// Whether a number of a summary is in the list, in this unit.
+/// Whether a number of a summary is a listed metric with this unit.
 pub fn is_listed(id: &str, unit: Unit) -> bool {
     find(id).is_ok_and(|wanted| wanted.id == id && wanted.metric.unit == unit)
 }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_told_the_right_one() {
+    fn a_misspelt_name_gets_a_suggestion() {
         for (wrong, right) in [
             ("step.tiem_ms", "step.time_ms"),
             ("steptime_ms", "step.time_ms"),

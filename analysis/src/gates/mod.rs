@@ -1,8 +1,8 @@
-//! Whether a run may pass: budgets, which a number must keep, and regressions, which
-//! it must not show against a baseline.
+//! Gates that a run must pass: budgets, which limit a number, and regressions, which limit its change against a
+//! baseline.
 //!
-//! A gate passes, fails, or cannot tell ([`Status::Inconclusive`]): too few steps, no
-//! baseline, or one that is not comparable. Failing counts by the gate's [`Level`].
+//! A gate passes, fails, or is [`Status::Inconclusive`]: too few steps, no baseline, or a baseline that is not
+//! comparable. The effect of a failure depends on the gate's [`Level`].
 
 mod config;
 mod measure;
@@ -68,7 +68,7 @@ pub struct Gate {
     pub level: Level,
     /// What it says.
     pub status: Status,
-    /// Of the run, in the unit of the metric's name.
+    /// Value of the run, in the unit of the metric's name.
     pub actual: Option<f64>,
     /// Of the baseline.
     pub base: Option<f64>,
@@ -91,7 +91,7 @@ impl Gate {
 pub struct GatesReport {
     /// The sentence to read first.
     pub statement: String,
-    /// Failed ones first, then those that cannot tell.
+    /// Failed gates first, then inconclusive ones.
     pub gates: Vec<Gate>,
 }
 
@@ -112,10 +112,10 @@ impl GatesReport {
     }
 }
 
-/// What is compared, besides gates: how the comparison is to be made.
+/// Options of the comparison, from the configuration of the gates.
 pub fn compare_options(config: &GateConfig) -> CompareOptions {
     let test = TestOptions { min_steps: config.defaults.min_steps, ..TestOptions::default() };
-    // A difference that only makes gates inconclusive does not bar the comparison itself.
+    // A difference that only makes gates inconclusive does not prevent the comparison.
     CompareOptions { test, require: config.comparable.require.clone(), force: false }
 }
 
@@ -126,9 +126,9 @@ struct GateSides<'a> {
     baseline: Option<(&'a [Summary], &'a Comparison)>,
 }
 
-/// Judges a run, or several as one; regressions by a comparison with the baseline as its first side.
+/// Judges a run, or several runs as one; regressions are judged by a comparison with the baseline as the first side.
 pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
-    // Of both sides, the class of steps that the comparison is about; all where a gate names a program.
+    // The class of steps that the comparison is about, of both sides; all classes if a gate names a program.
     let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
     let main = GateSides {
         runs: matched.as_ref().map_or(runs, |class| &class.cand),
@@ -223,7 +223,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateCo
         return gate;
     }
     let may_exceed = |limit: Option<f64>| limit.is_some_and(|limit| measured.may_exceed(actual, limit, aggregate));
-    // More of them would break one limit, or keep the other.
+    // Additional time would break one limit or keep the other.
     if may_exceed(budget.max) || (exceeds && budget.max.is_none_or(|max| actual <= max) && may_exceed(budget.min)) {
         let metric = titled(&budget.metric, aggregate);
         gate.message = format!(
@@ -239,7 +239,7 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: Level, config: &GateCo
     gate
 }
 
-/// Why so many steps do not make a number.
+/// The reason why this many steps are too few.
 fn too_few(steps: usize, aggregate: Aggregate, config: &GateConfig) -> Option<String> {
     let needed = aggregate.steps_needed(config.defaults.min_steps);
     let steady = if steps == 1 { "1 steady step is".to_owned() } else { format!("{steps} steady steps are") };
@@ -251,7 +251,7 @@ fn too_few(steps: usize, aggregate: Aggregate, config: &GateConfig) -> Option<St
     (steps < needed).then(|| format!("{steady} too few ({why})"))
 }
 
-/// The runs with the steps of one program; an error says which there are instead.
+/// The runs with the steps of one program; the error lists the programs that exist.
 fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [Summary]>, String> {
     let Some(module) = module else { return Ok(Cow::Borrowed(runs)) };
     let found: Vec<Summary> = runs.iter().filter_map(|run| Some(run.of_module(module)?.into_owned())).collect();
@@ -360,7 +360,7 @@ fn compared(
     Ok((status, after, before, message))
 }
 
-/// `step.time_ms (p90)`; the median goes without saying.
+/// `step.time_ms (p90)`; the median is not mentioned.
 fn titled(metric: &str, aggregate: Aggregate) -> String {
     if aggregate == Aggregate::Median { metric.to_owned() } else { format!("{metric} ({})", aggregate.title()) }
 }

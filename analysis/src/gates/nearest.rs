@@ -1,9 +1,9 @@
-//! The known name that is nearest to a misspelt one.
+//! Suggests the known name nearest to a misspelt one.
 
 /// The nearest of `names` by edit distance, if it is near: at most a third of the letters differ, or it starts with
 /// what was written.
 pub fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Longer names are nobody's typing error.
+    /// Maximum length of a name; longer ones are not typing errors.
     const MOST: usize = 200;
     let wrong: Vec<char> = wrong.to_lowercase().chars().take(MOST).collect();
     let distance = |name: &&str| {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_near_is_named() {
+    fn only_near_names_are_suggested() {
         assert_eq!(of("wran", ["off", "warn", "error"]), Some("warn"));
         assert_eq!(of("fatal", ["off", "warn", "error"]), None);
         assert_eq!(of("x", []), None);

@@ -1,11 +1,10 @@
-//! What is looked for where nobody says what to look for, and what `systole init` writes.
+//! The default regression gates, which `systole init` also writes.
 
 use super::measure::Measured;
 use super::{Aggregate, Regression};
 use crate::compare::Summary;
 
-/// Regressions that these runs can show: of the preset, those whose numbers any of
-/// them has.
+/// The preset regressions whose metrics any of these runs has.
 ///
 /// | metric | of the steps | more than |
 /// |---|---|---|
@@ -19,8 +18,7 @@ use crate::compare::Summary;
 /// | waiting for input, for copies to and from the host, recomputing, padding, memory peak | one number | 5 points of its whole |
 /// | time compiling | one number | 50 %, and 100 ms |
 ///
-/// The median of the step time is always looked for: without it, a run that has no
-/// numbers at all would pass.
+/// The median step time is always included: without it, a run without any metrics would pass.
 pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
     let has = |metric: &str| runs.iter().any(|run| Measured::of(std::slice::from_ref(*run), metric, None).is_ok());
     let mut found = all();
@@ -32,12 +30,12 @@ pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
 const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
 
-/// Causes of lost time that are one number of a run.
+/// Causes of lost time with one number per run.
 const CAUSES: [&str; 5] =
     ["input_wait_pct", "host_offload_wait_pct", "recompute_pct", "padding_waste_pct", "memory.peak_pct"];
-/// The same program compiles a third faster or slower when the host is busy with something else.
+/// The compile time of a program varies by a third with the load of the host.
 const COMPILING_PERCENT: f64 = 50.0;
-/// Less than this is loading from a cache.
+/// Shorter times are loads from a cache.
 const COMPILING_MS: f64 = 100.0;
 
 fn all() -> Vec<Regression> {
@@ -65,8 +63,7 @@ fn all() -> Vec<Regression> {
     others.into_iter().chain(causes).chain([compiling]).collect()
 }
 
-/// Whether a run has devices that talk to each other: others have no exposed
-/// communication to look at.
+/// Whether a run has devices that communicate: others have no exposed communication.
 fn communicates(run: &Summary) -> bool {
     let is_exposed = |id| run.series(id).is_some_and(|series| series.values.iter().any(|value| *value > 0.0));
     run.facts.devices > 1 || is_exposed("step.exposed_comm_percent")

@@ -15,13 +15,13 @@ use super::measure::Measured;
 use crate::compare::{ChangeVerdict, ENOUGH_RUNS, MetricChange, TestOptions};
 use crate::math::resample::{self, Runs, Statistic};
 
-/// Differences of equal runs that are drawn: so many exceed what is called noise.
+/// Significance level of the comparison with resampled equal runs.
 const DRAWN_ALPHA: f64 = 0.01;
-/// The same of the rank sum test. Among a dozen steps whose neighbours are alike it has no
-/// smaller p, however much the runs differ; what is drawn makes up for it.
+/// Significance level of the rank sum test. With a dozen correlated steps its p cannot become smaller, however much the
+/// runs differ; the resampling compensates for this.
 const RANKS_ALPHA: f64 = 0.05;
 
-/// What is known of a change besides its size.
+/// Result of testing a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
     /// It is more than noise.
@@ -30,12 +30,11 @@ pub(super) enum Proof {
     Noise,
     /// There is too little to tell.
     TooFew,
-    /// Nothing says how steady the number is.
+    /// The variation of the number is unknown.
     Untested,
 }
 
-/// What can be said of a change from `base` to `cand` that is at least `effect`; `alpha`
-/// is the chance of a false alarm that the user allows.
+/// Tests a change from `base` to `cand` that is at least `effect`; `alpha` is the user's significance level.
 pub(super) fn proof(
     base: &Measured,
     cand: &Measured,
@@ -71,17 +70,16 @@ pub(super) fn proof(
     if (after - before).abs() > noise { Proof::Real } else { Proof::Noise }
 }
 
-/// Whether all but a tenth of the steps of one side are above all but a tenth of the
-/// other's. Of a dozen steps whose neighbours are alike the rank sum test allows no
-/// conclusion, however much the sides differ; this does.
+/// Whether 90 % of the steps of one side are above 90 % of the other's. With a dozen correlated steps the rank sum test
+/// allows no conclusion, however much the sides differ; this does.
 fn are_apart(base: &Runs, cand: &Runs) -> bool {
     let at = |runs: &Runs, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
     let is_above = |low: &Runs, high: &Runs| at(low, 0.9).zip(at(high, 0.1)).is_some_and(|(low, high)| low < high);
     is_above(base, cand) || is_above(cand, base)
 }
 
-/// What equal runs differ by: drawn from the steps of these, and at least by what
-/// these differ by themselves, unless they are so many that runs are compared.
+/// The difference between equal runs: resampled from these steps, and at least the difference between the runs of a
+/// side, unless there are enough runs to compare runs.
 fn noise(runs: &Runs, statistic: Statistic, alpha: f64) -> Option<f64> {
     let drawn = resample::noise_of(runs, statistic, 1.0 - alpha)?;
     Some(if runs.len() < ENOUGH_RUNS { drawn.max(spread(runs, statistic)) } else { drawn })
@@ -99,7 +97,7 @@ fn of_single_numbers(base: &Runs, cand: &Runs, statistic: Statistic) -> Proof {
     }
     let one = |runs: &Runs| statistic.of(&mut runs.concat());
     let (Some(before), Some(after)) = (one(base), one(cand)) else { return Proof::TooFew };
-    // Of one side alone: what the other would differ by is not known.
+    // Of one side alone, because the variation of the other is unknown.
     let spread = spread(base, statistic).max(if base.len() < 2 { spread(cand, statistic) } else { 0.0 });
     if (after - before).abs() > spread { Proof::Real } else { Proof::Noise }
 }
@@ -116,8 +114,8 @@ fn counted(runs: &Runs) -> (usize, usize) {
     (all().filter(|value| **value > 50.0).count(), all().count())
 }
 
-/// Chance that of all steps with the property so many or more are on the second side,
-/// if sides do not matter (Fisher's exact test, one-sided).
+/// Probability that this many or more of all steps with the property are on the second side, if the sides are equal
+/// (Fisher's exact test, one-sided).
 fn fisher((a, m): (usize, usize), (b, n): (usize, usize)) -> f64 {
     let with = a + b;
     let ln_choose = |n: usize, k: usize| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);

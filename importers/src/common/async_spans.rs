@@ -1,9 +1,8 @@
 //! In-flight spans of asynchronous ops.
 //!
-//! A core's op track shows an asynchronous op as a short `-start` (the issue) and
-//! a `-done` (the wait that was not hidden). The span between, when the copy or
-//! the collective really is in flight, has a track of its own, which profilers
-//! often fill for one core only and JSON exports drop. It is lossless to rebuild:
+//! A core's op track shows an asynchronous op as a short `-start` (the issue) and a `-done` (the wait that was not
+//! hidden). The span between them, in which the copy or collective is in flight, belongs on a separate track, which
+//! profilers often record for one core only and JSON exports drop. It can be reconstructed without loss:
 //!
 //! ```text
 //! ops  : [copy-start]  [fusion.1][fusion.2]  [copy-done]
@@ -176,7 +175,7 @@ fn pair_up(builder: &mut TraceBuilder, core: &Core) -> Vec<Pair> {
     pairs
 }
 
-/// Ends whatever is still in flight where its program ends.
+/// Ends spans that are still in flight when their program ends.
 fn cut_off(pending: &mut Pending, at: Timestamp, pairs: &mut Vec<Pair>) {
     let pending = std::mem::take(pending);
     let open = pending.all.iter().filter(|&&(index, certain)| certain && !pending.taken.contains(&index));
@@ -316,7 +315,7 @@ fn add_spans(builder: &mut TraceBuilder, core: &Core, recorded: Option<TrackId>,
     builder.append(track, spans);
 }
 
-/// From the start of the start to the end of the done, on both clocks.
+/// From the start of the start op to the end of the done op, on both clocks.
 fn span(start: Option<SliceSpec>, done: Option<SliceSpec>, cut: Option<Timestamp>) -> Option<SliceSpec> {
     match (start, done) {
         (Some(start), Some(done)) => {

@@ -44,8 +44,7 @@ pub trait Importer: Sync {
     /// Whether `head`, the first bytes of the unpacked content (at most 4 KiB;
     /// shorter only where the file is), begin such a file.
     fn detect(&self, head: &[u8]) -> Confidence;
-    /// Whether the name of a file says what its bytes do not, so that two files with the
-    /// same bytes are not the same.
+    /// Whether file names carry information that the content does not, so that two files with the same content differ.
     fn name_tells(&self) -> bool {
         false
     }
@@ -63,16 +62,16 @@ pub trait Importer: Sync {
     ) -> Result<(), ImportError>;
 }
 
-/// What to import of all that a path names, and what its files do not say.
+/// What to import from a path, and facts that its files do not have.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportOptions {
-    /// The run of a log directory; the newest where `None`.
+    /// The run of a log directory; the newest if `None`.
     pub run: Option<String>,
     /// Clock of the device in MHz, for formats that count cycles and do not say how
     /// long one takes.
     pub clock_mhz: Option<f64>,
     /// What the tracks of a Chrome trace are, for writers that are not known.
     pub roles: Option<Arc<Roles>>,
-    /// Where the TPU compiler dumped the code of ops; beside programs it is looked for.
+    /// Directory of a dump of the TPU compiler; if `None`, Systole looks for one next to programs.
     pub llo: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
 /// What an event without a name is called.
 pub(crate) const NO_NAME: &str = "(no name)";
 
-/// Whether a text is what C prints for a string that does not exist.
+/// Whether a string is the text that C prints for a null string.
 pub(crate) fn is_null(text: &str) -> bool {
     text == "(null)"
 }
@@ -262,7 +262,7 @@ impl Bounded {
 pub(crate) struct Taken(HashSet<String>);
 
 impl Taken {
-    /// The name, with what tells it apart from the others where it is taken.
+    /// The name, with a suffix if it is already taken.
     pub(crate) fn distinct(&mut self, name: String, what: &str, number: u64) -> String {
         if self.0.insert(name.clone()) {
             return name;
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_name_are_told_apart() {
+    fn rows_with_the_same_name_get_unique_names() {
         let mut taken = Taken::default();
         let names = ["a", "a", "a (row 5)", "a"].map(str::to_owned);
         let told: Vec<String> =

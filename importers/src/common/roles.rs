@@ -1,6 +1,5 @@
-//! What the tracks of a simulator are, for Chrome traces that do not say it in the
-//! words of a profiler: which thread is the op line of a device, which shows transfers
-//! in flight, what ops are called, and in which unit times are written.
+//! Roles of tracks in Chrome traces of simulators, which do not use a profiler's names: the threads that are op tracks
+//! of devices, the threads with transfers in flight, the categories of ops, and the unit of times.
 //!
 //! Known writers have a file under `profiler/trace_event/dialects`; everyone else's is given by the user:
 //!
@@ -19,8 +18,8 @@
 //! category = "dot"           # as XLA calls it: fusion, copy-done, all-gather-start …
 //! ```
 //!
-//! The first that matches counts. Each process with an op line is a device. Where its
-//! op line shows no waiting, it waits while nothing computes and something is in flight.
+//! The first match counts. Each process with an op line is a device. If its op track has no waits, they are
+//! reconstructed: the device waits while nothing computes and a transfer is in flight.
 
 use serde::Deserialize;
 use trace_model::{Label, Op, TraceBuilder, TrackId, TrackKind};
@@ -150,7 +149,7 @@ impl Roles {
         self.simulator.as_deref()
     }
 
-    /// What a thread shows; `None` if no pattern says.
+    /// The role of a thread; `None` if no pattern matches.
     pub(crate) fn role(&self, process: &str, thread: &str) -> Option<Role> {
         let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
         self.tracks.iter().find(fits).map(|track| track.role)

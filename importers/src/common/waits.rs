@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use trace_model::{LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId};
 
-/// If nothing computes, the device waits for what ends first of all in flight.
+/// While nothing computes, the device waits for the transfer in flight that ends first.
 pub(crate) fn add_waits(
     busy: &mut [TimeRange],
     mut in_flight: Vec<(TimeRange, LabelId)>,

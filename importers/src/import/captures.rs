@@ -1,6 +1,6 @@
-//! Which run folders of a log directory hold one capture.
+//! Finds run folders of a log directory that belong to one capture.
 //!
-//! Each host names the folder that it writes to after its own clock when it starts. Hosts
+//! Each host names its folder after its own clock at the start. Hosts
 //! that start at different seconds, or whose clocks differ a little, write to folders of
 //! their own:
 //!
@@ -99,8 +99,8 @@ impl Capture {
     }
 }
 
-/// Puts runs, the newest first, together to captures: those that are near in time, where no host
-/// is in two of them. Where one is, nobody knows which of its runs the others belong to.
+/// Groups runs, newest first, into captures: runs close in time without common hosts. If a host is in two of them, it
+/// is unclear which run the others belong to.
 pub(crate) fn of(runs: Vec<Run>) -> Vec<Capture> {
     let mut captures = Vec::new();
     let mut left = std::collections::VecDeque::from(runs);

@@ -15,8 +15,8 @@ const ENDINGS: &[&str] = &[
     "perfetto_trace.json",
 ];
 
-/// The host in a file's name, and how rich its format is (less is richer).
-/// `None` for other files and for the caches that XProf writes beside profiles.
+/// The host in a file's name, and the rank of its format (lower is richer). `None` for other files and for the caches
+/// that XProf writes next to profiles.
 pub(crate) fn host_and_rank(path: &Path) -> Option<(String, usize)> {
     let name = path.file_name()?.to_string_lossy();
     if name.starts_with('.') || name.starts_with("ALL_HOSTS.") || name.contains("SSTABLE") {

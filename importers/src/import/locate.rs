@@ -1,9 +1,8 @@
-//! From what the user names to the files to import.
+//! Finds the files to import for a path from the user.
 //!
-//! Profilers write one directory per session, `<logdir>/plugins/profile/<run>/`,
-//! with one file per host and format. A user may name the file, the run, the log
-//! directory (or anything around it), or a pattern. Names matter only here, to
-//! choose among the files of a directory; what a chosen file is, its bytes say.
+//! Profilers write one directory per session, `<logdir>/plugins/profile/<run>/`, with one file per host and format. A
+//! user may name the file, the run, the log directory (or anything around it), or a pattern. File names are only used
+//! here, to choose among the files of a directory; the format of a file is detected from its content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,11 +38,11 @@ pub struct HostFiles {
     /// Name of the host by the convention of run directories; `None` for a file
     /// that was named directly.
     pub host: Option<String>,
-    /// Richest format first. One is imported; the next only where it cannot be.
+    /// Formats, richest first. One is imported; the next one only if it cannot be read.
     pub files: Vec<PathBuf>,
 }
 
-/// How deep below the named directory log directories are looked for.
+/// Search depth for log directories below the named directory.
 const MAX_DEPTH: usize = 8;
 
 /// Finds the files that `path` names.
@@ -52,7 +51,7 @@ const MAX_DEPTH: usize = 8;
 ///
 /// Nothing is there, or nothing that any importer reads; several runs are there and none is named.
 pub fn locate(path: &Path, options: &ImportOptions) -> Result<Located, ImportError> {
-    // A file may be called `a*b`: what exists is no pattern.
+    // A file may be called `a*b`: an existing path is not a pattern.
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(_) if glob::is_pattern(path) => return locate_pattern(path, options),
@@ -90,7 +89,7 @@ fn locate_in(directories: &[PathBuf], options: &ImportOptions) -> Result<Located
         let found = directories.iter().map(|directory| hosts_of(files_of(directory))).find(|hosts| !hosts.is_empty());
         let marked = directories.iter().find_map(|directory| marker_in(directory));
         let marked = marked.map(|file| vec![HostFiles { host: None, files: vec![file] }]);
-        // A graph is what a simulator ran; its output says more.
+        // A graph is the input of a simulator; its output has more information.
         let hosts =
             if found.as_ref().is_some_and(|hosts| !hosts.iter().all(is_graph)) { found } else { marked.or(found) };
         if let Some(hosts) = hosts {
@@ -165,8 +164,8 @@ fn marker_in(directory: &Path) -> Option<PathBuf> {
 /// Files of a directory that are looked into.
 const MAX_LOOKED_INTO: usize = 256;
 
-/// Simulators name their files after models and chips: in a directory without profiles,
-/// the one file whose beginning an importer is sure about. Of several the user must choose.
+/// Simulators name their files after models and chips: in a directory without profiles, the only file that an importer
+/// recognizes with certainty. If there are several, the user must choose.
 fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
@@ -191,7 +190,7 @@ fn by_content(directories: &[PathBuf]) -> Result<Option<Located>, ImportError> {
     }
     paths.retain(is_sure);
     paths.sort();
-    // The phases of a run beside the table of all of it.
+    // Tables of the phases of a run, next to the table of the whole run.
     let whole = paths.clone();
     let is_phase = |path: &Path| {
         let name = path.to_string_lossy();

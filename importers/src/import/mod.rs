@@ -16,10 +16,9 @@ use crate::registry::IMPORTERS;
 
 pub use locate::{HostFiles, Located, locate};
 
-/// Imports what `path` names: a file, a run directory, a log directory, or a
-/// pattern (see [`locate`]). Hosts of one run share one model. A file of several
-/// that cannot be read is left out and logged; an error is only returned where
-/// none can be.
+/// Imports what `path` names: a file, a run directory, a log directory, or a pattern (see [`locate`]). Hosts of one run
+/// share one model. If one of several files cannot be read, it is left out and logged; an error is only returned if
+/// none can be read.
 ///
 /// # Errors
 ///
@@ -33,8 +32,8 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
     Ok(model)
 }
 
-/// Hosts of one session start within seconds of each other. Files in a directory of somebody's own may be anything;
-/// drawn on one timeline they would be nonsense.
+/// Hosts of one session start within seconds of each other. Files in a user's own directory may be unrelated; on one
+/// timeline they would be meaningless.
 fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
     let starts = model.sources().iter().filter_map(trace_model::Source::zero_unix_ns);
     let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
@@ -73,12 +72,11 @@ pub fn import_source(source: &Source, options: &ImportOptions, progress: &Progre
     Ok(builder.finish())
 }
 
-/// The importer that is surest about `head`, the first bytes of the unpacked
-/// content; of equally sure ones, the first.
+/// The importer with the highest confidence for `head`, the first bytes of the unpacked content; the first of equals.
 ///
 /// # Errors
 ///
-/// No importer knows the content; the error says what it looks like.
+/// No importer recognizes the content; the error describes it.
 pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
     // Of an archive that is not packed, the head shows what is inside.
     let importers_of = if sniffing::is_archive(head) { &[] } else { importers };
@@ -207,8 +205,7 @@ fn import_into(
     importer.import(source, options, progress, builder)
 }
 
-/// Leaves out files that hold the bytes of another, and says which: one capture under two
-/// names would be two hosts.
+/// Removes files with the same content as another and logs them: one capture under two names would count as two hosts.
 fn drop_copies(opened: &mut Vec<Opened<'_>>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut kept: Vec<Opened<'_>> = Vec::with_capacity(opened.len());

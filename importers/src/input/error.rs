@@ -1,4 +1,5 @@
-//! Why a file cannot be opened at all.
+//! Reasons why a file cannot be opened at all. Each message names the problem, the place in the file, and the fix; the
+//! caller adds the path once.
 
 use std::io;
 
@@ -25,7 +26,7 @@ pub enum ImportError {
         /// What is wrong, and the fix.
         what: String,
     },
-    /// The content is whole, but not enough to make a timeline of it.
+    /// The content is intact, but does not suffice for a timeline.
     #[error("cannot use this {format}: {what}")]
     Unusable {
         /// Title of the format.

@@ -1,4 +1,4 @@
-//! Logs of simulators, line by line: a log can be gigabytes, so it is never held whole.
+//! Reads logs of simulators line by line: a log can have gigabytes, so it is never completely in memory.
 
 use trace_model::{IssueKind, TraceBuilder};
 
@@ -12,7 +12,7 @@ const MAX_LINE: usize = 1 << 20;
 pub(crate) struct Line<'a> {
     /// From 1.
     pub(crate) number: u64,
-    /// Without what a logger writes before and the end of the line.
+    /// The line without the prefix of a logger and the line end.
     pub(crate) message: &'a str,
     /// `info`, `debug` … where the logger says so.
     pub(crate) level: &'a str,
@@ -21,12 +21,12 @@ pub(crate) struct Line<'a> {
 /// What became of a text that was read.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Why the end is missing, where a gzip stream broke off.
+    /// Why the end is missing, if a gzip stream is truncated.
     pub(crate) damage: Option<String>,
     /// Lines that were passed over because no line of a log is that long.
     pub(crate) too_long: u64,
-    /// The number of a last line that has no end, and was passed over: what writes such strings ends all of its lines,
-    /// so a number in it may be cut.
+    /// The number of a last line without a line end, which is skipped: these writers end every line, so a number in it
+    /// may be truncated.
     pub(crate) unended: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Bytes before anybody knows what they mean: files, unpacking, lines, patterns of names, progress, errors.
+//! Input independent of the format: files, unpacking, lines, file name patterns, progress, errors.
 
 mod error;
 pub(crate) mod glob;

@@ -44,7 +44,7 @@ impl Progress {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// An error where somebody cancelled; to be called every few milliseconds.
+    /// Returns an error after cancellation; to be called every few milliseconds.
     ///
     /// # Errors
     ///

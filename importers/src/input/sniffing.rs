@@ -1,4 +1,4 @@
-//! What bytes that no importer knows look like, for a message that helps.
+//! Describes unrecognized content, for a helpful error message.
 
 /// Beginnings that identify a kind of file.
 const MAGIC: &[(&[u8], &str)] = &[
@@ -35,7 +35,7 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.get(257..262) == Some(b"ustar")
 }
 
-/// What `head`, the first bytes of a file, look like.
+/// Describes `head`, the first bytes of a file.
 pub(crate) fn looks_like(head: &[u8]) -> String {
     if head.is_empty() {
         return "the file is empty".to_owned();

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 use crate::input::{ImportError, Progress};
 
-/// Dumps have some fifty files an op; more names are not looked at.
+/// Largest number of file names that are read; dumps have about fifty files per op.
 const MAX_NAMES: usize = 1 << 20;
 /// In a directory that may be none.
 const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
@@ -17,9 +17,9 @@ const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
 const MAX_BYTES: u64 = 16 << 20;
 /// All that are read of a dump together.
 const MAX_BYTES_OF_ALL: u64 = 256 << 20;
-/// More pairs of a table and an op that runs its code are not looked at.
+/// Largest number of pairs of a table and an op that runs its code.
 const MAX_PAIRS: usize = if cfg!(test) { 1 << 6 } else { 1 << 22 };
-/// The import is checked for being wanted each time so many names are seen.
+/// Cancellation is checked once per this many names.
 const NAMES_A_CHECK: usize = 1 << 10;
 
 const TABLE: &str = "-final_hlo-static-per-bundle-utilization.txt";
@@ -36,7 +36,7 @@ enum Kind {
     Analysis,
 }
 
-/// A file of a dump. In the order of time; a map comes before tables of its time.
+/// A file of a dump, ordered by time; a map comes before tables of the same time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct File {
     stamp: u64,
@@ -78,7 +78,7 @@ fn split(name: &str, ending: &str) -> Option<(u64, String)> {
     Some((stamp.parse().ok()?, hlo.to_owned()))
 }
 
-/// Whether a directory has tables, as far as its first names tell: nobody named it.
+/// Whether a directory seems to have tables, from its first names.
 pub(crate) fn is_dump(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES_OF_OTHERS).filter_map(Result::ok);
     entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(TABLE))
@@ -121,7 +121,7 @@ pub(super) fn tables(
         .collect();
     let mut tables = Tables::default();
     let (mut budget, mut pairs) = (MAX_BYTES_OF_ALL, 0);
-    // Of the programs started so far: what the last one says that has the op.
+    // Uses the last program that has the op among those started so far.
     let mut shared = Map::new();
     for file in &files {
         progress.check()?;
@@ -209,8 +209,7 @@ fn instruction(text: &str, hlo: &str) -> Option<String> {
     Some(line[line.find(&defined)?..].to_owned())
 }
 
-/// What an instruction makes, without where and how it lies in memory: what the strings of compiler and profiler have
-/// in common.
+/// The output shape of an instruction without its layout: the part that compiler and profiler write alike.
 pub(super) fn shape(text: &str) -> Option<String> {
     let (_, rest) = text.split_once(" = ")?;
     let mut depth = 0_usize;
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_ops_that_nobody_wants_are_not_read() {
+    fn texts_of_other_ops_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
         for (stamp, hlo) in [(100, "a"), (9, "a"), (5, "b")] {

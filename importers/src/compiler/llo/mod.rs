@@ -1,6 +1,5 @@
-//! What the TPU compiler emitted for each op: how many issue slots of each unit the
-//! bundles of its code use (`--xla_jf_dump_to=DIR --xla_jf_dump_llo_text=true` in
-//! `LIBTPU_INIT_ARGS`).
+//! Dumps of the TPU compiler: the issue slots of each unit that the bundles of an op's code use (`--xla_jf_dump_to=DIR
+//! --xla_jf_dump_llo_text=true` in `LIBTPU_INIT_ARGS`).
 //!
 //! ```text
 //! DIR/<time>-fusion.19-70-final_hlo-static-per-bundle-utilization.txt   the table
@@ -8,19 +7,15 @@
 //! DIR/<time>-TLP-00-deduplication-map.txt                               ops of the same code
 //! ```
 //!
-//! A bundle stands there once, however often the loops of the kernel run it: the numbers
-//! are of the code, never of time. They become facts of ops ([`trace_model::Bundles`]),
-//! of predicted and of measured programs alike: an op is the one meant where its name
-//! and the shape of what it makes agree. A dump of another program seldom has such ops, but
-//! one of the same program for another chip has, so a dump that nobody named is only read
-//! where it lies in the folder of the program or in a folder there that is not named after
-//! another chip, and the import log says which. Where several tables are of an op and
-//! differ, which one is its own is not known: none is believed. Nor is a table with fewer or
-//! more rows than bundles were scheduled.
+//! A bundle is listed once, however often the loops of the kernel run it: the numbers refer to the code, not to time.
+//! They become facts of ops ([`trace_model::Bundles`]), for predicted and measured programs: tables are matched by the
+//! name and output shape of the op. A dump of another program rarely has such ops, but one of the same program for
+//! another chip does. Without `--llo`, a dump is therefore only read from the folder of the program, or from a folder
+//! in it that is not named after another chip, and the import log names it. If several tables of an op differ, none is
+//! used, and neither is a table with another number of rows than scheduled bundles.
 //!
-//! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of
-//! files are looked at. Which buffers lie in VMEM when is in its tables of the memory
-//! space assignment, in steps of a schedule that nothing relates to time.
+//! Ignored: everything else of such a dump (it is hundreds of megabytes): only names of files are looked at. Tables of
+//! the memory space assignment have the buffers in VMEM, but by schedule steps that cannot be related to time.
 //!
 //! Written from dumps of libtpu 0.0.51 and 0.0.52 for v5e and v5p.
 
@@ -42,7 +37,7 @@ use crate::input::{ImportError, Progress, Source};
 
 /// Directories beside a program that are looked into.
 const MAX_FOLDERS: usize = 64;
-/// The import is checked for being wanted each time so many ops are compared with tables.
+/// Cancellation is checked once per this many comparisons.
 const OPS_A_CHECK: usize = 1 << 12;
 
 /// Adds what the dump in `named` says, or, if none is named, one that lies beside the programs `beside`.
@@ -206,7 +201,7 @@ impl Shapes {
         Some(*self.numbers.entry(shape).or_insert(next))
     }
 
-    /// The ops that a table is of: those of its names that make what it makes.
+    /// The ops that a table belongs to: those with its name and output shape.
     fn meant(
         &mut self,
         found: &dump::Found,

@@ -37,7 +37,7 @@ enum Next {
     Rows,
 }
 
-/// Reads a table. The inner error is what is wrong with the file, with the line.
+/// Reads a table. The inner error describes a defect of the file, with its line.
 pub(super) fn read(source: &Source, progress: &Progress) -> Result<Result<Table, String>, ImportError> {
     let mut table = Table::default();
     let mut next = Next::Head;

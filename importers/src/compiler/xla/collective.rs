@@ -52,7 +52,7 @@ pub(super) struct Transfer {
     pub seconds: f64,
 }
 
-/// The collective that an instruction is or wraps, with its cost; `None` for any other.
+/// The collective that an instruction is or wraps, and its role.
 pub(super) fn transfer<'p, 'a>(
     program: &'p Program<'a>,
     computation: &'p Computation<'a>,
@@ -103,7 +103,7 @@ fn of_kind(
     // Two devices have one link between them.
     let rate = if n == 2 { chip.link } else { 2.0 * chip.link };
     let latency = (n / 2) as f64 * HOP_S;
-    // Of everyone's part, all others: what each device sends.
+    // Each device sends all parts but one.
     let (sent, busiest, times) = match kind {
         Kind::AllGather => (input * (devices - 1.0), None, 1.0),
         Kind::AllReduce => (input / devices * (devices - 1.0), None, 2.0),

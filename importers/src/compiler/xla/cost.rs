@@ -11,8 +11,7 @@ use super::shape::{self, Array, HBM, ShapeSize, VMEM, arrays, first_array};
 /// Deepest nesting of fusions that is followed.
 const MAX_DEPTH: usize = 32;
 
-/// Positions of a window that are looked at one by one; larger ones count as if
-/// every position were inside.
+/// Limit for counting the positions of a window one by one; larger windows count as if every position were inside.
 const MAX_POSITIONS: u64 = 1 << 20;
 
 /// The same of all windows of a program together: real ones have a few thousand.
@@ -196,7 +195,7 @@ impl<'p, 'a> Costs<'p, 'a> {
         reads
     }
 
-    /// Whether a fusion only looks at its operand in another way.
+    /// Whether a fusion only reinterprets its operand.
     fn is_view(&mut self, index: usize) -> bool {
         let program = self.program;
         *self.views.entry(index).or_insert_with(|| {
@@ -321,8 +320,8 @@ impl Window {
         Self { size, stride, pad, base_dilation, dilation }
     }
 
-    /// Pairs of a place in the output and one in the window that meet an element; all
-    /// pairs, and `false`, where they are too many, or looking at them is beyond the budget.
+    /// Pairs of a place in the output and one in the window that meet an element; all pairs, and `false`, if counting
+    /// them exceeds the budget.
     fn positions(&self, input: u64, output: u64, budget: &mut u64) -> (u64, bool) {
         let all = self.size.saturating_mul(output);
         // A window without size has a place for every output to look at, too.

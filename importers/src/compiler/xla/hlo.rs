@@ -42,7 +42,7 @@ pub(super) fn profile_text(instruction: &Instruction<'_>, computation: &Computat
 pub(super) struct Computation<'a> {
     pub name: &'a str,
     pub instructions: Vec<Instruction<'a>>,
-    /// Of the instructions, each once it is asked for: many can share a huge operand.
+    /// Texts of the instructions, each made on first use: many can share a huge operand.
     sizes: Vec<OnceCell<ShapeSize>>,
     by_name: HashMap<&'a str, usize>,
     /// Position of the instruction that awaits each start.
@@ -110,7 +110,7 @@ pub(super) struct Program<'a> {
     by_name: HashMap<&'a str, usize>,
     /// The computation that runs.
     pub entry: Option<usize>,
-    /// Lines that are no instructions where one is expected: number and text.
+    /// Number and text of lines that should be instructions but are not.
     pub broken: Vec<(usize, &'a str)>,
 }
 
@@ -165,7 +165,7 @@ impl<'a> Program<'a> {
         self.text.attribute("is_scheduled") == Some("true")
     }
 
-    /// How many devices run it together, where it says so.
+    /// Number of devices that run it together, if recorded.
     pub fn devices(&self) -> u64 {
         let count = |key| self.text.attribute(key).and_then(|count| count.parse::<u64>().ok()).unwrap_or(1);
         count("num_partitions").saturating_mul(count("replica_count")).max(1)

@@ -20,7 +20,7 @@ pub(super) struct Labels<'p, 'a> {
     cut: u64,
 }
 
-/// Longest text of an op, and of the lines of code that it comes from.
+/// Largest length of the text of an op, and of its source lines.
 const MAX_TEXT: usize = 1 << 16;
 /// Every op has at least so much.
 const MIN_TEXT: usize = 256;
@@ -48,7 +48,7 @@ impl<'p, 'a> Labels<'p, 'a> {
         Some(label)
     }
 
-    /// Says what was cut, what was counted roughly, and which stacks had no end.
+    /// Logs truncated texts, approximated costs, and cyclic stacks.
     pub fn log(&self, out: &mut TraceBuilder) {
         let log = out.log_mut();
         let rings = self.program.frame_rings();

@@ -1,10 +1,10 @@
-//! For which chip a program was compiled, and what its costs are modelled with.
+//! The chip that a program was compiled for, and the parameters of the cost model.
 
 use std::path::Path;
 
 use super::hlo::Program;
 
-/// One generation: what a model of copies and collectives needs.
+/// One chip generation: parameters for modelling copies and collectives.
 #[derive(Debug, PartialEq)]
 pub(super) struct Chip {
     /// As `--device-spec` names it; its device type is `TPU` and this.
@@ -24,9 +24,9 @@ const fn chip(id: &'static str, aliases: &'static [&'static str], ghz: f64, hbm:
     Chip { id, aliases, clock_hz: ghz * 1e9, hbm: hbm * 1e9, link: link * 1e9, megacore: false }
 }
 
-/// HBM as the vendor publishes it, links as "How to Scale Your Model" gives them; those
-/// of v5p as a course at MIT measured them: 92, where the table of chips of the analyses has
-/// 90 and names both. Predictions follow the lab, so that they can be held against it.
+/// HBM as the vendor publishes it, links as "How to Scale Your Model" gives them; those of v5p as a course at MIT
+/// measured them: 92, where the table of chips of the analyses has 90 and names both. Predictions use the measured
+/// value, so that they can be compared with it.
 #[rustfmt::skip]
 static CHIPS: &[Chip] = &[
     Chip { megacore: true, ..chip("v4", &[], 1.05, 1200.0, 45.0) },
@@ -48,8 +48,8 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Finds the chip by the names of the file and the directories around it, else by what the program and its clock
-    /// leave open; the clock by what the user says, a schedule says, or the chip. The error is a sentence with the fix.
+    /// Finds the chip by the names of the file and its directories, else by elimination from the program and its clock;
+    /// the clock from the user, a schedule, or the chip. The error is a sentence with the fix.
     pub fn find(
         program: &Program<'_>,
         path: Option<&Path>,

@@ -51,7 +51,7 @@ pub struct ScheduledHlo;
 
 /// Programs beside which dumps of the compiler lie.
 pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
-/// The fact that says for which chip a program was compiled.
+/// Name of the fact with the chip that the program was compiled for.
 pub(crate) const CHIP: &str = "chip";
 
 static FORMAT: Format = Format {
@@ -186,7 +186,7 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, I
             return Ok(clock);
         }
         buffer.drain(..whole);
-        // No line of a schedule is so long; what matters is short.
+        // Limit for lines of a schedule; relevant lines are short.
         let excess = buffer.len().saturating_sub(PIECE as usize);
         buffer.drain(..excess);
     }

@@ -1,10 +1,9 @@
-//! How much of VMEM and HBM the values of a program take, over time.
+//! VMEM and HBM use of the values of a program over time.
 //!
-//! A value lives from the instruction that makes it to the end of the last one that
-//! uses it, under whatever name; parameters live from the beginning and the result to
-//! the end. VMEM has in addition what an instruction sets aside while it runs. Bytes
-//! are without the padding of tiles. A result that the compiler puts in the place of an
-//! operand counts beside that for as long as the instruction runs.
+//! A value lives from the instruction that makes it to the end of the last one that uses it, under whatever name;
+//! parameters live from the beginning and the result to the end. VMEM use includes the scratch memory of running
+//! instructions. Bytes are without the padding of tiles. A result that reuses the memory of an operand counts in
+//! addition to it while the instruction runs.
 
 use super::config::json_number;
 use super::hlo::{Computation, Instruction};

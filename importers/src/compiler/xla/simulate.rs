@@ -1,8 +1,7 @@
-//! The order of a scheduled program, played on a device.
+//! Simulates a scheduled program on a device.
 //!
-//! The core does one thing after the other. Copies go through one queue to HBM, and
-//! what chips send each other through one queue a link, in the order of their starts;
-//! a `-done` waits until its start's transfer has finished:
+//! The core runs instructions one after the other. Copies go through one queue to HBM, and transfers between chips
+//! through one queue per link, in the order of their starts; a `-done` waits until its start's transfer has finished:
 //!
 //! ```text
 //! ops : copy-start [fusion.1     ][wait copy-done][fusion.2 ]
@@ -85,7 +84,7 @@ struct Player<'p, 'a> {
     run: Run,
 }
 
-/// Plays the entry computation. The only error is that somebody cancelled.
+/// Simulates the entry computation. The only error is cancellation.
 pub(super) fn play(program: &Program<'_>, machine: &Machine, progress: &Progress) -> Result<Run, ImportError> {
     let mut player = Player {
         program,

@@ -1,13 +1,12 @@
-//! Content piece by piece: a thread inflates while the importer reads.
+//! Feeds content to importers piece by piece: a thread inflates while the importer reads.
 //!
 //! ```text
 //! file ─ inflate thread ─▶ [headroom|piece] ─ bounded channel ─▶ importer
 //!                ▲───────────── empty buffers ─────────────────────┘
 //! ```
 //!
-//! The importer sees *windows*: it says how many bytes it used, and what it did
-//! not use (the beginning of something) comes again in front of the next piece.
-//! Buffers have room in front for that rest, so it is copied and nothing else.
+//! The importer sees *windows* and returns how many bytes it used; the unused rest is put in front of the next piece.
+//! Buffers have headroom for that rest, so only the rest is copied.
 
 use std::io::{self, Read as _};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,10 +16,9 @@ use flate2::bufread::MultiGzDecoder;
 use super::Source;
 use crate::input::{ImportError, Progress};
 
-/// Unpacked bytes that travel at once: small enough for the cache, large enough
-/// that handing over costs nothing.
+/// Size of a piece: small enough for the cache, large enough that handing it over costs nothing.
 const PIECE: usize = 512 << 10;
-/// Room in front of a piece for what was left of the one before.
+/// Headroom of a piece for the unused rest of the piece before.
 const HEADROOM: usize = 64 << 10;
 /// Buffers in flight.
 const BUFFERS: usize = 4;
@@ -32,7 +30,7 @@ const MAX_RATIO: u64 = 300;
 /// See [`MAX_RATIO`].
 const BOMB_BYTES: u64 = 1 << 30;
 
-/// The damage of a stream that is whole, but not alone.
+/// The damage of an intact stream that is followed by other data.
 pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";
 
 /// How the content ended.
@@ -40,7 +38,7 @@ pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and
 pub struct Fed {
     /// Unpacked bytes that there were.
     pub bytes: u64,
-    /// Why the end is missing, where a gzip stream broke off.
+    /// Why the end is missing, if a gzip stream is truncated.
     pub damage: Option<String>,
 }
 

@@ -6,9 +6,8 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::Source;
 
-/// Reads parts of one file. Gzip cannot be entered in the middle, so its reader stays
-/// where it is: what follows costs its own length, what lies before all of the file
-/// in front of it.
+/// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: reading ahead costs
+/// only the distance, reading back starts from the beginning.
 pub(crate) struct Later {
     source: Source,
     unpacking: Option<Unpacking>,
@@ -39,7 +38,7 @@ impl Later {
         let read = if self.source.path.is_none() {
             read_range(self.source.reader(), start, len, into)
         } else {
-            // Opened each time: a file that is no longer what it was tells nothing.
+            // Opened each time: a file that has changed must not be used.
             let mut file = self.source.open_again()?;
             if self.source.gzip {
                 let mut unpacking = unpacking.filter(|unpacking| unpacking.at <= start).unwrap_or_else(|| Unpacking {
@@ -48,7 +47,7 @@ impl Later {
                 });
                 let before = into.len();
                 let read = read_range(&mut unpacking.reader, start - unpacking.at, len, into);
-                // Short of what was asked for is the end, or damage, after which no reader goes on.
+                // A short read is the end or damage; the reader cannot continue after it.
                 self.unpacking =
                     (into.len() - before == len as usize).then(|| Unpacking { at: start + len, ..unpacking });
                 read

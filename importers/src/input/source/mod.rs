@@ -1,9 +1,8 @@
 //! One file to import: its bytes, unpacked.
 //!
-//! Files up to [`READ_LIMIT`] are read into memory, larger ones are mapped. Gzip
-//! is recognised by its magic number. Importers that need everything at once call
-//! [`Source::content`]; those that can work piece by piece call [`Source::feed`],
-//! which inflates on a thread of its own while they work.
+//! Files up to [`READ_LIMIT`] are read into memory, larger ones are mapped. Gzip is recognised by its magic number.
+//! Importers that need everything at once call [`Source::content`]; those that can work piece by piece call
+//! [`Source::feed`], which inflates on a separate thread meanwhile.
 
 mod feed;
 mod later;
@@ -29,10 +28,10 @@ pub(crate) const HEAD_BYTES: usize = 4096;
 /// Larger files are mapped instead of read: their pages can be dropped again.
 const READ_LIMIT: u64 = 256 << 20;
 
-/// Bytes that may be shared with whoever reads arguments later.
+/// Bytes that may be shared with readers of arguments.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// One file to import. Gzip is unpacked on the way, whatever the name says.
+/// One file to import. Gzip is unpacked transparently, independent of the file name.
 #[derive(Debug, Clone)]
 pub struct Source {
     name: String,
@@ -46,9 +45,9 @@ pub struct Source {
 
 /// The whole unpacked content.
 pub struct Content {
-    /// The bytes, borrowed from the file where it was not packed.
+    /// The bytes, borrowed from the file if it was not compressed.
     pub bytes: SharedBytes,
-    /// Why the end is missing, where a gzip stream broke off.
+    /// Why the end is missing, if a gzip stream is truncated.
     pub damage: Option<String>,
 }
 
@@ -116,7 +115,7 @@ impl Source {
         let gzip = packed.as_ref().starts_with(&[0x1f, 0x8b]);
         let mut source = Self { name, path, version, packed: Arc::new(packed), gzip, head: Vec::new() };
         let mut head = Vec::new();
-        // A damaged gzip still shows what it holds up to the damage.
+        // A damaged gzip file still has the content up to the damage.
         let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
         if head.is_empty() {
             result?;
@@ -125,7 +124,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Whether another file unpacks to the same bytes. Files that start differently are told apart by that.
+    /// Whether another file unpacks to the same bytes. Files with different beginnings are distinguished quickly.
     pub(crate) fn has_content_of(&self, other: &Self) -> bool {
         if self.head != other.head {
             return false;
@@ -150,20 +149,20 @@ impl Source {
         }
     }
 
-    /// Another file of the same directory, where it can be read.
+    /// Another file of the same directory, if it can be read.
     pub(crate) fn beside(&self, name: &str) -> Option<Self> {
         self.has_beside(name).then(|| Self::open(&self.path.as_ref()?.parent()?.join(name)).ok()).flatten()
     }
 
-    /// Whether there is another file of the same directory. A pipe or a device is none:
-    /// nobody named it, and reading it might never end.
+    /// Whether there is another file of the same directory. Pipes and devices do not count: reading them might never
+    /// end.
     pub(crate) fn has_beside(&self, name: &str) -> bool {
         let folder = self.path.as_ref().and_then(|path| path.parent());
         folder.is_some_and(|folder| folder.join(name).is_file())
     }
 
-    /// The file again, for reading arguments long after the import. The error is a
-    /// sentence for the user: the file is gone, or no longer what it was.
+    /// Opens the file again, to read arguments long after the import. The error is a sentence for the user: the file is
+    /// gone or has changed.
     pub(crate) fn open_again(&self) -> Result<File, String> {
         let Some(path) = &self.path else { return Err("cannot read arguments: this was never a file".to_owned()) };
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
@@ -180,8 +179,7 @@ impl Source {
         format!("cannot read arguments: {error}: {shown}")
     }
 
-    /// The same source without its bytes, where those who read
-    /// arguments later can have them again from the file.
+    /// The same source without its bytes, if they can be read again from the file.
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.path.is_some() {
@@ -195,7 +193,7 @@ impl Source {
         &self.name
     }
 
-    /// Where it lies on disk; `None` of what came through a pipe.
+    /// Its path on disk; `None` for content from a pipe.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -220,7 +218,7 @@ impl Source {
         if self.is_gzip() { Box::new(MultiGzDecoder::new(self.packed())) } else { Box::new(self.packed()) }
     }
 
-    /// The whole unpacked content. A gzip stream that breaks off is an error only if nothing could be unpacked; else
+    /// The whole unpacked content. A truncated gzip stream is an error only if nothing could be unpacked; else
     /// see [`Content::damage`].
     ///
     /// # Errors

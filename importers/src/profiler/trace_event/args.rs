@@ -1,7 +1,7 @@
 //! Arguments, read from the file on first use.
 //!
-//! A handle is the position of an event in the unpacked content. What lies around the last one is kept: neighbours are
-//! looked at next.
+//! A handle is the position of an event in the unpacked content. The content around the last one is cached, because
+//! neighbours are usually read next.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub(super) struct JsonArgs {
     block: Mutex<Block>,
 }
 
-/// Unpacked content around the last position that somebody looked at.
+/// Unpacked content around the last position that was read.
 struct Block {
     file: Later,
     start: u64,
@@ -96,7 +96,7 @@ impl Block {
     fn bytes_at(&mut self, offset: u64, want: usize) -> Result<&[u8], String> {
         let end = self.start + self.bytes.len() as u64;
         if offset < self.start || offset + want as u64 > end {
-            // Some of what comes before too, of which the end may be there.
+            // Includes some content before the position, which may contain the end arguments.
             let start = offset.saturating_sub(STEP as u64);
             let known =
                 if start < self.start || start > end { self.bytes.len() } else { (start - self.start) as usize };

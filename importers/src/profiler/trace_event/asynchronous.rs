@@ -1,12 +1,10 @@
 //! Asynchronous spans: `b`, `n`, `e`, and the older `S`, `T`, `p`, `F`.
 //!
-//! Begin and end belong together by category and id. Ids count within a process
-//! where they say so (`id2.local`); else the same process is preferred, and any
-//! other accepted. Spans of one id nest; the outermost names the track.
+//! Begin and end events are paired by category and id. Ids are local to a process if they say so (`id2.local`); else
+//! the same process is preferred, and any other accepted. Spans of one id nest; the outermost names the track.
 //!
-//! Steps divide a span. `T` says that one starts, which lasts until the next or the end of
-//! the span; `p` says that one is past, which started with the one before or with the span.
-//! A step is called as Catapult calls it: `name:step`.
+//! Steps divide a span. `T` starts a step, which lasts until the next one or the end of the span; `p` ends a step,
+//! which started at the end of the one before or with the span. Steps are named as in Catapult: `name:step`.
 //!
 //! ```text
 //! S    T a      T b    F          S     p a     p b    F
@@ -92,7 +90,7 @@ impl Collector<'_> {
         self.asynchronous.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
     }
 
-    /// The label of a step: the name of its span and its own, where it has one.
+    /// The label of a step: the name of its span, and its own name if it has one.
     fn step_label(&mut self, event: &RawEvent<'_>, span: LabelId) -> LabelId {
         let mut step = None;
         if !event.args.is_empty() {
@@ -108,8 +106,7 @@ impl Collector<'_> {
         self.builder.label(&name, None)
     }
 
-    /// What a thread was doing, as Perfetto exports it: a complete event on a track
-    /// beside the thread's own.
+    /// The state of a thread, as Perfetto exports it: a complete event on a track next to that of the thread.
     fn thread_state(&mut self, event: &RawEvent<'_>, at: Timestamp, offset: u64) {
         let thread = self.thread_of(event);
         let name = format!("state of {}", self.threads[thread as usize].tid);

@@ -90,7 +90,7 @@ impl ArgReader for Collector<'_> {
 }
 
 impl<'b> Collector<'b> {
-    /// `roles` says what tracks are; else known writers are recognised.
+    /// `roles` gives the roles of tracks; without it known writers are recognized.
     pub(super) fn new(builder: &'b mut TraceBuilder, roles: Option<Arc<Roles>>) -> Self {
         Self {
             builder,
@@ -186,8 +186,7 @@ impl<'b> Collector<'b> {
         self.add_slice(event, thread, TimeRange::at(start, dur), offset);
     }
 
-    /// Adds a slice with everything that the event says about it, and returns its
-    /// index in the thread's batch.
+    /// Adds a slice with all facts of the event, and returns its index in the thread's batch.
     #[inline]
     pub(super) fn add_slice(&mut self, event: &RawEvent<'_>, thread: ThreadId, range: TimeRange, offset: u64) -> u32 {
         let label = self.label_of(event);
@@ -250,7 +249,7 @@ impl<'b> Collector<'b> {
         Some(self.timestamp(self.time_unit.scaled(picos), offset))
     }
 
-    /// A time of the file on the timeline. The first one says where that starts.
+    /// A time of the file on the timeline. The first one defines the origin.
     #[inline]
     pub(super) fn timestamp(&mut self, picos: i128, offset: u64) -> Timestamp {
         let origin = *self.origin.get_or_insert_with(|| if picos.abs() > EPOCH_LIKE { picos } else { 0 });
@@ -323,7 +322,7 @@ impl<'b> Collector<'b> {
         self.processes.entry(pid).or_default()
     }
 
-    /// A process whose id is a text is called that until metadata names it.
+    /// A process with a string id has this name until metadata names it.
     fn name_process(&mut self, pid: i64, id: Id<'_>) {
         let process = self.processes.entry(pid).or_default();
         if let (None, Id::Text(text)) = (&process.name, id) {

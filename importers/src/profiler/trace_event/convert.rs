@@ -1,4 +1,4 @@
-//! Makes the model of what was collected, when everything is read.
+//! Builds the model from the collected events at the end of the file.
 
 use std::sync::Arc;
 
@@ -34,10 +34,10 @@ const EXPORT_CANNOT_KNOW: &[&str] = &[
     "links from host to device",
     "host names",
 ];
-/// What a trace of another program tells nothing about.
+/// Facts that traces of other programs do not have.
 const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and bytes of ops", "HLO protos"];
 
-/// Makes the model of what was collected from `source`.
+/// Builds the model from the events collected from `source`.
 pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads).is_empty();
     describe(&mut collected, is_xprof);
@@ -94,7 +94,7 @@ pub(super) fn convert(mut collected: Collector<'_>, source: &Source) {
     }
 }
 
-/// Names processes and threads as the roles say, where the file does not.
+/// Names processes and threads by their roles, if the file does not name them.
 fn name_the_nameless(collected: &mut Collector<'_>) {
     for thread in &mut collected.threads {
         if thread.name.is_none() {
@@ -107,7 +107,7 @@ fn name_the_nameless(collected: &mut Collector<'_>) {
     }
 }
 
-/// Fills in what is known about the file, and what cannot be.
+/// Fills in the known facts about the file, and the facts that it cannot have.
 fn describe(collected: &mut Collector<'_>, is_xprof: bool) {
     let session = &mut collected.session;
     let mut cannot_know: Vec<&'static str> = Vec::new();

@@ -89,7 +89,7 @@ fn is_wait(builder: &TraceBuilder, label: LabelId) -> bool {
     category.is_some_and(|category| builder.str(category).ends_with("-done"))
 }
 
-/// The op on which a device waits for what started with `label`.
+/// The op of a device that waits for the transfer that started with `label`.
 fn wait_for(builder: &mut TraceBuilder, label: LabelId) -> Option<LabelId> {
     let Label { name, op } = builder.label_ref(label);
     let category = builder.op_ref(op?).category?;

@@ -1,9 +1,8 @@
 //! The document around the events, window by window.
 //!
-//! Accepts the object form with its keys in any order, the bare array, and what
-//! writers leave behind: a byte order mark, trailing commas, `{}`, a missing end.
-//! After an event that cannot be read it goes on with the next one that can.
-//! Nothing here depends on where windows begin and end.
+//! Accepts the object form with its keys in any order, the bare array, and common defects: a byte order mark, trailing
+//! commas, `{}`, a missing end. After an event that cannot be read it continues with the next one that can. The result
+//! does not depend on the borders of windows.
 
 use trace_model::IssueKind;
 
@@ -12,11 +11,10 @@ use super::event::{RawEvent, read_event};
 use super::json::{Read, Stop, Text, Value, skip_blank, text, value};
 use crate::input::ImportError;
 
-/// Members that hold what other recorders than that of the events recorded: samples of
-/// V8's profiler, Linux ftrace, power meters.
+/// Members with data of other recorders: samples of V8's profiler, Linux ftrace, power meters.
 const OTHER_DATA: &[&str] = &["samples", "systemTraceEvents", "powerTraceAsString"];
 
-/// How far the end of an event that cannot be read is looked for.
+/// How far to search for the end of an event that cannot be read.
 const MAX_EVENT: usize = 1 << 20;
 
 /// Where in the document reading stands.
@@ -73,9 +71,8 @@ impl Document {
         self.events.is_some()
     }
 
-    /// Whether the file ends where no writer means it to. The bare array may lack
-    /// its end: writers that crash, or never close it, are part of the format. A bracket
-    /// alone is the beginning of a file that was never written.
+    /// Whether the file is truncated. The bare array may lack its end, which the format allows for writers that crash
+    /// or never close it. A bracket alone is the start of a file that was never written.
     pub(super) fn is_truncated(&self) -> bool {
         let may_end = self.bare && self.state == State::Events && self.events > Some(0);
         self.cut || !(matches!(self.state, State::Done | State::Rest) || may_end)
@@ -91,7 +88,7 @@ impl Document {
         self.seen
     }
 
-    /// Reads what it can of a window and returns how much it used.
+    /// Reads as much of a window as possible and returns the number of bytes used.
     pub(super) fn consume(
         &mut self,
         window: &[u8],
@@ -187,7 +184,7 @@ impl Document {
         Ok(Step::To(at))
     }
 
-    /// What follows the end of the document: nothing, or what is not read.
+    /// Checks what follows the end of the document: nothing, or content that is not read.
     fn rest(&mut self, window: &[u8], at: usize, into: &mut Collector<'_>) -> Step {
         if let Ok(found) = skip_blank(window, at) {
             let offset = self.offset + found as u64;
@@ -198,7 +195,7 @@ impl Document {
         Step::To(window.len())
     }
 
-    /// Steps over an object or array without keeping it.
+    /// Skips something at `at` that is not an event, up to its end if it has one.
     fn skip(&mut self, window: &[u8], from: usize, into: &mut Collector<'_>) -> Step {
         let State::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else { return Step::To(from) };
         let mut at = from;

@@ -1,4 +1,4 @@
-//! Documents as programs write them around their events, and what is left of them.
+//! Documents of various programs, and what is read from them.
 
 use std::io::Write as _;
 
@@ -74,7 +74,7 @@ fn only_a_plane_that_is_called_so_is_a_tpu() {
 }
 
 #[test]
-fn what_follows_the_document_is_told() {
+fn content_after_the_document_is_logged() {
     let one = format!("[{EVENT}]");
     let object = format!(r#"{{"traceEvents":{one}}}"#);
     let told = |bytes: Vec<u8>| {
@@ -106,7 +106,7 @@ fn a_bracket_alone_is_a_file_that_was_never_written() {
 }
 
 #[test]
-fn what_other_recorders_put_beside_the_events_is_counted() {
+fn data_of_other_recorders_is_counted() {
     let counted = |member: &str| {
         let model = open(format!(r#"{{"traceEvents":[{EVENT}],{member}}}"#)).unwrap();
         (model.slice_count(), model.import_log().count(IssueKind::NotRead), model.import_log().lost())

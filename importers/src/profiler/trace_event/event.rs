@@ -1,8 +1,7 @@
 //! One event object, read in place.
 //!
-//! Most of the time of an import is spent here, so the usual keys are recognised
-//! by one comparison of eight bytes, numbers are read while their end is looked
-//! for, and everything rare is set aside as it is written.
+//! Most of the time of an import is spent here, so common keys are recognized by one comparison of eight bytes, numbers
+//! are parsed while their end is searched, and rare values are kept as text.
 
 use super::json::{Read, Stop, Text, Value, byte, skip_blank, text, value};
 use super::number;
@@ -51,7 +50,7 @@ pub(super) struct RawEvent<'a> {
     pub(super) name: Text<'a>,
     /// Number of members.
     pub(super) members: u32,
-    /// Whether there is anything to show beside name and times.
+    /// Whether there are facts besides name and times.
     pub(super) has_args: bool,
     /// The args object; empty if there is none.
     pub(super) args: &'a [u8],

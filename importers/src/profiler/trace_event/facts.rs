@@ -109,7 +109,7 @@ impl Said {
 /// Facts of an op as some events state them, by its row in [`Facts`].
 pub(super) type FactsId = u32;
 
-/// Reads arguments and keeps what is worth keeping.
+/// Reads arguments and keeps the relevant ones.
 #[derive(Default)]
 pub(super) struct Facts {
     pub(super) names: Names,
@@ -180,7 +180,7 @@ impl Facts {
             ExecutionArg::DeviceStart => self.said.device_start = number::integer(value.number()),
             ExecutionArg::DeviceDur => self.said.device_dur = number::integer(value.number()),
             ExecutionArg::Attr(SliceAttr::TimeScaleBits) => {
-                // The usual factor of one is left out: it says nothing.
+                // The usual factor of one is left out.
                 if let Some(factor) = number::float(value.number()).filter(|factor| (factor - 1.0).abs() > 1e-12) {
                     self.said.attrs.push((SliceAttr::TimeScaleBits, factor.to_bits() as i64));
                 }
@@ -209,7 +209,7 @@ pub(super) struct FactsReader<'a> {
 /// The part of the arguments that is the same for all executions of an op.
 #[derive(Default)]
 struct Constant<'a> {
-    /// Where it starts; nowhere where what varies comes last.
+    /// Where it starts; nowhere if the last argument varies.
     from: Option<usize>,
     /// The one text that may come before it.
     before: &'a [u8],
@@ -218,8 +218,7 @@ struct Constant<'a> {
 }
 
 impl Constant<'_> {
-    /// Takes notice that what came until `end` varies, and says whether the rest
-    /// may be known.
+    /// Records that the arguments up to `end` vary, and returns whether the rest may be cached.
     fn restart(&mut self, end: usize, arg: ExecutionArg) -> bool {
         let others = self.texts.iter().enumerate().any(|(i, text)| i != DEDUPLICATED && text.is_some());
         let may_begin = arg == ExecutionArg::DeviceStart && !others;
@@ -289,7 +288,7 @@ impl ArgReader for FactsReader<'_> {
 }
 
 impl Facts {
-    /// The end of the arguments where their rest from `at` on is known.
+    /// The end of the arguments, if their rest from `at` on is cached.
     #[inline]
     fn recall(&mut self, constant: &Constant<'_>, buf: &[u8], at: usize) -> Option<usize> {
         let (memo, len) = self.names.recall(self.name?, constant.before, &buf[at..])?;

@@ -1,8 +1,7 @@
 //! The parts of JSON that trace events are made of, read in place.
 //!
-//! Tolerant where writers sin: trailing commas, raw control characters in
-//! strings, `NaN` and `Infinity`, bytes that are not UTF-8. Running off the end
-//! of the window is not an error but [`Stop::End`]: more may follow.
+//! Tolerates common defects: trailing commas, raw control characters in strings, `NaN` and `Infinity`, bytes that are
+//! not UTF-8. Reaching the end of the window is not an error but [`Stop::End`], because more may follow.
 
 use trace_model::{Arg, ArgValue};
 

@@ -20,7 +20,7 @@ pub(super) struct Session {
     pub(super) is_xprof: bool,
     /// Whether it has members that only an answer of XProf's viewer has among XProf's dialects.
     pub(super) is_viewer: bool,
-    /// Whether the viewer left out what was too small to see.
+    /// Whether the viewer omitted events that were too short to see.
     pub(super) is_downsampled: bool,
     /// Host that wrote it.
     pub(super) host: Option<String>,

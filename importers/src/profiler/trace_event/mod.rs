@@ -1,5 +1,5 @@
-//! Trace-event JSON: what XProf and JAX export beside the protobuf, what XProf's
-//! viewer answers, and what any other program writes for Chrome's trace viewer.
+//! Trace-event JSON: exports of XProf and JAX, responses of XProf's viewer, and traces of any other program for
+//! Chrome's trace viewer.
 //!
 //! ```text
 //! source ─ windows ─▶ document ─ events ─▶ collect ──▶ convert ─▶ TraceBuilder

@@ -1,8 +1,7 @@
-//! Event names: each distinct one is looked at once.
+//! Event names: each distinct one is processed once.
 //!
-//! Beside its label a name remembers the arguments that it came with the last
-//! times. Most events repeat them to the letter, and comparing a kilobyte costs
-//! less than reading it.
+//! Besides its label, a name caches the arguments of recent events. Most events repeat them exactly, and comparing a
+//! kilobyte is faster than parsing it.
 
 use std::hash::BuildHasher as _;
 
@@ -23,8 +22,7 @@ const MEMOS: usize = 4;
 /// A name, by its row in [`Names`].
 pub(super) type NameId = u32;
 
-/// What followed a position in arguments: everything from there to the closing
-/// brace, and what it said.
+/// The end of some arguments, from a position to the closing brace, and the facts in it.
 pub(super) struct Memo {
     /// The deduplicated name, which writers put in front.
     before: Box<[u8]>,
@@ -98,8 +96,7 @@ impl Names {
         memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
     }
 
-    /// Remembers arguments from some position to their closing brace, from the
-    /// second time on that a name comes.
+    /// Caches arguments from some position to their closing brace, from the second event with a name on.
     pub(super) fn remember(&mut self, id: NameId, before: &[u8], bytes: &[u8], texts: Option<u32>, numbers: OpNumbers) {
         let name = &mut self.rows[id as usize];
         name.misses += 1;

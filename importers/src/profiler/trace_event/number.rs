@@ -35,8 +35,7 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
     Some(if decimal.negative { -magnitude } else { magnitude })
 }
 
-/// The usual form of a time, collected while its end is looked for: digits, perhaps
-/// a point and digits, at most 18 in all.
+/// The usual form of a time, parsed while its end is searched: digits, perhaps a point and digits, at most 18 in all.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Short {
     mantissa: u64,
@@ -46,7 +45,7 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// Takes the next byte of the number; false where it does not belong to one.
+    /// Takes the next byte of the number; false if it does not belong to the number.
     #[inline]
     pub(super) fn push(&mut self, byte: u8) -> bool {
         let digit = byte.wrapping_sub(b'0');

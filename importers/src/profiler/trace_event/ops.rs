@@ -15,15 +15,14 @@ struct Execution {
     program: ProgramId,
 }
 
-/// What a slice becomes, and its own numbers where they are not those of the op.
+/// The label of a slice, and its own numbers if they differ from those of the op.
 #[derive(Clone)]
 struct Relabelled {
     label: LabelId,
     attrs: Vec<(SliceAttr, i64)>,
 }
 
-/// Gives every slice on an op line its op. `op_facts`: what slices of a track,
-/// by index, said about theirs.
+/// Assigns every slice on an op track its op. `op_facts` are the facts of the slices of a track, by index.
 pub(super) fn label_ops(builder: &mut TraceBuilder, facts: &Facts, op_facts: Vec<(TrackId, Vec<(u32, FactsId)>)>) {
     let mut executions_of: HashMap<GroupId, Vec<Execution>> = HashMap::new();
     let mut cache: HashMap<(LabelId, Option<FactsId>, Option<ProgramId>), Relabelled> = HashMap::new();

@@ -116,7 +116,7 @@ fn roles(collected: &Collector<'_>) -> Vec<Option<Role>> {
     let role = |thread: &Thread| {
         let process = collected.processes.get(&thread.pid).and_then(|process| process.name.clone());
         let process = process.unwrap_or_else(|| format!("process {}", thread.pid));
-        // Whatever its number: main threads mean nothing here.
+        // Independent of its number: main threads have no meaning here.
         let name = thread.name.clone().or_else(|| thread.id_text.clone());
         collected.roles.role(&process, &name.unwrap_or_else(|| format!("thread {}", thread.tid)))
     };
@@ -127,8 +127,8 @@ fn foreign_kind(name: &str) -> TrackKind {
     if name.starts_with("stream ") || name.starts_with("Stream ") { TrackKind::Stream } else { TrackKind::HostThread }
 }
 
-/// Processes with the lines of a device that runs HLO programs, for files without process
-/// names. Of which kind the device is, nothing says. GPUs have streams beside these lines.
+/// Processes with the lines of a device that runs HLO programs, for files without process names. The kind of the device
+/// is not recorded. GPUs have streams next to these tracks.
 pub(super) fn cores_by_lines(threads: &[Thread]) -> BTreeSet<i64> {
     let pids_with = |is_line: &dyn Fn(&str) -> bool| {
         let named = threads.iter().filter(|thread| thread.name.as_deref().is_some_and(is_line));
@@ -169,7 +169,7 @@ fn add_processes(
     groups
 }
 
-/// Numbers of devices: those in their names where they all differ, else their order.
+/// Ordinals of devices: the numbers in their names if they are unique, else their order.
 fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, Process>) -> BTreeMap<i64, u32> {
     let named = |pid: &i64| -> Option<u32> {
         let name = processes.get(pid)?.name.as_deref()?;

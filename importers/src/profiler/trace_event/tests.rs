@@ -222,7 +222,7 @@ fn times_far_from_zero_are_counted_from_the_first() {
     assert_eq!(model.sources()[0].origin_ps, 1_850_244_461_563_845_250_000);
     let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).unwrap().start().ps();
     assert_eq!((start("a"), start("b")), (0, -5_250_000));
-    // Clipped to the edge of what can be said, and then left out.
+    // Clipped to the largest time, and then left out.
     assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);
     assert_eq!((model.slice_count(), model.import_log().count(IssueKind::ImpossibleTime)), (2, 1));
     assert_eq!(model.sources()[0].started_unix_ns, Some(1_850_244_461_563_845_250));

@@ -1,7 +1,7 @@
 //! Arguments of slices, read from the file on first use.
 //!
-//! A file on disk is read again there, a few hundred bytes at a time, so that its bytes need not stay in memory beside
-//! the model. What was unpacked, or never was a file, has to.
+//! A file on disk is read again there, a few hundred bytes at a time, so that its bytes need not stay in memory.
+//! Content that was compressed, or is not a file, must stay.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

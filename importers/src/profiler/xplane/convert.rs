@@ -101,7 +101,7 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
     let mut lines: Vec<Vec<Outline>> = Vec::new();
     let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
     for line in outlines {
-        // Lines of one id are one timeline; so is none, in files that number nothing.
+        // Lines with the same id are one timeline, also without an id in files that have none.
         let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
         if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
             out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
@@ -115,7 +115,7 @@ fn ready<'a>(bytes: &Bytes, plane: &'a Plane, out: &mut TraceBuilder) -> Ready<'
     Ready { plane, kind: names::plane_kind(&plane.name), tables, lines }
 }
 
-/// Host name, times of the session, and what the profiler had to say.
+/// Host name, times of the session, and errors and warnings of the profiler.
 fn describe_session(bytes: &Bytes, space: &Space, planes: &[Ready<'_>], out: &mut TraceBuilder) {
     out.source_mut().tells = Tells { memory_of_bytes: true, allocations: true };
     let file = (**bytes).as_ref();
@@ -287,7 +287,7 @@ fn decode_lines(
     Ok(())
 }
 
-/// The runtime marks where the hardware lost events by a scope that says so.
+/// The runtime marks lost hardware events with a scope.
 fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
     for index in 0..batch.len() as u32 {
         let name = out.str(out.label_ref(batch.label(index)).name);

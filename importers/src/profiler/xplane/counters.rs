@@ -99,8 +99,8 @@ fn read(tables: &Tables, range: Range<usize>) -> Result<Sample, Broken> {
     Ok(sample)
 }
 
-/// How many ops back the one around a sample is looked for: further back there
-/// can only be loops, which end no sample early.
+/// How many ops to search back for the one that contains a sample: further back there can only be loops, which end no
+/// sample early.
 const NEIGHBOURS: usize = 64;
 
 /// Ends of the ops of a core.

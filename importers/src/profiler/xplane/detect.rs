@@ -16,8 +16,8 @@ pub(super) fn confidence(head: &[u8]) -> Confidence {
     }
 }
 
-/// Name of the first plane, if the bytes up to it are what an `XSpace` has. Strings (errors, warnings, hostnames) may
-/// come before.
+/// Name of the first plane, if the bytes up to it are a valid `XSpace`. Strings (errors, warnings, hostnames) may come
+/// before.
 fn first_plane(head: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     loop {

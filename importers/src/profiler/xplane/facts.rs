@@ -77,7 +77,7 @@ fn varint_field(message: &[u8], wanted: u32) -> Option<u64> {
     found
 }
 
-/// When the session ran, and whatever else the plane says about it.
+/// Times of the session, and other facts of the plane.
 pub(super) fn session_facts(builder: &mut TraceBuilder, tables: &Tables, stats: &[Range<usize>]) {
     let source = builder.source_mut();
     let mut known: HashSet<String> = source.facts.iter().map(|(name, _)| name.clone()).collect();

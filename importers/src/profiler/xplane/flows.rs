@@ -1,4 +1,4 @@
-//! Flows between slices: from a launch to what it launched.
+//! Flows between slices: from a launch to the program that it launched.
 //!
 //! Two encodings exist. `TraceMe` stats name a producer (`_pt`, `_p`) or a consumer (`_ct`, `_c`) of a context type and
 //! id. The `flow` stat packs both into one number: bits 0–1 direction, bits 2–57 id, bits 58–63 category.
@@ -122,8 +122,8 @@ pub(super) fn link(builder: &mut TraceBuilder, mut lines: Vec<(TrackId, Vec<Flow
     link_runs(builder, &linked_modules);
 }
 
-/// If nothing links a program execution to the host, equal run ids do: from the host's enqueue to the module of the
-/// same device. `linked` are modules that a flow reaches already. Run ids of other host events are of other number
+/// If no flow links a program execution to the host, equal run ids are used: from the host's enqueue to the module of
+/// the same device. `linked` are modules that a flow reaches already. Run ids of other host events are of other number
 /// spaces.
 fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
     let of_source = |group: GroupId, source| builder.groups()[group.index()].source == source;

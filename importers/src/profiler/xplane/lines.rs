@@ -1,5 +1,5 @@
-//! From the events of a line to slices. This is where the time of an import
-//! goes: lines are decoded in parallel, each into a batch of its own.
+//! Converts events of lines to slices. Most of the import time is spent here: lines are decoded in parallel, each into
+//! its own batch.
 //!
 //! ```text
 //! XLine   1 id · 2 name · 3 timestamp (ns) · 4 events · 9 duration · 10 display id · 11 display name
@@ -36,7 +36,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// Reads the line at `range`, as far as it is whole.
+    /// Reads the line at `range`, as far as it is intact.
     pub(super) fn read(file: &[u8], range: Range<usize>) -> Self {
         let mut line = Self { range: range.clone(), ..Self::default() };
         let mut cursor = Cursor::new(file, range);
@@ -237,7 +237,7 @@ fn event_stat(
             return Ok(());
         }
     };
-    // Zero is what most memories set aside, not worth a row.
+    // Most memories reserve nothing; zero is not stored.
     let is_needless = |number: i64| attr == SliceAttr::MemoryReserved && number == 0;
     attrs.extend(tables.int(&value).filter(|&number| !is_needless(number)).map(|number| (attr, number)));
     Ok(())

@@ -1,8 +1,7 @@
-//! How full each memory is over time, from the allocations that the host records.
+//! Memory use over time, from the allocations that the host records.
 //!
-//! `MemoryAllocation` and `MemoryDeallocation` are instants on host threads; each
-//! says what the allocator had in use right after it. The samples of all threads
-//! make one curve a memory, shown with the device that the memory belongs to.
+//! `MemoryAllocation` and `MemoryDeallocation` are instants on host threads; each records the bytes in use after it.
+//! The samples of all threads form one counter per memory, on the device that the memory belongs to.
 
 use std::collections::BTreeMap;
 
@@ -85,8 +84,8 @@ impl MemoryCurves {
     }
 }
 
-/// The group to show a memory in, and what to call it there. The stack, which
-/// programs reserve, and the heap, which buffers are in, share one memory.
+/// The group and name of a memory's counter. The stack, reserved by programs, and the heap, used by buffers, share one
+/// memory.
 fn place(out: &TraceBuilder, host: GroupId, memory: Memory) -> (GroupId, String) {
     if let Some(name) = memory.allocator {
         return (host, format!("Memory of {}", out.str(StringId::from_index(name))));

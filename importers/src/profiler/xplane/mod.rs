@@ -1,10 +1,10 @@
-//! `*.xplane.pb`: what the XLA profiler writes for one host, serialized `XSpace`
+//! `*.xplane.pb`: the output of the XLA profiler for one host, a serialized `XSpace`
 //! of `tsl/profiler/protobuf/xplane.proto`. JAX, TensorFlow and PyTorch/XLA all
 //! capture into it, on TPU, GPU and CPU.
 //!
 //! The file is read in place, in this order:
 //!
-//! 1. [`space`]: the outline, planes and their parts; damage is found here;
+//! 1. [`space`]: the outline: planes and their parts; damage is found here;
 //! 2. [`tables`], [`ops`], [`programs`]: metadata, one label or op each;
 //! 3. [`lines`], in parallel: events become slices; arguments stay in the file;
 //! 4. [`counters`], curves of [`memory`], [`flows`], and asynchronous spans where a core has none.

@@ -35,7 +35,7 @@ pub(super) struct EventMetadata {
 }
 
 impl EventMetadata {
-    /// Reads the message at `range` of `bytes`; what was read so far where it is broken.
+    /// Reads the message at `range` of `bytes`; returns the part before any damage.
     pub(super) fn read(bytes: &[u8], range: Range<usize>) -> Result<Self, (Self, Broken)> {
         let mut metadata = Self::default();
         let mut cursor = Cursor::new(bytes, range);

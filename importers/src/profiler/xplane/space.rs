@@ -1,4 +1,4 @@
-//! The outline of a file: which planes it has and where their parts lie. Only
+//! The outline of a file: its planes and the positions of their parts. Only
 //! tags and lengths are read here, so this costs little even for large files.
 //!
 //! ```text
@@ -61,7 +61,7 @@ impl Plane {
         self.stats.extend(other.stats);
     }
 
-    /// Forgets what reaches past `end`, except a line, which is cut there.
+    /// Drops parts that reach past `end`, except a line, which is truncated there.
     fn cut_off(&mut self, end: usize) {
         for part in [&mut self.event_metadata, &mut self.stat_metadata, &mut self.stats] {
             part.retain(|range| range.end <= end);
@@ -74,7 +74,7 @@ impl Plane {
 }
 
 impl Space {
-    /// Reads the outline of `file`. What is damaged goes to `log`.
+    /// Reads the outline of `file`; damage is logged.
     pub(super) fn read(file: &[u8], log: &mut ImportLog) -> Self {
         let mut reader = Reader { file, log, space: Self::default(), by_name: HashMap::new(), resumed: 0 };
         let mut at = 0;
@@ -160,7 +160,7 @@ impl Reader<'_> {
         next.unwrap_or(range.end)
     }
 
-    /// Where reading goes on after damage at `from`; `None` if no plane follows.
+    /// Where reading continues after damage at `from`; `None` if no plane follows.
     fn resume(&mut self, from: usize) -> Option<usize> {
         if self.resumed >= MAX_RESUMED {
             return None;
@@ -203,7 +203,7 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), Broken> {
     if (5..64).contains(&number) { Ok((number, at..cursor.position())) } else { Err(Broken { at, why: "no plane" }) }
 }
 
-/// The parts of the plane at `range`, as far as they can be told apart.
+/// The parts of the plane at `range`, as far as they are valid.
 fn plane(file: &[u8], range: Range<usize>) -> (Plane, Option<Broken>) {
     let mut plane = Plane::default();
     let end = range.end;

@@ -1,5 +1,4 @@
-//! What the events of one plane refer to: event metadata and stat names, both found by id. Ids mean nothing outside
-//! their plane.
+//! Metadata of the events of one plane: event metadata and stat names, by id. Ids are only valid in their plane.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -131,7 +130,7 @@ impl Tables {
         self.index.event_messages()
     }
 
-    /// The integer that the metadata of an event says of a stat.
+    /// The integer value of a stat in the metadata of an event.
     pub(super) fn metadata_int(&self, event: u64, wanted: Known) -> Option<i64> {
         let message = self.event_messages().get(self.event_row(event)?)?.clone();
         let mut cursor = Cursor::new(self.bytes(), message);

@@ -349,7 +349,7 @@ fn reading_goes_on_after_a_plane_with_wrong_lengths() {
 }
 
 #[test]
-fn what_is_whole_of_a_truncated_file_is_kept() {
+fn intact_parts_of_a_truncated_file_are_kept() {
     let mut host = PlaneWriter::new("/host:CPU");
     let events: Vec<_> = (0..10).map(|i| host.event("work", i * 10, 5, &[])).collect();
     host.line(1, "main", 0, &events);
@@ -383,7 +383,7 @@ fn nothing_usable_is_an_error_with_its_place() {
 fn one_op_without_a_device_clock_takes_it_from_no_other() {
     let mut device = core();
     let clock = |at, dur| vec![("device_offset_ps", Stat::Int(at)), ("device_duration_ps", Stat::Int(dur))];
-    // The device says 20 ps where the timeline says 10.
+    // The device clock has 20 ps, the timeline 10.
     let clocks = [clock(1000, 20), clock(1020, 20), Vec::new(), clock(1060, 20)];
     let events: Vec<_> = [0, 10, 25, 40]
         .into_iter()

@@ -14,7 +14,7 @@ pub(super) struct NodeEvent<'a> {
     pub kind: NodeKind,
 }
 
-/// What the roofline says of the compute node issued by the line before.
+/// Roofline data of the compute node issued by the line before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Roofline {
     /// Rate that it reaches, FLOP/s.

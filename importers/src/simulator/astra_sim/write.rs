@@ -1,4 +1,4 @@
-//! From a run, and the graphs that it was made of where they lie beside, to devices.
+//! Converts a run, with its graphs if they are found, to devices.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,7 +46,7 @@ pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut Tr
     Ok(())
 }
 
-/// Nodes with their times, and what the graph says of them.
+/// Nodes with their times and the facts from the graph.
 fn nodes(npu: &Npu, graph: Option<&Graph>) -> Vec<Ran> {
     let described: HashMap<u64, &graph::Node> =
         graph.into_iter().flat_map(|graph| &graph.nodes).map(|node| (node.id, node)).collect();
@@ -69,7 +69,7 @@ fn nodes(npu: &Npu, graph: Option<&Graph>) -> Vec<Ran> {
     npu.nodes.iter().map(ran).collect()
 }
 
-/// The peaks, from the roofline of the node that comes nearest to each.
+/// The peaks, derived from the roofline of the node that comes closest to each.
 fn device(npu: &Npu) -> DeviceInfo {
     let rooflines = || npu.nodes.iter().filter_map(|node| node.roofline);
     let nearest = |share: fn(&Roofline) -> f64| rooflines().max_by(|a, b| share(a).total_cmp(&share(b)));
@@ -108,7 +108,7 @@ fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap
 /// error is that somebody cancelled.
 fn graph_of(path: &Path, npu: &Npu, progress: &Progress, out: &mut TraceBuilder) -> Result<Option<Graph>, ImportError> {
     let file = name_of(path);
-    // Its limits on what a gzip may unpack to hold for files beside, too.
+    // The limits for unpacking gzip also hold for these files.
     let content = match Source::open(path).and_then(|source| source.content(progress)) {
         Ok(content) => content,
         Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),

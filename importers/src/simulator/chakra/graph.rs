@@ -40,8 +40,7 @@ pub(crate) struct Node {
     pub name: String,
     /// `None` if the number means nothing.
     pub kind: Option<NodeKind>,
-    /// What must end before: dependencies by data. Those by control, which simulators
-    /// ignore too, lead from kernels back to what launched them.
+    /// Data dependencies. Control dependencies, which simulators also ignore, lead from kernels back to their launches.
     pub needs: Vec<u64>,
     pub start_us: u64,
     pub duration_us: u64,
@@ -163,7 +162,7 @@ fn node(file: &[u8], range: Range<usize>) -> Result<Node, Broken> {
     Ok(node)
 }
 
-/// Numbers come in many types, of which each has a field of its own.
+/// Numbers have many types, each with its own field.
 fn attribute(file: &[u8], range: Range<usize>, node: &mut Node) -> Result<(), Broken> {
     let (mut name, mut number) = (0..0, None);
     let mut fields = Cursor::new(file, range);

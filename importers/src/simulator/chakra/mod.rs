@@ -1,8 +1,8 @@
-//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of what one NPU is to do, as simulators take it and as
-//! converters make it of a run.
+//! Chakra execution traces (`<prefix>.<rank>.et`): the graph of one NPU's work, as simulators read it and converters
+//! derive it from a run.
 //!
-//! It is a graph, not a timeline. Opened alone, each node starts as early as what it needs allows, one at a time on its
-//! unit: the longest path, without any contention between NPUs. Where the file has starts, those are shown.
+//! It is a graph and not a timeline. Opened alone, each node starts as early as its dependencies allow, one at a time
+//! on its unit: the longest path, without any contention between NPUs. Where the file has starts, those are shown.
 //!
 //! Lengths are whole microseconds by the clock of a host; graphs written by hand have none, and their nodes are drawn
 //! one microsecond long.
@@ -108,7 +108,7 @@ fn ran(node: &Node, (begin, end): (u64, u64), out: &mut TraceBuilder) -> Option<
     })
 }
 
-/// What a compute node costs, where both numbers are given.
+/// Costs of a compute node, if both numbers are given.
 pub(crate) fn costs(node: &Node) -> Option<Costs> {
     node.flops.zip(node.bytes).map(|(flops, bytes)| Costs { flops, bytes })
 }

@@ -99,8 +99,8 @@ struct Tracks {
     host: TrackId,
 }
 
-/// Makes a device of it: compute nodes become its ops, everything else spans in flight; if nothing computes while
-/// something is in flight, it waits.
+/// Builds a device: compute nodes become its ops, everything else spans in flight; while nothing computes and something
+/// is in flight, the device waits.
 pub(crate) fn write(npu: &Npu, out: &mut TraceBuilder) {
     let core = out.group(None, GroupKind::TensorCore { ordinal: npu.rank }, &format!("NPU {}", npu.rank));
     out.set_device(core, npu.device.clone());
@@ -195,7 +195,7 @@ fn label(node: &Ran, npu: &Npu, out: &mut TraceBuilder) -> LabelId {
     let others = (0..).map(|ticks| format!("{} (NPU {rank}, node {id}){}", node.name, "'".repeat(ticks)));
     for name in names.chain(others) {
         let text = out.intern(&name);
-        // Looked up first: adding would fill in what the other op does not know.
+        // Looked up first, because adding would fill in missing facts of the other op.
         let known = out.find_op(None, text);
         if known.is_none_or(|op| same(out.op_ref(op))) {
             let op = known.unwrap_or_else(|| out.op(Op { name: text, ..wanted.clone() }));
@@ -264,7 +264,7 @@ fn wait_label(node: &Ran, out: &mut TraceBuilder) -> LabelId {
     out.label(&text, Some(op))
 }
 
-/// Nothing says which nodes multiply matrices, but workloads are named for it.
+/// The graph does not mark matrix products, but workloads name them.
 pub(crate) fn is_matmul(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["matmul", "gemm", "einsum", "linear", "conv", "::mm"].iter().any(|word| name.contains(word))

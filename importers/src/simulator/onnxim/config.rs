@@ -1,6 +1,5 @@
-//! What was simulated: the log names peaks but neither clock nor array, which are in the
-//! configuration that the simulator was given. It is looked for beside the log, and
-//! believed only where it makes the peak that the log prints and its clock can be that of
+//! The simulated hardware: the log has peaks but neither clock nor array, which are in the simulator's configuration.
+//! It is searched next to the log, and used only if its peak equals that of the log and its clock is consistent with
 //! the end of the log.
 
 use std::fs;
@@ -44,7 +43,7 @@ impl Config {
         2.0 * multipliers * self.mhz * 1e6
     }
 
-    /// What the log says against it, or that it says nothing of a clock.
+    /// Contradictions between log and configuration, or a missing clock.
     fn fits(&self, run: &Run) -> Result<(), String> {
         let (own, cores) = (self.arrays.len(), run.cores.len());
         if cores > 0 && cores != own {
@@ -79,8 +78,8 @@ pub(super) fn peak(run: &Run) -> Option<f64> {
     (mean.is_finite() && mean > 0.0).then_some(mean)
 }
 
-/// The configuration beside the log, where one fits or all that fit have one clock. Where
-/// there are others only, what speaks against them is logged.
+/// The configuration next to the log, if one fits or all that fit have the same clock. If others exist only, their
+/// contradictions are logged.
 pub(super) fn find(log: Option<&Path>, run: &Run, out: &mut TraceBuilder) -> Option<Config> {
     let entries = fs::read_dir(log?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

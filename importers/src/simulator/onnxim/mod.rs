@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - Layers are the ops of one device, because all of its cores work at the same one.
-//!   Tiles are on tracks of the cores, for looking at.
+//!   Tiles are on tracks of the cores, for display only.
 //! - Schedulers of several models write `Layer MODEL Gemm_0 finish at 8595` where all other
 //!   lines have the layer only.
 //! - What a product of matrices costs is printed before the run, in the order of the graph,

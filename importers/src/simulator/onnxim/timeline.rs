@@ -13,7 +13,7 @@ use crate::common::cycles::Clock;
 use crate::common::names::Taken;
 use crate::simulator::chakra::npu::is_matmul;
 
-/// A log of a run this long tells its clock to a thousandth.
+/// Minimum run length whose log determines the clock to 0.1 %.
 const LONG_US: i64 = 1000;
 /// Percentages are printed with so many percentage points between them.
 const ROUNDING: f64 = 0.01;
@@ -174,8 +174,8 @@ impl Writer<'_> {
         self.fact("clock", format!("{mhz} MHz ({source})"));
     }
 
-    /// Layers one after the other. Some schedulers run several at once: those start where
-    /// the one before ends, and their own spans are on a track that nothing counts.
+    /// Layers in sequence. Some schedulers run several at once: those start where the one before ends, and their full
+    /// spans are on a track that no report counts.
     fn layers(&mut self, run: &Run, products: &[Option<&Product>]) {
         let track = self.track(TrackKind::Ops, "Layers");
         let mut spans = self.spans(run, products);
@@ -334,7 +334,7 @@ fn samples(each: &[Sample], total: Option<Sample>) -> Vec<(i64, Sample)> {
         samples.push((from, *sample));
         from = sample.until;
     }
-    // Percentages have two digits: of a short rest they say nothing.
+    // Percentages have two digits: for a short remainder they are meaningless.
     let is_rest =
         |total: &Sample| total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0;
     let Some(total) = total.filter(is_rest) else { return samples };

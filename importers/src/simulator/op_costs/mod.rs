@@ -1,11 +1,10 @@
-//! Tables of analytical simulators: a row an op, what it costs, how often it repeats,
-//! and no times of day. `NeuSim` and `GenZ` write them.
+//! Tables of analytical simulators: one row per op with its cost and number of executions, without start times.
+//! `NeuSim` and `GenZ` write them.
 //!
-//! Rows follow each other, so they become a timeline: ops one after the other, in
-//! blocks (layers) that repeat. An op takes as long as the slowest of its parts (MXU,
-//! VPU, HBM, ICI): the models assume that parts overlap perfectly inside an op, and
-//! ops not at all. The parts are drawn beside the op from its start; when they really
-//! run, no such model says.
+//! Rows follow each other, so they become a timeline: ops one after the other, in blocks (layers) that repeat. An op
+//! takes as long as the slowest of its parts (MXU, VPU, HBM, ICI): the models assume that parts overlap perfectly
+//! inside an op, and ops not at all. The parts are drawn next to the op from its start; these models have no times of
+//! parts.
 //!
 //! ```text
 //! ops    [Q ][K ][all-gather  ] [Q ][K ][all-gather  ] …      pass 1, pass 2 …

@@ -1,5 +1,5 @@
-//! What the simulation was given: configuration and topology. The reports name neither,
-//! so both are looked for around them, and believed only where the numbers agree.
+//! Inputs of the simulation: configuration and topology. The reports name neither, so both are searched near them, and
+//! used only if the numbers agree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl Topology {
     }
 }
 
-/// Looks for the inputs of the run whose reports are at `report`.
+/// Searches the inputs of the run whose reports are at `report`.
 pub(super) fn find(report: Option<&Path>, layers: &[Layer]) -> Inputs {
     let Some(run) = report.and_then(Path::parent) else { return Inputs::default() };
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());

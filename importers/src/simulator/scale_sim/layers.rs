@@ -48,7 +48,7 @@ pub(super) struct Access {
     pub(super) dram: Traffic,
     /// What the DRAM trace holds, where there is one.
     pub(super) counted: Option<Counted>,
-    /// The report counts more than there can be, and no trace says how many there are.
+    /// The report counts more than is possible, and there is no trace with the actual number.
     pub(super) is_padded: bool,
 }
 
@@ -222,7 +222,7 @@ fn read_access(table: &CsvTable, layers: &mut [Layer], out: &mut TraceBuilder) -
     Ok(())
 }
 
-/// Names layers as the topology does, and tells layers of one name apart.
+/// Names layers by the topology, and makes equal names unique.
 pub(super) fn name(layers: &mut [Layer], topology: Option<&Topology>) {
     let mut taken = Taken::default();
     for layer in layers {

@@ -1,13 +1,12 @@
-//! What XLA's latency-hiding scheduler expects: `*.schedule.txt`.
+//! Schedules of XLA's latency-hiding scheduler: `*.schedule.txt`.
 //!
-//! Written by `--xla_dump_latency_hiding_schedule=true` beside other dumps, where a
-//! program has asynchronous ops; a text-format protobuf with the module as it was when
-//! it was scheduled, and for each computation the begin and end of its instructions in
-//! cycles. Seen from libtpu 0.0.51.
+//! Written by `--xla_dump_latency_hiding_schedule=true` beside other dumps, where a program has asynchronous ops; a
+//! text-format protobuf with the module as it was when it was scheduled, and for each computation the start and end of
+//! its instructions in cycles. Seen from libtpu 0.0.51.
 //!
-//! The scheduler's costs are for choosing an order: products take several times the
-//! cycles that the code generator estimates later. Gaps between instructions are waits
-//! for the next `-done`. Ignored: literals, shardings, statistics by instruction.
+//! The scheduler's costs are for choosing an order: products take several times the cycles that the code generator
+//! estimates later. Gaps between instructions are waits for the next `-done`. Ignored: literals, shardings, statistics
+//! by instruction.
 
 mod proto;
 mod render;
@@ -54,7 +53,7 @@ const CANNOT_KNOW: [&str; 3] =
 /// The text of a module is shorter than the same as text-format protobuf.
 const MAX_GROWTH: usize = 4;
 
-/// Later than this nothing is: 27 hours, in picoseconds.
+/// Latest plausible time: 27 hours, in picoseconds.
 const LAST: f64 = 1e17;
 
 impl Importer for LatencyHidingSchedule {

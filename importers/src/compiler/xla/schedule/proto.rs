@@ -37,7 +37,7 @@ pub(super) struct Parsed<'a> {
 const MAX_DEPTH: usize = 64;
 
 impl<'a> Message<'a> {
-    /// Reads a text. One that ends early keeps what is whole.
+    /// Reads a text. If it is truncated, the complete fields are kept.
     pub fn parse(text: &'a str) -> Result<Parsed<'a>, Damage> {
         let mut reader = Reader { text, at: 0, line: 1 };
         let mut open: Vec<(&'a str, Message<'a>)> = vec![("", Message { line: 1, ..Message::default() })];
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_keeps_what_is_whole() {
+    fn truncated_text_keeps_complete_fields() {
         let text = "a {\n  b {\n    c: 12\n    d: \"text\"\n  }\n}\n";
         for cut in 0..text.len() - 2 {
             let parsed = Message::parse(&text[..cut]).map(|parsed| parsed.cut_in);
