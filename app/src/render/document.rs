@@ -77,7 +77,7 @@ pub struct InputFile {
     pub bytes: u64,
     /// Of the bytes on disk; `None` where the file can no longer be read.
     pub sha256: Option<String>,
-    /// What this format cannot tell.
+    /// Facts that this format does not record.
     pub cannot_know: Vec<&'static str>,
 }
 

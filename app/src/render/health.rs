@@ -1,5 +1,5 @@
 //! The screen that `doctor` prints: findings in sentences, the import log, clocks,
-//! memory, and what the format cannot tell.
+//! memory, and facts that the format does not record.
 
 use std::fmt::Write as _;
 
@@ -133,7 +133,7 @@ fn memory(document: &Document, layout: &Layout) -> String {
     paragraph("Memory of the model", &text, layout)
 }
 
-/// What the formats of the files cannot tell.
+/// Facts that the formats of the files do not record.
 fn unknown(document: &Document, layout: &Layout) -> Vec<String> {
     let mut formats: Vec<(&str, String)> = Vec::new();
     for source in document.session.model().sources() {
@@ -142,7 +142,7 @@ fn unknown(document: &Document, layout: &Layout) -> Vec<String> {
             formats.push(entry);
         }
     }
-    formats.iter().map(|(format, what)| paragraph(&format!("{format} cannot tell"), what, layout)).collect()
+    formats.iter().map(|(format, what)| paragraph(&format!("{format} does not record"), what, layout)).collect()
 }
 
 fn paragraph(heading: &str, text: &str, layout: &Layout) -> String {

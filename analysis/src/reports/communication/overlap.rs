@@ -181,8 +181,7 @@ pub struct Transfer {
     pub blocking_ps: i64,
     /// The part of it in flight while its core neither computed nor was in a collective.
     pub idle_ps: i64,
-    /// Executions with nothing between start and done: issued too late, or there was
-    /// no independent work.
+    /// Executions without compute between start and done: issued too late, or there was no independent work.
     pub adjacent: u64,
     /// The compute that hid it, most time first, for collectives; `None` if too many were in flight at once.
     pub hidden_by: Option<Vec<HiddenBy>>,

@@ -80,11 +80,11 @@ pub(crate) const NOT_RECORDED: &str =
 /// Compilation in a window.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CompileReport {
-    /// Length of the window: of the whole trace all of the timeline.
+    /// Duration of the window; for the whole trace, that of the timeline.
     pub window_ps: i64,
     /// A sentence: how much, that there was none, or that this is not known.
     pub statement: String,
-    /// A runtime that compiles recorded what it did: without compilations there were none.
+    /// Whether a compiling runtime recorded events; then no compilation events mean that nothing was compiled.
     pub is_recorded: bool,
     /// Compilations (outermost events of the compile phase, each counted once over threads).
     pub compilations: u64,

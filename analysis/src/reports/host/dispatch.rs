@@ -1,4 +1,4 @@
-//! How long programs take from the host to the device, and how far the host is ahead.
+//! Launch latency of programs, and how far the host is ahead of the device.
 //!
 //! ```text
 //! host    [enqueue 1][enqueue 2]        [enqueue 3]
@@ -59,7 +59,7 @@ pub struct DeviceDispatch {
     pub ahead_median: f64,
     /// The largest number of these.
     pub ahead_max: u64,
-    /// Launches, the first left out, at which the device had nothing to do.
+    /// Launches, except the first, at which the device was idle.
     pub dry_percent: Option<f64>,
     /// The middle program, by the clock of its ops.
     pub program_median_ps: i64,

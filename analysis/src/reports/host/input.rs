@@ -1,4 +1,4 @@
-//! How much of the time devices wait for input, and what is moved between hosts and devices.
+//! Time in which devices wait for input, and transfers between hosts and devices.
 //!
 //! A device waits for input inside a program (`infeed` ops) or between programs (gaps in which the host prepares input,
 //! see [`crate::reports::host::gaps`]). Both are lengths of time of the same device and never overlap.
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn without_events_of_input_nobody_knows_how_long_a_host_waits() {
+    fn without_input_events_the_input_wait_of_a_host_is_unknown() {
         let model = sample_traces::text_trace("host python: AAAAABBBBB\nA = train step=0\nB = train step=1");
         let (options, reports) = (Options::default(), ReportCache::default());
         let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };

@@ -1,13 +1,12 @@
-//! The code of ops: how much of each unit of a core the compiler's schedule uses.
+//! The code of ops: utilization of each unit of a core in the compiler's schedule.
 //!
-//! The TPU compiler emits bundles, instructions that are issued together. Its dumps count
-//! the issue slots that every bundle uses of every unit. A bundle counts once, however
-//! often the loops of a kernel run it: shares are of the code, not of time, and are never
-//! drawn on the timeline. For an op whose time is nearly all in one unrolled inner loop
+//! The TPU compiler emits bundles, instructions that are issued together. Its dumps count the issue slots that every
+//! bundle uses of every unit. A bundle counts once, however often the loops of a kernel run it: shares are of the code,
+//! not of time, and are never drawn on the timeline. For an op whose time is nearly all in one unrolled inner loop
 //! (matrix products) both are nearly the same.
 //!
-//! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only save registers:
-//! part of `VLOAD` and `VSTORE`, and work that a smaller tile would not need.
+//! `VLOAD:FILL` and `VSTORE:SPILL` are those loads and stores that only save registers: part of `VLOAD` and `VSTORE`,
+//! and work that a smaller tile would not need.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Loops: how often they repeat, and what an iteration costs.
+//! Loops: their iterations, and the cost of one iteration.
 //!
 //! A `while` op spans all its iterations. How many there are is known twice: the compiler may have found the trip
 //! count, and the ops of the body say how often they ran inside each execution. Ops of the condition run once more than

@@ -1,4 +1,4 @@
-//! Which ops take the time, and how near do they come to the limits of the chip?
+//! Reports about ops: their time, and how close they come to the limits of the chip.
 
 pub mod bundles;
 pub mod expected;

@@ -110,7 +110,7 @@ pub struct SourceFacts {
     pub host: Option<String>,
     /// Length of the session, if known.
     pub session_ps: Option<i64>,
-    /// What this format cannot tell.
+    /// Facts that this format does not record.
     pub cannot_know: Vec<&'static str>,
 }
 

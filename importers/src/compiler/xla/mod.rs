@@ -64,8 +64,7 @@ static FORMAT: Format = Format {
 };
 
 /// What such a text cannot tell.
-const CANNOT_KNOW: [&str; 3] =
-    ["anything measured", "how long copies and collectives take (modelled)", "what the host does"];
+const CANNOT_KNOW: [&str; 3] = ["measured times", "durations of copies and collectives (modelled)", "host activity"];
 
 impl Importer for ScheduledHlo {
     fn format(&self) -> &'static Format {

@@ -13,7 +13,7 @@ pub(crate) struct Later {
     unpacking: Option<Unpacking>,
 }
 
-/// Of so much room is made before it is there.
+/// Maximum buffer capacity to reserve before the data has been read.
 const LITTLE: u64 = 1 << 20;
 
 struct Unpacking {

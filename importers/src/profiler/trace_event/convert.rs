@@ -28,10 +28,10 @@ const XPROF_CANNOT_KNOW: &[&str] = &[
 /// What the exporter leaves out beyond that, and the viewer does not.
 const EXPORT_CANNOT_KNOW: &[&str] = &[
     "flops at the bf16 rate",
-    "in-flight spans of asynchronous ops (rebuilt from start and done)",
+    "in-flight spans of asynchronous ops (reconstructed from start and done ops)",
     "symbol ids of ops",
     "step groups",
-    "links from host to device",
+    "flows from host to device",
     "host names",
 ];
 /// Facts that traces of other programs do not have.

@@ -6,10 +6,9 @@
 //! XPlane  1 id · 2 name · 3 lines · 4 event metadata · 5 stat metadata · 6 stats
 //! ```
 //!
-//! Files get damaged on their way: cut off by a full disk, or edited by a tool
-//! that replaces text without mending the lengths around it. A plane whose parts
-//! do not add up is read as far as it goes; reading resumes at the next place
-//! that looks like the beginning of a plane.
+//! Files get damaged on their way: cut off by a full disk, or edited by a tool that replaces text without updating the
+//! enclosing lengths. A plane with inconsistent lengths is read as far as possible; reading resumes at the next place
+//! that looks like the start of a plane.
 
 use std::ops::Range;
 

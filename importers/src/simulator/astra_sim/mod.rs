@@ -4,19 +4,19 @@
 //! - Ticks are nanoseconds, whatever the log calls them.
 //! - The file is rotated at 10 MiB (`log.1.log` is older than `log.log`), and a second
 //!   run appends to the first: the last one is read.
-//! - Compute nodes become the ops of a device, everything else spans in flight beside
-//!   them. If nothing computes while something is in flight, the device waits: such
-//!   waits are made here (and marked as reconstructed), for what ends first.
+//! - Compute nodes become the ops of a device, everything else spans in flight. While
+//!   nothing computes and transfers are in flight, the device waits for the one that
+//!   ends first; these waits are derived here and marked as reconstructed.
 //! - The peaks of the device follow from the roofline of its compute nodes: a rate
 //!   and the share that it is.
-//! - The log has no sizes of messages and no dependencies. Where the Chakra graphs of
-//!   the run (`<prefix>.<rank>.et`) lie beside the log or in the directory around it,
-//!   they are taken from there, if all nodes agree.
+//! - The log has no message sizes and no dependencies. They are read from the Chakra
+//!   graphs of the run (`<prefix>.<rank>.et`), if these are next to the log or in its
+//!   parent directory and all nodes agree.
 //!
 //! - The network is that of the configuration (YAML) in the same places, if it has as many
 //!   NPUs: rings of equal links become links of the devices.
 //!
-//! Ignored: what the topology says of itself.
+//! Ignored: the log's description of the topology.
 //!
 //! Written from the output of ASTRA-sim 2 with its analytical network, July 2025.
 
@@ -40,7 +40,7 @@ static FORMAT: Format = Format {
     title: "ASTRA-sim log",
     extensions: &["log"],
     markers: &["log/log.log", "log.log"],
-    about: "What ASTRA-sim 2 traces of a run (log/log.log): compute and communication of each NPU.",
+    about: "Trace log of an ASTRA-sim 2 run (log/log.log): compute and communication of each NPU.",
 };
 
 /// More parts than a logger keeps.

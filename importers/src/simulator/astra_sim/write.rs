@@ -41,7 +41,7 @@ pub(super) fn write(run: Run, source: &Source, progress: &Progress, out: &mut Tr
         npu::write(&npu::Npu { rank, nodes, device, facts: npu.statistics, of }, out);
     }
     if !has_graphs {
-        out.source_mut().cannot_know.extend(["sizes of messages", "dependencies of nodes"]);
+        out.source_mut().cannot_know.extend(["message sizes", "dependencies of nodes"]);
     }
     Ok(())
 }
@@ -104,8 +104,7 @@ fn graphs_beside(source: &Source, run: &Run, out: &mut TraceBuilder) -> BTreeMap
     graphs
 }
 
-/// The graph of an NPU, where it is the one that ran. What is wrong with it is logged; the
-/// error is that somebody cancelled.
+/// The graph of an NPU, where it is the one that ran. What is wrong with it is logged; the error is cancellation.
 fn graph_of(path: &Path, npu: &Npu, progress: &Progress, out: &mut TraceBuilder) -> Result<Option<Graph>, ImportError> {
     let file = name_of(path);
     // The limits for unpacking gzip also hold for these files.

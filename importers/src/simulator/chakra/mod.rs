@@ -71,7 +71,7 @@ impl Importer for Chakra {
         described.cannot_know = vec!["contention between NPUs", "steps", "peaks of the NPU"];
         if !schedule.has_lengths {
             described.caveats.push(Caveat::PlaceholderTimes);
-            described.cannot_know.push("lengths of nodes (each is drawn 1 µs long)");
+            described.cannot_know.push("durations of nodes (each is drawn 1 µs long)");
         }
         described.facts.push(("schema version".to_owned(), graph.version));
         let spans = graph.nodes.iter().zip(&schedule.spans);

@@ -57,8 +57,8 @@ static FORMAT: Format = Format {
 
 /// What the log does not say.
 const CANNOT_KNOW: [&str; 4] = [
-    "bytes that a layer really moves",
-    "when the DRAM is busy",
+    "actual DRAM traffic of layers",
+    "DRAM utilization over time",
     "dependencies of layers",
     "directions of memory accesses",
 ];

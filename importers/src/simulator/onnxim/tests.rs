@@ -350,7 +350,7 @@ fn a_line_without_its_end_is_not_believed() {
     assert_eq!(slices(&model, "Layers"), ["Gemm_0 0-100"], "until the last tile ends");
     let log = said(&model).unwrap();
     assert_eq!(log[0], "run.log: line 10 has no end, so it may be cut: it was passed over");
-    // Nothing else is missing from a log that somebody took the last end of line off.
+    // Nothing else is missing from a log without its last line end.
     assert_eq!(said(&open("Simulation Finished at 2000 cycle 2 us\n")), None);
     assert_eq!(said(&open("Simulation Finished at 2000 cycle 2 us")).unwrap().len(), 2);
 }

@@ -52,8 +52,12 @@ static GENZ: Format = Format {
 };
 
 /// What tables of costs do not say.
-const CANNOT_KNOW: [&str; 4] =
-    ["when the parts of an op run", "overlap between ops", "dependencies of ops", "directions of memory accesses"];
+const CANNOT_KNOW: [&str; 4] = [
+    "start times of the parts of an op",
+    "overlap between ops",
+    "dependencies of ops",
+    "directions of memory accesses",
+];
 
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -51,7 +51,7 @@ static FORMAT: Format = Format {
 const REPORT: &str = "COMPUTE_REPORT.csv";
 
 /// What the reports do not say.
-const CANNOT_KNOW: [&str; 3] = ["where in a layer the array stalls", "peak DRAM bandwidth", "dependencies of layers"];
+const CANNOT_KNOW: [&str; 3] = ["times of stalls inside a layer", "peak DRAM bandwidth", "dependencies of layers"];
 
 impl Importer for ScaleSim {
     fn format(&self) -> &'static Format {

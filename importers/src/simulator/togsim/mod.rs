@@ -54,10 +54,10 @@ static FORMAT: Format = Format {
 /// What the log does not say.
 const CANNOT_KNOW: [&str; 5] = [
     "operations",
-    "bytes that are moved",
+    "bytes transferred",
     "peaks",
     "dependencies of instructions",
-    "how much of a core an op needs (times of ops are shares of the core: one op at a time)",
+    "durations of overlapping ops (times of ops are shares of the core: one op at a time)",
 ];
 
 impl Importer for TogSim {

@@ -74,8 +74,8 @@ pub struct CollectivesReport {
 }
 
 impl CollectivesReport {
-    /// How near all transfers together come to the speed of their links, by their time, without those that are so small
-    /// that hops bound them; `None` if nothing is left.
+    /// Time-weighted share of link speed of all transfers, without transfers so small that hops bound them; `None` if
+    /// none is left.
     pub fn share_of_links(&self) -> Option<CollectiveShare> {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))

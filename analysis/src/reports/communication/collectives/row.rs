@@ -28,7 +28,7 @@ pub struct CollectiveRow {
     pub devices: usize,
     /// Executions over all devices.
     pub occurrences: u64,
-    /// Size, participants, and what each must send in one execution.
+    /// Message size, participants, and bytes that each must send in one execution.
     #[serde(flatten)]
     pub message: Arc<CollectiveTraffic>,
     /// Mean time in flight or of the op, ps.
@@ -64,7 +64,7 @@ pub struct CollectiveRow {
     pub remarks: Vec<Remark>,
 }
 
-/// A part of the published speed of links, as a range over what is not known.
+/// A share of the published link speed, as a range over the unknown layout.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CollectiveShare {
     /// On the layout with most links.
@@ -98,7 +98,7 @@ pub enum Remark {
     OneChip,
     /// How many take part is not recorded.
     ParticipantsEstimated,
-    /// Nor can it be guessed: of one device captured, nobody knows who the others are.
+    /// It cannot be guessed either: with one captured device, the other participants are unknown.
     ParticipantsUnknown,
     /// How much is moved depends on data.
     UpperBound,

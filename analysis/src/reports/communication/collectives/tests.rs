@@ -76,7 +76,7 @@ fn without_a_chip_there_are_bytes_but_no_links() {
 }
 
 #[test]
-fn who_comes_last_is_named_and_the_transfer_is_without_waiting() {
+fn the_last_participant_is_named_and_the_transfer_excludes_waiting() {
     let picture = "
         @column 100us
         ops      : gggggC
@@ -99,7 +99,7 @@ fn who_comes_last_is_named_and_the_transfer_is_without_waiting() {
 }
 
 #[test]
-fn what_to_know_is_said() {
+fn notes_are_given() {
     let remarks = |op: &str, text: &str, spec: &str| {
         let picture = format!("ops: gggggC\n g = {op} :: %x = f32[64]{{0}} {text}\n C = fusion.1 [loop fusion]");
         report(&picture, &on(spec, None)).unwrap().rows[0].remarks.clone()
@@ -146,8 +146,8 @@ fn a_program_on_one_device_has_no_ledger() {
     assert!(why.contains("no op communicates"));
 }
 
-/// Forty thousand gathers on four cores, all in flight at once, over as many fusions:
-/// the work stays near-linear, and who hid them is then not known.
+/// Forty thousand gathers on four cores, all in flight at once, over as many fusions: the work stays near-linear, and
+/// the overlapping ops are then unknown.
 #[test]
 fn thousands_in_flight_at_once_stay_cheap() {
     use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};

@@ -189,7 +189,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
         if ops.is_empty() {
             continue;
         }
-        // Ops that start in a range count as a whole, so the window ends with the last of them.
+        // Ops that start in a range count completely, so the window ends with the last of them.
         let ends = ops.iter().map(|(slice, _)| slice.measured_range().end);
         let window_ps = (ends.fold(window.measured.end, Timestamp::max) - window.measured.start).ps();
         let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();

@@ -62,7 +62,7 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let mut labels: BTreeMap<String, DcnMessages> = BTreeMap::new();
     let mut actions: BTreeMap<&str, DcnAction> = BTreeMap::new();
     let ours = model.all_slices().filter(|slice| is_ours.get(slice.label_id().index()) == Some(&true));
-    // An event lies where what it tells of has ended; one at the very end counts.
+    // An event is recorded at the end of the activity that it describes; one at the very end counts.
     for slice in ours.filter(|slice| window.start <= slice.start() && slice.start() <= window.end) {
         let stated = Stated::of(slice);
         let name = slice.name();

@@ -1,4 +1,4 @@
-//! The sets `C`, `S`, `F`, `D` of one core, and what follows from them.
+//! The sets `C`, `S`, `F`, `D` of one core, and the results derived from them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct InFlight {
     pub class: OpClass,
     /// The op that issues it.
     pub label: LabelId,
-    /// Index of the name of the op that awaits it.
+    /// String index of the done op that an asynchronous span names.
     pub done: Option<usize>,
     /// The span, or its start op.
     pub slice: SliceId,
@@ -31,11 +31,11 @@ pub(crate) struct InFlight {
 pub(crate) struct Traffic {
     pub time: Arc<CoreTime>,
     pub in_flight: Vec<InFlight>,
-    /// Asynchronous collectives ran, but nobody knows when they were in flight.
+    /// Whether asynchronous collectives ran whose time in flight is unknown.
     pub unknown_flight: bool,
 }
 
-/// What a core did while something was in flight; empty if nothing was, because nobody asks then.
+/// What a core did while something was in flight; empty if nothing was, because then it is not needed.
 #[derive(Default)]
 pub(super) struct Meanwhile {
     /// When it computed.
@@ -90,7 +90,7 @@ impl Traffic {
     /// When collectives are in flight, those included that only show as waiting.
     pub fn collectives_in_flight(&self) -> IntervalSet {
         let waiting = self.time.when(|class| class.is_collective() && class.is_async());
-        // A done whose start came before the capture is in flight at least while it waits.
+        // The transfer of a done op whose start is before the capture is in flight at least during the wait.
         self.flight(true).union(&waiting)
     }
 

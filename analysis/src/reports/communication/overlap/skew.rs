@@ -16,7 +16,7 @@ use trace_model::{Picos, SliceAttr, SliceRef, TimeRange};
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Execution {
-    /// By what who asks finds it again: the slice, unless said otherwise.
+    /// Key for lookups: the slice, unless noted otherwise.
     pub key: u32,
     /// On the timeline, which all cores share.
     pub range: TimeRange,
@@ -174,7 +174,7 @@ mod tests {
 
     /// Two cores started 6 apart, but the first computed meanwhile and was blocked for 2.
     #[test]
-    fn who_is_not_blocked_does_not_wait() {
+    fn a_core_that_is_not_blocked_does_not_wait() {
         let hidden = Execution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
         let by_core = BTreeMap::from([(0, vec![hidden]), (1, vec![execution(6, 10, None)])]);
         assert_eq!(matched(by_core, None, 2).unwrap().most, (0, Picos::from_ps(2)));

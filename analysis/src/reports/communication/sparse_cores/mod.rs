@@ -1,9 +1,8 @@
-//! `SparseCores`: how busy they are, and how much of what they do is hidden.
+//! `SparseCores`: their busy time, and how much of their work is hidden.
 //!
-//! A `TensorCore` hands work to its `SparseCores` with a start op (that carries the
-//! number of the core and of the program to run there) and later awaits it with a
-//! done op. What lies between is hidden as far as the `TensorCore` computes
-//! meanwhile; the time of the done op is waiting.
+//! A `TensorCore` hands work to its `SparseCores` with a start op (that carries the number of the core and of the
+//! program to run there) and later awaits it with a done op. The work between is hidden as far as the `TensorCore`
+//! computes meanwhile; the time of the done op is waiting.
 //!
 //! ```text
 //! TensorCore   S fusion fusion  DDDD     S start, D done
@@ -161,7 +160,7 @@ fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<
     let name = |group: GroupId| model.device_name(group);
     let own = cx.core_time(core)?;
     let around = device.map(|device| cx.window(device)).transpose()?.flatten();
-    // What the core did beside the window of its device is in no share of that window.
+    // Work of the core outside the window of its device is in no share of that window.
     let windows = around.into_iter().chain(own.as_ref().map(|time| time.window));
     let window_ps = windows.map(|window| window.dur().ps()).max().unwrap_or(0);
     let has_ops = model.track_of_kind(core, TrackKind::Ops).is_some_and(|track| !model.lanes(track).is_empty());

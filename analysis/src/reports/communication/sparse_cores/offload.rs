@@ -1,4 +1,4 @@
-//! Who handed work to a `SparseCore`, and what the `TensorCore` did meanwhile.
+//! Ops that offload work to a `SparseCore`, and the activity of the `TensorCore` meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,7 +195,7 @@ fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -
     if inside.is_empty() && ops.is_none() { IntervalSet::of(program.range()) } else { inside }
 }
 
-/// The op that awaits what `start` started: where a flow goes, else the next done.
+/// The op that awaits the work started by `start`: the target of its flow, else the next done op.
 fn done_of<'a>(model: &'a TraceModel, classes: &OpClasses, start: SliceRef<'a>) -> Option<SliceRef<'a>> {
     let is_done = |slice: &SliceRef<'_>| {
         let class: OpClass = classes.class_of(slice.op());

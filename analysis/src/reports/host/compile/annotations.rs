@@ -1,4 +1,4 @@
-//! What the program itself said about a compilation: arguments of events.
+//! Arguments of events that describe a compilation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::engine::Context;
 use crate::facts::host_class::{HostClass, classify};
 use trace_model::hlo_text::Shape;
 
-/// How many events are asked for arguments: in a packed export each takes milliseconds.
+/// Maximum number of events whose arguments are read: in a gzipped export each read takes milliseconds.
 const MAX_ASKED: usize = 16;
 
 /// Labels of calls and compile events whose arguments hold shapes: few runtimes

@@ -1,4 +1,4 @@
-//! What a trace can say about caches of compiled programs.
+//! Use of caches of compiled programs, as far as a trace shows it.
 //!
 //! JAX counts hits and misses of its persistent cache outside traces, but the Python tracer sees the functions that
 //! look it up. Runtimes record when they read a serialized program and when their own cache of loaded programs missed.
@@ -29,7 +29,7 @@ pub struct CacheFacts {
 impl CacheFacts {
     pub(super) fn new(events: &BTreeMap<CacheRole, u64>) -> Self {
         let count = |role| events.get(&role).copied();
-        // Where the look-up was recorded, so would have been what came of it.
+        // If the lookup was recorded, its result would have been recorded, too.
         let seen = |role| count(CacheRole::Lookup).map(|_| count(role).unwrap_or(0)).or(count(role));
         Self {
             lookups: count(CacheRole::Lookup),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_python_tracer_shows_look_ups_and_what_came_of_them() {
+    fn the_python_tracer_shows_lookups_and_their_results() {
         let cold = facts(&[
             "$compilation_cache.py:209 get_executable_and_time",
             "$compiler.py:105 log_persistent_cache_miss",

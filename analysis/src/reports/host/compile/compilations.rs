@@ -1,4 +1,4 @@
-//! Every compilation: what, when, how long, what it cost, and whether it was needed.
+//! Every compilation with its function, time, duration, cost, and cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ pub struct Compilation {
     pub thread_time_ps: i64,
     /// Phases by thread, longest first.
     pub threads: Vec<PhaseTime>,
-    /// Length of the call that led to it: also what no phase was recorded for.
+    /// Duration of the call that triggered it, including time in which no phase was recorded.
     pub call_ps: Option<i64>,
     /// The part of `wall_ps` in which no device ran a program; `None` without devices.
     pub exposed_ps: Option<i64>,
@@ -95,7 +95,7 @@ pub struct Compilation {
     pub changed_in: Option<ChangeSource>,
     /// What differs from the program before.
     pub changes: Vec<ShapeChange>,
-    /// Where to look: the longest event of the compiler, else of any phase.
+    /// The slice to show: the longest event of the compiler, else of any phase.
     #[serde(skip)]
     pub slice: Option<SliceId>,
 }

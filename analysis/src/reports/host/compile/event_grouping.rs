@@ -1,4 +1,4 @@
-//! Which events belong to the same compilation.
+//! Groups events into compilations.
 //!
 //! ```text
 //! python   PjitFunction(f)[ trace ][ lower ][ backend_compile          ]
@@ -238,8 +238,7 @@ pub(super) fn graph_hash(slice: SliceRef<'_>) -> Option<String> {
     (stripped(slice.name()) == "XLAGraphExecutor::Compile").then(|| argument(slice, &["graph_hash"])).flatten()
 }
 
-/// The module that an event says to compile, in its name, its arguments or those
-/// of the events directly inside.
+/// The module that an event compiles, from its name, its arguments or those of its direct children.
 fn compiled_module(event: &PhaseEvent<'_>) -> Option<String> {
     let slice = event.slice;
     if event.class != HostClass::Compile || is_part_of_program(slice.name()) {

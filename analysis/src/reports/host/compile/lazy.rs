@@ -1,4 +1,4 @@
-//! Lazy tensors of `PyTorch`/XLA: graphs are compiled when tensors are asked for.
+//! Lazy tensors of `PyTorch`/XLA: graphs are compiled when the values of tensors are needed.
 //!
 //! ```text
 //! StepMarker [SyncLiveTensorsGraph [SyncTensorsGraphInternal [XLAGraphExecutor::Compile]]]
@@ -93,7 +93,7 @@ impl LazyTensors {
     /// `None` if there are no lazy tensors.
     pub(super) fn new(events: &[(LazyRole, SliceRef<'_>)]) -> Option<Self> {
         let of = |role| events.iter().filter(move |(own, _)| *own == role).map(|(_, slice)| slice);
-        // `StepMarker` alone is also the name of somebody's annotation.
+        // `StepMarker` alone can also be the name of a user's annotation.
         if events.iter().all(|(role, _)| *role == LazyRole::Step) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Where in the run a compilation happened, and what it cost the step.
+//! The step in which a compilation happened, and its cost for the step.
 
 use std::collections::BTreeMap;
 

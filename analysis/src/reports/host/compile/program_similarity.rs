@@ -1,7 +1,7 @@
-//! Whether two programs are the same function.
+//! Decides whether two programs are the same function.
 //!
-//! Names are not enough: two different functions can both be called `jit_f`. Most
-//! ops of a function keep their provenance when it is compiled for another shape.
+//! Names are not enough: two different functions can both be called `jit_f`. Most ops of a function keep their
+//! provenance when it is compiled for another shape.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +36,9 @@ impl ProgramOps {
         self.by_program.get(&program).map_or(&[], Vec::as_slice)
     }
 
-    /// Share of ops that two programs have in common, 0 to 1: by what they are and their provenance, as often as each
-    /// occurs. Of whole programs where the capture holds them, because fusions depend on shapes, else of the ops that
-    /// ran. `None` if the ops of one are unknown.
+    /// Share of ops that two programs have in common, 0 to 1: compared by kind and provenance, with multiplicity. It
+    /// uses the HLO of the programs if the capture has it, because fusions depend on shapes, else the ops that ran.
+    /// `None` if the ops of one program are unknown.
     pub fn likeness(&self, cx: &Context<'_>, a: ProgramId, b: ProgramId) -> Option<f64> {
         if let (Ok(a), Ok(b)) = (cx.hlo(a), cx.hlo(b)) {
             return jaccard(&instructions(&a), &instructions(&b));

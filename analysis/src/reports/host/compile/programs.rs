@@ -1,8 +1,7 @@
-//! Which programs ran when, and which of them are variants of one function.
+//! Program executions, and programs that are variants of one function.
 //!
-//! A program's name is `jit_` and the function's; its id tells programs of the
-//! same name apart. Devices record executions themselves; on the CPU backend the
-//! first op of each run says which program it belongs to.
+//! A program's name is `jit_` and the function's; its id distinguishes programs of the same name. Devices record
+//! executions themselves; on the CPU backend the first op of each run says which program it belongs to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,8 +194,8 @@ pub(super) fn before_and_after(
     let last = |(_, run): &(usize, &ProgramRuns)| run.last_run(from);
     let before = programs.iter().enumerate().filter(|pair| last(pair).is_some()).max_by_key(last);
     let in_time = |begin: &Timestamp| until.is_none_or(|until| *begin < until);
-    // A new program first runs after it was made. Where the clocks of device and host
-    // could not be brought together, it can seem to run somewhat earlier.
+    // A program first runs after its compilation. If the clocks of device and host could not be aligned, it can seem to
+    // run somewhat earlier.
     let new = programs.iter().enumerate().filter(|(_, run)| !run.ran_before(from));
     let new = new.filter_map(|(k, run)| Some((run.next_run(from).filter(in_time)?, k))).min();
     // The same program again, as after a cache was cleared.
@@ -233,7 +232,7 @@ mod tests {
         let at = Timestamp::from_ps;
         let programs = [runs("jit_f(1)", &[0, 10, 100, 110]), runs("jit_f(2)", &[60, 130])];
         assert_eq!(before_and_after(&programs, at(20), at(50), None), (Some(0), Some(1)));
-        // The next compilation comes first: nothing is known of this one.
+        // The next compilation comes first, so nothing is known about this one.
         assert_eq!(before_and_after(&programs, at(20), at(50), Some(at(55))), (Some(0), None));
         // Nothing new runs afterwards: the same program was compiled again.
         assert_eq!(before_and_after(&programs, at(70), at(90), None), (Some(1), Some(0)));

@@ -1,4 +1,4 @@
-//! What changed between two programs of one function, and how that is known.
+//! Changes between two programs of one function, with their source.
 //!
 //! Nothing is guessed: where neither the parameters of the programs, nor arguments of events, nor the strings of ops
 //! show a shape that differs, there is no answer.
@@ -24,8 +24,7 @@ pub enum ChangeSource {
     EventArguments,
     /// Shapes in the strings of ops with the same provenance in both programs.
     OpText,
-    /// An argument of an annotation differs from the steps before: what came with
-    /// the change, not the change itself.
+    /// An argument of an annotation that differs from the steps before: it coincides with the change, but is not proof.
     Annotation,
 }
 
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_told_from_other_operands() {
+    fn parameters_are_distinguished_from_other_operands() {
         for name in ["param.3", "param_0.1", "Arg_0.1", "p0", "p1.2", "parameter.7", "arg12.1"] {
             assert!(is_parameter(name), "{name}");
         }

@@ -70,7 +70,7 @@ fn compiling_again_is_counted_by_function() {
 }
 
 #[test]
-fn nothing_compiled_is_said_and_not_zero() {
+fn no_compilation_is_reported_as_such_and_not_as_zero() {
     let report = report(&text_trace("host python: PPPP\n P = PjitFunction(f)"), Scope::WholeTrace);
     assert_eq!(report.statement, "no compilation in the captured window");
     assert_eq!((report.wall_ps, report.compile_ps, report.share_percent), (None, None, None));

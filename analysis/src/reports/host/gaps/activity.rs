@@ -1,9 +1,8 @@
-//! What a host does at each instant that could keep its devices waiting.
+//! Host activity over time that can keep devices waiting.
 //!
-//! Threads nest events and run beside each other. On each thread the innermost
-//! event of a known kind says what it does, except that everything inside a
-//! compilation is compiling, and waiting for a transfer is transferring. Of several
-//! threads the one that explains most wins ([`super::merge`]):
+//! Events nest on each thread, and threads run concurrently. On each thread the innermost event of a known kind defines
+//! its activity, except that everything inside a compilation is compiling, and waiting for a transfer is transferring.
+//! Of several threads the one that explains most wins ([`super::merge`]):
 //!
 //! ```text
 //! compile > input > host to device > device to host > dispatch
@@ -146,8 +145,8 @@ impl HostEventKinds {
         self.kinds.get(label.index()).copied().unwrap_or(EventKind::UNKNOWN)
     }
 
-    /// What a host does, from `from` on or from earlier, in time order without overlaps;
-    /// instants at which nothing was recorded are left out.
+    /// Host activity from `from` on or earlier, in time order without overlaps; times without recorded events are left
+    /// out.
     pub(super) fn doings<'a>(
         &'a self,
         model: &'a TraceModel,
@@ -156,7 +155,7 @@ impl HostEventKinds {
     ) -> impl Iterator<Item = HostActivity> + 'a {
         let threads = self.threads.get(&host).map(Vec::as_slice).unwrap_or_default();
         HostActivities::new(threads.iter().map(move |&thread| {
-            // All from the beginning where what lies around `from` does not say all.
+            // Starts at the beginning if the slices around `from` do not suffice.
             let known = model.last_change(thread.track, from);
             let (from, now) = known.map_or((Timestamp::MIN, Timestamp::MIN), |now| (from, now));
             ThreadSpans {
@@ -204,7 +203,7 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans
 }
 
 impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
-    /// Opens the next slice; when it starts, and what is said until then.
+    /// Opens the next slice; returns its start and the activity until then.
     fn begin(&mut self) -> Option<(Timestamp, State)> {
         let (slice, range) = self.slices.next()?;
         let around = self.open.last().and_then(|(_, state)| *state);
@@ -217,11 +216,12 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
 /// What a thread does, and the outermost event that says so.
 type State = Option<(Cause, LabelId)>;
 
-/// The state within an event that says `own` and lies in a span of state `around`.
+/// The activity inside an event with activity `own` in a span with activity `around`.
 fn inside(around: State, own: Option<Cause>, label: LabelId) -> State {
     let Some(own) = own else { return around };
     match around {
-        // Whatever happens in a compilation is part of it, and user code of what called it.
+        // Everything inside a compilation is part of it, and everything inside user code without a kind of its own is
+        // user code.
         Some((Cause::Compile, _)) => around,
         Some((cause, _)) if cause == own && cause != Cause::User => around,
         Some((cause, _)) if own == Cause::User && cause != Cause::User => around,
@@ -253,7 +253,8 @@ mod tests {
         ["backend_compile", "batched_device_put", "block_until_ready", "$train.py:3 log", "IteratorGetNext", "algsimp"];
 
     proptest! {
-        /// Whoever comes later knows as much as who saw everything, overlap or not.
+        /// A reader that starts later gets the same result as one that starts at the beginning, with or without
+        /// overlaps.
         #[test]
         fn what_a_host_does_is_the_same_from_wherever_on(
             spans in prop::collection::vec((0_i64..60, 0_i64..30, 0_usize..2, 0..NAMES.len()), 0..20),

@@ -1,4 +1,4 @@
-//! Why a device has nothing to do, and which of several threads says so.
+//! Causes of idle time, and their precedence among threads.
 
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ impl Cause {
         }
     }
 
-    /// What the host does meanwhile, as a clause; `None` if nothing is known.
+    /// The host activity as a clause; `None` if unknown.
     pub fn meanwhile(self) -> Option<&'static str> {
         Some(match self {
             Self::Compile => "while the host compiles",

@@ -1,7 +1,7 @@
-//! When one device ran no program, and what its host did meanwhile.
+//! Gaps between programs of one device, with the host activity in them.
 //!
-//! What hosts do comes once, in time order, for all devices of a host ([`Watch::see`]),
-//! and is added up at once: gaps are in time order as well.
+//! Host activity is processed once, in time order, for all devices of a host ([`Watch::see`]) and summed immediately,
+//! because gaps are in time order as well.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -82,12 +82,12 @@ pub(super) struct GapCollector<'a> {
     model: &'a TraceModel,
     window: TimeRange,
     clocks: Option<Arc<ClocksReport>>,
-    /// Gaps that are still to come, with the one that is looked at, the first one last.
+    /// Remaining gaps; the current one is last.
     idle: Vec<Idle>,
     /// How many of `idle` are left when those that are listed have their turn.
     listed: Vec<usize>,
-    /// Of the gap that is looked at: until where it is explained, when the next program
-    /// was queued, and the sums.
+    /// State of the current gap: the end of its explained part, the time at which the next program was queued, and the
+    /// sums.
     now: Timestamp,
     queued: Option<(Timestamp, LabelId)>,
     own: Tally,
@@ -161,7 +161,7 @@ impl<'a> GapCollector<'a> {
         Some((host.range().end, host.label_id()))
     }
 
-    /// From where on it is to be known what the host does; `None` after the last gap.
+    /// Time from which host activity is needed; `None` after the last gap.
     pub fn next_gap(&self) -> Option<Timestamp> {
         self.idle.last().map(|_| self.now)
     }

@@ -1,5 +1,5 @@
-//! Idle time within programs, by the clock that timed the ops: between two ops of
-//! one execution, and before the first and after the last of them.
+//! Idle time inside programs, on the clock that timed the ops: between two ops of one execution, before the first and
+//! after the last.
 
 use serde::Serialize;
 use trace_model::{GroupId, Picos, TimeRange, TraceModel};

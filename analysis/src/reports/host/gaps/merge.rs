@@ -1,5 +1,5 @@
-//! What all threads of a host do as one sequence: at each instant the part of the best
-//! rank, of several the one that started first.
+//! Merges the activities of all threads of a host into one sequence: at each instant the activity with the best rank,
+//! of several the one that started first.
 //!
 //! ```text
 //! thread 1   user--------------------   wait----

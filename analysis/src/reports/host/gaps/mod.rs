@@ -1,4 +1,4 @@
-//! When devices run no program, and what keeps the host from giving them one.
+//! Idle time of devices between programs, and its causes on the host.
 //!
 //! ```text
 //! device   |  before first  |program| between |program|  after last  |

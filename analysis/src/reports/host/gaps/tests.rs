@@ -76,7 +76,7 @@ fn the_innermost_known_event_of_the_most_telling_thread_counts() {
 
 /// Pollers and idle pools are always active; loaders work ahead.
 #[test]
-fn threads_that_drive_no_device_explain_only_what_nobody_else_does() {
+fn threads_that_drive_no_device_only_explain_the_rest() {
     let device = whole(&picture(
         "
         modules    : AA..........BB
@@ -137,7 +137,7 @@ fn time_within_programs_is_by_the_clock_of_the_ops() {
 }
 
 #[test]
-fn what_does_not_apply_says_so() {
+fn inapplicable_analyses_say_so() {
     let error = |picture: &str| report(&text_trace(picture), Scope::WholeTrace).unwrap_err().to_string();
     assert!(error("host main: aa").contains("no TPU device"));
     assert!(error("ops: aa.bb").contains("XLA Modules"));

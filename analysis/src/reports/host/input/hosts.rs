@@ -1,4 +1,4 @@
-//! How much of their steps hosts wait for input, where no TPU says when it had none.
+//! Input wait of hosts without TPUs, as a share of their steps.
 //!
 //! ```text
 //! main   |step 0              |step 1            |

@@ -1,4 +1,4 @@
-//! A heap played again: which buffers share it at each moment of the schedule.
+//! Replays a heap: the live buffers at each point of the schedule.
 //!
 //! ```text
 //! ALLOC a · ALLOC b · SHARE_WITH c = b · FREE a · FREE b · FREE c
@@ -32,7 +32,7 @@ pub(super) struct HeapReplay {
     pub(super) peak_instruction: String,
     /// Buffers live then, by id.
     pub(super) live: Vec<u64>,
-    /// Events that fit nothing: of unknown buffers, frees of what is not live.
+    /// Inconsistent events: of unknown buffers, or frees of buffers that are not live.
     pub(super) odd_events: usize,
 }
 

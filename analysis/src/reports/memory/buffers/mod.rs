@@ -1,11 +1,9 @@
-//! Memory as the compiler planned it: what a program needs, and what of it is
-//! padding, unused, or could be saved.
+//! The memory plan of the compiler: memory that a program needs, padding, unused memory, and possible savings.
 //!
-//! Each program of the capture carries its buffer assignment: allocations for
-//! arguments, results and constants, and heaps that temporaries share over the
-//! schedule. Playing the heaps again ([`CurvePoint`]) tells when most is needed and
-//! by which buffers. Allocations of a program together are what `XProf` calls its
-//! total; they do not include what other programs keep in memory meanwhile.
+//! Each program of the capture carries its buffer assignment: allocations for arguments, results and constants, and
+//! heaps that temporaries share over the schedule. A replay of the heaps ([`CurvePoint`]) shows when the most memory is
+//! needed and by which buffers. Allocations of a program together are what `XProf` calls its total; they do not include
+//! what other programs keep in memory meanwhile.
 
 mod heap;
 mod plan;
@@ -129,7 +127,7 @@ pub struct SetAside {
     pub memory: String,
     /// Bytes, as recorded.
     pub bytes: u64,
-    /// The program whose temporaries need as much, or a little less.
+    /// The program whose temporaries need this much, or slightly less.
     pub program: String,
     /// Bytes of these, as planned.
     pub planned_bytes: u64,
@@ -188,8 +186,8 @@ impl BuffersReport {
 /// What a runtime sets aside beyond the temporaries of a program: 16 MiB on v6e.
 const SET_ASIDE_BEYOND: u64 = 64 << 20;
 
-/// Names the program that most was set aside for: the one whose temporaries come
-/// closest from below, if they come close at all.
+/// Names the program for which the largest stack was reserved: the one whose temporaries come closest from below, if
+/// they are close.
 fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
     let report = cx.report::<Memory>().ok()?;
     let fullest = report.memories.first()?;

@@ -1,4 +1,4 @@
-//! The plan of one program for one memory: what takes how much of it.
+//! The plan of one program for one memory: its buffers by size.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -127,7 +127,7 @@ pub struct MemoryPlan {
     pub at_peak: Vec<PlannedBuffer>,
     /// Arguments that could be donated, largest first.
     pub donations: Vec<Donation>,
-    /// Events of heaps that fit nothing: what the above does not know of.
+    /// Number of inconsistent heap events, which the numbers above do not include.
     pub odd_events: usize,
     /// Live bytes of the largest heap over the schedule.
     #[serde(skip)]

@@ -9,7 +9,7 @@ const SHOWN: usize = 20;
 /// Padding below this share of a buffer, or this many bytes, is not worth a row.
 const LEAST_PADDING_PERCENT: f64 = 1.0;
 const LEAST_PADDING: u64 = 1 << 16;
-/// Buffers below this share of what a program needs are shown as one row.
+/// Buffers below this share of the program's memory are combined in one row.
 const LEAST_SHARE_PERCENT: f64 = 0.01;
 /// Donations below this are not worth the trouble.
 const LEAST_DONATION: u64 = 1 << 20;

@@ -17,8 +17,8 @@ pub(super) struct MemoryKey {
     pub(super) device: Option<i64>,
 }
 
-/// One allocation or release, and how full the memory was right after it. There can be
-/// as many as slices, so what is not known is a number that cannot be.
+/// One allocation or release, with the memory use after it. There can be as many as slices, so unknown values are
+/// stored as impossible numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryEvent {
     pub(super) slice: SliceId,

@@ -1,5 +1,4 @@
-//! Buffers as a person knows them: by op, shape and size. What the events say in
-//! words is read from the file for the largest ones only.
+//! Live buffers by op, shape and size. The arguments of events are read from the file for the largest buffers only.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ const SIZES: usize = 24;
 /// Buffers from before the capture.
 pub(super) const OLDER: &str = "older buffers";
 
-/// Buffers that are alike, or a part of memory that is no buffer.
+/// Equal buffers, or a part of memory that is not a buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LiveBuffer {
     /// What it is: `buffer`, or what else takes memory.
@@ -36,7 +35,7 @@ pub struct LiveBuffer {
     pub bytes: i64,
     /// What they asked for, if recorded.
     pub requested_bytes: Option<i64>,
-    /// Bytes of their elements without any padding, where the shape says so.
+    /// Bytes of their elements without padding, if the shape is known.
     pub element_bytes: Option<i64>,
     /// When the first of them was allocated, on the timeline.
     pub since_ps: Option<i64>,
@@ -86,8 +85,7 @@ pub(super) fn total(events: &[MemoryEvent], indices: &[usize]) -> i64 {
     indices.iter().filter_map(|&index| events.get(index)).fold(0, |sum, event| sum.saturating_add(event.taken()))
 }
 
-/// The buffers at `indices`, largest first, those that are alike together; beyond
-/// the first few only their sum.
+/// The buffers at `indices`, largest first, equal ones combined; beyond the first few only their sum.
 pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usize]) -> Vec<LiveBuffer> {
     let (named, rest) = indices.split_at(indices.len().min(NAMED));
     let mut out: Vec<LiveBuffer> = Vec::new();
@@ -134,8 +132,7 @@ fn sum(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     a.zip(b).map(|(a, b)| a.saturating_add(b))
 }
 
-/// Everything that was in memory at `peak`, largest first: programs, buffers, and what had been allocated before the
-/// capture started.
+/// The content of the memory at `peak`, largest first: programs, buffers, and allocations from before the capture.
 pub(super) fn at_peak(
     model: &TraceModel,
     events: &[MemoryEvent],

@@ -1,7 +1,7 @@
-//! Device memory over time: how full it was, with what, and how that came about.
+//! Device memory over time: its use, its content at the peak, and its allocations.
 //!
 //! The runtime records every allocation and release of an allocator as an instant
-//! on a host thread. Each says what was in use right after it, in two parts:
+//! on a host thread. Each records the bytes in use after it, in two parts:
 //!
 //! ```text
 //! |<------------------------- capacity ------------------------->|
@@ -98,10 +98,10 @@ pub struct MemoryReport {
 pub struct MemoryTimeline {
     /// The device (`/device:TPU:0`), or the name of the allocator.
     pub memory: String,
-    /// It is that of a device, as far as the capture tells, and not a pool of the host.
+    /// Whether it is the memory of a device, as far as the capture shows, and not a pool of the host.
     #[serde(skip)]
     pub is_device: bool,
-    /// Bytes there are: in use and free together, as the allocator says at the peak.
+    /// Capacity in bytes: in use plus free at the peak, as the allocator records them.
     pub capacity_bytes: Option<i64>,
     /// Most bytes in use within the window, stack and heap together.
     pub peak_bytes: i64,

@@ -42,7 +42,7 @@ pub(super) struct AllocationReplay {
     pub(super) releases: u64,
     pub(super) allocated_bytes: i64,
     pub(super) requested_bytes: i64,
-    /// Bytes beyond what was asked for, of allocations that say both.
+    /// Bytes beyond the requested size, of allocations that record both.
     pub(super) rounding_bytes: i64,
     /// Releases of what was not seen being allocated.
     pub(super) unknown_releases: u64,
@@ -51,8 +51,7 @@ pub(super) struct AllocationReplay {
     pub(super) sizes: BTreeMap<i64, SizeSums>,
 }
 
-/// Replays `events`, sorted by time; only what happens in `window` counts, but
-/// what was allocated before is live in it.
+/// Replays `events`, sorted by time; only events in `window` count, but earlier allocations are live in it.
 pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationReplay {
     let from = events.partition_point(|event| event.at < window.start);
     let to = events.partition_point(|event| event.at <= window.end);
@@ -75,7 +74,7 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationRep
 }
 
 impl AllocationReplay {
-    /// What the last event before the window says holds from its start.
+    /// The values of the last event before the window hold from its start.
     fn find_extremes(&mut self, events: &[MemoryEvent], from: usize, to: usize, window: TimeRange) {
         let begin = from.saturating_sub(1);
         let mut weighted = (0.0, 0.0);

@@ -1,5 +1,4 @@
-//! The least time of one op: of the work of an op that works, of the transfer that
-//! an op awaits.
+//! The minimum time of an op: of its work, or of the transfer that it awaits.
 
 use std::collections::HashMap;
 
@@ -77,15 +76,15 @@ impl Ideal {
         Self { note: Some(why), ..Self::default() }
     }
 
-    /// Adds what one limit asks for; a time beyond all numbers is none.
+    /// Adds the time that one limit requires; a time beyond all numbers is ignored.
     fn add(&mut self, limit: Limit, seconds: f64) {
         if (seconds * 1e12).is_finite() {
             self.terms.push((limit, seconds));
         }
     }
 
-    /// The slowest term decides; the earlier of equal ones. A collective whose time
-    /// on the links is unknown has none: it is hardly ever bound by anything else.
+    /// The largest term is the limit; the earlier of equal ones. A collective whose time on the links is unknown has no
+    /// limit, because it is hardly ever bound by anything else.
     pub fn longest(&self) -> Option<(Limit, f64)> {
         if self.without.contains(&ICI) {
             return None;
@@ -105,7 +104,7 @@ pub(super) struct Rates<'a> {
     /// Whose links: as named by the user, else as recorded.
     pub chip: Option<&'a Chip>,
     pub topology: Option<&'a Topology>,
-    /// Devices of the trace: whom a collective without groups joins.
+    /// Devices of the trace: the participants of a collective without groups.
     pub devices: u64,
     /// HLO strings of starts, by program and name.
     starts: HashMap<(&'a str, &'a str), &'a str>,
@@ -191,7 +190,7 @@ impl<'a> Rates<'a> {
         Ideal { without: ideal.without, ..Ideal::unknown(why) }
     }
 
-    /// Of the transfer that an op awaits, as if nothing ran beside it.
+    /// Minimum time of the transfer that an op awaits, without contention.
     fn awaited(&self, row: OpRow<'_>, hlo: &HloText<'_>) -> Ideal {
         if row.collective().is_some() {
             let mut ideal = Ideal::default();
@@ -269,7 +268,7 @@ fn issue() -> Ideal {
     Ideal { terms: vec![(Limit::Device(BoundBy::Compute), 0.0)], is_issue: true, ..Ideal::default() }
 }
 
-/// Whether it awaits: its group says so, for a collective its opcode or name.
+/// Whether it is a waiting op: by its group, or for collectives by opcode or name.
 fn is_wait(row: OpRow<'_>, hlo: &HloText<'_>) -> bool {
     let stem = if hlo.opcode.is_empty() { row.category() } else { hlo.opcode };
     row.group() == OpGroup::AsyncWait || stem.ends_with("-done") || row.category().ends_with("-done")

@@ -1,12 +1,11 @@
-//! Expected versus actual: how long each op took, how long the hardware needs for
-//! its work, and where the difference is.
+//! Expected and actual time: the time of each op compared with the minimum time that the hardware needs for its work.
 //!
 //! ```text
 //! least time      max(operations / peak, bytes of each memory / its peak, link time)
 //! above roofline  self time − least time × self time / total time
 //! ```
 //!
-//! The list is ordered by the time above the roofline: what could be gained at most.
+//! The list is sorted by the time above the roofline, which is the maximum possible gain.
 //!
 //! - Containers (`while`, `call`) are left out: what is inside counts.
 //! - An op that **awaits** a transfer is measured against that transfer at full
@@ -278,7 +277,7 @@ fn add_limits(limits: &mut [f64; Limit::ALL.len()], ideal: &Ideal, beyond: &[Bou
     }
 }
 
-/// The most demanding first; limits that nothing asks for are left out.
+/// Limits, largest first, without limits of zero.
 fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
     let row = |(&seconds, limit): (&f64, Limit)| {
         let least_ps = seconds * 1e12;

@@ -1,11 +1,10 @@
-//! Whether the operations that a kernel declares can be right.
+//! Plausibility of the operations that a kernel declares.
 //!
-//! Too many show in its time: they exceed the peak. Too few show in its shapes, where
-//! these are those of a matrix product: a cost that was computed for one block and not
-//! for all steps of the grid is too low by their number. What a kernel does is not in
-//! its shapes, so nothing is replaced; it is flagged where more than the shapes speaks
-//! for a product: its name, as many operations for each result as no elementwise work
-//! has, or exactly so many too few as the grid has steps.
+//! Too many show in its time: they exceed the peak. Too few show in its shapes, where these are those of a matrix
+//! product: a cost that was computed for one block and not for all steps of the grid is too low by their number. What a
+//! kernel does is not in its shapes, so nothing is replaced; it is flagged where more than the shapes speaks for a
+//! product: its name, as many operations for each result as no elementwise work has, or exactly so many too few as the
+//! grid has steps.
 
 use serde::Serialize;
 
@@ -52,8 +51,8 @@ const NAMES: [&str; 3] = ["matmul", "gemm", "dot_general"];
 /// How near the missing factor is to the steps of the grid.
 const NEAR: f64 = 0.1;
 
-/// Operations of one execution, if it multiplies what its shapes suggest; `None` if the shapes are not those of a
-/// product, or what it declares (`flops`, of one execution) fits.
+/// Operations of one execution of the product that its shapes suggest; `None` if they are not the shapes of a product,
+/// or if they agree with the declared `flops` of one execution.
 pub(super) fn needed(cx: &Context<'_>, row: OpRow<'_>, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
     let product = matmuls::plain_product(&cx.instruction(row.op()?)?)?;
     let (needed, results) = (product.flops()?, product.m.checked_mul(product.n)?);

@@ -1,4 +1,4 @@
-//! What happened inside custom calls: pipeline scopes and counters.
+//! Trace data from inside custom calls: pipeline scopes and counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,7 @@
 //! Kernels that XLA did not write: Pallas, Mosaic and other custom calls.
 //!
-//! For each kernel how often and how long it ran, what it says that it does (costs
-//! are the author's, not the compiler's: absent, zero or wrong as often as right),
-//! and, where kernel tracing was on, what it spends its time on:
+//! For each kernel: its executions and time, its declared costs (from the author and not the compiler, and often
+//! absent, zero or wrong), and, if kernel tracing was on, how it spends its time:
 //!
 //! - **Stages** are the scopes of its software pipeline. They nest; each instant
 //!   counts for the innermost one, so the stages and what is in none of them add up
@@ -58,7 +57,7 @@ pub struct KernelsReport {
 /// One kernel of one program, on all cores.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Kernel {
-    /// Name that its author gave it; else that of the op, or what it calls.
+    /// Name given by its author; else that of the op, or of the called function.
     pub kernel: String,
     /// `tpu_custom_call` for Pallas and Mosaic.
     pub target: Option<String>,
@@ -466,7 +465,7 @@ fn hints(kernels: &[Kernel]) -> Vec<String> {
     hints
 }
 
-/// Kernels of some weight whose costs are no use, in one sentence.
+/// One sentence about large kernels with unusable costs.
 fn costs_hint(kernels: &[Kernel], declared: Declared) -> Option<String> {
     let share = |kernel: &Kernel| kernel.of_op_time_percent.unwrap_or_default();
     let heavy = || kernels.iter().filter(|kernel| kernel.declared == declared && share(kernel) >= WORTH_COSTS_PERCENT);

@@ -1,4 +1,4 @@
-//! Matrix multiplications of the same size together: the layers of a model.
+//! Matrix multiplications grouped by size: the layers of a model.
 
 use std::collections::BTreeMap;
 

@@ -1,15 +1,12 @@
-//! Matrix multiplications: their sizes, how much of the matrix unit those fill, and
-//! how fast they ran.
+//! Matrix multiplications: their sizes, padding on the matrix unit, and speed.
 //!
-//! Sizes come from the program, where the capture holds it: dimension numbers of the
-//! `dot` or `convolution` in the op. From one line of text they follow only for plain
-//! products, and for fusions where shapes and recorded operations leave a single
-//! answer; otherwise they are missing, with the reason.
+//! Sizes come from the program, where the capture holds it: dimension numbers of the `dot` or `convolution` in the op.
+//! From one line of text they follow only for plain products, and for fusions where shapes and recorded operations
+//! leave a single answer; otherwise they are missing, with the reason.
 //!
-//! Matrix units work on square tiles (128 or 256 wide), registers on 8 to 32 rows;
-//! sizes are rounded up to those, and the share of useful work is the padding
-//! efficiency ([`padding`](crate::hardware::padding)). It is an upper limit to the utilization,
-//! unless the compiler lays the product out in another way.
+//! Matrix units work on square tiles (128 or 256 wide), registers on 8 to 32 rows; sizes are rounded up to those, and
+//! the share of useful work is the padding efficiency ([`padding`](crate::hardware::padding)). It is an upper limit to
+//! the utilization, unless the compiler lays the product out in another way.
 
 mod by_size;
 mod from_shapes;
@@ -42,7 +39,7 @@ pub struct Matmuls;
 pub struct MatmulsReport {
     /// By self time, the largest first.
     pub rows: Vec<MatmulRow>,
-    /// The same by size; ops whose sizes are not known are left out.
+    /// The same, grouped by size; ops of unknown size are left out.
     pub sizes: Vec<SizeRow>,
     /// Self time of all of them.
     pub self_time_ps: i64,

@@ -77,7 +77,7 @@ pub struct MatmulRow {
     pub flops: Option<u64>,
     /// Operations of one execution, as the compiler counts them.
     pub recorded_flops: Option<u64>,
-    /// Useful share of the work on whole tiles: more than this of the peak is out of reach.
+    /// Useful share of the work on whole tiles: an upper bound for the share of the peak.
     pub padding_efficiency_percent: Option<f64>,
     /// The size whose padding costs most.
     pub pad_first: Option<Dimension>,

@@ -1,6 +1,6 @@
 //! Rates above a peak: impossible, so the amount of work, or the peak, is wrong.
 //!
-//! What such an op does against that limit is left out of all sums. Its time counts like any other.
+//! The work of such an op against that limit is excluded from all sums. Its time counts like any other.
 
 use serde::Serialize;
 

@@ -1,5 +1,4 @@
-//! What executions of an op cost: what the compiler counted once, times how often
-//! it ran.
+//! Costs of op executions: the static costs from the compiler times the number of executions.
 
 use std::sync::Arc;
 
@@ -118,7 +117,7 @@ impl MemoryRule {
     }
 }
 
-/// What the line of text of an op says of the costs of an execution.
+/// Costs of an execution as far as the HLO text of an op shows them.
 #[derive(Clone, Copy, Debug, Default)]
 struct TextCosts {
     /// HBM traffic concluded from shapes, where the format lost it.

@@ -1,5 +1,5 @@
-//! Op statistics: for every HLO op how often it ran, how long, how much work the
-//! compiler says it does, and how near that comes to the limits of the device.
+//! Op statistics: for every HLO op its executions, time, work as estimated by the compiler, and how close it comes to
+//! the limits of the device.
 //!
 //! - Self time is total time less that of the ops directly inside. Rates divide by
 //!   **total** time, because costs of a container include those of its contents.
@@ -93,8 +93,8 @@ pub struct GroupRow {
     pub self_of_total_percent: Option<f64>,
 }
 
-/// One core: what its ops add up to. Work is that of leaf ops only (spec D.5.1),
-/// so that nothing inside a loop counts twice.
+/// Totals of the ops of one core. Work is that of leaf ops only (spec D.5.1), so that nothing inside a loop counts
+/// twice.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct CoreOps {
     /// The core.
@@ -230,8 +230,8 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
     if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
 }
 
-/// What the cores do in the scope of `cx`, for those who need nothing else of a report:
-/// without duty (`busy_ps`, `on_duty_ps`).
+/// Totals of the cores in the scope of `cx`, for callers that need no other part of a report; without duty (`busy_ps`,
+/// `on_duty_ps`).
 pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
     let (basis, mut cores) = (cx.fact::<Arc<OpCostModel>>(), Vec::new());
     for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;

@@ -10,18 +10,18 @@ use super::row::OpRow;
 use super::sums::{CoreSums, OpKey, OpSums, SumsByOp};
 use crate::hardware::peaks::Peaks;
 
-/// What all cores did of one op.
+/// Sums of one op over all cores.
 #[derive(Clone)]
 pub(super) struct Total {
     pub subject: OpKey,
     pub sums: OpSums,
-    /// The core that ran it first. What it did is what the others leave of `sums`.
+    /// The core that ran it first. Its sums are `sums` minus those of the other cores.
     first: GroupId,
     /// Row of [`OpRows::shares`] of the last other core; [`NOBODY`] if there is none.
     last: u32,
 }
 
-/// What one core did of one op.
+/// Sums of one op on one core.
 #[derive(Clone, Copy)]
 pub(super) struct CoreShare {
     pub core: GroupId,

@@ -56,7 +56,7 @@ impl DoctorReport {
             .measured("format", "Format", Unit::None, |source| source.format)
             .measured("host", "Host", Unit::None, |source| &source.host)
             .measured("session_ps", "Session", Unit::Picoseconds, |source| source.session_ps)
-            .measured("cannot_know", "Cannot tell", Unit::None, |source| source.cannot_know.join(", "))
+            .measured("cannot_know", "Not recorded", Unit::None, |source| source.cannot_know.join(", "))
             .build()
     }
 

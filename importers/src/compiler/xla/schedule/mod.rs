@@ -48,7 +48,7 @@ static FORMAT: Format = Format {
 };
 
 const CANNOT_KNOW: [&str; 3] =
-    ["anything measured", "how long ops really take (the scheduler's costs are for their order)", "what the host does"];
+    ["measured times", "actual durations of ops (the scheduler's costs only define their order)", "host activity"];
 
 /// The text of a module is shorter than the same as text-format protobuf.
 const MAX_GROWTH: usize = 4;
