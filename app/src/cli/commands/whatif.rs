@@ -10,11 +10,10 @@ use analysis::{AnalysisError, Report, glob};
 use clap::Args;
 use regex_lite::Regex;
 
-use super::Talk;
-use super::analyze::check_scope;
-use super::args::{InputArgs, OutputArgs, ScopeArgs};
-use super::failure::{Failure, Outcome};
-use super::{loading, output};
+use crate::cli::common::args::{InputArgs, OutputArgs, ScopeArgs};
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::{checks, loading, output};
 use crate::render::{Document, Section};
 use crate::session::Session;
 
@@ -74,10 +73,10 @@ impl FromStr for Times {
 }
 
 /// Runs the command.
-pub fn run(args: &WhatifArgs, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     output::check(&args.output)?;
-    let session = loading::open(&args.input, args.output.format, talk)?;
-    check_scope(&session, &args.input, &args.scope)?;
+    let session = loading::open(&args.input, args.output.format, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
     let scope = args.scope.scope();
     let changes = changes(args, &session)?;
     if changes.is_empty() {
@@ -88,7 +87,7 @@ pub fn run(args: &WhatifArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let result = result.map(|prediction| Arc::new(prediction) as Arc<dyn Report>);
     let document = Document::of(&session, scope, Section { id: "whatif", title: "What if", result });
-    output::write(&document, &args.output, talk)?;
+    output::write(&document, &args.output, stderr)?;
     Ok(failed.filter(|_| args.output.strict).map_or(Outcome::Done, Outcome::Inconclusive))
 }
 

@@ -1,12 +1,10 @@
 //! `systole man`: manual pages.
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_mangen::Man;
 
-use super::args::Cli;
-use super::failure::{Failure, Outcome};
-use super::output;
-
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::output;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {
@@ -14,9 +12,8 @@ pub struct ManArgs {
     pub command: Option<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &ManArgs) -> Result<Outcome, Failure> {
-    let mut program = Cli::command();
+/// Runs the command for this program.
+pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<Outcome, Failure> {
     // Global options and full names of commands come with this.
     program.build();
     let page = match &args.command {

@@ -21,15 +21,13 @@ use analysis::gates::{Budget, Comparable, Defaults, GateConfig, Regression, near
 use analysis::hints::{rule, rules};
 use analysis::reports::summary::targets;
 use analysis::{HintOptions, Suppression};
-use clap::{Args, Subcommand};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};
 
-use super::failure::{Failure, Outcome};
-use super::{Talk, output};
-
+use crate::cli::common::failure::Failure;
+use crate::cli::common::stderr::Stderr;
 /// Looked for in the working directory.
-const FILE_NAME: &str = "systole.toml";
+pub const FILE_NAME: &str = "systole.toml";
 /// Nobody writes more than this by hand.
 const MAX_FILE: u64 = 1 << 20;
 
@@ -63,7 +61,7 @@ struct Suppress {
 }
 
 /// The file that the user names, or the one in the working directory, or nothing.
-pub fn hints(named: Option<&Path>, talk: &Talk) -> Result<HintOptions, Failure> {
+pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failure> {
     let path = match named {
         Some(path) => path.to_owned(),
         None if Path::new(FILE_NAME).is_file() => PathBuf::from(FILE_NAME),
@@ -72,7 +70,7 @@ pub fn hints(named: Option<&Path>, talk: &Talk) -> Result<HintOptions, Failure> 
     let text = read(&path).map_err(|error| Failure::Config { why: error.to_string(), path: path.clone() })?;
     let (options, expired) = parse(&text, today()).map_err(|why| Failure::Config { why, path: path.clone() })?;
     for hint in expired {
-        talk.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
+        stderr.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
     }
     Ok(options)
 }
@@ -84,60 +82,21 @@ pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
 }
 
 /// Says that gates of the file that holds the settings are not looked at.
-pub fn say_ignored(named: Option<&Path>, talk: &Talk) {
+pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
     let path = named.unwrap_or(Path::new(FILE_NAME));
     // A file that cannot be used is reported where hints are read.
     let Some(config) = read(path).ok().and_then(|text| config_of(&text).ok()) else { return };
     let (budgets, regressions) = (config.budget.len(), config.regression.len());
     if budgets + regressions > 0 {
         let path = path.display();
-        talk.warn(&format!(
+        stderr.warn(&format!(
             "{budgets} budgets and {regressions} regressions of {path} are not judged: give --budget {path}"
         ));
     }
 }
 
-/// Arguments of `systole config`.
-#[derive(Debug, Args)]
-pub struct ConfigArgs {
-    #[command(subcommand)]
-    pub command: ConfigCommand,
-}
-
-/// What to do with a file of settings.
-#[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
-    /// Says what is wrong with a file of settings, or what it holds
-    Check {
-        /// The file; systole.toml in the working directory by default
-        #[arg(value_name = "FILE")]
-        path: Option<PathBuf>,
-    },
-}
-
-/// Runs `systole config`.
-pub fn run(args: &ConfigArgs, talk: &Talk) -> Result<Outcome, Failure> {
-    let ConfigCommand::Check { path } = &args.command;
-    let path = path.as_deref().unwrap_or(Path::new(FILE_NAME));
-    let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
-    let text = read(path).map_err(|error| wrong(error.to_string()))?;
-    let gates = gates_of(&text).map_err(wrong)?;
-    let (hints, expired) = parse(&text, today()).map_err(wrong)?;
-    for hint in expired {
-        talk.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
-    }
-    let some = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
-    let parts = [
-        some(gates.budget.len(), "budget"),
-        some(gates.regression.len(), "regression"),
-        some(hints.thresholds.len(), "threshold"),
-        some(hints.suppressions.len(), "suppression"),
-    ];
-    output::print(&format!("{}: {}\n", path.display(), parts.join(", ")))?;
-    Ok(Outcome::Done)
-}
-
-pub(super) fn gates_of(text: &str) -> Result<GateConfig, String> {
+/// The gates of the text of a file.
+pub fn gates_of(text: &str) -> Result<GateConfig, String> {
     let Config { defaults, budget, regression, comparable, .. } = config_of(text)?;
     let gates = GateConfig { defaults, budget, regression, comparable };
     gates.check().map_err(|error| error.to_string())?;
@@ -170,7 +129,8 @@ pub fn warmup_steps(named: Option<&Path>) -> Option<u32> {
     config_of(&read(path).ok()?).ok()?.defaults.warmup_steps
 }
 
-fn read(path: &Path) -> io::Result<String> {
+/// The text of a file of settings.
+pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE {
@@ -180,7 +140,7 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 /// What the file says on the day `today`, and the hints whose suppression is over.
-fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
+pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
     let config = config_of(text)?;
     let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
     let known = |id: &str| of_rules().chain(targets::thresholds()).any(|threshold| threshold.id == id);
@@ -218,7 +178,7 @@ fn key(date: Date) -> (u16, u8, u8) {
     (date.year, date.month, date.day)
 }
 
-fn today() -> Date {
+pub fn today() -> Date {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     date_of((seconds / 86_400) as i64)
 }

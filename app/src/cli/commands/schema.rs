@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::failure::{Failure, Outcome};
-use super::output;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::output;
 use crate::render::{comparison, json};
 
 /// Arguments of the command.
@@ -38,20 +38,20 @@ impl SchemaArg {
     /// The JSON Schema.
     fn text(self) -> serde_json::Result<Cow<'static, str>> {
         Ok(match self {
-            Self::Summary => include_str!("../../schemas/summary.schema.json").into(),
-            Self::Runs => include_str!("../../schemas/runs.schema.json").into(),
+            Self::Summary => include_str!("../../../schemas/summary.schema.json").into(),
+            Self::Runs => include_str!("../../../schemas/runs.schema.json").into(),
             Self::Comparison => comparison::schema()?.into(),
             Self::Report => json::schema()?.into(),
             Self::History => history()?.into(),
-            Self::Budget => include_str!("../../schemas/budget.schema.json").into(),
+            Self::Budget => include_str!("../../../schemas/budget.schema.json").into(),
         })
     }
 }
 
 /// A line of the history holds a summary: its schema is the one of summaries.
 fn history() -> serde_json::Result<String> {
-    let mut schema: Value = serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
-    schema["properties"]["summary"] = serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    let mut schema: Value = serde_json::from_str(include_str!("../../../schemas/history.schema.json"))?;
+    schema["properties"]["summary"] = serde_json::from_str(include_str!("../../../schemas/summary.schema.json"))?;
     serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }
 

@@ -3,10 +3,11 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::args::{FileFormat, OutputArgs};
-use super::failure::Failure;
-use super::values::STANDARD;
-use super::{Talk, terminal};
+use crate::cli::common::args::OutputArgs;
+use crate::cli::common::failure::Failure;
+use crate::cli::common::stderr::{Stderr, without_orders};
+use crate::cli::common::terminal;
+use crate::cli::common::values::{FileFormat, STANDARD};
 use crate::files::{directory_of, write_file};
 use crate::render::{self, Document, Layout, NamedTable, Style, csv, ndjson};
 
@@ -63,7 +64,7 @@ pub trait Written {
 }
 
 /// Writes the files first, so that a closed pipe does not cost them.
-pub fn write(document: &impl Written, output: &OutputArgs, talk: &Talk) -> Result<(), Failure> {
+pub fn write(document: &impl Written, output: &OutputArgs, stderr: &Stderr) -> Result<(), Failure> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
         let layout = layout_of(output, terminal::DEFAULT_WIDTH, Style::PLAIN);
         let path = &file.path;
@@ -72,9 +73,9 @@ pub fn write(document: &impl Written, output: &OutputArgs, talk: &Talk) -> Resul
         } else {
             write_to(path, &text_of(document, file.format, output, &layout)?)?;
         }
-        talk.detail(&format!("wrote {}", path.display()));
+        stderr.detail(&format!("wrote {}", path.display()));
     }
-    let style = if talk.color_out { Style::COLOR } else { Style::PLAIN };
+    let style = if stderr.colors_stdout() { Style::COLOR } else { Style::PLAIN };
     let layout = layout_of(output, terminal::width(), style);
     let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
@@ -83,7 +84,7 @@ pub fn write(document: &impl Written, output: &OutputArgs, talk: &Talk) -> Resul
 
 /// Text for people on a terminal.
 fn shown(text: &str) -> String {
-    let text = super::without_orders(text);
+    let text = without_orders(text);
     if terminal::has_unicode() { text } else { terminal::ascii(&text) }
 }
 

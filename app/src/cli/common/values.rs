@@ -1,17 +1,63 @@
-//! Values of arguments: files, clocks, steps, ranges.
+//! Values of arguments: formats, files, clocks, steps, ranges.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use clap::ValueEnum as _;
+use clap::ValueEnum;
 use importers::Roles;
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use super::args::FileFormat;
-
 /// Stands for standard input or standard output where a path is asked for.
 pub const STANDARD: &str = "-";
+
+/// What a report is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For reading on a terminal.
+    Text,
+    /// Everything, for programs.
+    Json,
+    /// A line of JSON for each row of each table.
+    Ndjson,
+    /// One table, for spreadsheets.
+    Csv,
+    /// Tables, for pull requests.
+    Md,
+}
+
+/// What a file is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileFormat {
+    /// For reading on a terminal.
+    Text,
+    /// Everything, for programs.
+    Json,
+    /// A line of JSON for each row of each table.
+    Ndjson,
+    /// One table, for spreadsheets.
+    Csv,
+    /// For pull requests.
+    Md,
+    /// Gates as test cases, for CI.
+    Junit,
+    /// Hints and failed gates at their source, for code hosts.
+    Sarif,
+    /// One page with pictures, without network.
+    Html,
+}
+
+impl From<Format> for FileFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Text,
+            Format::Json => Self::Json,
+            Format::Ndjson => Self::Ndjson,
+            Format::Csv => Self::Csv,
+            Format::Md => Self::Md,
+        }
+    }
+}
 
 /// `json=report.json`, `json=-`, `csv=tables/`
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +77,7 @@ impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let known: Vec<_> =
-                FileFormat::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value).collect();
+            let known: Vec<_> = FileFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
             let known: Vec<_> = known.iter().map(clap::builder::PossibleValue::get_name).collect();
             format!("write FORMAT=PATH with one of the formats {}, not {text:?}", known.join(", "))
         };

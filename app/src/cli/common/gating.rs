@@ -8,51 +8,15 @@ use analysis::Scope;
 use analysis::compare::Summary;
 use analysis::gates::{self, GateConfig, GatesReport};
 use analysis::hints::Hints;
-use clap::Args;
 
-use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
-use super::compare::{summaries, summary_of};
-use super::failure::{Failure, Outcome};
-use super::{Talk, config, history};
+use crate::cli::common::args::{AssumeArgs, GateArgs, JudgeArgs, OutputArgs};
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::{FileFormat, Format};
+use crate::cli::common::{history_file, settings, summaries};
 use crate::render::verdict_md::{self, Parts};
 use crate::render::{Document, Gated};
 use crate::session::Session;
-
-/// What may fail a run.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Gates")]
-pub struct GateArgs {
-    /// Compare with this run or saved summary, and fail where it is worse; may be repeated
-    #[arg(long, value_name = "PATH")]
-    pub baseline: Vec<PathBuf>,
-    #[command(flatten)]
-    pub judge: JudgeArgs,
-}
-
-/// By what is judged, and what follows.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Gates")]
-pub struct JudgeArgs {
-    /// Judge by the budgets and regressions of this file (`systole init` writes one)
-    #[arg(long, value_name = "FILE")]
-    pub budget: Option<PathBuf>,
-    /// Append the numbers and the verdict to this file, a line of JSON a run
-    #[arg(long, hide_short_help = true, value_name = "FILE")]
-    pub history: Option<PathBuf>,
-    /// Exit code where a gate fails
-    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10)]
-    pub exit_code_on_fail: u8,
-    /// Exit with 0 also where a gate fails: report only
-    #[arg(long, hide_short_help = true)]
-    pub exit_zero: bool,
-}
-
-impl GateArgs {
-    /// Whether anything is to be judged.
-    pub fn are_set(&self) -> bool {
-        self.judge.budget.is_some() || !self.baseline.is_empty()
-    }
-}
 
 /// Judges the run; `None` where nobody asks.
 pub fn judge(
@@ -61,11 +25,11 @@ pub fn judge(
     args: &GateArgs,
     assume: &AssumeArgs,
     output: &OutputArgs,
-    talk: &Talk,
+    stderr: &Stderr,
 ) -> Result<Option<Gated>, Failure> {
     let is_used = args.judge.budget.is_some() || (args.are_set() && assume.config.is_some());
     if !is_used {
-        config::say_ignored(assume.config.as_deref(), talk);
+        settings::say_ignored(assume.config.as_deref(), stderr);
     }
     let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
     let is_wanted = output.output.iter().any(|file| about_runs(file.format));
@@ -73,12 +37,12 @@ pub fn judge(
         return Ok(None);
     }
     let config = match args.judge.budget.as_deref().or(assume.config.as_deref()) {
-        Some(path) => config::gates(path)?,
+        Some(path) => settings::gates(path)?,
         None => GateConfig::default(),
     };
-    let run = summary_of(session, scope)?;
+    let run = summaries::summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
-    let baseline = summaries(&paths, assume, None, Format::Json, talk)?;
+    let baseline = summaries::summaries(&paths, assume, None, Format::Json, stderr)?;
     config.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
     let (report, comparison) = if args.are_set() {
         gates::against(&run, &baseline, &config)
@@ -89,25 +53,30 @@ pub fn judge(
 }
 
 /// Tells CI, keeps history, and decides how `analyze` ends.
-pub fn conclude(document: &Document, args: &JudgeArgs, strict: bool, talk: &Talk) -> Result<Option<Outcome>, Failure> {
+pub fn conclude(
+    document: &Document,
+    args: &JudgeArgs,
+    strict: bool,
+    stderr: &Stderr,
+) -> Result<Option<Outcome>, Failure> {
     let Some(gated) = &document.gated else { return Ok(None) };
     keep_history(args, &gated.run, &gated.report)?;
     if !gated.are_set {
         return Ok(None);
     }
     step_summary(|| verdict(document, gated))?;
-    Ok(outcome(&gated.report, args, strict, talk))
+    Ok(outcome(&gated.report, args, strict, stderr))
 }
 
 /// Appends a line where the user wants one.
 pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport) -> Result<(), Failure> {
     let Some(path) = &args.history else { return Ok(()) };
-    append(path, &history::line(run, report)?).map_err(|error| Failure::Write { error, path: path.clone() })
+    append(path, &history_file::line(run, report)?).map_err(|error| Failure::Write { error, path: path.clone() })
 }
 
 /// How a command ends whose gates say this; tells people and CI.
-pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, talk: &Talk) -> Option<Outcome> {
-    tell(report, talk);
+pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &Stderr) -> Option<Outcome> {
+    tell(report, stderr);
     let failed: Vec<&str> = report.failed().map(|gate| gate.message.as_str()).collect();
     if !failed.is_empty() && !args.exit_zero {
         return Some(Outcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
@@ -119,23 +88,23 @@ pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, talk: &Talk
         if strict && !args.exit_zero {
             return Some(Outcome::Inconclusive(unclear.join("; ")));
         }
-        talk.warn(&format!("inconclusive: {}", unclear.join("; ")));
+        stderr.warn(&format!("inconclusive: {}", unclear.join("; ")));
     }
     None
 }
 
 /// Warnings on stderr; as annotations where GitHub reads them.
-fn tell(report: &GatesReport, talk: &Talk) {
+fn tell(report: &GatesReport, stderr: &Stderr) {
     let annotate = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
     for gate in report.warned() {
-        talk.warn(&gate.message);
+        stderr.warn(&gate.message);
     }
     if annotate {
         let failed = report.failed().map(|gate| ("error", "", gate));
         let warned = report.warned().map(|gate| ("warning", "", gate));
         let unclear = report.inconclusive().map(|gate| ("warning", "inconclusive: ", gate));
         for (kind, what, gate) in failed.chain(warned).chain(unclear) {
-            Talk::command(&format!("::{kind} title={}::{what}{}", property(&gate.name()), data(&gate.message)));
+            Stderr::command(&format!("::{kind} title={}::{what}{}", property(&gate.name()), data(&gate.message)));
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use importers::Source;
 use sha2::{Digest as _, Sha256};
 
-use super::failure::Failure;
+use crate::cli::common::failure::Failure;
 use crate::render::hex;
 
 /// What standard input is called in messages and reports.

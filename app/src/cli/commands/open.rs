@@ -1,13 +1,16 @@
 //! `systole open`: the desktop app.
 
 #[cfg(feature = "gui")]
+use std::path::PathBuf;
+
+use clap::Args;
 use std::sync::Arc;
 
-use super::Talk;
-use super::args::OpenArgs;
-use super::failure::{Failure, Outcome};
+use crate::cli::common::args::AssumeArgs;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::loading;
+use crate::cli::common::stderr::Stderr;
 #[cfg(feature = "gui")]
-use super::loading;
 
 /// Whether a window could be shown: this build has one, and the system says where.
 pub fn has_display() -> bool {
@@ -17,18 +20,36 @@ pub fn has_display() -> bool {
         && (!needs_display || ["WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY"].into_iter().any(is_set))
 }
 
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// A profile, a session by its name, a run or log directory, or a pattern in quotes
+    pub path: Option<PathBuf>,
+    /// A second one, to be shown below the first and compared with it
+    #[arg(value_name = "OTHER")]
+    pub second: Option<PathBuf>,
+    /// Run of a log directory; the newest by default
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+    #[cfg(feature = "gui")]
+    #[command(flatten)]
+    pub screenshot: crate::gui::ScreenshotArgs,
+}
+
 /// Runs the command.
 #[cfg(feature = "gui")]
-pub fn run(args: OpenArgs, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     if !has_display() {
         return Err(Failure::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
     }
     let import = args.assume.import(args.run);
-    let (assume, talk) = (args.assume, talk.clone());
+    let (assume, stderr) = (args.assume, stderr.clone());
     // Read again with every trace that is opened, as the command line does.
     let options = move || {
-        loading::assumptions(&assume, &talk).map_err(|failure| {
-            talk.error(&failure.to_string());
+        loading::assumptions(&assume, &stderr).map_err(|failure| {
+            stderr.error(&failure.to_string());
             failure.to_string()
         })
     };
@@ -48,7 +69,7 @@ pub fn run(args: OpenArgs, talk: &Talk) -> Result<Outcome, Failure> {
 
 /// Runs the command.
 #[cfg(not(feature = "gui"))]
-pub fn run(args: OpenArgs, _talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<Outcome, Failure> {
     drop(args);
     Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
 }
@@ -57,7 +78,7 @@ pub fn run(args: OpenArgs, _talk: &Talk) -> Result<Outcome, Failure> {
 mod tests {
     use clap::Parser as _;
 
-    use crate::cli::args::{Cli, Command};
+    use crate::cli::command_line::{Cli, Command};
 
     #[test]
     fn a_window_takes_the_assumptions_of_a_report() {

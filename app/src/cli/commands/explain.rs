@@ -1,13 +1,23 @@
 //! `systole explain`: what a hint means, and what to do about it.
 
+use clap::Args;
 use std::fmt::Write as _;
 
 use analysis::hints::{rule, rules};
 use serde_json::json;
 
-use super::args::{ExplainArgs, Format};
-use super::failure::{Failure, Outcome};
-use super::output;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::output;
+use crate::cli::common::values::Format;
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Id of a hint, as in a report: K01; all are listed without it
+    pub hint: Option<String>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
 
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<Outcome, Failure> {

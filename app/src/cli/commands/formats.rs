@@ -1,13 +1,21 @@
 //! `systole formats`: what can be read.
 
+use clap::Args;
 use std::fmt::Write as _;
 
 use importers::IMPORTERS;
 use serde_json::json;
 
-use super::args::{Format, FormatsArgs};
-use super::failure::{Failure, Outcome};
-use super::output;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::output;
+use crate::cli::common::values::Format;
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct FormatsArgs {
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
 
 /// Runs the command.
 pub fn run(args: &FormatsArgs) -> Result<Outcome, Failure> {

@@ -6,10 +6,9 @@ use analysis::gates::{GateMetric, METRICS, suffixes};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::args::Format;
-use super::failure::{Failure, Outcome};
-use super::output;
-
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::output;
+use crate::cli::common::values::Format;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
@@ -98,7 +97,7 @@ mod tests {
     /// Where this test fails, copy what `systole metrics --format md` prints into the docs.
     #[test]
     fn the_docs_list_the_same_metrics() {
-        let docs = include_str!("../../../docs/compare.md").replace("\r\n", "\n");
+        let docs = include_str!("../../../../docs/compare.md").replace("\r\n", "\n");
         assert!(docs.contains(&markdown()), "docs/compare.md: put in the output of `systole metrics --format md`");
     }
 

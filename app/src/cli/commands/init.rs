@@ -8,12 +8,11 @@ use analysis::gates::{Aggregate, Defaults, METRICS, Regression, preset};
 use analysis::reports::steps::step_parts::StepPart;
 use clap::Args;
 
-use super::Talk;
-use super::args::{AssumeArgs, Format};
-use super::compare::summaries;
-use super::failure::{Failure, Outcome};
-use super::output;
-
+use crate::cli::common::args::AssumeArgs;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::Format;
+use crate::cli::common::{output, summaries};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -28,7 +27,7 @@ pub struct InitArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &InitArgs, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     if let Some(path) = &args.output {
         output::check_file(path)?;
         if path.exists() {
@@ -36,7 +35,7 @@ pub fn run(args: &InitArgs, talk: &Talk) -> Result<Outcome, Failure> {
         }
     }
     let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
-    let runs = summaries(&paths, &args.assume, None, Format::Json, talk)?;
+    let runs = summaries::summaries(&paths, &args.assume, None, Format::Json, stderr)?;
     let text = config_of(&runs);
     match &args.output {
         Some(path) => output::write_to(path, &text)?,
@@ -195,7 +194,7 @@ fn round_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::config;
+    use crate::cli::common::settings;
 
     /// A run of `steps` steps with one collective.
     fn run(collective: &str, steps: usize) -> Summary {
@@ -214,7 +213,7 @@ mod tests {
         for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
             for steps in [0, 1, 6, 10] {
                 let text = config_of(&[run(name, steps)]);
-                let gates = config::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
+                let gates = settings::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
                 let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
                 let expected: &[&str] = if name == "all-gather.7" && steps >= 6 { &["all-gather*"] } else { &[] };
                 assert_eq!(ops, expected, "{text}");
@@ -229,7 +228,7 @@ mod tests {
         let mut slow = run("all-gather.7", 12);
         slow.series[0].values = vec![4e9; 12];
         let text = config_of(&[run("all-gather.7", 12), slow.clone()]);
-        let gates = config::gates_of(&text).unwrap();
+        let gates = settings::gates_of(&text).unwrap();
         assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
         assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]), text);
         // Too few steps in one of them are too few.

@@ -6,12 +6,11 @@ use analysis::Scope;
 use analysis::compare::{Summary, to_json};
 use clap::Args;
 
-use super::Talk;
-use super::args::{AssumeArgs, Format};
-use super::compare::{saved, summary_of};
-use super::failure::{Failure, Outcome};
-use super::{analyze, loading, output};
-
+use crate::cli::common::args::AssumeArgs;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::Format;
+use crate::cli::common::{checks, loading, output, summaries};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct SummarizeArgs {
@@ -36,7 +35,7 @@ pub struct SummarizeArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &SummarizeArgs, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     let path = args.output.as_deref().map(|path| match path.to_str().and_then(|text| text.strip_prefix("json=")) {
         Some(rest) => PathBuf::from(rest),
         None => path.to_owned(),
@@ -46,13 +45,13 @@ pub fn run(args: &SummarizeArgs, talk: &Talk) -> Result<Outcome, Failure> {
     }
     let mut runs: Vec<Summary> = Vec::new();
     for path in &args.paths {
-        if let Some(saved) = saved(path)? {
+        if let Some(saved) = summaries::saved(path)? {
             runs.extend(saved);
             continue;
         }
-        let session = loading::open_path(path, args.run.clone(), &args.assume, Format::Json, talk)?;
-        analyze::check_devices(&session, &args.assume.device)?;
-        runs.push(summary_of(&session, Scope::WholeTrace)?);
+        let session = loading::open_path(path, args.run.clone(), &args.assume, Format::Json, stderr)?;
+        checks::check_devices(&session, &args.assume.device)?;
+        runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
     let runs: Vec<Summary> = runs.into_iter().map(|run| run.shortened(args.ops, args.op_steps)).collect();
     let text = to_json(&runs).map_err(|error| Failure::Internal(error.to_string()))?;

@@ -1,12 +1,10 @@
 //! `systole completions`: what a shell needs to complete commands and options.
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::args::Cli;
-use super::failure::{Failure, Outcome};
-use super::output;
-
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::output;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
@@ -15,10 +13,10 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// Runs the command.
-pub fn run(args: &CompletionsArgs) -> Result<Outcome, Failure> {
+/// Runs the command for this program.
+pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "systole", &mut script);
+    clap_complete::generate(args.shell, &mut program, "systole", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Done)
 }

@@ -11,12 +11,11 @@ use analysis::Options;
 use importers::Progress;
 use trace_model::{IssueKind, Severity};
 
-use super::Talk;
-use super::args::{AssumeArgs, Format, InputArgs};
-use super::config;
-use super::failure::Failure;
-use super::stdin::{self, Spooled};
-use super::values::STANDARD;
+use crate::cli::common::args::{AssumeArgs, InputArgs};
+use crate::cli::common::failure::Failure;
+use crate::cli::common::stderr::{Stderr, harmless};
+use crate::cli::common::values::{Format, STANDARD};
+use crate::cli::common::{settings, stdin};
 use crate::session::Session;
 
 /// Short imports flash no bar.
@@ -25,15 +24,15 @@ const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const BAR_CELLS: usize = 30;
 
 /// Opens what the user named and says on stderr what happened.
-pub fn open(input: &InputArgs, format: Format, talk: &Talk) -> Result<Session, Failure> {
-    open_path(&input.path, input.run.clone(), &input.assume, format, talk)
+pub fn open(input: &InputArgs, format: Format, stderr: &Stderr) -> Result<Session, Failure> {
+    open_path(&input.path, input.run.clone(), &input.assume, format, stderr)
 }
 
 /// What both the command line and the window assume: the arguments, and the file of settings.
-pub fn assumptions(assume: &AssumeArgs, talk: &Talk) -> Result<Options, Failure> {
-    let mut options = Options { hints: config::hints(assume.config.as_deref(), talk)?, ..assume.options() };
+pub fn assumptions(assume: &AssumeArgs, stderr: &Stderr) -> Result<Options, Failure> {
+    let mut options = Options { hints: settings::hints(assume.config.as_deref(), stderr)?, ..assume.options() };
     if options.warmup_steps == 0 {
-        options.warmup_steps = config::warmup_steps(assume.config.as_deref()).unwrap_or(0);
+        options.warmup_steps = settings::warmup_steps(assume.config.as_deref()).unwrap_or(0);
     }
     Ok(options)
 }
@@ -44,19 +43,22 @@ pub fn open_path(
     run: Option<String>,
     assume: &AssumeArgs,
     format: Format,
-    talk: &Talk,
+    stderr: &Stderr,
 ) -> Result<Session, Failure> {
     let started = Instant::now();
-    let options = assumptions(assume, talk)?;
+    let options = assumptions(assume, stderr)?;
     let import = assume.import(run);
-    let (spooled, path) =
-        if path.as_os_str() == STANDARD { (Some(Spooled::read()?), Path::new(stdin::NAME)) } else { (None, path) };
+    let (spooled, path) = if path.as_os_str() == STANDARD {
+        (Some(stdin::Spooled::read()?), Path::new(stdin::NAME))
+    } else {
+        (None, path)
+    };
     let progress = Arc::new(Progress::new());
-    let bar = (talk.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
-    let notice = if talk.warns() && is_stream(path) { Notice::start(path) } else { None };
+    let bar = (stderr.warns() && std::io::stderr().is_terminal()).then(|| Bar::start(Arc::clone(&progress))).flatten();
+    let notice = if stderr.warns() && is_stream(path) { Notice::start(path) } else { None };
     let opened = match spooled {
         None => Session::open(path, &import, options, &progress),
-        Some(Spooled { source, sha256 }) => importers::import_source(&source, &import, &progress)
+        Some(stdin::Spooled { source, sha256 }) => importers::import_source(&source, &import, &progress)
             .map(|model| Session::from_model(model, options).with_sha256(sha256)),
     };
     if let Some(notice) = notice {
@@ -66,42 +68,42 @@ pub fn open_path(
         bar.stop();
     }
     let session = opened.map_err(|error| Failure::import(error, path))?;
-    say_what_was_read(&session, talk, started.elapsed());
-    say_which_files(&session, talk);
+    say_what_was_read(&session, stderr, started.elapsed());
+    say_which_files(&session, stderr);
     // The text says it itself.
     if format != Format::Text {
-        warn_of_losses(&session, talk);
+        warn_of_losses(&session, stderr);
     }
     Ok(session)
 }
 
-fn say_what_was_read(session: &Session, talk: &Talk, elapsed: Duration) {
+fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
     let model = session.model();
     for source in model.sources() {
-        talk.detail(&format!("read {} as {}, {} bytes", source.name, source.format, source.packed_bytes));
+        stderr.detail(&format!("read {} as {}, {} bytes", source.name, source.format, source.packed_bytes));
     }
     let count = model.slice_count();
-    talk.detail(&format!("{count} slices on {} tracks in {:.3} s", model.tracks().len(), elapsed.as_secs_f64()));
+    stderr.detail(&format!("{count} slices on {} tracks in {:.3} s", model.tracks().len(), elapsed.as_secs_f64()));
     for issue in model.import_log().counts() {
         for example in &issue.examples {
-            talk.detail(&format!("{}: {example}", issue.kind.id()));
+            stderr.detail(&format!("{}: {example}", issue.kind.id()));
         }
     }
 }
 
 /// What was read is not just what was named: no format says so on its first screen.
-fn say_which_files(session: &Session, talk: &Talk) {
+fn say_which_files(session: &Session, stderr: &Stderr) {
     let about = [IssueKind::RunsJoined, IssueKind::RunNearby, IssueKind::SessionsApart, IssueKind::SameContent];
     for issue in session.model().import_log().counts().iter().filter(|issue| about.contains(&issue.kind)) {
-        talk.warn(&format!("{} {}", issue.kind.explain(), issue.examples.join("; ")));
+        stderr.warn(&format!("{} {}", issue.kind.explain(), issue.examples.join("; ")));
     }
 }
 
-fn warn_of_losses(session: &Session, talk: &Talk) {
+fn warn_of_losses(session: &Session, stderr: &Stderr) {
     let counts = session.model().import_log().counts().iter();
     for issue in counts.filter(|issue| issue.kind.severity() == Severity::Loss) {
         let first = issue.examples.first().map_or(String::new(), |example| format!(" First: {example}"));
-        talk.warn(&format!("{} ({}×){first}", issue.kind.explain(), issue.count));
+        stderr.warn(&format!("{} ({}×){first}", issue.kind.explain(), issue.count));
     }
 }
 
@@ -119,7 +121,7 @@ impl Notice {
         let (stop, stopped) = sync_channel(1);
         let say = move || {
             if stopped.recv_timeout(BAR_AFTER) == Err(RecvTimeoutError::Timeout) {
-                write_stderr(&format!("{}\n", super::harmless(&text)));
+                write_stderr(&format!("{}\n", harmless(&text)));
             }
         };
         let thread = thread::Builder::new().name("pipe-notice".to_owned()).spawn(say).ok()?;

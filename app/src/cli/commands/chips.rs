@@ -1,15 +1,27 @@
 //! `systole chips`: what is assumed of each TPU generation, and who says so.
 
+use clap::Args;
 use std::fmt::Write as _;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 use analysis::{Cell, Column, Provenance, Table, Unit};
 use serde_json::json;
 
-use super::args::{ChipsArgs, Format};
-use super::failure::{Failure, Outcome};
-use super::{output, terminal};
+use crate::cli::common::chip_arg::ChipArg;
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::values::Format;
+use crate::cli::common::{output, terminal};
 use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, number, table};
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct ChipsArgs {
+    /// Everything about this one: a name, or a file as for `--device-spec`
+    pub chip: Option<ChipArg>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
 
 /// Runs the command.
 pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {

@@ -1,24 +1,19 @@
 //! `systole compare`: two runs side by side.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use analysis::Scope;
-use analysis::compare::{CompareOptions, Comparison, Summary, SummaryInput, TestOptions, compare, from_json, is_meant};
+use analysis::compare::{CompareOptions, Comparison, TestOptions, compare};
 use analysis::gates::{self, GateConfig, GatesReport};
 use clap::Args;
-use importers::ImportOptions;
 
-use super::Talk;
-use super::args::{AssumeArgs, FileFormat, Format, OutputArgs};
-use super::failure::{Failure, Outcome};
-use super::gate::JudgeArgs;
-use super::values::StepsArg;
-use super::{analyze, config, gate, history, loading, output};
+use crate::cli::common::args::{AssumeArgs, JudgeArgs, OutputArgs};
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::summaries::Wanted;
+use crate::cli::common::values::{FileFormat, StepsArg};
+use crate::cli::common::{gating, output, settings, summaries};
 use crate::render::comparison::{self, Compared};
-use crate::render::{InputFile, Layout, NamedTable, html, junit, sarif};
-use crate::session::Session;
+use crate::render::{Layout, NamedTable, html, junit, sarif};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -78,7 +73,7 @@ impl TestArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     let mut options = args.test.options()?;
     output::check(&args.output)?;
     let (base, cand) = sides(args)?;
@@ -86,29 +81,29 @@ pub fn run(args: &CompareArgs, talk: &Talk) -> Result<Outcome, Failure> {
     let mut assume = args.assume.clone();
     assume.config = assume.config.or_else(|| args.judge.budget.clone());
     if args.judge.budget.is_none() {
-        config::say_ignored(args.assume.config.as_deref(), talk);
+        settings::say_ignored(args.assume.config.as_deref(), stderr);
     }
-    let config = args.judge.budget.as_deref().map(config::gates).transpose()?;
+    let config = args.judge.budget.as_deref().map(settings::gates).transpose()?;
     if let Some(config) = &config {
         set_by(&mut options, config);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
-    let base = summaries(&base, &assume, args.steps, format, talk)?;
-    let cand = summaries(&cand, &assume, args.steps, format, talk)?;
+    let base = summaries::summaries(&base, &assume, args.steps, format, stderr)?;
+    let cand = summaries::summaries(&cand, &assume, args.steps, format, stderr)?;
     if let Some(config) = &config {
         config.check_names(&base, &cand).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
     let compared = Compared { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
-    output::write(&compared, &args.output, talk)?;
-    gate::step_summary(|| comparison::verdict(&compared))?;
+    output::write(&compared, &args.output, stderr)?;
+    gating::step_summary(|| comparison::verdict(&compared))?;
     for run in &cand {
-        gate::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()))?;
+        gating::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()))?;
     }
     if let Some(outcome) =
-        report.as_ref().and_then(|report| gate::outcome(report, &args.judge, args.output.strict, talk))
+        report.as_ref().and_then(|report| gating::outcome(report, &args.judge, args.output.strict, stderr))
     {
         return Ok(outcome);
     }
@@ -158,9 +153,6 @@ fn doubt(compared: &Comparison) -> Option<String> {
     (steps < needed).then(|| format!("{steps} steady steps on a side, and a conclusion needs {needed}"))
 }
 
-/// An input, and whether all runs of a log directory count.
-type Wanted<'a> = (&'a Path, bool);
-
 /// `BASE CAND`, more of each by name; one path alone is the side that no name gives.
 fn sides(args: &CompareArgs) -> Result<(Vec<Wanted<'_>>, Vec<Wanted<'_>>), Failure> {
     let mut base: Vec<Wanted<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
@@ -178,98 +170,4 @@ fn sides(args: &CompareArgs) -> Result<(Vec<Wanted<'_>>, Vec<Wanted<'_>>), Failu
         return Err(Failure::Usage("name a run of each side: systole compare BASE CAND".to_owned()));
     }
     Ok((base, cand))
-}
-
-/// Largest summary that is read: ten thousand ops in as many steps as are kept.
-const MAX_SUMMARY: u64 = 256 << 20;
-
-/// Every run of a side.
-pub fn summaries(
-    paths: &[Wanted<'_>],
-    assume: &AssumeArgs,
-    steps: Option<StepsArg>,
-    format: Format,
-    talk: &Talk,
-) -> Result<Vec<Summary>, Failure> {
-    let mut out = Vec::new();
-    for &(path, all_runs) in paths {
-        if let Some(saved) = saved(path)? {
-            if steps.is_some() {
-                let why = "--steps needs the trace: a saved summary is about the steps that it was made of";
-                return Err(Failure::Usage(format!("{why}: {}", path.display())));
-            }
-            out.extend(saved);
-            continue;
-        }
-        for run in runs(path, all_runs) {
-            let session = loading::open_path(path, run, assume, format, talk)?;
-            let scope = match steps {
-                Some(steps) => {
-                    analyze::check_steps(&session, steps)?;
-                    Scope::Steps { first: steps.first, last: steps.last }
-                }
-                None => Scope::WholeTrace,
-            };
-            out.push(plain_summary(&session, scope)?);
-        }
-    }
-    Ok(out)
-}
-
-/// The runs of a log directory; otherwise the path as it is.
-fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
-    let located = if all && path.is_dir() { importers::locate(path, &ImportOptions::default()).ok() } else { None };
-    match located {
-        Some(located) if !located.other_runs.is_empty() => {
-            let mut names: Vec<_> = located.run.into_iter().chain(located.other_runs).map(Some).collect();
-            names.sort();
-            names
-        }
-        _ => vec![None],
-    }
-}
-
-/// Saved runs, if the file is meant to hold some: a summary, several, or a history, of
-/// which the last runs that did not fail count.
-pub fn saved(path: &Path) -> Result<Option<Vec<Summary>>, Failure> {
-    const HEAD: u64 = 4096;
-    let mut head = Vec::new();
-    let opened = if path.is_file() { File::open(path).ok() } else { None };
-    let Some(mut file) = opened else { return Ok(None) };
-    // What cannot be read here is reported by the import.
-    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() {
-        return Ok(None);
-    }
-    if history::is_meant(&head) {
-        return history::baseline(path).map(Some);
-    }
-    if !is_meant(&head) {
-        return Ok(None);
-    }
-    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
-    file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
-    let text = String::from_utf8(head).map_err(|error| wrong(error.to_string()))?;
-    let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
-    for run in &mut runs {
-        run.saved_in = Some(path.display().to_string());
-    }
-    Ok(Some(runs))
-}
-
-/// The summary of a trace.
-fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
-    Summary::of(&session.context(scope)).map_err(|error| Failure::Internal(error.to_string()))
-}
-
-/// The same with the fingerprints of its files, which means to read all of them again.
-pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
-    let mut summary = plain_summary(session, scope)?;
-    let input = |file: InputFile| SummaryInput {
-        name: file.name,
-        path: file.path,
-        format: file.format.to_owned(),
-        sha256: file.sha256,
-    };
-    summary.inputs = InputFile::all(session).into_iter().map(input).collect();
-    Ok(summary)
 }

@@ -8,11 +8,11 @@ use analysis::reports::steps::step_times::Steps;
 use clap::{Args, ValueEnum};
 use trace_model::TimeRange;
 
-use super::Talk;
-use super::args::{Format, InputArgs, ScopeArgs};
-use super::failure::{Failure, Outcome};
-use super::values::{STANDARD, StepsArg};
-use super::{analyze, loading, output};
+use crate::cli::common::args::{InputArgs, ScopeArgs};
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::{Format, STANDARD, StepsArg};
+use crate::cli::common::{checks, loading, output};
 use crate::picture::{self, Format as PictureFormat, Look, Panel};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
 use crate::view::trace::OpenTrace;
@@ -90,11 +90,11 @@ impl FromStr for ScaleArg {
 }
 
 /// Runs the command.
-pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
+pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
     let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;
-    let session = loading::open(&args.input, Format::Json, talk)?;
-    analyze::check_scope(&session, &args.input, &args.scope)?;
+    let session = loading::open(&args.input, Format::Json, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
     let trace = OpenTrace::new(args.input.path.clone(), session);
     let mut state = ViewState::new(&trace.model);
     if let Some(range) = range(&trace, args) {
@@ -114,7 +114,7 @@ pub fn run(args: &RenderArgs, talk: &Talk) -> Result<Outcome, Failure> {
     match out {
         Some(path) => {
             crate::files::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.to_owned() })?;
-            talk.detail(&format!("wrote {}", path.display()));
+            stderr.detail(&format!("wrote {}", path.display()));
         }
         // Without a name it is SVG, which is text.
         None => output::print(&String::from_utf8_lossy(&file))?,

@@ -1,0 +1,95 @@
+//! The command line as typed: the program and its commands.
+
+use clap::{Parser, Subcommand};
+
+use crate::cli::commands::analyze::AnalyzeArgs;
+use crate::cli::commands::chips::ChipsArgs;
+use crate::cli::commands::compare::CompareArgs;
+use crate::cli::commands::completions::CompletionsArgs;
+use crate::cli::commands::config::ConfigArgs;
+use crate::cli::commands::doctor::DoctorArgs;
+use crate::cli::commands::explain::ExplainArgs;
+use crate::cli::commands::formats::FormatsArgs;
+use crate::cli::commands::history::HistoryArgs;
+use crate::cli::commands::init::InitArgs;
+use crate::cli::commands::man::ManArgs;
+use crate::cli::commands::metrics::MetricsArgs;
+use crate::cli::commands::open::OpenArgs;
+use crate::cli::commands::render::RenderArgs;
+use crate::cli::commands::schema::SchemaArgs;
+use crate::cli::commands::summarize::SummarizeArgs;
+use crate::cli::commands::whatif::WhatifArgs;
+use crate::cli::common::args::MessageArgs;
+use crate::cli::common::help;
+
+/// Profiler-trace analyzer and visualizer for TPUs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "systole",
+    version = env!("SYSTOLE_VERSION"),
+    max_term_width = 100,
+    after_help = "More, with examples: systole --help, systole COMMAND --help",
+    after_long_help = help::SYSTOLE
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub messages: MessageArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
+    #[command(after_help = help::MORE, after_long_help = help::ANALYZE)]
+    Analyze(AnalyzeArgs),
+    /// What changed between two runs, whether it is more than noise, and where the time went
+    #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
+    Compare(CompareArgs),
+    /// Write a commented systole.toml whose limits are those of a good run
+    Init(InitArgs),
+    /// Check a file of settings and gates
+    Config(ConfigArgs),
+    /// The metrics that gates can ask for, with unit and meaning
+    Metrics(MetricsArgs),
+    /// The runs that `--history` kept, one row each
+    History(HistoryArgs),
+    /// JSON Schemas of what other programs read and write
+    Schema(SchemaArgs),
+    /// Keep what a comparison needs of a run: small JSON to commit as a baseline
+    #[command(after_help = help::MORE, after_long_help = help::SUMMARIZE)]
+    Summarize(SummarizeArgs),
+    /// How far this trace can be trusted: what is missing, what was mended, where memory goes
+    #[command(after_help = help::MORE, after_long_help = help::DOCTOR)]
+    Doctor(DoctorArgs),
+    /// What the run would have taken with faster links, hidden copies, cheaper ops
+    #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
+    Whatif(WhatifArgs),
+    /// What a hint means, how to check it and what to do
+    Explain(ExplainArgs),
+    /// The formats that can be read
+    Formats(FormatsArgs),
+    /// What is assumed of each TPU generation, and who says so
+    Chips(ChipsArgs),
+    /// A picture of the timeline, the roofline or the steps as SVG, without a window
+    #[command(after_help = help::MORE, after_long_help = help::RENDER)]
+    Render(RenderArgs),
+    /// Show the timeline in a window
+    Open(OpenArgs),
+    /// Completions of commands and options for a shell
+    Completions(CompletionsArgs),
+    /// The manual page of the program or of one command
+    Man(ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

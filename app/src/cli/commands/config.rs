@@ -1,0 +1,47 @@
+//! `systole config`: checks a file of settings and gates.
+
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::{output, settings};
+use clap::{Args, Subcommand};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `systole config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with a file of settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Says what is wrong with a file of settings, or what it holds
+    Check {
+        /// The file; systole.toml in the working directory by default
+        #[arg(value_name = "FILE")]
+        path: Option<PathBuf>,
+    },
+}
+
+/// Runs `systole config`.
+pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+    let ConfigCommand::Check { path } = &args.command;
+    let path = path.as_deref().unwrap_or(Path::new(settings::FILE_NAME));
+    let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
+    let text = settings::read(path).map_err(|error| wrong(error.to_string()))?;
+    let gates = settings::gates_of(&text).map_err(wrong)?;
+    let (hints, expired) = settings::parse(&text, settings::today()).map_err(wrong)?;
+    for hint in expired {
+        stderr.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
+    }
+    let some = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let parts = [
+        some(gates.budget.len(), "budget"),
+        some(gates.regression.len(), "regression"),
+        some(hints.thresholds.len(), "threshold"),
+        some(hints.suppressions.len(), "suppression"),
+    ];
+    output::print(&format!("{}: {}\n", path.display(), parts.join(", ")))?;
+    Ok(Outcome::Done)
+}

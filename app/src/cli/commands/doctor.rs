@@ -1,0 +1,35 @@
+//! `systole doctor`: how far this trace can be trusted.
+
+use analysis::Scope;
+use clap::Args;
+
+use crate::cli::common::args::{InputArgs, OutputArgs};
+use crate::cli::common::failure::{Failure, Outcome};
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::{checks, loading, output};
+use crate::render::{Document, View};
+
+/// The analysis behind the command.
+const DOCTOR: &str = "doctor";
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
+    output::check(&args.output)?;
+    let session = loading::open(&args.input, args.output.format, stderr)?;
+    checks::check_devices(&session, &args.input.assume.device)?;
+    let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], View::Doctor);
+    output::write(&document, &args.output, stderr)?;
+    Ok(match document.doubt() {
+        Some(why) if args.output.strict => Outcome::Inconclusive(why),
+        _ => Outcome::Done,
+    })
+}

@@ -1,0 +1,19 @@
+//! One file a command: its arguments, and what it does.
+
+pub(super) mod analyze;
+pub(super) mod chips;
+pub(super) mod compare;
+pub(super) mod completions;
+pub(super) mod config;
+pub(super) mod doctor;
+pub(super) mod explain;
+pub(super) mod formats;
+pub(super) mod history;
+pub(super) mod init;
+pub(super) mod man;
+pub(super) mod metrics;
+pub(super) mod open;
+pub(super) mod render;
+pub(super) mod schema;
+pub(super) mod summarize;
+pub(super) mod whatif;

@@ -1,0 +1,175 @@
+//! Arguments as typed, and what they mean.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use analysis::hardware::ici::Topology;
+use analysis::{Options, Scope};
+use clap::Args;
+use importers::ImportOptions;
+
+use crate::cli::common::chip_arg::ChipArg;
+use crate::cli::common::values::{ClockArg, Format, OutputFile, RangeArg, RolesArg, StepsArg};
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Messages")]
+pub struct MessageArgs {
+    /// Say nothing but errors on stderr
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr: files read, times taken, every import issue
+    #[arg(short, long, global = true, hide_short_help = true)]
+    pub verbose: bool,
+    /// No colour, also with the environment variable `NO_COLOR`
+    #[arg(long, global = true, hide_short_help = true)]
+    pub no_color: bool,
+    /// Threads to use; all cores by default
+    #[arg(long, global = true, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct InputArgs {
+    /// A profile, a run or log directory, a pattern in quotes, or - for standard input
+    pub path: PathBuf,
+    /// Run of a log directory; the newest by default
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+}
+
+/// What holds for all inputs and all reports.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "What to assume")]
+pub struct AssumeArgs {
+    /// Clock of the device, for simulators that count cycles: 940MHz, 1.75GHz, or a number in MHz
+    #[arg(long, hide_short_help = true, value_name = "CLOCK")]
+    pub clock: Option<ClockArg>,
+    /// What the tracks of a simulator's Chrome trace are, as described in docs/simulators.md
+    #[arg(long, hide_short_help = true, value_name = "FILE.toml")]
+    pub roles: Option<RolesArg>,
+    /// Where the TPU compiler dumped the code of ops (`--xla_jf_dump_to`); beside a program it is found
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
+    pub llo: Option<PathBuf>,
+    /// Only these devices, by ordinal
+    #[arg(long, hide_short_help = true, value_name = "N,…", value_delimiter = ',')]
+    pub device: Vec<u32>,
+    /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
+    #[arg(long, value_name = "CHIP")]
+    pub device_spec: Option<ChipArg>,
+    /// Chips along each axis of the slice, as 4x4 or 2x2x4: how fast collectives can be
+    #[arg(long, hide_short_help = true, value_name = "AxBxC")]
+    pub topology: Option<Topology>,
+    /// Leave out the first N steps, besides partial ones
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
+    pub warmup: u32,
+    /// Thresholds and suppressions of hints; systole.toml in the working directory by default
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl AssumeArgs {
+    /// What to import of a path.
+    pub fn import(&self, run: Option<String>) -> ImportOptions {
+        let roles = self.roles.as_ref().map(|roles| Arc::clone(&roles.0));
+        ImportOptions { run, clock_mhz: self.clock.map(|clock| clock.0), roles, llo: self.llo.clone() }
+    }
+
+    /// Assumptions of all reports.
+    pub fn options(&self) -> Options {
+        let mut options = Options {
+            topology: self.topology.clone(),
+            devices: self.device.clone(),
+            warmup_steps: self.warmup,
+            ..Options::default()
+        };
+        if let Some(chip) = &self.device_spec {
+            chip.assume(&mut options);
+        }
+        options
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Also write this format to this file: text, json, ndjson, csv, md, junit, sarif or html; may be repeated
+    ///
+    /// json=report.json writes a file; json=- prints it instead of --format. CSV is one table (--table), or all
+    /// tables in a directory: csv=tables/
+    #[arg(short, long, value_name = "FORMAT=PATH")]
+    pub output: Vec<OutputFile>,
+    /// Only this table of CSV and NDJSON (a wrong name lists them all)
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Rows of each table, entries of each list; 0 for all
+    ///
+    /// 10 by default in text and Markdown, 10000 in JSON; what is left out is counted. CSV and NDJSON have
+    /// all rows by default.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Exit with 11 where the trace is too incomplete for a conclusion
+    #[arg(long, hide_short_help = true)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Part of the trace")]
+pub struct ScopeArgs {
+    /// Only steps A to B, both included, as numbered in the report
+    #[arg(long, value_name = "A..B", conflicts_with = "range")]
+    pub steps: Option<StepsArg>,
+    /// Only slices that begin in this part of the timeline, in times as on its ruler: 1.5ms..2ms, -2.7s..0
+    #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
+    pub range: Option<RangeArg>,
+}
+
+impl ScopeArgs {
+    /// The part of the trace to analyze.
+    pub fn scope(&self) -> Scope {
+        match (self.steps, self.range) {
+            (Some(StepsArg { first, last }), _) => Scope::Steps { first, last },
+            (None, Some(RangeArg(range))) => Scope::Range(range),
+            (None, None) => Scope::WholeTrace,
+        }
+    }
+}
+
+/// What may fail a run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct GateArgs {
+    /// Compare with this run or saved summary, and fail where it is worse; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub baseline: Vec<PathBuf>,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+}
+
+/// By what is judged, and what follows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct JudgeArgs {
+    /// Judge by the budgets and regressions of this file (`systole init` writes one)
+    #[arg(long, value_name = "FILE")]
+    pub budget: Option<PathBuf>,
+    /// Append the numbers and the verdict to this file, a line of JSON a run
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// Exit code where a gate fails
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10)]
+    pub exit_code_on_fail: u8,
+    /// Exit with 0 also where a gate fails: report only
+    #[arg(long, hide_short_help = true)]
+    pub exit_zero: bool,
+}
+
+impl GateArgs {
+    /// Whether anything is to be judged.
+    pub fn are_set(&self) -> bool {
+        self.judge.budget.is_some() || !self.baseline.is_empty()
+    }
+}

@@ -1,0 +1,52 @@
+//! Refuses parts of a trace that it does not have.
+
+use crate::cli::common::args::{InputArgs, ScopeArgs};
+use crate::cli::common::failure::Failure;
+use crate::cli::common::values::{RangeArg, StepsArg};
+use crate::session::Session;
+use analysis::Scope;
+use analysis::reports::steps::step_times::Steps;
+use std::collections::BTreeSet;
+use trace_model::GroupKind;
+
+/// Refuses steps, times and devices that the trace does not have.
+pub fn check_scope(session: &Session, input: &InputArgs, scope: &ScopeArgs) -> Result<(), Failure> {
+    check_devices(session, &input.assume.device)?;
+    if let Some(RangeArg(range)) = scope.range
+        && range.intersect(session.model().extent()).is_none_or(trace_model::TimeRange::is_empty)
+    {
+        let extent = session.model().extent();
+        let [from, to] = [extent.start, extent.end].map(trace_model::Timestamp::since_origin);
+        return Err(Failure::Usage(format!("--range: nothing was captured then; the capture is from {from} to {to}")));
+    }
+    scope.steps.map_or(Ok(()), |steps| check_steps(session, steps))
+}
+
+/// Refuses steps that the trace does not have.
+pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Result<(), Failure> {
+    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
+    if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {
+        return Ok(());
+    }
+    let numbers = steps.steps.iter().map(|step| step.number);
+    let (least, most) = (numbers.clone().min(), numbers.max());
+    let there = least.zip(most).map_or("no steps".to_owned(), |(least, most)| format!("steps {least} to {most}"));
+    Err(Failure::Usage(format!("--steps: the trace has {there}")))
+}
+
+/// Refuses devices that the trace does not have.
+pub fn check_devices(session: &Session, wanted: &[u32]) -> Result<(), Failure> {
+    let model = session.model();
+    let ordinals: BTreeSet<u32> = model
+        .tensor_cores()
+        .into_iter()
+        .filter_map(|core| match model.group(core).kind {
+            GroupKind::TensorCore { ordinal } => Some(ordinal),
+            _ => None,
+        })
+        .collect();
+    let Some(missing) = wanted.iter().find(|ordinal| !ordinals.contains(ordinal)) else { return Ok(()) };
+    let there: Vec<_> = ordinals.iter().map(u32::to_string).collect();
+    let there = if there.is_empty() { "no TPU devices".to_owned() } else { format!("devices {}", there.join(", ")) };
+    Err(Failure::Usage(format!("--device {missing}: the trace has {there}")))
+}

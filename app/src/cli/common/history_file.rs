@@ -1,0 +1,152 @@
+//! The file of `--history`: a line of JSON a run, with its numbers, its verdict, and what a later
+//! comparison needs of it.
+
+use crate::cli::common::failure::Failure;
+use analysis::compare::{SummaryInput, Summary};
+use analysis::gates::{GatesReport, Level, Status};
+use analysis::math::stats::median;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// Fields may be added under the same number, never changed or removed.
+const SCHEMA: &str = "systole.history/1";
+/// Runs that make a baseline.
+pub const BASELINE_RUNS: usize = 5;
+/// What is kept of a run: its largest ops, in so many of its steps; and of its series.
+const OPS: usize = 20;
+const OP_STEPS: usize = 12;
+const SERIES: usize = 200;
+/// Largest history that is read.
+const MAX_FILE: u64 = 256 << 20;
+
+/// A run, as a line of the file. The order of the fields is that of the line.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HistoryLine {
+    pub schema: String,
+    pub tool: String,
+    pub commit: Option<String>,
+    #[serde(default)]
+    pub inputs: Vec<SummaryInput>,
+    pub steps: usize,
+    #[serde(default)]
+    pub metrics: Map<String, Value>,
+    #[serde(default)]
+    pub gates: Vec<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Value>,
+}
+
+/// The line of a run: no times, so that the same run gives the same bytes; the commit is CI's.
+pub fn line(run: &Summary, report: &GatesReport) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let mut metrics = Map::new();
+    for series in run.series.iter().chain(&run.loop_series) {
+        metrics.insert(series.id.clone(), json!(median(&series.values)));
+    }
+    for value in &run.values {
+        metrics.insert(value.id.clone(), json!(value.value));
+    }
+    let gates = report.gates.iter().map(|gate| {
+        json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base})
+    });
+    let line = HistoryLine {
+        schema: SCHEMA.to_owned(),
+        tool: run.tool.clone(),
+        commit: std::env::var("GITHUB_SHA").ok(),
+        inputs: run.inputs.clone(),
+        steps: run.steps.counted,
+        metrics,
+        gates: gates.collect(),
+        summary: Some(
+            serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES)).map_err(internal)?,
+        ),
+    };
+    Ok(serde_json::to_string(&line).map_err(internal)? + "\n")
+}
+
+/// Whether a file that begins like this is a history.
+pub fn is_meant(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.trim_start().starts_with('{') && text.contains("\"systole.history/")
+}
+
+/// The runs of a history, the oldest first.
+pub fn read(path: &Path) -> Result<Vec<HistoryLine>, Failure> {
+    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+    let length = std::fs::metadata(path).map_err(|error| Failure::import(error.into(), path))?.len();
+    if length > MAX_FILE {
+        return Err(wrong("longer than any history: keep its last lines".to_owned()));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::import(error.into(), path))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let lines = lines.map(|(at, line)| {
+        let line: HistoryLine = serde_json::from_str(line)
+            .map_err(|error| wrong(format!("line {} is no line of a history: {error}", at + 1)))?;
+        if line.schema == SCHEMA {
+            Ok(line)
+        } else {
+            Err(wrong(format!("line {}: this is {:?}, and this program reads {SCHEMA:?}", at + 1, line.schema)))
+        }
+    });
+    lines.collect()
+}
+
+impl HistoryLine {
+    fn has(&self, status: Status, level: Option<Level>) -> bool {
+        let is = |gate: &Value, field: &str, wanted: &Value| gate.get(field) == Some(wanted);
+        let (status, level) = (json!(status), level.map(|level| json!(level)));
+        self.gates
+            .iter()
+            .any(|gate| is(gate, "status", &status) && level.as_ref().is_none_or(|level| is(gate, "level", level)))
+    }
+
+    fn failed(&self) -> bool {
+        self.has(Status::Fail, Some(Level::Error))
+    }
+
+    /// What its gates say together.
+    pub fn verdict(&self) -> &'static str {
+        if self.gates.is_empty() {
+            "not judged"
+        } else if self.failed() {
+            "FAIL"
+        } else if self.has(Status::Fail, None) {
+            "warned"
+        } else if self.has(Status::Inconclusive, None) {
+            "inconclusive"
+        } else {
+            "pass"
+        }
+    }
+
+    /// A metric by its id.
+    pub fn number(&self, id: &str) -> Option<f64> {
+        self.metrics.get(id)?.as_f64()
+    }
+
+    /// What the run is called.
+    pub fn run(&self) -> String {
+        Summary { inputs: self.inputs.clone(), ..Summary::default() }.title()
+    }
+}
+
+/// The last runs that did not fail, as a baseline: the newest last.
+pub fn baseline(path: &Path) -> Result<Vec<Summary>, Failure> {
+    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+    let mut runs = Vec::new();
+    for line in read(path)?.into_iter().rev().filter(|line| !line.failed()) {
+        let Some(summary) = line.summary else { continue };
+        let mut run = Summary::from_json(&summary.to_string()).map_err(|error| wrong(error.to_string()))?;
+        run.saved_in = Some(path.display().to_string());
+        runs.push(run);
+        if runs.len() == BASELINE_RUNS {
+            break;
+        }
+    }
+    runs.reverse();
+    if runs.is_empty() {
+        return Err(wrong("no run of this history passed and kept what a comparison needs".to_owned()));
+    }
+    Ok(runs)
+}

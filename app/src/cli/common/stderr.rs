@@ -1,0 +1,107 @@
+//! Messages on stderr.
+
+use std::io::IsTerminal as _;
+
+use crate::cli::common::args::MessageArgs;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// What is said on stderr.
+#[derive(Clone)]
+pub struct Stderr {
+    level: Level,
+    /// Colour on stderr.
+    color: bool,
+    /// Colour on stdout.
+    color_out: bool,
+}
+
+impl Stderr {
+    /// As the user asked for it.
+    pub fn new(args: &MessageArgs) -> Self {
+        let wanted = !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted = wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let level = match (args.quiet, args.verbose) {
+            (true, _) => Level::Quiet,
+            (_, true) => Level::Verbose,
+            _ => Level::Normal,
+        };
+        Self {
+            level,
+            color: wanted && std::io::stderr().is_terminal(),
+            color_out: wanted && std::io::stdout().is_terminal(),
+        }
+    }
+
+    /// Whether stdout takes colours, too.
+    pub fn colors_stdout(&self) -> bool {
+        self.color_out
+    }
+
+    /// Whether anything but errors is said.
+    pub fn warns(&self) -> bool {
+        self.level > Level::Quiet
+    }
+
+    /// Something that the user asked to hear with `-v`.
+    pub fn detail(&self, text: &str) {
+        if self.level == Level::Verbose {
+            self.say("", "2", text);
+        }
+    }
+
+    /// Something that the user should hear.
+    pub fn warn(&self, text: &str) {
+        if self.warns() {
+            self.say("warning: ", "33", text);
+        }
+    }
+
+    /// A line for the CI that runs this, whatever the user wants to hear.
+    #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
+    pub fn command(line: &str) {
+        eprintln!("{line}");
+    }
+
+    /// Why the program fails.
+    pub fn error(&self, text: &str) {
+        self.say("error: ", "31", text);
+    }
+
+    #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
+    fn say(&self, kind: &str, color: &str, text: &str) {
+        let text = harmless(text);
+        if self.color { eprintln!("\x1b[{color}m{kind}\x1b[0m{text}") } else { eprintln!("{kind}{text}") }
+    }
+}
+
+/// What a file calls things must neither steer a terminal nor give orders to a CI
+/// runner: GitHub's takes `::command` from the begin of a line, behind spaces as well,
+/// and `##[command]` from anywhere.
+pub fn harmless(text: &str) -> String {
+    without_orders(&text.replace(|c: char| c.is_control() && c != '\n', " "))
+}
+
+/// The latter alone, for text that has colours.
+pub fn without_orders(text: &str) -> String {
+    let text = text.replace("##[", "# #[");
+    let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{harmless, without_orders};
+
+    #[test]
+    fn names_give_no_orders() {
+        assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
+        assert_eq!(without_orders("\x1b[1mTop ops\n  ::add-mask::x"), "\x1b[1mTop ops\n·   ::add-mask::x");
+        assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");
+    }
+}

@@ -1,0 +1,112 @@
+//! Summaries of runs: read where saved, computed where a trace is given.
+
+use crate::cli::common::args::AssumeArgs;
+use crate::cli::common::failure::Failure;
+use crate::cli::common::stderr::Stderr;
+use crate::cli::common::values::{Format, StepsArg};
+use crate::cli::common::{checks, history_file, loading};
+use crate::render::InputFile;
+use crate::session::Session;
+use analysis::Scope;
+use analysis::compare::{SummaryInput, Summary, from_json, is_meant};
+use importers::ImportOptions;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// An input, and whether all runs of a log directory count.
+pub type Wanted<'a> = (&'a Path, bool);
+
+/// Largest summary that is read: ten thousand ops in as many steps as are kept.
+const MAX_SUMMARY: u64 = 256 << 20;
+
+/// Every run of a side.
+pub fn summaries(
+    paths: &[Wanted<'_>],
+    assume: &AssumeArgs,
+    steps: Option<StepsArg>,
+    format: Format,
+    stderr: &Stderr,
+) -> Result<Vec<Summary>, Failure> {
+    let mut out = Vec::new();
+    for &(path, all_runs) in paths {
+        if let Some(saved) = saved(path)? {
+            if steps.is_some() {
+                let why = "--steps needs the trace: a saved summary is about the steps that it was made of";
+                return Err(Failure::Usage(format!("{why}: {}", path.display())));
+            }
+            out.extend(saved);
+            continue;
+        }
+        for run in runs(path, all_runs) {
+            let session = loading::open_path(path, run, assume, format, stderr)?;
+            let scope = match steps {
+                Some(steps) => {
+                    checks::check_steps(&session, steps)?;
+                    Scope::Steps { first: steps.first, last: steps.last }
+                }
+                None => Scope::WholeTrace,
+            };
+            out.push(plain_summary(&session, scope)?);
+        }
+    }
+    Ok(out)
+}
+
+/// The runs of a log directory; otherwise the path as it is.
+fn runs(path: &Path, all: bool) -> Vec<Option<String>> {
+    let located = if all && path.is_dir() { importers::locate(path, &ImportOptions::default()).ok() } else { None };
+    match located {
+        Some(located) if !located.other_runs.is_empty() => {
+            let mut names: Vec<_> = located.run.into_iter().chain(located.other_runs).map(Some).collect();
+            names.sort();
+            names
+        }
+        _ => vec![None],
+    }
+}
+
+/// Saved runs, if the file is meant to hold some: a summary, several, or a history, of
+/// which the last runs that did not fail count.
+pub fn saved(path: &Path) -> Result<Option<Vec<Summary>>, Failure> {
+    const HEAD: u64 = 4096;
+    let mut head = Vec::new();
+    let opened = if path.is_file() { File::open(path).ok() } else { None };
+    let Some(mut file) = opened else { return Ok(None) };
+    // What cannot be read here is reported by the import.
+    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() {
+        return Ok(None);
+    }
+    if history_file::is_meant(&head) {
+        return history_file::baseline(path).map(Some);
+    }
+    if !is_meant(&head) {
+        return Ok(None);
+    }
+    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+    file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
+    let text = String::from_utf8(head).map_err(|error| wrong(error.to_string()))?;
+    let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    for run in &mut runs {
+        run.saved_in = Some(path.display().to_string());
+    }
+    Ok(Some(runs))
+}
+
+/// The summary of a trace.
+fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
+    Summary::of(&session.context(scope)).map_err(|error| Failure::Internal(error.to_string()))
+}
+
+/// The same with the fingerprints of its files, which means to read all of them again.
+pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
+    let mut summary = plain_summary(session, scope)?;
+    let input = |file: InputFile| SummaryInput {
+        name: file.name,
+        path: file.path,
+        format: file.format.to_owned(),
+        sha256: file.sha256,
+    };
+    summary.inputs = InputFile::all(session).into_iter().map(input).collect();
+    Ok(summary)
+}
