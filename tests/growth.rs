@@ -19,10 +19,10 @@ use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, Progress, Source};
 use sample_traces::synthetic::{Run, TrainingSpec};
 use sample_traces::write::xspace_bytes;
-use systole::picture::{self, Look, Panel};
+use systole::export::{self, Look, Panel};
 use systole::session::Session;
 use systole::view::state::ViewState;
-use systole::view::trace::OpenTrace;
+use systole::view::timeline::trace::OpenTrace;
 
 #[global_allocator]
 static GLOBAL: heap::Counting = heap::Counting;
@@ -91,7 +91,7 @@ fn cost_of_document(document: String) -> usize {
     analyze(&session);
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    picture::draw(Panel::Timeline, &trace, &state, None, Look::default()).unwrap();
+    export::draw(Panel::Timeline, &trace, &state, None, Look::default()).unwrap();
     heap.total()
 }
 

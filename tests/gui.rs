@@ -21,7 +21,7 @@ use sample_traces::text_trace;
 use systole::gui::{App, Command, Settings};
 use systole::session::Session;
 use systole::view::state::{Panel, ViewCommand, ViewState};
-use systole::view::trace::{Loader, OpenTrace};
+use systole::view::timeline::trace::{Loader, OpenTrace};
 
 const PICTURE: &str = "
     @column 1us
@@ -403,7 +403,7 @@ fn want(window: &mut Harness<'static, App>, command: impl Into<Command>) {
 #[test]
 fn every_tab_opens_and_says_something() {
     let mut window = opened();
-    for tab in systole::view::tabs::TABS {
+    for tab in systole::view::state::tabs::TABS {
         want(&mut window, ViewCommand::ShowTab(tab.id.to_owned()));
         assert_eq!(state(&window).tab, tab.id);
         assert!(window.query_by_label("Computing …").is_none(), "{} is still computing", tab.id);

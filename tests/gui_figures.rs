@@ -7,7 +7,7 @@ use analysis::{Percent, Unit};
 use egui_kittest::kittest::NodeT as _;
 use serde_json::Value;
 use systole::gui::file_loader;
-use systole::render::number;
+use systole::number;
 use trace_model::Picos;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Two profiles side by side.
 
 use systole::gui::PairCommand;
-use systole::view::pair::{Lock, Side};
+use systole::view::compare::{Lock, Side};
 use systole::view::state::ColorBy;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Panels beside the timeline: which tables are seen, where rows lead, and the way back.
 
-use systole::picture::{self, Format, Look};
+use systole::export::{self, Format, Look};
 
 use super::*;
 
@@ -99,18 +99,15 @@ fn every_picture_in_the_menu_can_be_made_of_what_is_open() {
     let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
     let trace = OpenTrace::new("a trace".into(), Session::from_model(text_trace(PICTURE), options));
     let state = ViewState::new(&trace.model);
-    let panels = [
-        ("Timeline", picture::Panel::Timeline),
-        ("Roofline", picture::Panel::Roofline),
-        ("Steps", picture::Panel::Steps),
-    ];
+    let panels =
+        [("Timeline", export::Panel::Timeline), ("Roofline", export::Panel::Roofline), ("Steps", export::Panel::Steps)];
     for (title, panel) in panels {
         for (name, format, begin) in
             [("SVG", Format::Svg, &b"<svg"[..]), ("PNG", Format::Png, &b"\x89PNG\r\n\x1a\n"[..])]
         {
             window.get_by_label(&format!("{title} as {name}…"));
-            let drawing = picture::draw(panel, &trace, &state, None, Look::default()).expect(title);
-            let bytes = picture::encoded(&drawing, format, 1.0).expect(title);
+            let drawing = export::draw(panel, &trace, &state, None, Look::default()).expect(title);
+            let bytes = export::encoded(&drawing, format, 1.0).expect(title);
             assert!(bytes.windows(begin.len()).take(200).any(|part| part == begin), "{title} as {name}");
             assert!(bytes.len() > 2_000, "{title} as {name} is empty: {} bytes", bytes.len());
         }

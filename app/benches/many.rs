@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use analysis::{ANALYSES, Options, Scope};
 use cpu_time::ProcessTime;
 use importers::{Progress, Source};
-use systole::picture::{self, Look, Panel};
+use systole::export::{self, Look, Panel};
 use systole::session::Session;
 use systole::view::state::ViewState;
-use systole::view::trace::OpenTrace;
+use systole::view::timeline::trace::OpenTrace;
 
 /// So many of one thing, and so many times as many.
 const FEW: usize = 20_000;
@@ -30,7 +30,7 @@ fn cost(document: String) -> Option<f64> {
     }
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    picture::draw(Panel::Timeline, &trace, &state, None, Look::default()).ok()?;
+    export::draw(Panel::Timeline, &trace, &state, None, Look::default()).ok()?;
     Some(started.elapsed().as_secs_f64())
 }
 

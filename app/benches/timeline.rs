@@ -15,7 +15,7 @@ use egui::{Context, RawInput, Rect, pos2, vec2};
 use systole::gui::timeline::{Known, Timeline};
 use systole::session::Session;
 use systole::view::state::{ViewCommand, ViewState};
-use systole::view::trace::OpenTrace;
+use systole::view::timeline::trace::OpenTrace;
 use trace_model::{GroupKind, Op, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
 
 const TRACKS: u32 = 200;

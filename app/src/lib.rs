@@ -8,10 +8,11 @@
 #![allow(clippy::missing_errors_doc, reason = "public for the tests of the whole; the other crates are libraries")]
 
 pub mod cli;
+pub mod export;
 pub mod files;
 #[cfg(feature = "gui")]
 pub mod gui;
-pub mod picture;
+pub mod number;
 pub mod render;
 pub mod session;
 pub mod view;

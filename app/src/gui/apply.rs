@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::panels::notice::Notice;
-use super::panels::search;
-use super::panels::welcome::Failed;
-use super::{App, Command, Next, Restore, Wanted, chosen, keys, pair, pick_file, samples, sessions, timeline};
-use crate::picture::{self, Beside, Drawing, Format, Look};
-use crate::view::pair::Side;
+use crate::export::{self, Beside, Drawing, Format, Look};
+use crate::gui::panels::notice::Notice;
+use crate::gui::panels::search;
+use crate::gui::panels::welcome::Failed;
+use crate::gui::{App, Command, Next, Restore, Wanted, chosen, compare, keys, pick_file, samples, sessions, timeline};
+use crate::view::compare::Side;
 use crate::view::state::{Panel, ViewCommand};
 
 impl App {
@@ -97,13 +97,13 @@ impl App {
         }
     }
 
-    fn save_picture(&mut self, panel: picture::Panel, format: Format, ctx: &egui::Context) {
+    fn save_picture(&mut self, panel: export::Panel, format: Format, ctx: &egui::Context) {
         let Some(desk) = &self.desk else { return };
         let state = &desk.focused().state;
         let (name, height) = match panel {
-            picture::Panel::Timeline => ("timeline", 2000.0),
-            picture::Panel::Roofline => ("roofline", 900.0),
-            picture::Panel::Steps => ("steps", 600.0),
+            export::Panel::Timeline => ("timeline", 2000.0),
+            export::Panel::Roofline => ("roofline", 900.0),
+            export::Panel::Steps => ("steps", 600.0),
         };
         let name = format!("{name}.{}", if format == Format::Png { "png" } else { "svg" });
         let dark = ctx.global_style().visuals.dark_mode;
@@ -118,19 +118,19 @@ impl App {
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides = Side::BOTH.into_iter().filter(|&side| panel == picture::Panel::Timeline || side == desk.focus());
+        let sides = Side::BOTH.into_iter().filter(|&side| panel == export::Panel::Timeline || side == desk.focus());
         let sides: Vec<_> = sides.filter_map(of_side).collect();
         let make = move || {
             let mut whole: Option<Drawing> = None;
             for (trace, state, beside) in &sides {
                 let beside = beside.as_ref().map(|(colors, only)| Beside { colors, only });
-                let drawing = picture::draw(panel, trace, state, beside, look)?;
+                let drawing = export::draw(panel, trace, state, beside, look)?;
                 whole = Some(match whole {
                     Some(above) => above.above(drawing),
                     None => drawing,
                 });
             }
-            picture::encoded(&whole.ok_or("nothing is open")?, format, scale)
+            export::encoded(&whole.ok_or("nothing is open")?, format, scale)
         };
         self.saving.file(name, Box::new(make));
     }
@@ -181,7 +181,7 @@ impl App {
         let chosen = Some(typed.trim()).filter(|name| !name.is_empty()).or(self.sessions.open_name());
         let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
         let name = self.sessions.free_name(&wanted, &first.trace.path, chosen.is_some());
-        let second = desk.pair().map(pair::Pair::saved);
+        let second = desk.pair().map(compare::Pair::saved);
         match self.sessions.save(&name, &first.trace.path, &first.state, second) {
             Ok(()) if name == wanted => self.notice = Some(Notice::passing(format!("Kept as “{name}”"))),
             Ok(()) => {

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::keys::Remap;
-use super::pair::PairCommand;
-use super::saving::Save;
-use super::settings::ThemeChoice;
-use crate::picture;
-use crate::view::pair::Side;
+use crate::export;
+use crate::gui::compare::PairCommand;
+use crate::gui::keys::Remap;
+use crate::gui::saving::Save;
+use crate::gui::settings::ThemeChoice;
+use crate::view::compare::Side;
 use crate::view::palette::Preset;
 use crate::view::state::ViewCommand;
 use crate::view::time_format::TimeFormat;
@@ -47,7 +47,7 @@ pub enum Command {
     /// Ask where to, and write a text there.
     Save(Save),
     /// Save a picture of the timeline or a plot.
-    SavePicture(picture::Panel, picture::Format),
+    SavePicture(export::Panel, export::Format),
     /// Save the window as it is seen.
     SaveWindow,
     /// Type into the filter of tracks.

@@ -7,10 +7,10 @@
 
 mod apply;
 mod command;
-mod desk;
+mod compare;
 mod jobs;
 mod keys;
-mod pair;
+mod open_traces;
 mod panels;
 mod reports;
 mod samples;
@@ -31,23 +31,23 @@ use analysis::Options;
 use importers::{IMPORTERS, ImportError, ImportOptions};
 
 pub use self::command::Command;
+pub use self::compare::PairCommand;
 pub use self::keys::{Chord, Remap};
-pub use self::pair::PairCommand;
 pub use self::saving::Save;
 pub use self::screenshot::{Screenshot, ScreenshotArgs};
 use self::sessions::Second;
 pub use self::sessions::Sessions;
 pub use self::settings::{Settings, ThemeChoice};
 
-use self::desk::Desk;
 use self::jobs::{Memo, Wake, Worker};
+use self::open_traces::OpenTraces;
 use self::panels::notice::Notice;
 use self::panels::welcome::Failed;
 use self::workspace::Workspace;
 use crate::session::Session;
-use crate::view::pair::{Link, Side};
+use crate::view::compare::{Link, Side};
 use crate::view::state::{Panel, ViewCommand, ViewState};
-use crate::view::trace::{Loader, OpenTrace};
+use crate::view::timeline::trace::{Loader, OpenTrace};
 
 /// Assumptions of the analyses, read anew for every trace; the error is a sentence.
 pub type Assume = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
@@ -193,7 +193,7 @@ pub struct App {
     /// What to take over when the trace is there that is being opened.
     restore: Option<Restore>,
     keys: Arc<keys::Keys>,
-    desk: Option<Desk>,
+    desk: Option<OpenTraces>,
     error: Option<Failed>,
     /// Which windows are open while no trace is.
     lobby: Lobby,
@@ -277,7 +277,9 @@ impl App {
 
     /// Whether everything that was asked for in the background is there.
     pub fn is_settled(&self) -> bool {
-        !self.loading.memo().is_running() && self.next.is_none() && self.desk.as_ref().is_none_or(Desk::is_settled)
+        !self.loading.memo().is_running()
+            && self.next.is_none()
+            && self.desk.as_ref().is_none_or(OpenTraces::is_settled)
     }
 
     fn poll_jobs(&mut self) {
@@ -332,7 +334,7 @@ impl App {
         }
         match &mut self.desk {
             Some(desk) if beside => desk.compare_with(workspace, second),
-            _ => self.desk = Some(Desk::new(workspace, &self.wake)),
+            _ => self.desk = Some(OpenTraces::new(workspace, &self.wake)),
         }
         match self.next.take() {
             Some(Next { path, saved: None }) => self.compare(&path),
@@ -425,7 +427,7 @@ impl eframe::App for App {
         }
         self.saving.step(ui.ctx());
         panels::welcome::drop_hint_ui(ui);
-        desk::dropped_ui(ui, &self.dropped, &mut out);
+        open_traces::dropped_ui(ui, &self.dropped, &mut out);
         if self.desk.is_some() && self.settings.asks_for_wheel() {
             panels::notice::wheel_ui(ui.ctx(), &mut out);
         }

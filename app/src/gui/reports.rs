@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use analysis::{ANALYSES, Analysis, Report, Scope, Table};
 
-use super::jobs::{Memo, Wake, Worker};
+use crate::gui::jobs::{Memo, Wake, Worker};
 use crate::session::Session;
 
 /// A report and its tables.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::settings::config_dir;
 use crate::files::write_file;
+use crate::gui::settings::config_dir;
 
 /// A trace inside the program.
 pub struct Sample {

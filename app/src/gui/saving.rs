@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use egui::{Context, ViewportCommand};
 
-use super::jobs::{Memo, Wake, Worker};
-use super::screenshot::write_png;
 use crate::files::write_file;
+use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::screenshot::write_png;
 
 /// A text to be written.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,12 +10,12 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use egui::{ColorImage, Context, ViewportCommand};
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use super::Command;
-use super::keys;
-use super::settings::ThemeChoice;
 use crate::files::write_file;
+use crate::gui::Command;
+use crate::gui::keys;
+use crate::gui::settings::ThemeChoice;
 use crate::view::state::{Panel, ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 
 /// Frames to wait for before the picture: layout settles, fonts load.
 const FRAMES: u32 = 6;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::files::write_file;
-use crate::view::pair::Link;
+use crate::view::compare::Link;
 use crate::view::state::ViewState;
 
 /// Says what the file is, and changes when it does.

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use trace_model::Picos;
 
-use crate::view::pair::change_text;
+use crate::view::compare::change_text;
 use crate::view::time_format::TimeFormat;
 
 thread_local! {

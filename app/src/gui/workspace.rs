@@ -12,26 +12,26 @@ use egui::{CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
-use super::Command;
-use super::jobs::{Memo, Wake, Worker};
-use super::keys::Keys;
-use super::panels::dock::{self, DrawTab, Extra, Memory, Sight};
-use super::panels::found::{self as found_panel, List, Order};
-use super::panels::{
+use crate::gui::Command;
+use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::keys::Keys;
+use crate::gui::panels::dock::{self, DrawTab, Extra, Memory, Sight};
+use crate::gui::panels::found::{self as found_panel, List, Order};
+use crate::gui::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
 };
-use super::reports::Reports;
-use super::settings::Settings;
-use super::timeline::{Beside, Known, Timeline};
-use crate::view::area::{self, Area, Pivot, Summary};
-use crate::view::bands::{Band, bands};
-use crate::view::histogram::{self, Histogram};
+use crate::gui::reports::Reports;
+use crate::gui::settings::Settings;
+use crate::gui::timeline::{Beside, Known, Timeline};
 use crate::view::palette::ColorKey;
+use crate::view::panels::area::{self, Area, Pivot, Summary};
+use crate::view::panels::histogram::{self, Histogram};
 use crate::view::search::{self, Found, Wanted};
+use crate::view::state::tabs::{COMPARE, FOUND};
 use crate::view::state::{ColorBy, Panel, ViewCommand, ViewState};
-use crate::view::tabs::{COMPARE, FOUND};
-use crate::view::trace::OpenTrace;
-use crate::view::tree::group_digits;
+use crate::view::timeline::bands::{Band, bands};
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::group_digits;
 use crate::view::viewport::Viewport;
 
 /// What the panels show of a comparison with another trace.

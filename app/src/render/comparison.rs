@@ -10,10 +10,10 @@ use analysis::gates::GatesReport;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::json::{FOLLOWING, Tool, end, generator, parted};
-use super::table::{table, wrapped};
-use super::verdict_md::Parts;
-use super::{Layout, NamedTable, gates, md, verdict_md};
+use crate::render::json::{FOLLOWING, Tool, end, generator, parted};
+use crate::render::table::{table, wrapped};
+use crate::render::verdict_md::Parts;
+use crate::render::{Layout, NamedTable, gates, md, verdict_md};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.comparison/2";

@@ -3,7 +3,7 @@
 
 use analysis::{Cell, Column, Provenance, Table, Tabular as _, Unit};
 
-use super::Document;
+use crate::render::Document;
 
 /// A table of a report.
 #[derive(Clone, Debug)]

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use analysis::compare::Comparison;
 use analysis::gates::{Gate, GatesReport, Level, Status};
 
-use super::Layout;
-use super::comparison::capitalised;
-use super::table::wrapped;
+use crate::render::Layout;
+use crate::render::comparison::capitalised;
+use crate::render::table::wrapped;
 
 /// Column in which messages begin.
 const INDENT: usize = 16;

@@ -8,8 +8,9 @@ use analysis::reports::summary::doctor::{CaptureFact, CaptureFinding, Doctor, Do
 use trace_model::Severity;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::table::{padded, shortened, table, wrapped};
-use super::{Document, Layout, Style, number};
+use crate::number;
+use crate::render::table::{padded, shortened, table, wrapped};
+use crate::render::{Document, Layout, Style};
 
 /// Column in which sentences begin.
 const INDENT: usize = 10;

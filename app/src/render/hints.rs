@@ -7,8 +7,8 @@ use analysis::{Percent, counted};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::Layout;
-use super::table::{shortened, wrapped};
+use crate::render::Layout;
+use crate::render::table::{shortened, wrapped};
 
 /// Before the lines of a card.
 const INDENT: &str = "     ";

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use trace_model::{ImportLog, MemoryUse};
 
-use super::{Document, InputFile};
+use crate::render::{Document, InputFile};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const SCHEMA: &str = "systole.report/2";

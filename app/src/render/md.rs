@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use analysis::hints::Hints;
 use analysis::{Table, Unit};
 
-use super::document::scope_in_words;
-use super::verdict_md::Parts;
-use super::{Document, Layout, number, verdict_md};
+use crate::number;
+use crate::render::document::scope_in_words;
+use crate::render::verdict_md::Parts;
+use crate::render::{Document, Layout, verdict_md};
 
 /// The Markdown of a document.
 pub fn document(document: &Document, layout: &Layout) -> String {

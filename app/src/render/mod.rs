@@ -14,7 +14,6 @@ pub mod json;
 pub mod junit;
 pub mod md;
 pub mod ndjson;
-pub mod number;
 pub mod sarif;
 mod style;
 mod summary;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use analysis::Cell;
 
-use super::NamedTable;
+use crate::render::NamedTable;
 
 /// Every row of some tables with the names of its report and table, at most `rows` rows of each (all where that is 0);
 /// what is left out is counted in a line of its own. Reports without an answer are lines, too.

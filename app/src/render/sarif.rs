@@ -14,8 +14,8 @@ use analysis::gates::{Gate, GatesReport, Level, Status};
 use analysis::hints::{Hint, Hints, HintsReport, Severity, rules};
 use serde_json::{Value, json};
 
-use super::Document;
-use super::comparison::Compared;
+use crate::render::Document;
+use crate::render::comparison::Compared;
 
 /// The rule of ops in a comparison.
 const SLOWER: &str = "op-slower";

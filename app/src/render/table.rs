@@ -6,7 +6,8 @@ pub use analysis::shortened;
 use analysis::{Cell, Table, Unit, beginning};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Layout, number};
+use crate::number;
+use crate::render::Layout;
 
 /// Between columns.
 const GAP: usize = 2;

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::document::scope_in_words;
-use super::table::{shortened, table, wrapped};
-use super::{Document, Layout, View, gates, health, hints, number, summary};
+use crate::number;
+use crate::render::document::scope_in_words;
+use crate::render::table::{shortened, table, wrapped};
+use crate::render::{Document, Layout, View, gates, health, hints, summary};
 use crate::session::devices_in_words;
 use analysis::hints::HintsReport;
 use unicode_width::UnicodeWidthStr as _;

@@ -9,8 +9,8 @@ use analysis::gates::{GatesReport, Status};
 use analysis::hints::HintsReport;
 use trace_model::Picos;
 
-use super::comparison::capitalised;
-use super::md::{escaped, markdown};
+use crate::render::comparison::capitalised;
+use crate::render::md::{escaped, markdown};
 
 /// GitHub refuses step summaries above 1 MiB, and comments above 64 Ki characters:
 /// what fits the comment fits both.

@@ -1,25 +1,23 @@
 //! What is looked at of a trace, and what there is to draw of it: state, layout,
 //! colours. Knows neither widgets nor screens, so that the window and pictures made
 //! without one are the same, and every habit can be tested without either.
+//!
+//! The modules build on each other from the bottom of this list to its top, never the other way:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`compare`] | two traces: which times, tracks and ops correspond, how their views follow each other |
+//! | [`panels`] | what lists and plots beside the timeline show |
+//! | [`search`] | finding slices |
+//! | [`timeline`] | an open trace, its list of tracks, and what there is to draw of it |
+//! | [`state`] | what the user looks at, and its history |
+//! | [`palette`], [`time_format`], [`viewport`] | colours, times for people, the visible part of the time axis |
 
-pub mod area;
-pub mod bands;
-pub mod density;
-pub mod histogram;
-mod history;
-pub mod layout;
-pub mod legend;
-pub mod optree;
-pub mod pair;
+pub mod compare;
 pub mod palette;
-pub mod peaks;
-pub mod roofline;
+pub mod panels;
 pub mod search;
 pub mod state;
-pub mod tabs;
-pub mod target;
-pub mod tiles;
 pub mod time_format;
-pub mod trace;
-pub mod tree;
+pub mod timeline;
 pub mod viewport;

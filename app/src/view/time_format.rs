@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::Picos;
 use trace_model::time::{PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US};
 
-use super::viewport::tick_label;
+use crate::view::viewport::tick_label;
 
 /// Units, the largest first.
 const UNITS: [(i64, &str); 5] = [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "µs"), (PS_PER_NS, "ns"), (1, "ps")];

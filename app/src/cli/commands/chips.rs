@@ -11,7 +11,8 @@ use crate::cli::common::chip_arg::ChipArg;
 use crate::cli::common::failure::{Failure, Outcome};
 use crate::cli::common::values::Format;
 use crate::cli::common::{output, terminal};
-use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, number, table};
+use crate::number;
+use crate::render::{Layout, NamedTable, Style, csv, md, ndjson, table};
 
 /// Arguments of the command.
 #[derive(Debug, Args)]

@@ -13,9 +13,9 @@ use crate::cli::common::failure::{Failure, Outcome};
 use crate::cli::common::stderr::Stderr;
 use crate::cli::common::values::{Format, STANDARD, StepsArg};
 use crate::cli::common::{checks, loading, output};
-use crate::picture::{self, Format as PictureFormat, Look, Panel};
+use crate::export::{self, Format as PictureFormat, Look, Panel};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Picture")]
@@ -109,8 +109,8 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<Outcome, Failure> {
         PictureArg::Roofline => Panel::Roofline,
         PictureArg::Steps => Panel::Steps,
     };
-    let drawing = picture::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)?;
-    let file = picture::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
+    let drawing = export::draw(panel, &trace, &state, None, look).map_err(Failure::Usage)?;
+    let file = export::encoded(&drawing, format, args.scale.0).map_err(Failure::Usage)?;
     match out {
         Some(path) => {
             crate::files::write_file(path, &file).map_err(|error| Failure::Write { error, path: path.to_owned() })?;

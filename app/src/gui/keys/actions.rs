@@ -1,14 +1,14 @@
 //! The table of actions.
 
 use super::Keys;
+use crate::export::{Format, Panel as Picture};
 use crate::gui::Command;
-use crate::gui::pair::PairCommand;
+use crate::gui::compare::PairCommand;
 use crate::gui::settings::ThemeChoice;
-use crate::picture::{Format, Panel as Picture};
-use crate::view::pair::{Lock, Side};
+use crate::view::compare::{Lock, Side};
 use crate::view::palette::Preset;
+use crate::view::state::tabs::{self, TABS};
 use crate::view::state::{ColorBy, Layer, MouseMode, Neighbour, Panel, ViewCommand, ViewState};
-use crate::view::tabs::{self, TABS};
 use crate::view::time_format::TimeFormat;
 
 /// Something that can be done.

@@ -16,7 +16,7 @@ pub use actions::{ACTIONS, Action, LEAVE, MOUSE, palette};
 pub use chord::Chord;
 pub use remap::{Remap, remapped};
 
-use super::Command;
+use crate::gui::Command;
 use crate::view::state::{Panel, ViewCommand, ViewState};
 
 /// Which keys do what.

@@ -10,8 +10,8 @@ use crate::gui::Command;
 use crate::gui::jobs::Memo;
 use crate::gui::keys::{LEAVE, hint};
 use crate::gui::times::time;
-use crate::render::number::counted;
-use crate::view::area::{Pivot, Summary};
+use crate::number::counted;
+use crate::view::panels::area::{Pivot, Summary};
 use crate::view::state::{Spotlight, ViewCommand, ViewState};
 
 /// How the area is summed up.
@@ -20,7 +20,7 @@ pub struct Choice {
     /// What rows stand for.
     pub pivot: Pivot,
     sorted: Sorted,
-    shown: Option<crate::view::area::Area>,
+    shown: Option<crate::view::panels::area::Area>,
 }
 
 /// Sums of the marked area.

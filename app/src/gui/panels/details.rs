@@ -15,10 +15,10 @@ use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
 use crate::gui::theme::Theme;
 use crate::gui::times::time;
-use crate::view::bands::{Band, step_at};
-use crate::view::histogram::Histogram;
+use crate::view::panels::histogram::Histogram;
 use crate::view::state::{Spotlight, ViewCommand};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::bands::{Band, step_at};
+use crate::view::timeline::trace::OpenTrace;
 
 /// Longest text of an argument that is shown in its line.
 const LONG: usize = 300;

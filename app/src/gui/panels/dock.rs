@@ -13,9 +13,9 @@ use super::{hints, optree, overview, roofline, steps};
 use crate::gui::Command;
 use crate::gui::reports::Reports;
 use crate::gui::theme::Theme;
+use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS, others, reports_of};
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::tabs::{COMPARE, FOUND, MORE, TABS, others, reports_of};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 
 /// What panels remember between frames; nothing that a saved view needs.
 #[derive(Default)]

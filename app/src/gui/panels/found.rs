@@ -17,7 +17,7 @@ use crate::gui::times;
 use crate::view::search::{Found, OrderBy, table};
 use crate::view::state::{ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::tick_label;
 
 /// Height of a row.

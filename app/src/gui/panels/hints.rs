@@ -14,7 +14,7 @@ use crate::gui::theme::{Theme, readable_on};
 use crate::gui::times::time;
 use crate::render::hints::{doubt, sentence, worth};
 use crate::view::state::{Spotlight, ViewCommand};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 
 /// Ops named on a card before it is opened.
 const OPS_SHOWN: usize = 3;

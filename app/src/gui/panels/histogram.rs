@@ -7,8 +7,8 @@ use super::copy::text_menu;
 use crate::gui::jobs::Memo;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
-use crate::render::number::counted;
-use crate::view::histogram::Histogram;
+use crate::number::counted;
+use crate::view::panels::histogram::Histogram;
 
 /// Size of the drawing.
 const SIZE: egui::Vec2 = vec2(250.0, 74.0);

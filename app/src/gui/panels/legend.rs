@@ -3,9 +3,9 @@
 use egui::{Align, Color32, Layout, RichText, Sense, Ui, vec2};
 
 use crate::gui::theme::Theme;
-use crate::view::legend::{HATCHED, Legend};
+use crate::view::panels::legend::{HATCHED, Legend};
 use crate::view::state::{ColorBy, ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 
 /// The kinds of work that occur in the trace, and the choices of how it is drawn.
 pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {

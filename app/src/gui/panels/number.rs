@@ -4,14 +4,13 @@ use analysis::{Cell, Unit};
 use trace_model::Picos;
 
 use crate::gui::times;
-use crate::render;
 
 /// A cell for people.
 pub fn shown(cell: &Cell, unit: Unit) -> String {
     match (cell, unit) {
         (Cell::Int(ps), Unit::Picoseconds) => times::time(Picos::from_ps(*ps)),
         (Cell::Float(ps), Unit::Picoseconds) => number(*ps, unit),
-        _ => render::number::cell(cell, unit),
+        _ => crate::number::cell(cell, unit),
     }
 }
 
@@ -19,7 +18,7 @@ pub fn shown(cell: &Cell, unit: Unit) -> String {
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Picoseconds if value.is_finite() => times::time(Picos::from_ps(value.round() as i64)),
-        _ => render::number::value(value, unit),
+        _ => crate::number::value(value, unit),
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
             (f64::NAN, Unit::Picoseconds, "–"),
         ] {
             assert_eq!(number(value, unit), expected);
-            assert_eq!(number(value, unit), render::number::value(value, unit));
+            assert_eq!(number(value, unit), crate::number::value(value, unit));
         }
         assert_eq!(shown(&Cell::Missing, Unit::Percent), "–");
     }

@@ -12,9 +12,9 @@ use crate::gui::Command;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::timeline::paint::{elided, elided_middle, fold_mark};
 use crate::gui::times;
-use crate::view::optree::{Branch, OpNode, tree};
+use crate::view::panels::optree::{Branch, OpNode, tree};
 use crate::view::state::{Spotlight, ViewCommand};
-use crate::view::tree::group_digits;
+use crate::view::timeline::tree::group_digits;
 use analysis::Unit;
 
 /// Height of a row.

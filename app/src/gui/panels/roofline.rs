@@ -10,9 +10,9 @@ use egui_plot::{Line, LineStyle, MarkerShape, PlotPoint, Points, Text};
 use super::dock::{Sight, computing_ui};
 use super::number::number;
 use crate::gui::theme::Theme;
-use crate::view::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Range, Roof, ceilings, place};
+use crate::view::panels::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Range, Roof, ceilings, place};
+use crate::view::panels::target::Target;
 use crate::view::state::ViewCommand;
-use crate::view::target::Target;
 
 /// Ops with less of the op time than this are drawn small.
 const SMALL_PERCENT: f64 = 1.0;

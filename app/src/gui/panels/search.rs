@@ -8,11 +8,11 @@ use trace_model::SliceId;
 
 use crate::gui::jobs::Memo;
 use crate::gui::keys::hint;
-use crate::render::number::counted;
+use crate::number::counted;
 use crate::view::search::{FIELDS, Found};
+use crate::view::state::tabs::FOUND;
 use crate::view::state::{Panel, ViewCommand, ViewState};
-use crate::view::tabs::FOUND;
-use crate::view::tree::group_digits;
+use crate::view::timeline::tree::group_digits;
 
 /// The field to type into; of two traces only that of the one in focus is shown.
 pub fn field_id() -> egui::Id {

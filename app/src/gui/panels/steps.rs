@@ -13,8 +13,8 @@ use super::legend::swatch_ui;
 use super::overview::section_ui;
 use crate::gui::theme::Theme;
 use crate::gui::times::{self, time};
-use crate::view::bands::{Bar, Bars, group_of};
 use crate::view::state::ViewCommand;
+use crate::view::timeline::bands::{Bar, Bars, group_of};
 
 /// Height of the plot.
 const HEIGHT: f32 = 150.0;

@@ -14,10 +14,10 @@ use crate::gui::Command;
 use crate::gui::reports::title_of;
 use crate::gui::theme::Theme;
 use crate::render::table::shortened;
+use crate::view::panels::target::Target;
 use crate::view::state::ViewCommand;
-use crate::view::tabs::reports_of;
-use crate::view::target::Target;
-use crate::view::tree::group_digits;
+use crate::view::state::tabs::reports_of;
+use crate::view::timeline::tree::group_digits;
 
 /// Reports whose first table is a summary: what is opened instead.
 const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];

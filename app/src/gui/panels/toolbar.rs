@@ -5,16 +5,16 @@ use egui::{
 };
 
 use super::sessions;
+use crate::export::{Format, Panel as Picture};
 use crate::gui::Command;
 use crate::gui::keys::hint;
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::{Settings, ThemeChoice};
 use crate::gui::theme::{theme_in, theme_of};
-use crate::picture::{Format, Panel as Picture};
 use crate::view::palette::Preset;
 use crate::view::state::{Layer, MouseMode, Panel, ViewCommand, ViewState};
 use crate::view::time_format::TimeFormat;
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::trace::OpenTrace;
 
 /// Width of the buttons of panels.
 const PANELS: f32 = 340.0;

@@ -12,8 +12,8 @@ use crate::gui::samples::SAMPLES;
 use crate::gui::sessions::Sessions;
 use crate::gui::settings::Settings;
 use crate::gui::theme::Theme;
-use crate::view::trace::OpenTrace;
-use crate::view::tree::group_digits;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::group_digits;
 
 /// Width of the column in the middle.
 const COLUMN: f32 = 520.0;

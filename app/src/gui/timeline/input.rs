@@ -7,11 +7,11 @@ use trace_model::{TimeRange, Timestamp, TrackId};
 
 use super::motion::{Pace, pan_points, zoom_factor};
 use crate::gui::keys::Keys;
-use crate::view::layout::DrawList;
+use crate::view::state::Item;
 use crate::view::state::{MouseMode, ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
-use crate::view::tree::Item;
-use crate::view::tree::LANE;
+use crate::view::timeline::layout::DrawList;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::LANE;
 use crate::view::viewport::Viewport;
 
 /// A gesture ends when nothing has moved for this long, in seconds.

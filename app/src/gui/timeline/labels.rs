@@ -5,11 +5,12 @@ use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, S
 use super::paint::{elided, fold_mark};
 use crate::gui::keys::hint;
 use crate::gui::theme::{Theme, readable_on, small_font};
-use crate::view::layout::DrawList;
-use crate::view::pair::Side;
+use crate::view::compare::Side;
+use crate::view::state::Item;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
-use crate::view::tree::{HEADER, Item, LANE, Node, Row};
+use crate::view::timeline::layout::DrawList;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::{HEADER, LANE, Node, Row};
 
 /// Indentation per level.
 const INDENT: f32 = 12.0;

@@ -7,12 +7,12 @@ use trace_model::{TimeRange, Timestamp};
 use super::paint::elided;
 use crate::gui::theme::{Theme, small_font};
 use crate::gui::times::time;
-use crate::view::bands::Band;
-use crate::view::layout::DrawList;
-use crate::view::pair::Side;
+use crate::view::compare::Side;
+use crate::view::state::Item;
 use crate::view::state::ViewState;
-use crate::view::trace::OpenTrace;
-use crate::view::tree::Item;
+use crate::view::timeline::bands::Band;
+use crate::view::timeline::layout::DrawList;
+use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
 /// A band narrower than this is not shaded: it would only be noise.

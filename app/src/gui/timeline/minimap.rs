@@ -4,9 +4,9 @@ use egui::{CursorIcon, Mesh, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetIn
 use trace_model::TimeRange;
 
 use crate::gui::theme::Theme;
-use crate::view::density::Density;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
+use crate::view::timeline::density::Density;
+use crate::view::timeline::trace::OpenTrace;
 use crate::view::viewport::Viewport;
 
 /// Draws the strip; a click or drag moves the view there.

@@ -22,17 +22,18 @@ use self::areas::Areas;
 pub use self::areas::head_height;
 pub use self::labels::filter_id;
 use self::paint::Colors;
-use super::keys::Keys;
-use super::theme::{Theme, small_font};
-use super::times;
-use crate::view::bands::{self, Band};
-use crate::view::layout::{DrawList, Lit, Part, SliceBox, Window};
-use crate::view::pair::Side;
+use crate::gui::keys::Keys;
+use crate::gui::theme::{Theme, small_font};
+use crate::gui::times;
+use crate::view::compare::Side;
 use crate::view::palette::ColorKey;
+use crate::view::state::Item;
 use crate::view::state::{ColorBy, Layer, ViewCommand, ViewState};
-use crate::view::tiles::Tiles;
-use crate::view::trace::OpenTrace;
-use crate::view::tree::{Item, LANE, Row, Rows};
+use crate::view::timeline::bands::{self, Band};
+use crate::view::timeline::layout::{DrawList, Lit, Part, SliceBox, Window};
+use crate::view::timeline::tiles::Tiles;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::{LANE, Row, Rows};
 use crate::view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
 /// Tiles computed in one frame: some 3 ms where memory is slowest.

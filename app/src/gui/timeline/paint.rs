@@ -6,9 +6,9 @@ use trace_model::{Picos, Timestamp, TraceModel};
 
 use crate::gui::theme::{SliceColor, Theme, small_font};
 use crate::gui::times;
-use crate::view::layout::{Arrow, DrawList, Part, SliceBox, counter_y};
 use crate::view::palette::ColorKey;
-use crate::view::tree::{COUNTER, LANE};
+use crate::view::timeline::layout::{Arrow, DrawList, Part, SliceBox, counter_y};
+use crate::view::timeline::tree::{COUNTER, LANE};
 use crate::view::viewport::Tick;
 
 /// Space between the edge of a box and its text.

@@ -1,9 +1,11 @@
 //! Brings a slice into sight that the state wants to show.
 
-use crate::view::layout::Window;
+use crate::view::state::Item;
 use crate::view::state::{ViewCommand, ViewState};
-use crate::view::trace::OpenTrace;
-use crate::view::tree::{self, Item, LANE};
+use crate::view::timeline::layout::Window;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree;
+use crate::view::timeline::tree::LANE;
 
 /// Scrolls to the slice that `state` wants to see, unfolding and showing what hides it.
 pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &Window<'_>, out: &mut Vec<ViewCommand>) {

@@ -5,10 +5,11 @@ use egui::{Id, PopupAnchor, RichText, Tooltip, Ui};
 use trace_model::{Picos, Timestamp};
 
 use crate::gui::times::time;
-use crate::view::bands::Band;
-use crate::view::layout::SliceBox;
-use crate::view::trace::OpenTrace;
-use crate::view::tree::{Item, Row, group_digits};
+use crate::view::state::Item;
+use crate::view::timeline::bands::Band;
+use crate::view::timeline::layout::SliceBox;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::{Row, group_digits};
 
 /// A slice, or how many are too narrow to tell apart.
 pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &SliceBox) {

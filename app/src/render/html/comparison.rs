@@ -11,8 +11,8 @@ use analysis::{Percent, Tabular as _, Unit};
 
 use super::super::comparison::{Compared, capitalised};
 use super::super::junit::escaped;
-use super::super::number;
 use super::{failures, gates_section, html_table, marked, pictures, section, source_cell, style};
+use crate::number;
 
 /// Rows of the attribution and of the ops.
 const ROWS: usize = 25;

@@ -16,9 +16,10 @@ use analysis::reports::summary::verdict::Verdict;
 use analysis::{Cell, Column, Percent, Table};
 use trace_model::{Caveat, Picos};
 
-use super::comparison::capitalised;
-use super::junit::escaped;
-use super::{Document, Gated, number};
+use crate::number;
+use crate::render::comparison::capitalised;
+use crate::render::junit::escaped;
+use crate::render::{Document, Gated};
 
 /// Rows of a table of the page.
 const ROWS: usize = 15;

@@ -6,10 +6,11 @@ use analysis::reports::ops::roofline::{Point, Roofline};
 use analysis::{OpGroup, Unit};
 use unicode_width::UnicodeWidthStr as _;
 
+use super::super::Document;
 use super::super::junit::escaped;
-use super::super::{Document, number};
 use super::style::color_of;
-use crate::view::roofline::{Ceiling, Place, Range, Roof, ceilings, place};
+use crate::number;
+use crate::view::panels::roofline::{Ceiling, Place, Range, Roof, ceilings, place};
 
 /// Units of the picture, and of its margins.
 const WIDTH: f64 = 800.0;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use analysis::OpGroup;
 use analysis::reports::steps::step_parts::StepPart;
 
-use crate::view::bands::group_of;
 use crate::view::palette::{Palette, Preset, Rgb};
+use crate::view::timeline::bands::group_of;
 
 /// The beginning of a page, up to its title.
 pub fn head() -> String {

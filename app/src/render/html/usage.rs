@@ -7,7 +7,8 @@ use analysis::reports::summary::utilization::Utilization;
 use analysis::{Scope, Unit};
 
 use super::super::junit::escaped;
-use super::super::{Document, figures, number};
+use super::super::{Document, figures};
+use crate::number;
 
 /// Both, as far as they are known.
 pub fn usage(document: &Document) -> String {

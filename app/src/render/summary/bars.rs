@@ -11,8 +11,9 @@ use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::table::{padded, shortened, wrapped};
-use super::super::{Document, Layout, number};
+use super::super::{Document, Layout};
 use super::INDENT;
+use crate::number;
 
 const NAME: usize = 14;
 /// Room for the length of the window and a remark.

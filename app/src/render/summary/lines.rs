@@ -15,8 +15,9 @@ use analysis::{AnalysisError, Metric, Provenance, Scope, Unit, counted};
 use trace_model::{Caveat, Picos, Severity};
 
 use super::super::table::{shortened, wrapped};
-use super::super::{Document, Layout, figures, number};
+use super::super::{Document, Layout, figures};
 use super::entry;
+use crate::number;
 
 /// The window of a device, which titles name: beside them there is no room for it.
 const WINDOW: &str = "first op to last";

@@ -18,8 +18,8 @@ use analysis::{ANALYSES, Analysis as _};
 
 use trace_model::Caveat;
 
-use super::table::wrapped;
-use super::{Document, Layout, Style, hints};
+use crate::render::table::wrapped;
+use crate::render::{Document, Layout, Style, hints};
 
 /// Indent of everything below a heading.
 const INDENT: usize = 2;

@@ -7,7 +7,8 @@ use analysis::{Cell, Column, Provenance, Table, Unit};
 use trace_model::Picos;
 
 use super::super::table::table;
-use super::super::{Document, Layout, number};
+use super::super::{Document, Layout};
+use crate::number;
 
 /// One screen has room for these.
 const ROWS: usize = 8;

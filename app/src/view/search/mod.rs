@@ -15,8 +15,8 @@ pub use order::{OrderBy, order};
 pub use query::{FIELDS, Query};
 pub use table::table;
 
-use super::layout::Lit;
-use super::state::ViewState;
+use crate::view::state::ViewState;
+use crate::view::timeline::layout::Lit;
 
 /// How many slices a search lists; all are counted. A list of that many takes 60 MB.
 const LISTED: usize = 2_000_000;

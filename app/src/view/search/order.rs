@@ -5,7 +5,7 @@ use importers::Progress;
 use trace_model::TraceModel;
 
 use super::Found;
-use crate::view::tree::{Item, TrackTree};
+use crate::view::{state::Item, timeline::tree::TrackTree};
 
 /// What decides about the order; times decide among equals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use trace_model::{GroupId, LabelId, SliceId, TimeRange, TrackId};
 
 use super::ViewState;
 use crate::view::palette::Preset;
-use crate::view::tree::Item;
+use crate::view::state::Item;
 use crate::view::viewport::Viewport;
 
 /// What colours of slices mean.

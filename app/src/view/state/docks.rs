@@ -1,7 +1,7 @@
 //! Which tabs of reports are open: at the right, and those that were moved below.
 
 use super::{Panel, ViewState};
-use crate::view::tabs::{COMPARE, FOUND, MORE, TABS};
+use crate::view::state::tabs::{COMPARE, FOUND, MORE, TABS};
 
 impl ViewState {
     /// Whether a tab is open on either side.

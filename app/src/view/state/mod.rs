@@ -4,8 +4,11 @@
 
 mod command;
 mod docks;
+mod history;
+mod item;
 mod navigate;
 mod restore;
+pub mod tabs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, SliceId, TimeRange, TraceModel, TrackId};
 
 pub use command::{ColorBy, Layer, MouseMode, Neighbour, Note, Panel, Spotlight, ViewCommand};
+pub use item::Item;
 pub use restore::Shape;
 
-use super::history::{History, Seen};
-use super::palette::Preset;
-use super::tree::Item;
-use super::viewport::Viewport;
+use crate::view::palette::Preset;
+use crate::view::state::history::{History, Seen};
+use crate::view::viewport::Viewport;
 use navigate::{first_visible, focused, neighbour_of};
 
 /// Keeps a place in the history.

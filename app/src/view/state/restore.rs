@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use trace_model::{TimeRange, TraceModel};
 
 use super::{Panel, ViewState};
-use crate::view::history::History;
+use crate::view::state::history::History;
 
 /// What a trace is known by: where this differs, tracks and slices of the same number
 /// are others.

@@ -15,8 +15,8 @@ use crate::gui::panels::number::number;
 use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;
 use crate::gui::times;
+use crate::number::counted;
 use crate::render::figures::{self, Figure};
-use crate::render::number::counted;
 use crate::session::devices_in_words;
 
 /// Utilization that only the window has room for.

@@ -14,7 +14,7 @@ use super::follow::Follow;
 use super::steps;
 use crate::gui::theme::Theme;
 use crate::view::state::ViewCommand;
-use crate::view::tree::group_digits;
+use crate::view::timeline::tree::group_digits;
 
 /// What it remembers between frames.
 #[derive(Default)]

@@ -1,0 +1,278 @@
+//! Pictures without a window, a display or a GPU: the timeline, the roofline and the
+//! steps, as SVG or PNG. A pure function of the trace and the view.
+
+mod drawing;
+#[cfg(feature = "png")]
+mod png;
+mod roofline;
+mod steps;
+mod svg;
+mod timeline;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::view::palette::{ColorKey, Palette, Preset, Rgb};
+use crate::view::state::ViewState;
+use crate::view::time_format::TimeFormat;
+use crate::view::timeline::trace::OpenTrace;
+
+pub use drawing::Drawing;
+pub use roofline::roofline;
+pub use steps::steps;
+pub use timeline::timeline;
+
+#[cfg(feature = "png")]
+use png::png as points;
+
+/// How a picture looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// In pixels.
+    pub width: f32,
+    /// In pixels; a timeline is as high as its tracks need, and at most this.
+    pub height: f32,
+    /// Dark or light.
+    pub dark: bool,
+    /// Colours of slices.
+    pub colors: Preset,
+    /// How times are written.
+    pub times: TimeFormat,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { width: 1200.0, height: 700.0, dark: false, colors: Preset::default(), times: TimeFormat::default() }
+    }
+}
+
+impl Look {
+    fn palette(self) -> &'static Palette<Rgb> {
+        Palette::of(self.dark, self.colors)
+    }
+}
+
+/// What there are pictures of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Panel {
+    /// The tracks.
+    #[default]
+    Timeline,
+    /// Ops below their roof.
+    Roofline,
+    /// Step times by what they go to.
+    Steps,
+}
+
+/// What is said where points are wanted of a build that has only lines.
+const SVG_ONLY: &str = "this build writes SVG only: build it with the feature png, or name a .svg";
+
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Lines and texts, sharp at every size.
+    Svg,
+    /// Points, for documents that know no SVG; not in every build.
+    Png,
+}
+
+impl Format {
+    /// By the end of a name; the error is a sentence.
+    pub fn of(name: &Path) -> Result<Self, String> {
+        let extension = name.extension().map(OsStr::to_ascii_lowercase);
+        match extension.as_ref().and_then(|extension| extension.to_str()) {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") if cfg!(feature = "png") => Ok(Self::Png),
+            Some("png") => Err(SVG_ONLY.to_owned()),
+            _ => Err("pictures are written as SVG or PNG: name a file that ends in .svg or .png".to_owned()),
+        }
+    }
+}
+
+/// What is known of a trace from another one beside it, by label.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// Colours by how ops changed.
+    pub colors: &'a [ColorKey],
+    /// Whether the other one lacks the op.
+    pub only: &'a [bool],
+}
+
+/// The picture of a panel, `beside` another trace where there is one. The error is a
+/// sentence that says what is missing.
+pub fn draw(
+    panel: Panel,
+    trace: &OpenTrace,
+    state: &ViewState,
+    beside: Option<Beside<'_>>,
+    look: Look,
+) -> Result<Drawing, String> {
+    match panel {
+        Panel::Timeline => Ok(timeline(trace, state, beside, look)),
+        Panel::Roofline => roofline(trace, look),
+        Panel::Steps => steps(trace, look),
+    }
+}
+
+/// A drawing as a file; `scale` points of a PNG are a pixel of the drawing. The error is a
+/// sentence.
+pub fn encoded(drawing: &Drawing, format: Format, scale: f32) -> Result<Vec<u8>, String> {
+    match format {
+        Format::Svg => Ok(svg::svg(drawing).into_bytes()),
+        Format::Png => points(drawing, scale),
+    }
+}
+
+#[cfg(not(feature = "png"))]
+fn points(_drawing: &Drawing, _scale: f32) -> Result<Vec<u8>, String> {
+    Err(SVG_ONLY.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::drawing::width_of;
+    use super::*;
+    use crate::session::Session;
+    use crate::view::state::{ColorBy, ViewCommand};
+    use analysis::Options;
+    use sample_traces::text_trace;
+
+    const PICTURE: &str = "
+        @column 1us
+        steps  : 00000000001111111111
+        modules: MMMMMMMMM.MMMMMMMMM
+        ops    : AAAAAAAsccBBBBBBBd
+               : ..ff..............
+
+        M = jit_step(7)
+        A = while.3 [while]
+        f = fusion.1 [convolution fusion] flops=2e9 hbm_read=4096
+        s = all-gather-start.1 done=all-gather-done.1
+    ";
+
+    fn text(drawing: &Drawing) -> String {
+        svg::svg(drawing)
+    }
+
+    fn trace() -> OpenTrace {
+        named("a <b>", Options::default())
+    }
+
+    fn named(name: &str, options: Options) -> OpenTrace {
+        OpenTrace::new(name.into(), Session::from_model(text_trace(PICTURE), options))
+    }
+
+    #[test]
+    fn a_timeline_shows_tracks_slices_and_times() {
+        let trace = trace();
+        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), None, Look::default()));
+        for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
+            assert!(picture.contains(text), "{text} in\n{picture}");
+        }
+        assert!(!picture.contains("NaN") && !picture.contains("inf"));
+        assert_eq!(picture.matches("<svg").count(), 1);
+        assert!(picture.trim_end().ends_with("</svg>"));
+    }
+
+    #[test]
+    fn tracks_that_were_scrolled_away_and_folded_are_in_the_picture() {
+        let trace = trace();
+        let mut state = ViewState::new(&trace.model);
+        state.apply(&ViewCommand::ScrollTo(5_000.0), &trace.model);
+        state.apply(&ViewCommand::FoldAll(true), &trace.model);
+        let picture = text(&timeline(&trace, &state, None, Look::default()));
+        assert!(picture.contains("TPU:0"), "{picture}");
+    }
+
+    #[test]
+    fn what_is_marked_and_lit_up_is_in_the_picture() {
+        let trace = trace();
+        let mut state = ViewState::new(&trace.model);
+        let plain = text(&timeline(&trace, &state, None, Look::default()));
+        state.apply(&ViewCommand::MarkAll, &trace.model);
+        let marked = text(&timeline(&trace, &state, None, Look::default()));
+        assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
+        let fill = |picture: &str, name: &str| {
+            let at = picture.find(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name} in\n{picture}"));
+            let start = picture[..at].rfind("fill=").unwrap();
+            picture[start..start + 14].to_owned()
+        };
+        state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
+        let searched = text(&timeline(&trace, &state, None, Look::default()));
+        assert_ne!(fill(&plain, "B"), fill(&searched, "B"), "what does not match is dim");
+        assert!(searched.contains(&fill(&plain, "fusion.1")), "what matches is as it was");
+    }
+
+    #[test]
+    fn colours_of_change_are_drawn_and_explained() {
+        let trace = trace();
+        let mut state = ViewState::new(&trace.model);
+        state.apply(&ViewCommand::Color(ColorBy::Change), &trace.model);
+        let alone = text(&timeline(&trace, &state, None, Look::default()));
+        assert!(alone.contains("Only one profile is open") && !alone.contains("twice or more"), "{alone}");
+        let labels = trace.model.labels().len();
+        let (colors, only) = (vec![ColorKey::of_change(2.0); labels], vec![true; labels]);
+        let beside = |only| Some(Beside { colors: &colors, only });
+        let plain = text(&timeline(&trace, &state, beside(&[]), Look::default()));
+        let hatched = text(&timeline(&trace, &state, beside(&only), Look::default()));
+        let fill = Look::default().palette().slice(ColorKey::of_change(2.0)).fill.to_string();
+        // One is the legend's.
+        assert!(plain.matches(&fill).count() > 5 && plain.contains("twice or more"), "{plain}");
+        assert!(hatched.matches("<line").count() > plain.matches("<line").count() + 10);
+    }
+
+    #[test]
+    fn steps_are_stacked_and_what_is_missing_is_said() {
+        let trace = trace();
+        let picture = text(&steps(&trace, Look { dark: true, ..Look::default() }).unwrap());
+        assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
+        // The picture's device has no peaks.
+        assert!(roofline(&trace, Look::default()).unwrap_err().contains("peak"));
+    }
+
+    #[test]
+    fn links_are_dashed_and_say_which_bytes_they_are_of() {
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let picture = text(&roofline(&named("a", options), Look::default()).unwrap());
+        assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
+        assert!(picture.contains("<title>Dashed: FLOP/s that links"), "{picture}");
+    }
+
+    #[test]
+    fn every_picture_says_that_nothing_was_measured() {
+        let mut model = sample_traces::text_builder(PICTURE);
+        model.source_mut().simulator = Some("a model".to_owned());
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let trace = OpenTrace::new("name".repeat(50).into(), Session::from_model(model.finish(), options));
+        let state = ViewState::new(&trace.model);
+        for panel in [Panel::Timeline, Panel::Roofline, Panel::Steps] {
+            for width in [400.0, 1200.0] {
+                let look = Look { width, ..Look::default() };
+                let marked = draw(panel, &trace, &state, None, look).unwrap();
+                assert!(text(&marked).contains(">SIMULATED by a model"), "{panel:?} of {width}: {}", text(&marked));
+                let mut silent = marked.clone();
+                for shape in &mut silent.shapes {
+                    if let drawing::Shape::Text { text, at, size, .. } = shape
+                        && text.starts_with("SIMULATED")
+                    {
+                        assert!(at.0 + width_of("SIMULATED by a model", *size) < width, "it is seen");
+                        text.clear();
+                    }
+                }
+                // Whoever looks at the points sees it too.
+                assert_ne!(encoded(&marked, Format::Png, 1.0), encoded(&silent, Format::Png, 1.0), "{panel:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_name_is_cut_where_the_picture_ends() {
+        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
+        let drawing = roofline(&named(&"name".repeat(10_000), options), Look::default()).unwrap();
+        let longest = drawing.shapes.iter().map(|shape| match shape {
+            drawing::Shape::Text { text, .. } => text.chars().count(),
+            _ => 0,
+        });
+        assert!(longest.max().unwrap() < 250);
+    }
+}

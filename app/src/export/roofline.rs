@@ -1,0 +1,148 @@
+//! The roofline: operations per second against operations per byte, both by their
+//! logarithm.
+
+use analysis::reports::ops::roofline::{Point, Roofline};
+use analysis::{OpGroup, Scope, Unit};
+
+use super::Look;
+use super::drawing::{Anchor, Drawing, width_of};
+use crate::number::value;
+use crate::view::palette::{Palette, Rgb};
+use crate::view::panels::roofline::{ABOUT_ICI, Ceiling, OF_ICI, Place, Range, Roof, ceilings, place};
+use crate::view::timeline::trace::OpenTrace;
+
+/// Space for the axis.
+const LEFT: f32 = 84.0;
+/// Space for title and legend.
+const TOP: f32 = 58.0;
+/// Space below the plot.
+const BOTTOM: f32 = 44.0;
+
+/// Ops, program and roofs. The error says why there is none.
+pub fn roofline(trace: &OpenTrace, look: Look) -> Result<Drawing, String> {
+    let report = trace.session.report::<Roofline>(Scope::WholeTrace).map_err(|error| error.to_string())?;
+    let palette = look.palette();
+    let dots: Vec<(&Point, Place)> = report.ops.iter().filter_map(|op| Some((op, place(op)?))).collect();
+    let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
+    let range @ Range { x: x_range, y: y_range } = Range::of(&report, dots.iter().map(|dot| dot.1).chain(sums));
+    let (width, height) = (look.width - LEFT - 16.0, look.height - TOP - BOTTOM);
+    let axes = Axes { x: x_range, y: y_range, width, height };
+    let (x_of, y_of) = (|x: f64| axes.x_of(x), |y: f64| axes.y_of(y));
+
+    let mut drawing = Drawing::new(look.width, look.height, palette.panel);
+    let device = report.peaks.device_type.as_deref().unwrap_or("device");
+    let title = format!("{}: roofline of one {device}", trace.title());
+    drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &title);
+    let mut x = LEFT;
+    for group in OpGroup::ALL.into_iter().filter(|group| dots.iter().any(|dot| dot.0.group == *group)) {
+        drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group), "");
+        drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, group.title());
+        x += 29.0 + width_of(group.title(), 11.0);
+    }
+    if report.ici.is_some() {
+        drawing.rect(x, 38.0, 10.0, 2.0, palette.group(OpGroup::Collective), ABOUT_ICI);
+        drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, &format!("dashed: {OF_ICI}"));
+    }
+    drawing.rect(LEFT, TOP, width, height, palette.canvas, "");
+    for decade in x_range.0.ceil() as i32..=x_range.1.floor() as i32 {
+        let x = x_of(f64::from(decade));
+        drawing.line((x, TOP), (x, TOP + height), palette.grid, 1.0);
+        let text = value(10_f64.powi(decade), Unit::None);
+        drawing.text(x, TOP + height + 13.0, Anchor::Middle, 11.0, palette.text_weak, &text);
+    }
+    for decade in y_range.0.ceil() as i32..=y_range.1.floor() as i32 {
+        let y = y_of(f64::from(decade));
+        drawing.line((LEFT, y), (LEFT + width, y), palette.grid, 1.0);
+        let text = value(10_f64.powi(decade), Unit::FlopPerSecond);
+        drawing.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &text);
+    }
+    let below = TOP + height + 31.0;
+    drawing.text(LEFT + width / 2.0, below, Anchor::Middle, 11.0, palette.text, "FLOP per byte of HBM traffic");
+
+    drawing.begin_clip(LEFT, TOP, width, height);
+    draw_ceilings(&mut drawing, &ceilings(&report, range), &axes, palette);
+    for (op, (x, y)) in dots.iter().rev() {
+        let share = op.self_of_op_time_percent;
+        // Drawn no larger than this, so that one op does not cover the others.
+        let radius = 2.0 + (share.unwrap_or(1.0).clamp(0.0, 40.0).sqrt() * 1.8) as f32;
+        let title = format!(
+            "{}: {}, {} of op time",
+            op.name,
+            value(op.flops_per_second.unwrap_or(f64::NAN), Unit::FlopPerSecond),
+            share.map_or_else(|| "an unknown share".to_owned(), |share| value(share, Unit::Percent))
+        );
+        drawing.circle(x_of(*x), y_of(*y), radius, palette.group(op.group), palette.canvas, &title);
+    }
+    for (point, title, color, anchor, aside) in [
+        (Some(&report.program), "program", palette.text_strong, Anchor::Start, 10.0),
+        // They often lie on each other: their names do not.
+        (report.average_step.as_ref(), "average step", palette.accent, Anchor::End, -10.0),
+    ] {
+        if let Some((x, y)) = point.and_then(place) {
+            let width = width_of(title, 11.0) + 4.0;
+            let left = x_of(x) + if anchor == Anchor::End { aside + 2.0 - width } else { aside - 2.0 };
+            drawing.rect(left, y_of(y) - 7.0, width, 14.0, palette.canvas, "");
+            drawing.circle(x_of(x), y_of(y), 6.0, color, palette.canvas, title);
+            drawing.text(x_of(x) + aside, y_of(y), anchor, 11.0, color, title);
+        }
+    }
+    drawing.end_clip();
+    Ok(drawing)
+}
+
+/// Where numbers lie, by their logarithm.
+struct Axes {
+    x: (f64, f64),
+    y: (f64, f64),
+    width: f32,
+    height: f32,
+}
+
+impl Axes {
+    fn x_of(&self, x: f64) -> f32 {
+        LEFT + ((x - self.x.0) / (self.x.1 - self.x.0)) as f32 * self.width
+    }
+
+    fn y_of(&self, y: f64) -> f32 {
+        TOP + self.height - ((y - self.y.0) / (self.y.1 - self.y.0)) as f32 * self.height
+    }
+}
+
+/// What memories, links between chips and the matrix units allow, and over all of it the names.
+fn draw_ceilings(drawing: &mut Drawing, ceilings: &[Ceiling], axes: &Axes, palette: &Palette<Rgb>) {
+    let color = |roof| match roof {
+        Roof::Compute | Roof::Hbm => palette.text,
+        Roof::Memory => palette.text_weak,
+        Roof::Links => palette.group(OpGroup::Collective),
+    };
+    let at = |(x, y): Place| (axes.x_of(x), axes.y_of(y));
+    for Ceiling { from, to, roof, .. } in ceilings {
+        match roof {
+            Roof::Links => dashed(drawing, at(*from), at(*to), color(*roof)),
+            Roof::Memory => drawing.line(at(*from), at(*to), color(*roof), 1.0),
+            Roof::Compute | Roof::Hbm => drawing.line(at(*from), at(*to), color(*roof), 2.0),
+        }
+    }
+    for ceiling in ceilings {
+        let (name, color) = (ceiling.name.as_str(), color(ceiling.roof));
+        if let Some((x, y)) = ceiling.name_at().map(at) {
+            // The next slope may run below it.
+            drawing.rect(x + 2.0, y + 2.0, width_of(name, 11.0) + 4.0, 14.0, palette.canvas, "");
+            drawing.text(x + 4.0, y + 9.0, Anchor::Start, 11.0, color, name);
+        } else {
+            let (x, y) = at(ceiling.to);
+            drawing.text(x - 6.0, y - 9.0, Anchor::End, 11.0, color, name);
+        }
+    }
+}
+
+/// A line of dashes.
+fn dashed(drawing: &mut Drawing, from: (f32, f32), to: (f32, f32), color: Rgb) {
+    const DASH: f32 = 10.0;
+    let (x, y) = (to.0 - from.0, to.1 - from.1);
+    let count = (x.hypot(y) / DASH).clamp(1.0, 400.0) as u16;
+    let at = |dash: f32| (from.0 + x * dash / f32::from(count), from.1 + y * dash / f32::from(count));
+    for dash in 0..count {
+        drawing.line(at(f32::from(dash)), at(f32::from(dash) + 0.55), color, 1.2);
+    }
+}

@@ -1,0 +1,302 @@
+//! The timeline as the window shows it: names, ruler, steps, boxes, arrows.
+
+use importers::Progress;
+use trace_model::{Picos, Timestamp};
+
+use super::drawing::{Anchor, Drawing, width_of};
+use super::{Beside, Look};
+use crate::view::palette::{ColorKey, Palette, Rgb, SliceColor};
+use crate::view::panels::legend::{HATCHED, Legend};
+use crate::view::search::{Wanted, search};
+use crate::view::state::Item;
+use crate::view::state::{ColorBy, Layer, ViewState};
+use crate::view::time_format::TimeFormat;
+use crate::view::timeline::bands::{bands, in_sight};
+use crate::view::timeline::layout::{CounterBox, DrawList, SliceBox, Window, counter_y};
+use crate::view::timeline::tiles::Tiles;
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::timeline::tree::{COUNTER, LANE};
+use crate::view::viewport::{ruler_base, tick_step, ticks};
+
+/// Height of the line that says what this is.
+const TITLE: f32 = 30.0;
+/// Height of the ruler.
+const RULER: f32 = 26.0;
+/// Height of the legend.
+const LEGEND: f32 = 28.0;
+/// Size of most texts.
+const FONT: f32 = 11.0;
+
+struct Frame<'a> {
+    trace: &'a OpenTrace,
+    state: &'a ViewState,
+    /// Colours of labels.
+    keys: &'a [ColorKey],
+    /// By label: the other run lacks the op.
+    only: &'a [bool],
+    palette: &'static Palette<Rgb>,
+    times: TimeFormat,
+    /// Left edge of the tracks.
+    left: f32,
+    /// Top edge of the tracks.
+    top: f32,
+    width: f32,
+    height: f32,
+}
+
+/// The tracks as `state` arranges them, in its range of time.
+pub fn timeline(trace: &OpenTrace, state: &ViewState, beside: Option<Beside<'_>>, look: Look) -> Drawing {
+    let palette = look.palette();
+    let rows = trace.tree.rows(state);
+    let left = state.label_width.min(look.width * 0.3);
+    let top = TITLE + RULER;
+    let room = (look.height - top - LEGEND).max(100.0);
+    let scroll = state.place.scroll.min(rows.max_scroll(room));
+    let height = (rows.height() + rows.pinned_height() - scroll).min(room);
+    let scope = analysis::Scope::WholeTrace;
+    let ops = || trace.session.report::<analysis::reports::ops::op_stats::Ops>(scope).ok();
+    let efficiency = if state.color_by == ColorBy::Efficiency { ops() } else { None };
+    let efficiency = efficiency.map(|ops| trace.by_efficiency(&ops));
+    let keys = match (state.color_by, &efficiency) {
+        (ColorBy::Name, _) => &*trace.by_name,
+        (ColorBy::Module, _) => &*trace.by_module,
+        (ColorBy::Efficiency, Some(keys)) => keys,
+        (ColorBy::Change, _) => beside.map_or(&*trace.by_category, |beside| beside.colors),
+        (ColorBy::Category | ColorBy::Efficiency, _) => &*trace.by_category,
+    };
+    let only = beside.map_or(&[][..], |beside| beside.only);
+    // A query that is none lights nothing up, as in the window.
+    let found = Wanted::of(state).and_then(|wanted| search(&trace.model, &wanted, &Progress::new()).ok());
+    let frame =
+        Frame { trace, state, keys, only, palette, times: look.times, left, top, width: look.width - left, height };
+    let window = Window {
+        time: state.place.time,
+        rows: &rows,
+        scroll,
+        width: frame.width,
+        height,
+        selection: state.place.selection,
+        lit: found.as_ref().map(|found| &found.lit),
+        arrows: state.draws(Layer::Arrows),
+        flow: state.flow,
+    };
+    let mut list = DrawList::default();
+    list.fill(trace.scene(), &window, &mut Tiles::default());
+
+    let mut drawing = Drawing::new(look.width, top + height + LEGEND, palette.labels);
+    frame.title(&mut drawing, look.width);
+    drawing.rect(left, top, frame.width, height, palette.canvas, "");
+    drawing.begin_clip(left, TITLE, frame.width, RULER + height);
+    frame.bands(&mut drawing);
+    frame.ruler(&mut drawing);
+    drawing.end_clip();
+    drawing.begin_clip(left, top, frame.width, height);
+    frame.tracks(&mut drawing, &list);
+    drawing.end_clip();
+    drawing.begin_clip(0.0, top, left, height);
+    frame.names(&mut drawing, &list);
+    drawing.end_clip();
+    frame.legend(&mut drawing, top + height + LEGEND / 2.0, beside.is_some());
+    drawing
+}
+
+impl Frame<'_> {
+    fn x_of(&self, at: Timestamp) -> f32 {
+        let share = self.state.place.time.fraction(at).clamp(-4.0, 5.0);
+        self.left + (share * f64::from(self.width)) as f32
+    }
+
+    fn title(&self, drawing: &mut Drawing, width: f32) {
+        let palette = self.palette;
+        drawing.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.title());
+        let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
+        drawing.text(
+            width - 12.0,
+            TITLE / 2.0,
+            Anchor::End,
+            FONT,
+            palette.text_weak,
+            &format!("{} in view", self.times.text(span)),
+        );
+    }
+
+    fn bands(&self, drawing: &mut Drawing) {
+        if !self.state.draws(Layer::Steps) {
+            return;
+        }
+        let scope = analysis::Scope::WholeTrace;
+        let Ok(report) = self.trace.session.report::<analysis::reports::steps::step_times::Steps>(scope) else {
+            return;
+        };
+        for band in in_sight(&bands(&report), self.state.place.time.range()) {
+            let (from, to) = (self.x_of(band.range.start), self.x_of(band.range.end));
+            if to - from < 6.0 {
+                continue;
+            }
+            if band.is_odd {
+                drawing.rect(from, self.top, to - from, self.height, self.palette.grid, "");
+            }
+            let color = if band.is_outlier { self.palette.warning } else { self.palette.text_weak };
+            drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &format!("Step {}", band.title));
+        }
+    }
+
+    fn ruler(&self, drawing: &mut Drawing) {
+        let time = &self.state.place.time;
+        let origin = Timestamp::ZERO;
+        let step = tick_step(time, self.width, self.times.tick_distance());
+        let base = ruler_base(time, origin, step);
+        let bottom = TITLE + RULER;
+        for tick in ticks(time, origin, step) {
+            let x = self.x_of(tick.at);
+            if !tick.major {
+                drawing.line((x, bottom - 4.0), (x, bottom), self.palette.edge, 1.0);
+                continue;
+            }
+            drawing.line((x, bottom - 8.0), (x, bottom + self.height), self.palette.edge, 0.6);
+            let text = self.times.tick(tick.at - base, step);
+            let text = if base == origin { text } else { format!("+{text}") };
+            drawing.text(x + 4.0, bottom - 11.0, Anchor::Start, FONT, self.palette.text_weak, &text);
+        }
+        if base != origin {
+            let text = format!("{} +", self.times.tick(base - origin, step));
+            drawing.text(self.left + 4.0, TITLE + 8.0, Anchor::Start, FONT, self.palette.text, &text);
+        }
+    }
+
+    fn tracks(&self, drawing: &mut Drawing, list: &DrawList) {
+        for row in list.rows_in(0.0, self.height) {
+            let y = self.top + row.y;
+            if matches!(self.trace.tree.node(row.node).item, Item::Group(_)) {
+                drawing.rect(self.left, y, self.width, row.height, self.palette.heading, "");
+            }
+        }
+        for part in [&list.scrolled, &list.pinned] {
+            for drawn in part.boxes.iter().filter(|_| !(list.is_dim && self.state.isolate)) {
+                self.slice(drawing, drawn, list.is_dim);
+            }
+            for drawn in &part.lit {
+                self.slice(drawing, drawn, false);
+            }
+            for counter in &part.counters {
+                self.counter(drawing, counter);
+            }
+        }
+        if let Some((left, right, top)) = list.selected {
+            let (x, y) = (self.left + left, self.top + top);
+            for (a, b) in [
+                ((x, y), (x + right - left, y)),
+                ((x, y + LANE), (x + right - left, y + LANE)),
+                ((x, y), (x, y + LANE)),
+                ((x + right - left, y), (x + right - left, y + LANE)),
+            ] {
+                drawing.line(a, b, self.palette.selection, 2.0);
+            }
+        }
+        self.mark(drawing);
+        for arrow in &list.arrows {
+            let color = if arrow.outgoing { self.palette.flow_out } else { self.palette.flow_in };
+            let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
+            drawing.arrow(at(arrow.from), at(arrow.to), color);
+        }
+    }
+
+    /// The ends of the marked time, and its length.
+    fn mark(&self, drawing: &mut Drawing) {
+        let Some(mark) = self.state.place.mark else { return };
+        let (from, to) = (self.x_of(mark.start), self.x_of(mark.end));
+        for x in [from, to] {
+            drawing.line((x, self.top), (x, self.top + self.height), self.palette.accent, 1.5);
+        }
+        let middle = f32::midpoint(from.max(self.left), to.min(self.left + self.width));
+        let (text, y) = (self.times.text(mark.dur()), self.top + 12.0);
+        let width = width_of(&text, FONT) + 12.0;
+        drawing.rect(middle - width / 2.0, y - 8.0, width, 16.0, self.palette.raised, "");
+        drawing.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
+    }
+
+    fn slice(&self, drawing: &mut Drawing, drawn: &SliceBox, is_dim: bool) {
+        let Some(&key) = self.keys.get(drawn.label.index()) else { return };
+        let key = if drawn.beside_work { key.beside_work() } else { key };
+        let mut color = self.palette.slice(key);
+        if is_dim {
+            color = SliceColor { fill: self.palette.canvas.towards(color.fill, 0.22), text: self.palette.text_weak };
+        }
+        let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
+        if drawn.count > 1 {
+            let height = LANE * (0.25 + 0.75 * drawn.fill);
+            drawing.rect(x, y + LANE - height, width, height, color.fill, "");
+            return;
+        }
+        let model = &self.trace.model;
+        let name = model.str(model.label(drawn.label).name);
+        let gap = if width > 4.0 { 1.0 } else { 0.0 };
+        // A title a box would make the file several times as large: only where it can be pointed at.
+        let time = || self.times.text(model.slice(drawn.slice).measured_dur());
+        let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
+        drawing.rect(x, y, width - gap, LANE, color.fill, &title);
+        if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
+            let (from, to) = (x.max(self.left), (x + width - gap).min(self.left + self.width));
+            Self::hatches(drawing, (from, y), to - from, color.fill.towards(color.text, 0.25));
+        }
+        if drawn.has_text {
+            let from = drawn.left.max(0.0) + 4.0;
+            let room = drawn.right.min(self.width) - 4.0 - from;
+            drawing.fitted(self.left + from, y + LANE / 2.0, room, FONT, color.text, name);
+        }
+    }
+
+    fn counter(&self, drawing: &mut Drawing, counter: &CounterBox) {
+        let base = self.top + counter.top + COUNTER - 1.0;
+        for step in &counter.steps {
+            let top = self.top + counter.top + counter_y(step.level);
+            let width = (step.right - step.left).max(1.0);
+            drawing.rect(self.left + step.left, top, width, base - top, self.palette.counter, "");
+        }
+    }
+
+    fn names(&self, drawing: &mut Drawing, list: &DrawList) {
+        let palette = self.palette;
+        for row in list.rows_in(0.0, self.height) {
+            let node = self.trace.tree.node(row.node);
+            let y = self.top + row.y;
+            let is_group = matches!(node.item, Item::Group(_));
+            if is_group {
+                drawing.rect(0.0, y, self.left, row.height, palette.heading, "");
+            }
+            let x = 10.0 + 12.0 * f32::from(node.indent);
+            let (size, color) = if is_group { (12.5, palette.text_strong) } else { (11.5, palette.text) };
+            let middle = y + if is_group { row.height / 2.0 } else { LANE / 2.0 };
+            drawing.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
+        }
+    }
+
+    fn legend(&self, drawing: &mut Drawing, y: f32, comparing: bool) {
+        let mut x = 12.0;
+        let legend = Legend::of(self.trace, self.state.color_by, comparing);
+        for (key, title) in &legend.swatches {
+            drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.slice(*key).fill, "");
+            drawing.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, title);
+            x += 15.0 + width_of(title, FONT) + 14.0;
+        }
+        for text in [legend.text, if comparing { HATCHED } else { "" }] {
+            drawing.text(x, y, Anchor::Start, FONT, self.palette.text_weak, text);
+            x += width_of(text, FONT) + 14.0;
+        }
+    }
+
+    /// Slanted lines over a box.
+    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Rgb) {
+        const PITCH: f32 = 7.0;
+        // Boxes may reach far out of the picture.
+        let lines = ((width + LANE) / PITCH).clamp(0.0, 4_000.0) as u16;
+        for line in 0..=lines {
+            let start = f32::from(line) * PITCH - LANE;
+            // From the bottom to the top right, cut at the sides of the box.
+            let (from, to) = ((-start).clamp(0.0, LANE), (width - start).clamp(0.0, LANE));
+            if to > from {
+                drawing.line((x + start + from, y + LANE - from), (x + start + to, y + LANE - to), color, 1.2);
+            }
+        }
+    }
+}

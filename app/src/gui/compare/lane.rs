@@ -1,0 +1,334 @@
+//! Between the two timelines: by how much each step changed, and headings that say
+//! which timeline is which.
+
+use analysis::Percent;
+use analysis::compare::ChangeVerdict;
+use egui::{
+    Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
+use trace_model::Picos;
+
+use super::{Command, PairCommand};
+use crate::gui::jobs::Memo;
+use crate::gui::keys::hint;
+use crate::gui::theme::{Theme, readable_on, small_font};
+use crate::gui::timeline::{canvas_x, paint::elided};
+use crate::gui::times;
+use crate::gui::workspace::Workspace;
+use crate::render::comparison::capitalised;
+use crate::view::compare::{Alignment, Compared, Delta, Side, Tone, deltas, tone_of};
+
+/// Height of the lane.
+const LANE: f32 = 38.0;
+/// A shape that has more room than this tells of its parts.
+const TWO_LINES: f32 = 150.0;
+/// Height of a heading.
+const HEAD: f32 = 22.0;
+
+/// Where everything lies.
+pub struct Areas {
+    /// Headings of A and B.
+    pub heads: [Rect; 2],
+    /// Timelines of A and B; only what is above their tracks where these are in one list.
+    pub timelines: [Rect; 2],
+    /// Where the tracks of both are in one list, if they are.
+    pub body: Option<Rect>,
+    /// Between them.
+    lane: Rect,
+    /// All of it.
+    whole: Rect,
+}
+
+impl Areas {
+    /// Of a rectangle of which A takes the share `split`.
+    pub fn of(rect: Rect, split: f32) -> Self {
+        let room = (rect.height() - LANE - 2.0 * HEAD).max(0.0);
+        let at = |y: f32, height: f32| Rect::from_x_y_ranges(rect.x_range(), y..=y + height);
+        let upper = room * split;
+        let lane = at(rect.top() + HEAD + upper, LANE);
+        let second = at(lane.bottom(), HEAD);
+        Self {
+            heads: [at(rect.top(), HEAD), second],
+            timelines: [at(rect.top() + HEAD, upper), second.with_min_y(second.bottom()).with_max_y(rect.bottom())],
+            body: None,
+            lane,
+            whole: rect,
+        }
+    }
+
+    /// Of a rectangle with one list of tracks below two rulers, each so high with its minimap.
+    pub fn woven(rect: Rect, ruler: f32) -> Self {
+        let mut top = rect.top();
+        let mut next = |height: f32| {
+            let rect = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
+            top += height;
+            rect
+        };
+        let (head_a, a, lane, head_b, b) = (next(HEAD), next(ruler), next(LANE), next(HEAD), next(ruler));
+        let body = Some(rect.with_min_y(b.bottom().min(rect.bottom())));
+        Self { heads: [head_a, head_b], timelines: [a, b], body, lane, whole: rect }
+    }
+}
+
+/// Which of the two a timeline is; a click makes keys and panels be about it.
+pub fn head_ui(
+    ui: &Ui,
+    rect: Rect,
+    own: &Workspace,
+    side: Side,
+    has_focus: bool,
+    compared: Option<&Compared>,
+    out: &mut Vec<Command>,
+) {
+    let theme = Theme::current(ui);
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 0.0, theme.heading);
+    let badge = Rect::from_min_size(rect.min + vec2(8.0, 3.0), vec2(18.0, HEAD - 6.0));
+    let fill = if has_focus { theme.accent } else { theme.edge };
+    painter.rect_filled(badge, 3.0, fill);
+    let font = FontId::proportional(12.5);
+    painter.text(badge.center(), Align2::CENTER_CENTER, side.name(), font.clone(), readable_on(fill));
+    let color = if has_focus { theme.text_strong } else { theme.text };
+    let name = own.trace.name();
+    let mut at = pos2(badge.right() + 8.0, rect.center().y);
+    if let Some(text) = own.trace.model.badge() {
+        let warning = ui.visuals().warn_fg_color;
+        let room = rect.right() - at.x;
+        at.x += elided(&painter, at, Align2::LEFT_CENTER, &text, room, &font, warning).x + 8.0;
+    }
+    let used = elided(&painter, at, Align2::LEFT_CENTER, &name, rect.width() * 0.6, &font, color);
+    if let Some(compared) = compared {
+        let steps = match side {
+            Side::A => &compared.comparison.base,
+            Side::B => &compared.comparison.cand,
+        };
+        let text = match steps.steps {
+            0 => "no steady steps".to_owned(),
+            1 => format!("1 steady step of {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
+            n => format!("{n} steady steps of {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
+        };
+        let at = at + vec2(used.x + 14.0, 0.0);
+        elided(
+            &painter,
+            at,
+            Align2::LEFT_CENTER,
+            &text,
+            (rect.right() - at.x).max(0.0),
+            &small_font(),
+            theme.text_weak,
+        );
+    }
+    let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
+    let label = || format!("{}: {}", side.name(), own.trace.title());
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, label()));
+    let about = hint(ui.ctx(), "Keys and panels are about this one after a click", "swap-focus");
+    let hint = format!("{}\n{about}", own.trace.path.display());
+    if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
+        out.push(PairCommand::Focus(side).into());
+    }
+}
+
+/// The lane: a click on a step shows it in both timelines, dragging moves the lane.
+pub fn lane_ui(
+    ui: &Ui,
+    areas: &Areas,
+    sides: [&Workspace; 2],
+    memo: &Memo<Compared>,
+    alignment: &Alignment,
+    out: &mut Vec<Command>,
+) {
+    let theme = Theme::current(ui);
+    let rect = areas.lane;
+    let x = canvas_x(rect, sides[0].state.label_width);
+    ui.painter_at(rect).rect_filled(rect, 0.0, theme.labels);
+    let names = ui.painter_at(rect.with_max_x(x.min));
+    let canvas = Rect::from_x_y_ranges(x, rect.y_range());
+    let painter = ui.painter_at(canvas);
+    let response = ui.interact(rect, ui.scope_id().with("deltas"), Sense::click_and_drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Changes of steps"));
+    if response.dragged()
+        && areas.body.is_none()
+        && let Some(pointer) = response.interact_pointer_pos()
+    {
+        let room = areas.whole.height() - LANE - 2.0 * HEAD;
+        let above = pointer.y - areas.whole.top() - HEAD - LANE / 2.0;
+        out.push(PairCommand::Split(above / room.max(1.0)).into());
+    }
+    if response.hovered() && areas.body.is_none() {
+        ui.ctx().set_cursor_icon(CursorIcon::ResizeVertical);
+    }
+    let compared = memo.latest();
+    if let Some(compared) = compared {
+        names_ui(&names, rect.with_max_x(x.min), compared, theme);
+    }
+    if alignment.is_empty() {
+        let why = match compared {
+            Some(compared) => compared.why_not.as_deref().unwrap_or("no steps of the two correspond"),
+            None if memo.is_running() => "comparing …",
+            None => "the two are not compared",
+        };
+        painter.text(canvas.center(), Align2::CENTER_CENTER, capitalised(why), small_font(), theme.text_weak);
+        return;
+    }
+    let views = sides.map(Workspace::shown_time);
+    let found = deltas(alignment, [&views[0], &views[1]], canvas.width());
+    // Steps of runs that are not comparable, or not compared yet, are shown side by side, without a
+    // number.
+    // What is noise is known of one step: of several the mean is judged.
+    let tone_of = |delta: &Delta| {
+        let mean = delta.change_ps / delta.steps.1.max(1) as i64;
+        let compared = compared.filter(|compared| compared.comparison.is_comparable)?;
+        Some(tone_of(mean, Some(&compared.comparison)))
+    };
+    for delta in &found {
+        let tone = tone_of(delta);
+        delta_ui(&painter, canvas, delta, tone, || parts_of(compared, delta), theme);
+    }
+    selection_ui(&painter, canvas, sides, theme);
+    let pointed = response.hover_pos().and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
+    if let Some(delta) = pointed {
+        ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
+        if response.clicked() {
+            out.push(PairCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
+        }
+        response.on_hover_text(about(alignment, delta, tone_of(delta), compared));
+    }
+}
+
+/// The change of all steps, beside the lane.
+fn names_ui(painter: &Painter, rect: Rect, compared: &Compared, theme: &Theme) {
+    let font = small_font();
+    let x = rect.left() + 10.0;
+    let room = rect.width() - 16.0;
+    let line = |y: f32, text: &str, color| {
+        elided(painter, pos2(x, y), Align2::LEFT_CENTER, text, room, &font, color);
+    };
+    line(rect.center().y - 7.5, "Step: B less A, median", theme.text_weak);
+    let steps = compared.comparison.steps.iter().find(|row| row.id == "step.time_ps");
+    let Some((steps, change)) = steps.and_then(|steps| Some((&steps.change, steps.change.change?))) else {
+        let why = if compared.comparison.is_comparable { "not known on both sides" } else { "not comparable" };
+        return line(rect.center().y + 7.5, why, theme.text_weak);
+    };
+    let mark = match steps.finding {
+        ChangeVerdict::Noise => "~ ",
+        ChangeVerdict::Changed => "",
+        _ => "? ",
+    };
+    let text = format!("{mark}{}", times::change(change, steps.change_percent));
+    line(rect.center().y + 7.5, &text, theme.text_strong);
+}
+
+/// By how much parts of the steps of a shape changed, the largest first.
+fn parts_of(compared: Option<&Compared>, delta: &Delta) -> Vec<String> {
+    let parts = compared.and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1)).unwrap_or_default();
+    parts.iter().map(|(part, ps)| format!("{} {}", part.title(), times::change(*ps as f64, None))).collect()
+}
+
+/// A shape with its change, and below it where there is room those of its parts.
+fn delta_ui(
+    painter: &Painter,
+    canvas: Rect,
+    delta: &Delta,
+    tone: Option<Tone>,
+    parts: impl FnOnce() -> Vec<String>,
+    theme: &Theme,
+) {
+    let color = theme.slice(tone.unwrap_or(Tone::Noise).color());
+    let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
+    let x = |x: f32| canvas.left() + x;
+    let gap = if delta.top.1 - delta.top.0 > 6.0 { 0.5 } else { 0.0 };
+    let border = Stroke::new(1.0, theme.labels);
+    let corners = vec![
+        pos2(x(delta.top.0) + gap, top),
+        pos2(x(delta.top.1) - gap, top),
+        pos2(x(delta.bottom.1) - gap, bottom),
+        pos2(x(delta.bottom.0) + gap, bottom),
+    ];
+    painter.add(Shape::convex_polygon(corners, color.fill, if gap > 0.0 { border } else { Stroke::NONE }));
+    let Some(tone) = tone else { return };
+    // What is inside at the upper and at the lower edge of the text.
+    let at = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
+    let edges = [(delta.top.0, delta.bottom.0), (delta.top.1, delta.bottom.1)];
+    let left = at(edges[0], 0.3).max(at(edges[0], 0.7)).max(canvas.left());
+    let right = at(edges[1], 0.3).min(at(edges[1], 0.7)).min(canvas.right());
+    let mark = if tone == Tone::Noise { 0.0 } else { 12.0 };
+    let room = right - left - 10.0 - mark;
+    let font = small_font();
+    let full = times::change(delta.change_ps as f64, delta.percent);
+    let full = if tone == Tone::Noise { format!("~ {full}") } else { full };
+    let short = delta.percent.map(|percent| format!("{percent:+.1}", percent = Percent(percent))).unwrap_or_default();
+    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), color.text).size().x;
+    let Some(text) = [full, short].into_iter().find(|text| !text.is_empty() && width(text) <= room) else {
+        return;
+    };
+    let center = f32::midpoint(left, right) + mark / 2.0;
+    let lines = if room < TWO_LINES { Vec::new() } else { parts() };
+    // As many as fit, and at least two: one alone would look like all of it.
+    let fitting =
+        (2..=lines.len()).rev().map(|count| lines[..count].join(", ")).find(|text| width(text) <= right - left);
+    let up = if fitting.is_some() { 7.0 } else { 0.0 };
+    if let Some(text) = fitting {
+        painter.text(pos2(center, canvas.center().y + up), Align2::CENTER_CENTER, text, font.clone(), color.text);
+    }
+    let middle = pos2(center, canvas.center().y - up);
+    let written = painter.text(middle, Align2::CENTER_CENTER, text, font.clone(), color.text);
+    if tone != Tone::Noise {
+        sign_mark(painter, pos2(written.left() - 8.0, middle.y), tone == Tone::Slower, color.text);
+    }
+}
+
+/// A triangle that points up for more, down for less.
+fn sign_mark(painter: &Painter, center: egui::Pos2, up: bool, color: Color32) {
+    let r = if up { -4.0 } else { 4.0 };
+    let points = vec![center + vec2(-4.0, -r * 0.7), center + vec2(4.0, -r * 0.7), center + vec2(0.0, r * 0.7)];
+    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+}
+
+/// From the selected slice above to the one below.
+fn selection_ui(painter: &Painter, canvas: Rect, sides: [&Workspace; 2], theme: &Theme) {
+    let x_of = |own: &Workspace| {
+        let range = own.trace.model.slice(own.state.place.selection?).range();
+        let view = own.shown_time();
+        let middle = f64::midpoint(view.fraction(range.start), view.fraction(range.end));
+        Some(canvas.left() + (middle.clamp(-5.0, 5.0) * f64::from(canvas.width())) as f32)
+    };
+    if let (Some(above), Some(below)) = (x_of(sides[0]), x_of(sides[1])) {
+        let ends = [pos2(above, canvas.top()), pos2(below, canvas.bottom())];
+        painter.line_segment(ends, Stroke::new(3.0, theme.canvas));
+        painter.line_segment(ends, Stroke::new(1.5, theme.selection));
+    }
+}
+
+fn holds(delta: &Delta, canvas: Rect, at: egui::Pos2) -> bool {
+    let share = ((at.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
+    let x = at.x - canvas.left();
+    let edge = |above: f32, below: f32| above + (below - above) * share;
+    canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
+}
+
+/// Where the times of steps come from.
+const MEASURED: &str = "Measured: each step on the device that took longest. Shares: of the time in A.";
+
+fn about(alignment: &Alignment, delta: &Delta, tone: Option<Tone>, compared: Option<&Compared>) -> String {
+    let (from, count) = delta.steps;
+    let steps = alignment.steps().get(from..from + count).unwrap_or_default();
+    let [a, b] = alignment.times_ps(from, count).map(|ps| times::time(Picos::from_ps(ps)));
+    let change = times::change(delta.change_ps as f64, delta.percent);
+    let verdict = match tone {
+        Some(Tone::Slower) => format!("{change}, longer in B"),
+        Some(Tone::Faster) => format!("{change}, shorter in B"),
+        Some(Tone::Noise) => format!("{change}, not more than noise"),
+        None if compared.is_some() => "The runs are not comparable.".to_owned(),
+        None => "Not compared yet.".to_owned(),
+    };
+    let verdict = parts_of(compared, delta).iter().fold(verdict, |text, part| format!("{text}\n  {part}"));
+    match steps {
+        [step] => format!(
+            "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\n{MEASURED}\nClick to show it in both",
+            step.titles[0], step.titles[1], a, b
+        ),
+        _ => {
+            format!("{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both")
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Two open traces: A above, B below, and the comparison of both.
+
+mod bar;
+mod lane;
+mod show;
+mod tab;
+mod timelines;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::Ui;
+use importers::Progress;
+use trace_model::{Picos, SliceId, Timestamp};
+
+use crate::gui::Command;
+use crate::gui::jobs::{Memo, Wake, Worker};
+use crate::gui::keys::Keys;
+use crate::gui::sessions::Second;
+use crate::gui::settings::Settings;
+use crate::gui::workspace::{Companion, Workspace};
+use crate::view::compare::{Alignment, Compared, Link, Lock, Places, Side, steps_of_both};
+use crate::view::state::tabs::COMPARE;
+use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::viewport::Viewport;
+
+/// A wish about two linked traces.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PairCommand {
+    /// Keys and panels are about this side.
+    Focus(Side),
+    /// Keys and panels are about the other side.
+    SwapFocus,
+    /// A becomes B.
+    Swap,
+    /// How the views are linked.
+    Lock(Lock),
+    /// Free, or as before.
+    ToggleLock,
+    /// B is so much later, counted from the beginnings of the traces.
+    Offset(Picos),
+    /// Tracks of both in one list, each of B below that of A; or one timeline above the other.
+    Weave,
+    /// The timeline of A takes this share of the height.
+    Split(f32),
+    /// Show steps from this on, so many.
+    ShowSteps(usize, usize),
+    /// Show ops of these rows of the comparison on both sides, and light them up.
+    ShowOps(Vec<usize>),
+    /// Compare no further.
+    Stop,
+    /// Compare after all.
+    Resume,
+    /// Close the other side.
+    Keep(Side),
+}
+
+/// The second trace, and how it is linked to the first.
+pub struct Pair {
+    /// Below.
+    pub second: Workspace,
+    /// How.
+    pub link: Link,
+    /// What is found out about both.
+    compared: Worker<(), Compared>,
+    /// Steps that correspond, before all else is found out.
+    steps: Worker<(), Arc<Alignment>>,
+    /// The views are as they were kept: nothing moves the one that leads but the user.
+    is_restored: bool,
+    places: Places,
+    tables: tab::Tables,
+    /// Share of the height that A takes.
+    split: f32,
+    /// Tracks of both are in one list.
+    woven: bool,
+    /// Where the pointer was in the last frame.
+    pointer: Option<(Side, Timestamp)>,
+    /// Which side the mouse is for while it is over tracks of both.
+    mouse: Side,
+}
+
+impl Pair {
+    /// Links `second` to `first`.
+    pub fn new(first: &mut Workspace, mut second: Workspace, wake: &Wake) -> Self {
+        first.apply(&ViewCommand::ShowTab(COMPARE.to_owned()));
+        second.state.share_window(&first.state);
+        Self {
+            places: Places::new(&first.trace.model, &second.trace.model),
+            second,
+            link: Link::default(),
+            compared: Worker::new("comparison", Arc::clone(wake)),
+            steps: Worker::new("steps of both", Arc::clone(wake)),
+            is_restored: false,
+            tables: tab::Tables::default(),
+            split: 0.5,
+            woven: false,
+            pointer: None,
+            mouse: Side::A,
+        }
+    }
+
+    /// What is kept of it in a session.
+    pub fn saved(&self) -> Second {
+        Second {
+            trace: self.second.trace.path.clone(),
+            view: self.second.state.clone(),
+            link: self.link.clone(),
+            split: self.split,
+            woven: self.woven,
+        }
+    }
+
+    /// Whether tracks of both are in one list.
+    pub fn is_woven(&self) -> bool {
+        self.woven
+    }
+
+    /// Takes over how it was kept.
+    pub fn restore(&mut self, first: &mut Workspace, saved: Second) {
+        self.second.apply(&ViewCommand::Restore(Box::new(saved.view)));
+        first.state.share_window(&self.second.state);
+        self.link = saved.link;
+        self.split = if saved.split.is_finite() { saved.split.clamp(0.15, 0.85) } else { 0.5 };
+        self.is_restored = true;
+        self.woven = saved.woven;
+        self.scroll_as_one(first, self.link.focus);
+        // The one that follows may lie where nobody can go: beside its own trace.
+        self.follow(first, self.link.leader, false);
+    }
+
+    /// How far the comparison is.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.compared.progress()
+    }
+
+    /// What is found out about both, so far.
+    pub fn compared(&self) -> &Memo<Compared> {
+        self.compared.memo()
+    }
+
+    /// Takes in what has been computed.
+    pub fn poll_jobs(&mut self, first: &mut Workspace) {
+        self.second.poll_jobs();
+        if self.steps.poll() && self.compared.memo().latest().is_none() {
+            self.meet(first);
+        }
+        if self.compared.poll() {
+            let is_early = self.steps.memo().latest().is_some();
+            if self.link.lock == Lock::Step && self.alignment().is_empty() {
+                self.link.set(Lock::Free);
+            }
+            let focus = self.link.focus;
+            if let Some(lit) = self.of(first, focus).state.spotlight.clone() {
+                self.light_up(first, focus, &lit);
+            }
+            // Where steps were known before, the views have met, and the user has gone on.
+            if !is_early {
+                self.meet(first);
+            }
+        }
+    }
+
+    /// Asks for what is needed.
+    pub fn ask_jobs(&mut self, first: &Workspace) {
+        self.second.ask_jobs();
+        if self.compared.key().is_some() {
+            return;
+        }
+        let (a, b) = (first.trace.clone(), self.second.trace.clone());
+        self.steps.ask((), {
+            let (a, b) = (a.clone(), b.clone());
+            move |_| steps_of_both(&a, &b)
+        });
+        self.compared.ask((), move |progress| Compared::new(&a, &b, progress));
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.second.is_settled() && !self.compared.memo().is_running() && !self.steps.memo().is_running()
+    }
+
+    /// A becomes B. The comparison is made anew: changes turn round, and so do the
+    /// steps that they are parts of.
+    pub fn swap(&mut self, first: &mut Workspace, wake: &Wake) {
+        std::mem::swap(first, &mut self.second);
+        self.places = Places::new(&first.trace.model, &self.second.trace.model);
+        self.link.focus = self.link.focus.other();
+        self.link.leader = self.link.leader.other();
+        self.link.offset = -self.link.offset;
+        self.compared = Worker::new("comparison", Arc::clone(wake));
+        self.steps = Worker::new("steps of both", Arc::clone(wake));
+        self.tables.forget();
+        self.split = 1.0 - self.split;
+    }
+
+    /// Changes how the two are linked.
+    pub fn link(&mut self, first: &mut Workspace, command: &PairCommand) {
+        match command {
+            PairCommand::Focus(side) => self.link.focus = *side,
+            PairCommand::SwapFocus => self.link.focus = self.link.focus.other(),
+            PairCommand::Lock(lock) => self.lock(first, *lock),
+            PairCommand::ToggleLock => {
+                self.link.toggle();
+                self.lock(first, self.link.lock);
+            }
+            PairCommand::Offset(offset) => {
+                self.link.set(Lock::Offset);
+                self.link.offset = second_later(first, &self.second) + *offset;
+                self.follow(first, Side::A, false);
+            }
+            PairCommand::Weave => {
+                self.woven = !self.woven;
+                // The list has become twice as long, or half: about the same is in sight.
+                let share = if self.woven { 2.0 } else { 0.5 };
+                for side in Side::BOTH {
+                    self.of(first, side).state.place.scroll *= share;
+                }
+                self.scroll_as_one(first, self.link.focus);
+            }
+            PairCommand::Split(share) => self.split = share.clamp(0.15, 0.85),
+            PairCommand::ShowSteps(from, count) => self.show_steps(first, *from, *count),
+            PairCommand::ShowOps(rows) => self.show_ops(first, rows),
+            PairCommand::Stop => self.compared.cancel(),
+            PairCommand::Resume => self.compared.clear(),
+            PairCommand::Swap | PairCommand::Keep(_) => {}
+        }
+    }
+
+    /// Locking keeps what stands side by side, unless steps say what belongs there.
+    fn lock(&mut self, first: &mut Workspace, lock: Lock) {
+        // Without steps, what stands side by side is all that there is to lock.
+        let lock = if lock == Lock::Step && self.alignment().is_empty() { Lock::Offset } else { lock };
+        if lock != Lock::Step {
+            let (a, b) = (first.state.place.time, self.second.state.place.time);
+            self.link.offset = b.time_at(0.0) - a.time_at(0.0);
+        }
+        self.link.set(lock);
+        self.follow(first, self.link.focus, false);
+    }
+
+    /// Changes what is seen of one side, and what is linked to it of the other.
+    pub fn apply(&mut self, first: &mut Workspace, side: Side, command: &ViewCommand) {
+        if *command == ViewCommand::EndGesture && self.link.lock != Lock::Free && side != self.link.leader {
+            // It only follows, as long as the hand is on the other one.
+            let leader = self.link.leader;
+            if self.of(first, leader).state.in_gesture() {
+                return;
+            }
+        }
+        let own = self.of(first, side);
+        let (before, tracks) = (own.state.place, Arc::clone(&own.state.mark_tracks));
+        own.apply(command);
+        let (after, in_gesture) = (own.state.place, own.state.in_gesture());
+        let marks = after.mark != before.mark || own.state.mark_tracks != tracks;
+        let picks = matches!(
+            command,
+            ViewCommand::Select(_) | ViewCommand::GoTo(_) | ViewCommand::Mark(..) | ViewCommand::Deselect
+        );
+        if picks {
+            self.link.focus = side;
+        }
+        let linked = self.link.lock != Lock::Free;
+        match side {
+            Side::A => self.second.state.share_window(&first.state),
+            Side::B => first.state.share_window(&self.second.state),
+        }
+        let scrolls = matches!(command, ViewCommand::ScrollTo(_));
+        if linked && scrolls {
+            self.link.leader = side;
+        }
+        if let Some(mirrored) = self.places.mirrored(side, command).filter(|_| linked || !scrolls) {
+            self.of(first, side.other()).apply(&mirrored);
+        }
+        if *command == ViewCommand::EndGesture && linked {
+            self.of(first, side.other()).apply(command);
+        }
+        // The whole of either trace is marked already.
+        if marks && *command != ViewCommand::MarkAll {
+            self.mark_counterpart(first, side);
+        }
+        if let ViewCommand::LightUp(Some(lit)) = command {
+            self.light_up(first, side, lit);
+        }
+        let mut met = false;
+        if after.selection != before.selection {
+            match after.selection {
+                Some(slice) => met = self.select_partner(first, side, slice),
+                None => self.of(first, side.other()).state.place.selection = None,
+            }
+        }
+        if after.time != before.time || met {
+            self.follow(first, side, in_gesture);
+        }
+        if matches!(command, ViewCommand::GoTo(_)) {
+            self.keep_in_sight(first, side);
+        }
+        self.scroll_as_one(first, side);
+    }
+
+    /// One list has one place: that of `side`, whose wish to see a slice goes before.
+    fn scroll_as_one(&mut self, first: &mut Workspace, side: Side) {
+        if self.woven {
+            let own = &self.of(first, side).state;
+            let (scroll, reveals) = (own.place.scroll, own.reveal.is_some());
+            let other = &mut self.of(first, side.other()).state;
+            other.place.scroll = scroll;
+            other.reveal = other.reveal.filter(|_| !reveals);
+        }
+    }
+
+    /// Marks on the other side what is marked on this one.
+    fn mark_counterpart(&mut self, first: &mut Workspace, side: Side) {
+        let alignment = self.alignment();
+        if self.link.lock == Lock::Free && alignment.is_empty() {
+            return;
+        }
+        let own = &self.of(first, side).state;
+        let (mark, view, tracks) = (own.place.mark, own.place.time, Arc::clone(&own.mark_tracks));
+        let range = mark.and_then(|range| self.link.counterpart(side, &view, range, &alignment));
+        let theirs = self.places.tracks(side, &tracks);
+        let other = self.of(first, side.other());
+        match range {
+            // Tracks that the other lacks are none of it, and not all.
+            Some(range) if theirs.is_empty() == tracks.is_empty() => other.apply(&ViewCommand::Mark(range, theirs)),
+            _ => {
+                other.state.place.mark = None;
+                other.state.mark_tracks = Arc::default();
+            }
+        }
+    }
+
+    /// The same ops on the other side.
+    fn light_up(&mut self, first: &mut Workspace, side: Side, lit: &Spotlight) {
+        let Some(compared) = self.compared.memo().latest() else {
+            // What was lit there before has nothing to do with it.
+            return self.of(first, side.other()).apply(&ViewCommand::LightUp(None));
+        };
+        let traces = [&first.trace, &self.second.trace];
+        let across = |&label: &trace_model::LabelId| compared.partners.across(side, label, traces);
+        let spotlight = Spotlight::new(&lit.title, lit.labels.iter().flat_map(across));
+        self.of(first, side.other()).apply(&ViewCommand::LightUp(Some(spotlight)));
+    }
+
+    /// Who goes to an op wants to see it on both sides: where steps lie so that its
+    /// partner is out of sight, ops are what is locked from now on.
+    fn keep_in_sight(&mut self, first: &mut Workspace, side: Side) {
+        let start = |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
+        let other = if side == Side::A { &self.second } else { &*first };
+        let Some(theirs) = start(other) else { return };
+        let view = other.state.place.time.range();
+        if self.link.lock != Lock::Step || view.encloses(theirs) || theirs.encloses(view) {
+            return;
+        }
+        if let (Some(a), Some(b)) = (start(first), start(&self.second)) {
+            self.link.set(Lock::Op);
+            self.link.offset = b.start - a.start;
+            self.follow(first, side, false);
+        }
+    }
+
+    /// Selects what corresponds to a slice; true where the views are to meet there.
+    fn select_partner(&mut self, first: &mut Workspace, side: Side, slice: SliceId) -> bool {
+        let Some(compared) = self.compared.memo().latest() else { return false };
+        let traces = [&first.trace, &self.second.trace];
+        let partner = compared.partners.partner(side, slice, traces, &compared.alignment, &self.places);
+        let starts = |own: SliceId, other: SliceId| {
+            let own = traces[side.index()].model.slice(own).start();
+            (own, traces[side.other().index()].model.slice(other).start())
+        };
+        let starts = partner.map(|partner| starts(slice, partner));
+        let other = self.of(first, side.other());
+        let Some(partner) = partner else {
+            other.state.place.selection = None;
+            return false;
+        };
+        other.apply(&ViewCommand::Reveal(partner));
+        let Some((own, other)) = starts.filter(|_| self.link.lock == Lock::Op) else { return false };
+        self.link.offset = if side == Side::A { other - own } else { own - other };
+        true
+    }
+
+    /// Moves the other side to where it belongs beside `leader`.
+    fn follow(&mut self, first: &mut Workspace, leader: Side, in_gesture: bool) {
+        self.link.leader = leader;
+        let view = self.of(first, leader).state.place.time;
+        if let Some(shift) = self.link.shift(leader, &view, &self.alignment()) {
+            let look = ViewCommand::Look { time: view.shifted(shift), in_gesture };
+            let other = self.of(first, leader.other());
+            if other.state.place.time != view.shifted(shift) {
+                other.apply(&look);
+            }
+        }
+    }
+
+    /// Shows all steps that correspond, as soon as they are known, unless the user looks
+    /// at something already. Where it was kept what is looked at, only one follows the other.
+    fn meet(&mut self, first: &mut Workspace) {
+        if self.is_restored {
+            return self.follow(first, self.link.leader, false);
+        }
+        let whole = |own: &Workspace| own.state.place.time == Viewport::fit(own.trace.model.extent());
+        if whole(first) && whole(&self.second) {
+            self.show_steps(first, 0, self.alignment().steps().len());
+        } else {
+            self.follow(first, self.link.leader, false);
+        }
+    }
+
+    fn alignment(&self) -> Arc<Alignment> {
+        let compared = self.compared.memo().latest().map(|compared| &compared.alignment);
+        compared.or(self.steps.memo().latest()).cloned().unwrap_or_default()
+    }
+
+    fn of<'a>(&'a mut self, first: &'a mut Workspace, side: Side) -> &'a mut Workspace {
+        match side {
+            Side::A => first,
+            Side::B => &mut self.second,
+        }
+    }
+
+    /// Draws everything below the toolbar.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        first: &mut Workspace,
+        settings: &Settings,
+        keys: &Keys,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<Command>,
+    ) {
+        bar::bar_ui(ui, self, first, out);
+        let focus = self.link.focus;
+        let focused = if focus == Side::A { &*first } else { &self.second };
+        let (about, selected) = (self.about(focused), focused.selected_name());
+        let Self { second, compared, tables, .. } = self;
+        let mut tab = |ui: &mut Ui, out: &mut Vec<Command>| {
+            tables.ui(ui, compared.memo(), selected.as_deref(), out);
+        };
+        let companion = Companion { tab: &mut tab, about };
+        let focused = if focus == Side::A { &mut *first } else { second };
+        focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
+        egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
+            self.timelines_ui(ui, first, settings, keys, out);
+        });
+    }
+}
+
+/// From a time of A to the time as long after the beginning of B.
+fn second_later(first: &Workspace, second: &Workspace) -> Picos {
+    second.trace.model.extent().start - first.trace.model.extent().start
+}

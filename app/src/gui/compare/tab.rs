@@ -1,0 +1,89 @@
+//! The comparison as sentence and tables, among the reports.
+
+use std::collections::BTreeMap;
+
+use analysis::compare::Comparison;
+use analysis::{Cell, Table};
+use egui::{RichText, Ui};
+
+use super::PairCommand;
+use crate::gui::Command;
+use crate::gui::jobs::Memo;
+use crate::gui::panels::dock::computing_ui;
+use crate::gui::panels::table::{Rows, Sorted};
+use crate::gui::panels::tables::one_table_ui;
+use crate::gui::theme::Theme;
+use crate::render::comparison::capitalised;
+use crate::view::compare::{Compared, family_rows};
+
+/// The table that is opened first: where the change is.
+const FIRST: &str = "attribution";
+
+/// Which table is open, and how tables are sorted.
+#[derive(Default)]
+pub struct Tables {
+    open: Option<&'static str>,
+    sorted: BTreeMap<&'static str, Sorted>,
+}
+
+impl Tables {
+    /// Other tables take their places.
+    pub fn forget(&mut self) {
+        self.sorted.values_mut().for_each(Sorted::forget);
+    }
+
+    /// Draws them; rows about the op `selected` are marked.
+    pub fn ui(&mut self, ui: &mut Ui, memo: &Memo<Compared>, selected: Option<&str>, out: &mut Vec<Command>) {
+        let theme = Theme::current(ui);
+        let compared = match memo {
+            Memo::Ready(compared) => compared,
+            Memo::Failed { error, .. } => {
+                ui.label(RichText::new("The two cannot be compared").strong());
+                ui.label(RichText::new(capitalised(error)).color(theme.text_weak));
+                return;
+            }
+            _ => return computing_ui(ui),
+        };
+        ui.label(RichText::new(capitalised(&compared.comparison.statement)).strong());
+        ui.add_space(4.0);
+        let has = |id: &str| compared.tables.iter().any(|table| table.id == id);
+        let start = if has(FIRST) { FIRST } else { compared.tables.first().map_or(FIRST, |table| table.id) };
+        let open = self.open.filter(|id| has(id)).unwrap_or(start);
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            for table in &compared.tables {
+                let title = format!("{} ({})", table.title, table.rows.len());
+                if ui.selectable_label(table.id == open, RichText::new(title).small()).clicked() {
+                    self.open = Some(table.id);
+                }
+            }
+        });
+        let Some(table) = compared.tables.iter().find(|table| table.id == open) else { return };
+        let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|own| is_named(text, own)));
+        let is_marked = |row: &[Cell]| row.first().is_some_and(names);
+        let sorted = self.sorted.entry(table.id).or_default();
+        let ops = |row: usize| ops_of(&compared.comparison, table, row);
+        let about = Rows { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
+        if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
+            let ops = ops(row);
+            if !ops.is_empty() {
+                out.push(PairCommand::ShowOps(ops).into());
+            }
+        }
+    }
+}
+
+/// Whether a cell names an op: alone, or as `before → after`.
+fn is_named(text: &str, op: &str) -> bool {
+    text == op || text.split(" → ").any(|name| name == op)
+}
+
+/// The ops that a row is about.
+fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
+    match table.id {
+        "ops" => vec![row],
+        // The first row is the whole step.
+        "attribution" => row.checked_sub(1).map(|row| family_rows(comparison, row)).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}

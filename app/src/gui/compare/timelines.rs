@@ -1,0 +1,95 @@
+//! The two timelines with what is between them: one above the other, or their tracks in
+//! one list.
+
+use egui::{Pos2, Rect, Ui};
+use trace_model::TimeRange;
+
+use super::{Command, Pair, lane};
+use crate::gui::keys::Keys;
+use crate::gui::settings::Settings;
+use crate::gui::timeline::{Beside, Woven, head_height};
+use crate::gui::workspace::Workspace;
+use crate::view::compare::{Side, woven};
+use crate::view::state::{Layer, ViewCommand};
+
+impl Pair {
+    pub(super) fn timelines_ui(
+        &mut self,
+        ui: &mut Ui,
+        first: &mut Workspace,
+        settings: &Settings,
+        keys: &Keys,
+        out: &mut Vec<Command>,
+    ) {
+        let rect = ui.available_rect_before_wrap();
+        let areas = if self.woven {
+            lane::Areas::woven(rect, head_height(first.state.draws(Layer::Minimap)))
+        } else {
+            lane::Areas::of(rect, self.split)
+        };
+        let rows = self.woven.then(|| {
+            let [a, b] = [&*first, &self.second].map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
+            woven([&a.0, &b.0], [a.1, b.1], &self.places)
+        });
+        let over = self.over(ui, first, &areas);
+        let compared = self.compared.memo().latest();
+        let alignment = self.alignment();
+        let mut hovered = None;
+        for side in Side::BOTH {
+            let own = if side == Side::A { &*first } else { &self.second };
+            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
+            let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
+                let range = TimeRange::new(at, at);
+                let view = if on == Side::A { first.state.place.time } else { self.second.state.place.time };
+                let there = self.link.counterpart(on, &view, range, &alignment);
+                there.map(|range| range.start)
+            });
+            let woven = rows.as_ref().zip(areas.body).map(|(rows, body)| Woven {
+                rows: &rows[side.index()],
+                body,
+                has_mouse: self.mouse == side,
+            });
+            let beside = Beside {
+                side,
+                only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
+                colors: compared.map(|compared| &*compared.partners.colors[side.index()]),
+                cursor,
+                hears_keys: over.unwrap_or(self.link.focus) == side,
+                woven,
+            };
+            let own = if side == Side::A { &mut *first } else { &mut self.second };
+            let mut wanted: Vec<ViewCommand> = Vec::new();
+            let builder = egui::UiBuilder::new().max_rect(areas.timelines[side.index()]).id_salt(side.name());
+            ui.scope_builder(builder, |ui| own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted));
+            out.extend(wanted.into_iter().map(|command| Command::On(side, command)));
+            hovered = hovered.or(own.hovered().map(|at| (side, at)));
+        }
+        if hovered != self.pointer {
+            // The line in the timeline that was drawn first is one frame late.
+            self.pointer = hovered;
+            ui.ctx().request_repaint();
+        }
+        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), &alignment, out);
+        if self.compared.memo().is_running() {
+            ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
+        }
+    }
+
+    /// The side below the pointer. Of one list, the side whose track is there; it stays while
+    /// a button or a key is down, or what these began would end at the next track.
+    fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::Areas) -> Option<Side> {
+        let at = ui.input(|i| i.pointer.hover_pos())?;
+        let above = Side::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));
+        let body = areas.body.filter(|body| body.contains(at));
+        let (None, Some(body)) = (above, body) else { return above };
+        if !ui.input(|i| i.pointer.any_down() || !i.keys_down.is_empty()) {
+            self.mouse = self.side_at(first, at, body).unwrap_or(self.link.focus);
+        }
+        Some(self.mouse)
+    }
+
+    fn side_at(&self, first: &Workspace, at: Pos2, body: Rect) -> Option<Side> {
+        let sides = [(Side::A, first), (Side::B, &self.second)];
+        sides.into_iter().find(|(_, own)| own.has_row_at(at.y - body.top())).map(|(side, _)| side)
+    }
+}

@@ -1,0 +1,167 @@
+//! What is open: one trace, or two side by side.
+
+use std::path::PathBuf;
+
+use egui::{Align2, Ui, Window};
+use importers::Progress;
+
+use crate::gui::Command;
+use crate::gui::compare::{Pair, PairCommand};
+use crate::gui::jobs::Wake;
+use crate::gui::keys::Keys;
+use crate::gui::sessions::Second;
+use crate::gui::settings::Settings;
+use crate::gui::workspace::Workspace;
+use crate::view::compare::Side;
+use crate::view::state::ViewCommand;
+
+/// One or two traces. Keys and panels are about the one in focus.
+pub struct OpenTraces {
+    first: Workspace,
+    pair: Option<Pair>,
+    wake: Wake,
+}
+
+impl OpenTraces {
+    /// One trace.
+    pub fn new(first: Workspace, wake: &Wake) -> Self {
+        Self { first, pair: None, wake: Wake::clone(wake) }
+    }
+
+    /// Puts a second trace beside the first; it takes the place of one that was
+    /// there. `saved` is how it was kept in a session.
+    pub fn compare_with(&mut self, second: Workspace, saved: Option<Second>) {
+        let mut pair = Pair::new(&mut self.first, second, &self.wake);
+        if let Some(saved) = saved {
+            pair.restore(&mut self.first, saved);
+        }
+        self.pair = Some(pair);
+    }
+
+    /// The second trace and how it is linked.
+    pub fn pair(&self) -> Option<&Pair> {
+        self.pair.as_ref()
+    }
+
+    /// The side that keys and panels are about.
+    pub fn focus(&self) -> Side {
+        self.pair.as_ref().map_or(Side::A, |pair| pair.link.focus)
+    }
+
+    /// One of the traces; `None` for a second one that is not there.
+    pub fn side(&self, side: Side) -> Option<&Workspace> {
+        match side {
+            Side::A => Some(&self.first),
+            Side::B => self.pair.as_ref().map(|pair| &pair.second),
+        }
+    }
+
+    /// The trace that keys and panels are about.
+    pub fn focused(&self) -> &Workspace {
+        self.side(self.focus()).unwrap_or(&self.first)
+    }
+
+    /// Changes what is seen of one side, and of the other what is linked to it.
+    pub fn apply(&mut self, side: Side, command: &ViewCommand) {
+        match &mut self.pair {
+            Some(pair) => pair.apply(&mut self.first, side, command),
+            None => self.first.apply(command),
+        }
+    }
+
+    /// Pins the track below the pointer, or does so no more.
+    pub fn pin_hovered(&mut self) {
+        for side in Side::BOTH {
+            let Some(own) = self.side(side) else { continue };
+            if let Some(track) = own.hovered_track() {
+                let pinned = own.state.pinned.contains(&track);
+                self.apply(side, &ViewCommand::Pin(track, !pinned));
+            }
+        }
+    }
+
+    /// Changes how two traces are linked; means nothing to one.
+    pub fn link(&mut self, command: &PairCommand) {
+        match command {
+            PairCommand::Keep(side) => self.keep(*side),
+            PairCommand::Swap => {
+                if let Some(pair) = &mut self.pair {
+                    pair.swap(&mut self.first, &self.wake);
+                }
+            }
+            command => {
+                if let Some(pair) = &mut self.pair {
+                    pair.link(&mut self.first, command);
+                }
+            }
+        }
+    }
+
+    /// Goes on with one of two.
+    fn keep(&mut self, side: Side) {
+        let Some(pair) = self.pair.take() else { return };
+        let window = if pair.link.focus == Side::A { self.first.state.clone() } else { pair.second.state.clone() };
+        if side == Side::B {
+            self.first = pair.second;
+        }
+        self.first.state.share_window(&window);
+        self.first.alone();
+    }
+
+    /// Takes in what has been computed.
+    pub fn poll_jobs(&mut self) {
+        self.first.poll_jobs();
+        if let Some(pair) = &mut self.pair {
+            pair.poll_jobs(&mut self.first);
+        }
+    }
+
+    /// Asks for what is needed; what has been asked before costs nothing.
+    pub fn ask_jobs(&mut self) {
+        self.first.ask_jobs();
+        if let Some(pair) = &mut self.pair {
+            pair.ask_jobs(&self.first);
+        }
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.first.is_settled() && self.pair.as_ref().is_none_or(Pair::is_settled)
+    }
+
+    /// Draws everything below the toolbar.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<Command>,
+    ) {
+        match &mut self.pair {
+            Some(pair) => pair.ui(ui, &mut self.first, settings, keys, loading, out),
+            None => self.first.ui(ui, settings, keys, loading, out),
+        }
+    }
+}
+
+/// A file was dropped while one is open: what it is for.
+pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<Command>) {
+    let [path, ..] = paths else { return };
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let window = Window::new("Dropped file").collapsible(false).resizable(false);
+    window.anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ui.ctx(), |ui| {
+        ui.label(name.as_ref());
+        ui.horizontal(|ui| {
+            if ui.button("Compare with the open one").clicked() {
+                out.push(Command::Compare(path.clone()));
+            }
+            if ui.button("Open instead").clicked() {
+                out.push(Command::Open(path.clone()));
+            }
+            if ui.button("Cancel").clicked() {
+                out.push(Command::Dropped(Vec::new()));
+            }
+        });
+    });
+}

@@ -1,0 +1,271 @@
+//! Two traces side by side, without widgets: which times, tracks, ops and slices of
+//! one correspond to which of the other, and how their views follow each other.
+
+mod align;
+mod deltas;
+mod partners;
+mod parts;
+mod places;
+mod weave;
+
+use std::sync::Arc;
+
+use importers::Progress;
+use serde::{Deserialize, Serialize};
+use trace_model::{Picos, TimeRange};
+
+use analysis::compare::{CompareOptions, Comparison, Summary, compare};
+use analysis::facts::steps::StepsReport;
+use analysis::reports::steps::step_parts::StepParts;
+use analysis::reports::steps::step_times::Steps;
+use analysis::{Cell, Scope, Table, Tabular as _};
+
+pub use align::{AlignedStep, Alignment};
+pub use deltas::{Delta, Tone, change_text, deltas, tone_of};
+pub use partners::{Partners, family_rows};
+pub use parts::PartChanges;
+pub use places::Places;
+pub use weave::woven;
+
+use crate::view::timeline::trace::OpenTrace;
+use crate::view::viewport::Viewport;
+
+/// Which of two traces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Side {
+    /// The first, above: what is compared with.
+    #[default]
+    A,
+    /// The second, below: what is judged.
+    B,
+}
+
+impl Side {
+    /// Both, from above.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// 0 or 1.
+    pub fn index(self) -> usize {
+        match self {
+            Self::A => 0,
+            Self::B => 1,
+        }
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "A",
+            Self::B => "B",
+        }
+    }
+}
+
+/// How the view of one trace follows that of the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Lock {
+    /// Steps that correspond begin at the same place.
+    #[default]
+    Step,
+    /// The ops that were selected last begin at the same place.
+    Op,
+    /// One is so much later than the other.
+    Offset,
+    /// Not at all.
+    Free,
+}
+
+impl Lock {
+    /// All, with a word and a sentence for each.
+    pub const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Step, "Steps", "The k-th steady step of A begins above the k-th steady step of B"),
+        (Self::Op, "Ops", "A click on an op brings the op that it was matched with below (or above) it"),
+        (Self::Offset, "Offset", "B follows A at a fixed distance, which can be typed"),
+        (Self::Free, "Free", "Each timeline moves on its own"),
+    ];
+}
+
+/// How two views are linked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// How one follows the other.
+    pub lock: Lock,
+    /// The lock before both were free.
+    before: Lock,
+    /// The side that keys and panels are about.
+    pub focus: Side,
+    /// The side that moved last; the other one followed.
+    pub leader: Side,
+    /// From a time of A to that of B beside it, unless steps tell.
+    pub offset: Picos,
+}
+
+impl Link {
+    /// Locks otherwise.
+    pub fn set(&mut self, lock: Lock) {
+        if self.lock != Lock::Free {
+            self.before = self.lock;
+        }
+        self.lock = lock;
+    }
+
+    /// Free, or as it was before.
+    pub fn toggle(&mut self) {
+        self.set(if self.lock == Lock::Free { self.before } else { Lock::Free });
+    }
+
+    /// What to add to times of `side` in a view of it; `None` where views are free.
+    pub fn shift(&self, side: Side, view: &Viewport, alignment: &Alignment) -> Option<Picos> {
+        match self.lock {
+            Lock::Free => None,
+            Lock::Step => alignment.shift(side, view),
+            Lock::Op | Lock::Offset => Some(if side == Side::A { self.offset } else { -self.offset }),
+        }
+    }
+
+    /// The range of the other trace that corresponds to a range of `side`, seen in
+    /// `view`; steps tell wherever there are some, even where views are free.
+    pub fn counterpart(
+        &self,
+        side: Side,
+        view: &Viewport,
+        range: TimeRange,
+        alignment: &Alignment,
+    ) -> Option<TimeRange> {
+        let by_steps = !alignment.is_empty() && matches!(self.lock, Lock::Step | Lock::Free);
+        let (start, end) = if by_steps {
+            (alignment.map(side, range.start)?, alignment.map(side, range.end)?)
+        } else {
+            let shift = self.shift(side, view, alignment)?;
+            (range.start + shift, range.end + shift)
+        };
+        Some(TimeRange::new(start, end.max(start)))
+    }
+}
+
+/// What a comparison says that was told to stop.
+pub const CANCELLED: &str = "stopped";
+
+/// The reports that a comparison takes longest for.
+const REPORTS: [&str; 8] = ["steps", "step_parts", "ops", "utilization", "overlap", "collectives", "compile", "memory"];
+
+/// Steps that correspond, as far as steps alone tell: known long before all else.
+pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<Alignment>, String> {
+    let steps = |trace: &OpenTrace| trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string());
+    let (a, b) = (steps(a)?, steps(b)?);
+    let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
+    let pairs: Vec<(u32, u32)> = numbers(&a).into_iter().zip(numbers(&b)).collect();
+    Ok(Arc::new(Alignment::new(&pairs, &a, &b)))
+}
+
+/// Everything that is found out about two traces.
+pub struct Compared {
+    /// The reports' comparison.
+    pub comparison: Comparison,
+    /// The same as tables.
+    pub tables: Vec<Table>,
+    /// Steps that correspond.
+    pub alignment: Arc<Alignment>,
+    /// Ops that correspond.
+    pub partners: Partners,
+    /// By how much each part of them changed.
+    pub parts: PartChanges,
+    /// Why steps are not aligned.
+    pub why_not: Option<String>,
+}
+
+impl Compared {
+    /// Compares two traces; takes as long as their reports, which `progress` counts. The
+    /// error is a sentence, or [`CANCELLED`].
+    pub fn new(a: &OpenTrace, b: &OpenTrace, progress: &Progress) -> Result<Self, String> {
+        let done = |count: u64| {
+            progress.add_done(count);
+            progress.check().map_err(|_cancelled| CANCELLED.to_owned())
+        };
+        progress.add_total(2 * (REPORTS.len() as u64 + 1));
+        for id in REPORTS {
+            for trace in [a, b] {
+                // Asked for one by one, to say how far it is; one that there is not is missing later.
+                drop(trace.session.report_by_id(id, Scope::WholeTrace));
+                done(1)?;
+            }
+        }
+        let mut summaries = Vec::with_capacity(2);
+        for (trace, side) in [(a, Side::A), (b, Side::B)] {
+            let summary = Summary::of(&trace.session.context(Scope::WholeTrace));
+            summaries.push(summary.map_err(|error| format!("{} has no numbers to compare: {error}", side.name()))?);
+            done(1)?;
+        }
+        let comparison = compare(&summaries[..1], &summaries[1..], &CompareOptions::default());
+        let steps = [a, b].map(|trace| trace.session.report::<Steps>(Scope::WholeTrace).ok());
+        let (alignment, why_not) = match &steps {
+            [Some(a), Some(b)] => aligned(&comparison, a, b),
+            _ => (Alignment::default(), Some("steps are not known on both sides".to_owned())),
+        };
+        let partners = Partners::new(&comparison, [a, b]);
+        let divided = [a, b].map(|trace| trace.session.report::<StepParts>(Scope::WholeTrace).ok());
+        let parts = PartChanges::new(&alignment, divided.each_ref().map(Option::as_deref));
+        let tables = comparison.tables().into_iter().map(arranged).collect();
+        Ok(Self { tables, comparison, alignment: Arc::new(alignment), partners, parts, why_not })
+    }
+}
+
+/// A table as it is read in a narrow column: what changed before what it was, and the
+/// sides by the names that they have in the window.
+fn arranged(mut table: Table) -> Table {
+    let rank = |id: &str| match id {
+        "change_ps" | "change_percent" | "change_points" | "change_bytes" | "change_count" | "change" => 1,
+        "change_of_base_percent" | "change_of_step_percent" => 2,
+        "verdict" => 3,
+        "p" => 5,
+        _ => 4,
+    };
+    let mut order: Vec<usize> = (0..table.columns.len()).collect();
+    order.sort_by_key(|&at| table.columns.get(at).map(|column| if at == 0 { 0 } else { rank(column.id) }));
+    for column in &mut table.columns {
+        column.title = match column.title {
+            "Base" => "A",
+            "Cand" => "B",
+            "Runs, base" => "Runs, A",
+            "Runs, cand" => "Runs, B",
+            "Of base" => "Of A",
+            "Of base step" => "Of A's step",
+            title => title,
+        };
+    }
+    table.columns = order.iter().filter_map(|&at| table.columns.get(at).cloned()).collect();
+    for row in &mut table.rows {
+        *row = order.iter().map(|&at| row.get(at).cloned().unwrap_or(Cell::Missing)).collect();
+    }
+    table
+}
+
+/// The steps of the comparison, or where it has none the k-th steady one of either side.
+fn aligned(comparison: &Comparison, a: &StepsReport, b: &StepsReport) -> (Alignment, Option<String>) {
+    for (report, side) in [(a, Side::A), (b, Side::B)] {
+        if !report.has_steps() || report.steps.is_empty() {
+            let why =
+                format!("{} has no steps, so the timelines move freely; type an offset to align them", side.name());
+            return (Alignment::default(), Some(why));
+        }
+    }
+    let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
+    let pairs = if comparison.aligned_steps.is_empty() {
+        numbers(a).into_iter().zip(numbers(b)).collect()
+    } else {
+        comparison.aligned_steps.clone()
+    };
+    (Alignment::new(&pairs, a, b), None)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+//! Two lists of tracks as one: below each track of A that of B which corresponds.
+//!
+//! ```text
+//! A   TPU:0        heading of both
+//! A   ops
+//! B   ops
+//! A   steps        B has none
+//! B   memory       A has none: after what is in the group
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::{Places, Side};
+use crate::view::state::Item;
+use crate::view::timeline::tree::{Row, Rows, TrackTree};
+
+/// Rows of A and of B, so placed that both can be drawn in the same place. A heading that
+/// both have is a row of A only.
+pub fn woven(rows: [&Rows; 2], trees: [&TrackTree; 2], places: &Places) -> [Rows; 2] {
+    let scrolled = Woven::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
+    let pinned = Woven::of([&rows[0].pinned, &rows[1].pinned], trees, places);
+    let ends = (scrolled.end, pinned.end);
+    let ([a, b], [pinned_a, pinned_b]) = (scrolled.rows, pinned.rows);
+    [Rows::placed(a, pinned_a, ends, trees[0]), Rows::placed(b, pinned_b, ends, trees[1])]
+}
+
+/// What comes after a row of A.
+#[derive(Clone, Default)]
+struct After {
+    /// Its counterpart.
+    partner: Option<Row>,
+    /// Rows of B without one.
+    alone: Vec<Row>,
+}
+
+#[derive(Default)]
+struct Woven {
+    rows: [Vec<Row>; 2],
+    end: f32,
+}
+
+impl Woven {
+    /// Of rows in their order: headings before what is in their group.
+    fn of([a, b]: [&[Row]; 2], trees: [&TrackTree; 2], places: &Places) -> Self {
+        let ends = ends(a, trees[0]);
+        let at: BTreeMap<Item, usize> =
+            a.iter().enumerate().map(|(at, row)| (trees[0].node(row.node).item, at)).collect();
+        // One more: for what has no place in A.
+        let mut after = vec![After::default(); a.len() + 1];
+        // Groups of B around a row, with the row of A after which their lone rows come.
+        let mut around: Vec<(usize, usize)> = Vec::new();
+        for row in b {
+            while around.last().is_some_and(|&(group, _)| !trees[1].is_within(row.node, group)) {
+                around.pop();
+            }
+            let item = trees[1].node(row.node).item;
+            let partner = places.item(Side::B, item).and_then(|item| at.get(&item).copied());
+            let outside = around.last().map_or(a.len(), |&(_, last)| last);
+            if matches!(item, Item::Group(_)) {
+                let last = partner.and_then(|at| ends.get(at).copied()).unwrap_or(outside);
+                around.push((row.node, last));
+            }
+            match (item, partner) {
+                (Item::Group(_), Some(_)) => {}
+                (Item::Track(_), Some(at)) => after[at].partner = Some(*row),
+                (_, None) => after[outside].alone.push(*row),
+            }
+        }
+        let mut woven = Self::default();
+        for (at, after) in after.into_iter().enumerate() {
+            let is_joined = after.partner.is_some();
+            a.get(at).into_iter().for_each(|row| woven.push(Side::A, Row { is_joined, ..*row }));
+            after.partner.into_iter().chain(after.alone).for_each(|row| woven.push(Side::B, row));
+        }
+        woven
+    }
+
+    fn push(&mut self, side: Side, row: Row) {
+        self.rows[side.index()].push(Row { y: self.end, ..row });
+        self.end += row.height;
+    }
+}
+
+/// By row: the last one that is in it.
+fn ends(rows: &[Row], tree: &TrackTree) -> Vec<usize> {
+    let mut ends: Vec<usize> = (0..rows.len()).collect();
+    let mut open: Vec<usize> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        while open.last().is_some_and(|&group| !tree.is_within(row.node, rows[group].node)) {
+            open.pop();
+        }
+        for &group in &open {
+            ends[group] = at;
+        }
+        open.push(at);
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::state::{ViewCommand, ViewState};
+    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+
+    /// A host with cores, each with tracks; `x` is an op.
+    fn model(host: &str, cores: &[(&str, &[&str])]) -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let group = builder.group(None, GroupKind::Host, host);
+        let label = builder.label("x", None);
+        for (i, (core, tracks)) in cores.iter().enumerate() {
+            let core = builder.group(Some(group), GroupKind::TensorCore { ordinal: i as u32 }, core);
+            for (number, name) in tracks.iter().enumerate() {
+                let track = builder.track(core, TrackKind::Ops, number as i64, name);
+                let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(100));
+                builder.add_slice(track, SliceSpec::new(range, label));
+            }
+        }
+        builder.finish()
+    }
+
+    /// All rows from above, as `A name`.
+    fn picture(models: [&TraceModel; 2], change: impl Fn(Side, &mut ViewState)) -> (Vec<String>, Vec<String>) {
+        let trees = models.map(TrackTree::new);
+        let states = Side::BOTH.map(|side| {
+            let mut state = ViewState::new(models[side.index()]);
+            change(side, &mut state);
+            state
+        });
+        let rows = Side::BOTH.map(|side| trees[side.index()].rows(&states[side.index()]));
+        let places = Places::new(models[0], models[1]);
+        let both = woven([&rows[0], &rows[1]], [&trees[0], &trees[1]], &places);
+        assert!((both[0].height() - both[1].height()).abs() < 1e-3, "both scroll alike");
+        let list = |part: fn(&Rows) -> &Vec<Row>| {
+            let mut all: Vec<(f32, f32, String)> = Vec::new();
+            for side in Side::BOTH {
+                let own = part(&both[side.index()]);
+                assert!(own.windows(2).all(|pair| pair[0].y < pair[1].y), "in the order in which they lie");
+                for row in own {
+                    let title = format!("{} {}", side.name(), trees[side.index()].node(row.node).title);
+                    all.push((row.y, row.y + row.height, title));
+                    if let Item::Track(track) = trees[side.index()].node(row.node).item {
+                        let found = trees[side.index()].row_of(&both[side.index()], track, 0.0);
+                        assert!(found.is_some(), "it is found by its track");
+                    }
+                }
+            }
+            all.sort_by(|a, b| a.0.total_cmp(&b.0));
+            assert!(all.windows(2).all(|pair| (pair[0].1 - pair[1].0).abs() < 1e-3), "without gaps: {all:?}");
+            all.into_iter().map(|(.., title)| title).collect::<Vec<_>>()
+        };
+        (list(|rows| &rows.scrolled), list(|rows| &rows.pinned))
+    }
+
+    #[test]
+    fn each_track_stands_above_its_counterpart_and_others_follow_in_their_group() {
+        let a = model("host", &[("TPU:0", &["ops", "steps"]), ("TPU:1", &["ops"])]);
+        let b = model("other", &[("TPU:0", &["memory", "ops"]), ("TPU:2", &["ops"]), ("TPU:3", &["new"])]);
+        let (scrolled, pinned) = picture([&a, &b], |_, _| {});
+        let expected = [
+            "A host", "A TPU:0", "A ops", "B ops", "A steps", "B memory", "A TPU:1", "A ops", "B ops", "B TPU:3",
+            "B new",
+        ];
+        assert_eq!(scrolled, expected);
+        assert!(pinned.is_empty());
+    }
+
+    #[test]
+    fn what_is_folded_or_pinned_on_both_sides_stays_together() {
+        let a = model("host", &[("TPU:0", &["ops", "steps"])]);
+        let b = model("host", &[("TPU:0", &["ops", "memory"])]);
+        let (scrolled, pinned) = picture([&a, &b], |side, state| {
+            let model = if side == Side::A { &a } else { &b };
+            let ops = model.track_ids().next().unwrap();
+            state.apply(&ViewCommand::Pin(ops, true), model);
+        });
+        assert_eq!(pinned, ["A ops", "B ops"]);
+        assert_eq!(scrolled, ["A host", "A TPU:0", "A steps", "B memory"]);
+        // Only B is folded, as it can be before the two are compared.
+        let (scrolled, _) = picture([&a, &b], |side, state| {
+            if side == Side::B {
+                state.apply(&ViewCommand::FoldAll(true), &b);
+            }
+        });
+        assert_eq!(scrolled, ["A host", "A TPU:0", "A ops", "A steps"]);
+        let nothing = TraceBuilder::new().finish();
+        assert_eq!(picture([&nothing, &b], |_, _| {}).0, ["B host", "B TPU:0", "B memory", "B ops"]);
+        assert_eq!(picture([&a, &nothing], |_, _| {}).0.len(), 4);
+    }
+}

@@ -1,0 +1,389 @@
+//! What happens in an area: a range of time on some tracks. Exact at every zoom,
+//! because it is counted from slices and not from what is drawn.
+//!
+//! A slice counts with the part of it that lies in the range. Union time is the
+//! time in which at least one slice of the row runs anywhere in the area: slices on
+//! several tracks or inside each other count once.
+//!
+//! Tracks of different kinds tell the same time again: a program runs while its ops
+//! run, and asynchronous ops are in flight meanwhile. Rows therefore never mix kinds
+//! of tracks, and a share is of the self time on tracks of the row's kind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use analysis::{Cell, Column, OpClasses, Provenance, Table, Unit};
+use importers::Progress;
+use trace_model::{LabelId, Picos, SliceRef, TimeRange, TraceModel, TrackId, TrackKind};
+
+use crate::view::timeline::bands::{Band, step_at};
+
+/// What rows stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pivot {
+    /// Names.
+    #[default]
+    Name,
+    /// Categories of ops.
+    Category,
+    /// Programs.
+    Module,
+    /// Steps.
+    Step,
+    /// Tracks.
+    Track,
+}
+
+impl Pivot {
+    /// All, with a word for each.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Name, "name"),
+        (Self::Category, "category"),
+        (Self::Module, "program"),
+        (Self::Step, "step"),
+        (Self::Track, "track"),
+    ];
+}
+
+/// An area, and how it is to be summed up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// When.
+    pub range: TimeRange,
+    /// Where; everywhere where empty.
+    pub tracks: Arc<BTreeSet<TrackId>>,
+    /// What rows stand for.
+    pub pivot: Pivot,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// What was asked.
+    pub area: Area,
+    /// Slices that touch the area.
+    pub slices: usize,
+    /// Tracks that have some of them.
+    pub tracks: usize,
+    /// Time in which any slice runs.
+    pub union_ps: i64,
+    /// A row for each name, category or program, by self time.
+    pub table: Table,
+    /// Labels of each row, in the order of the rows.
+    pub labels: Vec<BTreeSet<LabelId>>,
+}
+
+#[derive(Default)]
+struct Sum {
+    slices: usize,
+    total_ps: i64,
+    self_ps: i64,
+    /// Lengths of the slices that lie in the area as a whole.
+    whole: Vec<i64>,
+    ranges: Vec<TimeRange>,
+    labels: BTreeSet<LabelId>,
+}
+
+impl Sum {
+    fn add(&mut self, slice: SliceRef<'_>, inside: TimeRange, area: TimeRange) {
+        self.slices += 1;
+        self.total_ps = self.total_ps.saturating_add(inside.dur().ps());
+        self.self_ps = self.self_ps.saturating_add(self_inside(slice, area));
+        if area.encloses(slice.range()) {
+            self.whole.push(slice.dur().ps());
+        }
+        self.ranges.push(inside);
+        self.labels.insert(slice.label_id());
+    }
+}
+
+/// What the tracks of a kind hold, where an area can have several kinds.
+fn kind_title(kind: TrackKind) -> &'static str {
+    match kind {
+        TrackKind::Steps => "steps",
+        TrackKind::Modules => "programs",
+        TrackKind::Ops => "ops",
+        TrackKind::AsyncOps => "asynchronous ops",
+        TrackKind::DeviceScopes => "device scopes",
+        TrackKind::Derived => "derived",
+        TrackKind::LowLevel => "instructions",
+        TrackKind::HostThread => "host threads",
+        TrackKind::Stream => "GPU streams",
+        TrackKind::Async => "asynchronous events",
+        TrackKind::Counter => "counters",
+        TrackKind::Other => "other tracks",
+    }
+}
+
+/// Sums up an area; a slice belongs to that of `steps` in which it begins. The error is a
+/// sentence.
+pub fn summarise(
+    model: &TraceModel,
+    classes: &OpClasses,
+    steps: &[Band],
+    area: &Area,
+    progress: &Progress,
+) -> Result<Summary, String> {
+    let mut sums: BTreeMap<(String, &'static str), Sum> = BTreeMap::new();
+    let mut all = Vec::new();
+    let (mut slices, mut tracks) = (0, BTreeSet::new());
+    for track in model.track_ids().filter(|track| area.tracks.is_empty() || area.tracks.contains(track)) {
+        let kind = kind_title(model.track(track).kind);
+        for lane in model.lanes(track) {
+            for (i, slice) in model.slices_in(lane, area.range).enumerate() {
+                if i % (1 << 14) == 0 {
+                    progress.check().map_err(|error| error.to_string())?;
+                }
+                let Some(inside) = slice.range().intersect(area.range) else { continue };
+                slices += 1;
+                tracks.insert(track);
+                if slice.depth() == 0 {
+                    all.push(inside);
+                }
+                let row = (key(model, classes, steps, slice, area.pivot), kind);
+                sums.entry(row).or_default().add(slice, inside, area.range);
+            }
+        }
+    }
+    let union_ps = union(&mut all);
+    let mut of_kinds: BTreeMap<&'static str, i64> = BTreeMap::new();
+    for ((_, kind), sum) in &sums {
+        let whole = of_kinds.entry(*kind).or_default();
+        *whole = whole.saturating_add(sum.self_ps);
+    }
+    let mut sums: Vec<((String, &'static str), Sum)> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.self_ps.cmp(&a.1.self_ps).then_with(|| a.0.cmp(&b.0)));
+    let mut labels = Vec::with_capacity(sums.len());
+    let mut rows = Vec::with_capacity(sums.len());
+    for ((name, kind), mut sum) in sums {
+        let whole = of_kinds.get(kind).copied().unwrap_or(0);
+        let (mean, median, p95) = of_times(&mut sum.whole);
+        rows.push(vec![
+            Cell::Text(name),
+            Cell::text(kind),
+            Cell::count(sum.slices as u64),
+            Cell::Int(sum.total_ps),
+            Cell::Int(union(&mut sum.ranges)),
+            Cell::Int(sum.self_ps),
+            Cell::maybe((whole > 0).then(|| sum.self_ps as f64 * 100.0 / whole as f64)),
+            mean,
+            median,
+            p95,
+        ]);
+        labels.push(sum.labels);
+    }
+    let table = Table {
+        id: "area",
+        title: "Marked area".to_owned(),
+        columns: columns(area.pivot),
+        rows,
+        notes: vec![
+            "Total, union and self time: the parts of slices that lie in the area. Mean, median and p95: slices that \
+             lie in it as a whole. Share: of the self time on tracks of the same kind, because programs, ops and \
+             asynchronous ops tell the same time again."
+                .to_owned(),
+        ],
+    };
+    Ok(Summary { area: area.clone(), slices, tracks: tracks.len(), union_ps, table, labels })
+}
+
+fn columns(pivot: Pivot) -> Vec<Column> {
+    let title = match pivot {
+        Pivot::Name => "Name",
+        Pivot::Category => "Category",
+        Pivot::Module => "Program",
+        Pivot::Step => "Step",
+        Pivot::Track => "Track",
+    };
+    let text = Column { id: "name", title, unit: Unit::None, provenance: Provenance::Profile };
+    let measured = |id, title, unit| Column { id, title, unit, provenance: Provenance::Measured };
+    let tracks = Column { id: "tracks", title: "On tracks of", unit: Unit::None, provenance: Provenance::Profile };
+    vec![
+        text,
+        tracks,
+        measured("count", "Slices", Unit::Count),
+        measured("total_ps", "Total", Unit::Picoseconds),
+        measured("union_ps", "Union", Unit::Picoseconds),
+        measured("self_ps", "Self", Unit::Picoseconds),
+        measured("self_percent", "of self on such tracks", Unit::Percent),
+        measured("mean_ps", "Mean", Unit::Picoseconds),
+        measured("median_ps", "Median", Unit::Picoseconds),
+        measured("p95_ps", "p95", Unit::Picoseconds),
+    ]
+}
+
+fn key(model: &TraceModel, classes: &OpClasses, steps: &[Band], slice: SliceRef<'_>, pivot: Pivot) -> String {
+    const NONE: &str = "(no op)";
+    match pivot {
+        Pivot::Name => slice.name().to_owned(),
+        Pivot::Category => slice.op().map_or(NONE, |op| classes.category(op)).to_owned(),
+        Pivot::Module => {
+            let program = slice.op().and_then(|op| model.op(op).program);
+            program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
+        }
+        Pivot::Step => step_at(steps, slice.start()).map_or_else(|| "(no step)".to_owned(), Band::name),
+        Pivot::Track => {
+            let track = model.track(slice.track());
+            format!("{} · {}", model.str(model.group(track.group).name), model.str(track.name))
+        }
+    }
+}
+
+/// Time of the slice in the range without that of the slices inside it.
+fn self_inside(slice: SliceRef<'_>, range: TimeRange) -> i64 {
+    // An area is one of the timeline: the clock that timed an op may say otherwise.
+    if range.encloses(slice.range()) && slice.device_range().is_none() {
+        return slice.self_dur().ps();
+    }
+    let inside = |slice: SliceRef<'_>| slice.range().intersect(range).map_or(Picos::ZERO, TimeRange::dur);
+    (inside(slice) - slice.children().map(inside).sum()).clamped().ps()
+}
+
+/// Length of the union of ranges, which it sorts.
+fn union(ranges: &mut [TimeRange]) -> i64 {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut total = 0_i64;
+    let mut open: Option<TimeRange> = None;
+    for &range in ranges.iter() {
+        open = match open {
+            Some(last) if range.start <= last.end => Some(last.hull(range)),
+            Some(last) => {
+                total = total.saturating_add(last.dur().ps());
+                Some(range)
+            }
+            None => Some(range),
+        };
+    }
+    total.saturating_add(open.map_or(0, |last| last.dur().ps()))
+}
+
+/// Mean, median and 95th percentile of some times, which it sorts; missing where there are none.
+fn of_times(times: &mut [i64]) -> (Cell, Cell, Cell) {
+    times.sort_unstable();
+    let at = |share: f64| {
+        let rank = ((times.len() as f64 * share).ceil() as usize).max(1);
+        times.get(rank - 1).map_or(Cell::Missing, |&time| Cell::Int(time))
+    };
+    let sum: f64 = times.iter().map(|&time| time as f64).sum();
+    (Cell::maybe((!times.is_empty()).then(|| sum / times.len() as f64)), at(0.5), at(0.95))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::{GroupKind, SliceSpec, Timestamp, TraceBuilder, TrackKind};
+
+    fn range(start: i64, end: i64) -> TimeRange {
+        TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
+    }
+
+    fn model() -> TraceModel {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let tracks = [0, 1].map(|id| builder.track(host, TrackKind::Ops, id, &format!("track {id}")));
+        for (track, name, start, end) in [(0, "outer", 0, 100), (0, "x", 10, 40), (1, "x", 20, 60), (1, "y", 70, 90)] {
+            let label = builder.label(name, None);
+            builder.add_slice(tracks[track], SliceSpec::new(range(start, end), label));
+        }
+        builder.finish()
+    }
+
+    /// Name, count, total, union, self.
+    fn rows(summary: &Summary) -> Vec<(String, i64, i64, i64, i64)> {
+        let int = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { -1 };
+        let name = |cell: &Cell| if let Cell::Text(text) = cell { text.clone() } else { String::new() };
+        summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[2]), int(&r[3]), int(&r[4]), int(&r[5]))).collect()
+    }
+
+    #[test]
+    fn time_is_cut_at_the_edges_and_shared_time_counts_once() {
+        let model = model();
+        let classes = OpClasses::new(&model);
+        let band = |number, title: &str, start, end| Band {
+            range: range(start, end),
+            time: Picos::from_ps(end - start),
+            number,
+            title: title.to_owned(),
+            is_outlier: false,
+            is_odd: false,
+        };
+        let steps = [band(7, "jit_f", 0, 15), band(8, "8", 15, 65)];
+        let mut area = Area { range: range(0, 30), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
+        let expected = [("x".to_owned(), 2, 30, 20, 30), ("outer".to_owned(), 1, 30, 30, 10)];
+        assert_eq!(rows(&summary), expected);
+        assert_eq!((summary.slices, summary.tracks, summary.union_ps), (3, 2, 30));
+
+        area.tracks = Arc::new(model.track_ids().nth(1).into_iter().collect());
+        area.range = range(0, 1_000);
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
+        assert_eq!(rows(&summary), [("x".to_owned(), 1, 40, 40, 40), ("y".to_owned(), 1, 20, 20, 20)]);
+        assert_eq!(summary.union_ps, 60);
+        area.pivot = Pivot::Track;
+        area.tracks = Arc::default();
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
+        assert_eq!(rows(&summary)[0], ("host · track 0".to_owned(), 2, 130, 100, 100));
+        area.pivot = Pivot::Step;
+        let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
+        let names: Vec<String> = rows(&summary).into_iter().map(|row| row.0).collect();
+        assert_eq!(names, ["7 jit_f", "8", "(no step)"], "{:?}", rows(&summary));
+    }
+
+    #[test]
+    fn all_times_of_an_area_are_of_the_timeline() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
+        for (name, on_timeline, by_device) in
+            [("a", range(0, 100), range(0, 150)), ("b", range(120, 140), range(160, 190))]
+        {
+            let label = builder.label(name, None);
+            builder.add_slice(track, SliceSpec { device: Some(by_device), ..SliceSpec::new(on_timeline, label) });
+        }
+        let model = builder.finish();
+        let classes = OpClasses::new(&model);
+        let area = Area { range: range(0, 1_000), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &classes, &[], &area, &Progress::new()).unwrap();
+        let expected = [("a".to_owned(), 1, 100, 100, 100), ("b".to_owned(), 1, 20, 20, 20)];
+        assert_eq!(rows(&summary), expected, "self time is no longer than the slice");
+    }
+
+    #[test]
+    fn programs_and_asynchronous_ops_take_nothing_of_the_share_of_ops() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        for (id, kind, name, start, end) in [
+            (0, TrackKind::Modules, "jit_f", 0, 100),
+            (1, TrackKind::Ops, "copy", 0, 60),
+            (1, TrackKind::Ops, "fusion", 60, 80),
+            (2, TrackKind::AsyncOps, "copy", 0, 90),
+        ] {
+            let track = builder.track(core, kind, id, "track");
+            let label = builder.label(name, None);
+            builder.add_slice(track, SliceSpec::new(range(start, end), label));
+        }
+        let model = builder.finish();
+        let area = Area { range: range(0, 100), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        let shares: Vec<[&Cell; 3]> = summary.table.rows.iter().map(|row| [&row[0], &row[1], &row[6]]).collect();
+        let expected = [
+            ("jit_f", "programs", 100.0),
+            ("copy", "asynchronous ops", 100.0),
+            ("copy", "ops", 75.0),
+            ("fusion", "ops", 25.0),
+        ];
+        let expected = expected.map(|(name, kind, share)| [Cell::text(name), Cell::text(kind), Cell::Float(share)]);
+        assert_eq!(shares, expected.iter().map(<[Cell; 3]>::each_ref).collect::<Vec<_>>());
+        assert_eq!(summary.union_ps, 100);
+    }
+
+    #[test]
+    fn means_are_of_slices_that_lie_in_the_area_as_a_whole() {
+        let model = model();
+        let area = Area { range: range(15, 65), tracks: Arc::default(), pivot: Pivot::Name };
+        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        let means: Vec<[&Cell; 2]> = summary.table.rows.iter().map(|row| [&row[0], &row[7]]).collect();
+        // `x` begins before the area once, and lies in it once; `outer` is larger than the area.
+        assert_eq!(means, [[&Cell::text("x"), &Cell::Float(40.0)], [&Cell::text("outer"), &Cell::Missing]]);
+    }
+}

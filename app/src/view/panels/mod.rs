@@ -1,0 +1,8 @@
+//! What the lists and plots beside the timeline show.
+
+pub mod area;
+pub mod histogram;
+pub mod legend;
+pub mod optree;
+pub mod roofline;
+pub mod target;

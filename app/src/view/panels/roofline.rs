@@ -1,0 +1,115 @@
+//! Where things lie in a roofline plot: operations per second against operations per byte
+//! of HBM traffic, both by their logarithm.
+
+use analysis::Unit;
+use analysis::hardware::limits::BoundBy;
+use analysis::reports::ops::roofline::{IciRoof, Point, RooflineReport};
+
+use crate::number::value;
+
+/// What the ceilings of links are of, since the axis is not theirs.
+pub const OF_ICI: &str = "per byte over ICI, not HBM";
+/// The same at length.
+pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per byte that goes over them. \
+    The axis counts bytes of HBM, which links do not limit: compare no op with these lines.";
+
+/// A place, in decades: operations per byte, operations per second.
+pub type Place = (f64, f64);
+
+/// Where a point lies; `None` without work, traffic or time.
+pub fn place(point: &Point) -> Option<Place> {
+    let log = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::log10);
+    Some((log(point.flops_per_hbm_byte)?, log(point.flops_per_second)?))
+}
+
+/// What is in sight, in decades.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Operations per byte.
+    pub x: (f64, f64),
+    /// Operations per second.
+    pub y: (f64, f64),
+}
+
+impl Range {
+    /// All of `places` but the farthest, and where the roof bends.
+    pub fn of(report: &RooflineReport, places: impl Iterator<Item = Place> + Clone) -> Self {
+        let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
+        let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
+        // Ops of next to no work would push all others into a corner.
+        let left = places.clone().map(|place| place.0).fold(0.0, f64::min).max(-3.0);
+        let right = places.clone().map(|place| place.0).fold(ridge + 1.0, f64::max).min(ridge + 3.0);
+        let low = places.map(|place| place.1).fold(peak - 3.0, f64::min).max(peak - 6.0);
+        Self { x: (left.floor(), right), y: (low.floor(), peak + 0.4) }
+    }
+}
+
+/// What limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Roof {
+    /// The matrix units.
+    Compute,
+    /// HBM, whose bytes the axis counts.
+    Hbm,
+    /// Another memory, with bytes of its own.
+    Memory,
+    /// Links to other chips, with bytes of their own.
+    Links,
+}
+
+/// What something allows: a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceiling {
+    /// With its rate.
+    pub name: String,
+    /// Where it begins, at the left.
+    pub from: Place,
+    /// Where it ends.
+    pub to: Place,
+    /// What limits.
+    pub roof: Roof,
+}
+
+impl Ceiling {
+    /// Where its name begins, below the line, which leaves it to the right; `None` for the
+    /// flat one, whose name ends with it. Slopes come together at the top, so names stand
+    /// where they begin, and a little up, to be inside of the plot.
+    pub fn name_at(&self) -> Option<Place> {
+        (self.roof != Roof::Compute).then_some((self.from.0 + 0.25, self.from.1 + 0.25))
+    }
+}
+
+/// The roof of each memory and of links: a slope up to the flat roof of compute, which
+/// comes first.
+pub fn ceilings(report: &RooflineReport, range: Range) -> Vec<Ceiling> {
+    let mut all = Vec::new();
+    let flat = report.peaks.flops.map(|peak| peak.per_second.log10());
+    if let (Some(flat), Some(peak)) = (flat, report.peaks.flops) {
+        let ridge = report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm);
+        let from = ridge.map_or(range.x.0, |ridge| ridge.flops_per_byte.log10());
+        let name = format!("{} peak", value(peak.per_second, Unit::FlopPerSecond));
+        all.push(Ceiling { name, from: (from, flat), to: (range.x.1, flat), roof: Roof::Compute });
+    }
+    let top = flat.unwrap_or(range.y.1);
+    let begin = |slope: f64| range.x.0.max(range.y.0 - slope);
+    for limit in BoundBy::ALL.into_iter().filter(|limit| *limit != BoundBy::Compute) {
+        let Some(peak) = limit.peak(&report.peaks) else { continue };
+        let slope = peak.per_second.log10();
+        // Other memories have their own bytes: their slopes lie where HBM's would with the same traffic.
+        let from = begin(slope);
+        // Reading and writing lie near each other.
+        let is_write = matches!(limit, BoundBy::VmemWrite | BoundBy::CmemWrite);
+        let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
+        let roof = if limit == BoundBy::Hbm { Roof::Hbm } else { Roof::Memory };
+        let name = format!("{} {}", limit.title(), value(peak.per_second, Unit::BytesPerSecond));
+        all.push(Ceiling { name, from: (from, slope + from), to: (top - slope, top), roof });
+    }
+    // Links have bytes of their own too, those that leave the device, and few of HBM's do.
+    for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
+        let slope = peak.log10();
+        let (from, end) = (begin(slope), (top - slope).min(range.x.1));
+        let name = format!("{title} {}", value(peak, Unit::BytesPerSecond));
+        all.push(Ceiling { name, from: (from, slope + from), to: (end, slope + end), roof: Roof::Links });
+    }
+    all
+}

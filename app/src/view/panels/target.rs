@@ -1,0 +1,172 @@
+//! What a row of a table is about, on the timeline.
+//!
+//! Nothing but the ids of columns is known here, so every report that names its
+//! columns as the others do leads to the timeline by itself: `start_ps` with a
+//! length, `peak_at_ps`, the name of an op or function, a `step`, or else a device
+//! or host.
+
+use std::collections::BTreeSet;
+
+use analysis::facts::steps::StepsReport;
+use analysis::{Cell, Table};
+use trace_model::{GroupId, LabelId, Picos, SliceId, TimeRange, Timestamp, TraceModel, TrackId};
+
+use crate::view::state::{Spotlight, ViewCommand};
+use crate::view::timeline::trace::OpenTrace;
+
+/// Columns that say how long something took that begins at `start_ps`.
+const LENGTHS: [&str; 4] = ["length_ps", "wall_ps", "time_ps", "event_ps"];
+/// Columns that name something that the timeline shows, the surest first.
+const NAMES: [&str; 10] =
+    ["op", "name", "instruction", "transfer", "kernel", "function", "module", "event", "after", "program"];
+/// Columns that name a device or a host, the nearest first.
+const PLACES: [&str; 3] = ["core", "device", "host"];
+/// Around a moment so much of the trace is shown: one part of so many.
+const AROUND_MOMENT: i64 = 1_000;
+
+/// What a row is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// A time.
+    Range(TimeRange),
+    /// All slices of some labels.
+    Slices(Spotlight),
+    /// All that a device or host recorded.
+    Tracks {
+        /// Where.
+        tracks: BTreeSet<TrackId>,
+        /// The first of them that is not empty begins with it.
+        first: SliceId,
+    },
+}
+
+impl Target {
+    /// Of a row; `None` where the timeline has nothing of it.
+    pub fn of_row(trace: &OpenTrace, steps: Option<&StepsReport>, table: &Table, row: &[Cell]) -> Option<Self> {
+        let cell = |id: &str| table.columns.iter().position(|column| column.id == id).and_then(|at| row.get(at));
+        let int = |id: &str| if let Some(&Cell::Int(ps)) = cell(id) { Some(ps) } else { None };
+        let text = |id: &str| if let Some(Cell::Text(text)) = cell(id) { Some(text.as_str()) } else { None };
+        if let (Some(start), Some(length)) = (int("start_ps"), LENGTHS.into_iter().find_map(int)) {
+            return Some(Self::Range(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(length.max(1)))));
+        }
+        if let Some(at) = int("peak_at_ps") {
+            return Some(Self::moment(&trace.model, at));
+        }
+        let program = text("program");
+        let named = NAMES.into_iter().find_map(|id| Self::named(trace, text(id)?, program));
+        let step = || {
+            let number = int("step").and_then(|number| u32::try_from(number).ok());
+            let number = number.or_else(|| text("step")?.parse().ok())?;
+            steps?.range_of(number, number).map(Self::Range)
+        };
+        named.or_else(step).or_else(|| PLACES.into_iter().find_map(|id| Self::place(&trace.model, text(id)?)))
+    }
+
+    /// All slices of a name, of one program where its title is given.
+    pub fn named(trace: &OpenTrace, name: &str, program: Option<&str>) -> Option<Self> {
+        let model = &trace.model;
+        let labels = trace.labels_named(name);
+        let title_of = |label: &LabelId| {
+            let program = model.op(model.label(*label).op?).program?;
+            Some(model.program_title(program))
+        };
+        let own: BTreeSet<LabelId> =
+            labels.iter().copied().filter(|label| program.is_some() && title_of(label).as_deref() == program).collect();
+        let labels = if own.is_empty() { labels.iter().copied().collect() } else { own };
+        (!labels.is_empty()).then(|| Self::Slices(Spotlight::new(name, labels)))
+    }
+
+    /// A little around a point of time.
+    fn moment(model: &TraceModel, at: i64) -> Self {
+        let around = Picos::from_ps((model.extent().dur().ps() / AROUND_MOMENT).max(2));
+        Self::Range(TimeRange::at(Timestamp::from_ps(at.saturating_sub(around.ps() / 2)), around))
+    }
+
+    /// A device or host, and what lies inside of it.
+    fn place(model: &TraceModel, name: &str) -> Option<Self> {
+        let group = model.group_ids().find(|&id| model.device_name(id) == name)?;
+        let is_inside =
+            |id: GroupId| std::iter::successors(Some(id), |&id| model.group(id).parent).any(|id| id == group);
+        let tracks: BTreeSet<TrackId> =
+            model.track_ids().filter(|&track| is_inside(model.track(track).group)).collect();
+        let first = tracks.iter().find_map(|&track| model.slices_on(track).next())?.id();
+        Some(Self::Tracks { tracks, first })
+    }
+
+    /// What to do to show it.
+    pub fn commands(&self, trace: &OpenTrace) -> Vec<ViewCommand> {
+        match self {
+            Self::Range(range) => {
+                vec![ViewCommand::Mark(*range, BTreeSet::new()), ViewCommand::ShowAround(*range)]
+            }
+            Self::Slices(spotlight) => {
+                let light = ViewCommand::LightUp(Some(spotlight.clone()));
+                let longest = trace.longest(&*spotlight.labels).map(ViewCommand::GoTo);
+                std::iter::once(light).chain(longest).collect()
+            }
+            Self::Tracks { tracks, first } => {
+                vec![ViewCommand::Reveal(*first), ViewCommand::Mark(trace.model.extent(), tracks.clone())]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+    use analysis::{Column, Options, Provenance, Unit};
+    use trace_model::{GroupKind, SliceSpec, TraceBuilder, TrackKind};
+
+    fn trace() -> OpenTrace {
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::Host, "host");
+        let track = builder.track(host, TrackKind::HostThread, 1, "main");
+        let label = builder.label("compile", None);
+        for (start, end) in [(0, 10), (20, 50)] {
+            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        OpenTrace::new("trace".into(), Session::from_model(builder.finish(), Options::default()))
+    }
+
+    fn target(columns: &[&'static str], row: &[Cell]) -> Option<Target> {
+        let column = |&id| Column { id, title: id, unit: Unit::None, provenance: Provenance::Measured };
+        let columns = columns.iter().map(column).collect();
+        let table = Table { id: "t", title: String::new(), columns, rows: vec![row.to_vec()], notes: Vec::new() };
+        Target::of_row(&trace(), None, &table, row)
+    }
+
+    #[test]
+    fn rows_lead_to_times_and_names() {
+        let found = target(&["function", "start_ps", "wall_ps"], &[Cell::text("f"), Cell::Int(20), Cell::Int(30)]);
+        let range = TimeRange::new(Timestamp::from_ps(20), Timestamp::from_ps(50));
+        assert_eq!(found, Some(Target::Range(range)));
+        let found = target(&["time_ps", "op"], &[Cell::Int(3), Cell::text("compile")]).unwrap();
+        let commands = found.commands(&trace());
+        assert!(
+            matches!(&commands[..], [ViewCommand::LightUp(Some(_)), ViewCommand::GoTo(slice)] if slice.index() == 1)
+        );
+        assert_eq!(target(&["op"], &[Cell::text("unknown")]), None);
+        let found = target(&["start_ps", "instruction"], &[Cell::Int(20), Cell::text("compile")]);
+        assert!(matches!(found, Some(Target::Slices(_))), "a begin without a length is no time: {found:?}");
+        assert_eq!(target(&["step"], &[Cell::Int(1)]), None, "no steps are known");
+    }
+
+    #[test]
+    fn rows_about_a_moment_or_a_place_lead_there() {
+        let found = target(&["memory", "peak_at_ps"], &[Cell::text("HBM"), Cell::Int(20)]);
+        let range = TimeRange::new(Timestamp::from_ps(19), Timestamp::from_ps(21));
+        assert_eq!(found, Some(Target::Range(range)), "with a little around it");
+
+        let trace = trace();
+        let found = target(&["core", "host"], &[Cell::text("no such core"), Cell::text("host")]).unwrap();
+        let commands = found.commands(&trace);
+        let [ViewCommand::Reveal(first), ViewCommand::Mark(range, tracks)] = &commands[..] else {
+            panic!("{commands:?}")
+        };
+        assert_eq!((first.index(), *range), (0, trace.model.extent()));
+        assert!(tracks.iter().eq(&trace.model.track_ids().collect::<Vec<_>>()));
+        assert_eq!(target(&["core"], &[Cell::text("no such core")]), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! Places that were looked at, for undo and redo of the view.
+//!
+//! A jump is one entry. A gesture (many small pans, zooms and scrolls) is one
+//! entry too, from its first movement to [`History::end_gesture`].
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use trace_model::TrackId;
+
+use crate::view::state::Place;
+
+/// How many places are kept.
+const KEPT: usize = 100;
+
+/// Everything that undo brings back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Where.
+    pub place: Place,
+    /// Tracks of its mark; shared, since a view is copied with all that it remembers.
+    pub mark_tracks: Arc<BTreeSet<TrackId>>,
+}
+
+/// Where the view was, and where it was before it went back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    past: Vec<Seen>,
+    future: Vec<Seen>,
+    in_gesture: bool,
+}
+
+impl History {
+    /// A jump away from `from`.
+    pub fn jump(&mut self, from: Seen) {
+        self.in_gesture = false;
+        self.push(from);
+    }
+
+    /// A small movement away from `from`.
+    pub fn gesture(&mut self, from: Seen) {
+        if !self.in_gesture {
+            self.push(from);
+            self.in_gesture = true;
+        }
+    }
+
+    /// The hand has left the mouse.
+    pub fn end_gesture(&mut self) {
+        self.in_gesture = false;
+    }
+
+    /// Whether a gesture is under way.
+    pub fn in_gesture(&self) -> bool {
+        self.in_gesture
+    }
+
+    /// Whether there is a place to go back to.
+    pub fn can_undo(&self) -> bool {
+        !self.past.is_empty()
+    }
+
+    /// Whether there is a place to go forth to.
+    pub fn can_redo(&self) -> bool {
+        !self.future.is_empty()
+    }
+
+    /// Leaves `from` for the place before.
+    pub fn undo(&mut self, from: Seen) -> Option<Seen> {
+        self.in_gesture = false;
+        let place = self.past.pop()?;
+        self.future.push(from);
+        Some(place)
+    }
+
+    /// Leaves `from` for the place that undo came from.
+    pub fn redo(&mut self, from: Seen) -> Option<Seen> {
+        self.in_gesture = false;
+        let place = self.future.pop()?;
+        self.past.push(from);
+        Some(place)
+    }
+
+    fn push(&mut self, place: Seen) {
+        self.future.clear();
+        if self.past.last() == Some(&place) {
+            return;
+        }
+        if self.past.len() == KEPT {
+            self.past.remove(0);
+        }
+        self.past.push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::viewport::Viewport;
+
+    #[test]
+    fn a_copy_shares_the_tracks_of_marks() {
+        let mark_tracks = Arc::new(BTreeSet::new());
+        let mut history = History::default();
+        let place = Place { time: Viewport::default(), scroll: 0.0, selection: None, mark: None };
+        history.jump(Seen { place, mark_tracks: Arc::clone(&mark_tracks) });
+        let copy = history.clone();
+        assert_eq!(Arc::strong_count(&mark_tracks), 3);
+        assert_eq!(copy, history);
+    }
+}

@@ -1,0 +1,303 @@
+//! From model and view to a list of boxes: what is drawn where, without colours
+//! and without egui.
+//!
+//! Only rows in sight are asked for, and only as finely as pixels can show: the
+//! cost of a frame grows with the window, not with the trace. Slices narrower
+//! than [`MIN_WIDTH`] share a box that is filled as far as slices cover it:
+//!
+//! ```text
+//! slices   ▌▌ ▌  ▌ ▌▌▌▌▌▌▌▌       zoomed out: one box a bucket, its height
+//! boxes    ▂▂▂▁▁▁▃▃▃███████       is the share of time that is covered
+//! ```
+
+mod counters;
+mod lit;
+
+use trace_model::{LabelId, SliceId, Timestamp, TraceModel, TrackKind};
+
+pub use counters::{CounterBox, Step, counter_y};
+pub use lit::Lit;
+
+use counters::counter_box;
+use lit::lit_boxes;
+
+use crate::view::state::Item;
+use crate::view::timeline::scene::Scene;
+use crate::view::timeline::tiles::{MAX_LEVEL, Piece, Tiles};
+use crate::view::timeline::tree::{GAP, LANE, Row, Rows};
+use crate::view::viewport::Viewport;
+
+/// Width below which slices share a box, and the narrowest box.
+pub const MIN_WIDTH: f32 = 2.0;
+/// Narrowest box that gets a text.
+const MIN_TEXT: f32 = 22.0;
+/// Most arrows drawn for a selection.
+const MAX_ARROWS: usize = 64;
+
+/// What of it is in sight.
+#[derive(Clone, Copy)]
+pub struct Window<'a> {
+    /// The visible times.
+    pub time: Viewport,
+    /// All rows.
+    pub rows: &'a Rows,
+    /// Points above the top.
+    pub scroll: f32,
+    /// Size of the canvas in points.
+    pub width: f32,
+    /// Height of the canvas in points.
+    pub height: f32,
+    /// The selected slice.
+    pub selection: Option<SliceId>,
+    /// Slices that are lit up; all others are dim.
+    pub lit: Option<&'a Lit>,
+    /// Whether arrows of the selected slice are wanted.
+    pub arrows: bool,
+    /// Which of several would be followed, counted on and on.
+    pub flow: usize,
+}
+
+/// One or several slices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SliceBox {
+    /// Left edge, clipped to just outside of the canvas.
+    pub left: f32,
+    /// Right edge, clipped likewise.
+    pub right: f32,
+    /// Top edge.
+    pub top: f32,
+    /// The slice, or the longest of several.
+    pub slice: SliceId,
+    /// Its label.
+    pub label: LabelId,
+    /// How many slices.
+    pub count: u32,
+    /// Share of the width that is covered, 0 to 1.
+    pub fill: f32,
+    /// Whether its name is to be written into it.
+    pub has_text: bool,
+    /// Whether it is on a track of what goes on beside other work.
+    pub beside_work: bool,
+}
+
+/// An arrow between two slices, from right end to left end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrow {
+    /// Where it leaves.
+    pub from: (f32, f32),
+    /// Where it arrives.
+    pub to: (f32, f32),
+    /// Whether the selected slice is where it leaves.
+    pub outgoing: bool,
+    /// Whether it is the one of several that would be followed.
+    pub is_chosen: bool,
+}
+
+/// What is drawn of the rows that scroll, or of those that stay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    /// Rows in sight, tops relative to the canvas.
+    pub rows: Vec<Row>,
+    /// Boxes, row by row, lane by lane, left to right.
+    pub boxes: Vec<SliceBox>,
+    /// Boxes of slices that are lit up.
+    pub lit: Vec<SliceBox>,
+    /// Counters in sight.
+    pub counters: Vec<CounterBox>,
+}
+
+impl Part {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.boxes.clear();
+        self.lit.clear();
+        self.counters.clear();
+    }
+
+    /// The box at a point of the canvas, one that is lit first. Of boxes that touch, the later one.
+    fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
+        let at = |b: &&SliceBox| b.top <= y && y < b.top + LANE && b.left <= x && x < b.right;
+        self.lit.iter().rev().find(at).or_else(|| self.boxes.iter().rev().find(at))
+    }
+}
+
+/// Everything to draw in the canvas.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DrawList {
+    /// Rows that scroll; they lie below [`Self::pinned_height`].
+    pub scrolled: Part,
+    /// Rows that stay at the top.
+    pub pinned: Part,
+    /// Where the rows that stay end.
+    pub pinned_height: f32,
+    /// Whether everything but what is lit is dim.
+    pub is_dim: bool,
+    /// Where the selected slice lies: left, right, top.
+    pub selected: Option<(f32, f32, f32)>,
+    /// Arrows of the selected slice.
+    pub arrows: Vec<Arrow>,
+    /// Kept to save allocations.
+    pieces: Vec<Piece>,
+}
+
+impl DrawList {
+    /// Lays out `scene` as seen through `window`, reusing the memory and the tiles
+    /// of before.
+    pub fn fill(&mut self, scene: Scene<'_>, window: &Window<'_>, tiles: &mut Tiles) {
+        self.scrolled.clear();
+        self.pinned.clear();
+        self.arrows.clear();
+        self.is_dim = window.lit.is_some();
+        self.pinned_height = window.rows.pinned_height();
+        let first = window.rows.scrolled.partition_point(|row| row.y + row.height <= window.scroll);
+        for row in &window.rows.scrolled[first..] {
+            let row = Row { y: row.y - window.scroll + self.pinned_height, ..*row };
+            if row.y >= window.height {
+                break;
+            }
+            self.add_row(scene, window, tiles, row, false);
+        }
+        for row in window.rows.pinned.iter().take_while(|row| row.y < window.height) {
+            self.add_row(scene, window, tiles, *row, true);
+        }
+        self.selected = window.selection.and_then(|slice| {
+            let (left, right, top) = place_of(scene, window, slice)?;
+            (right > 0.0 && left < window.width).then_some((left, right, top))
+        });
+        if let Some(slice) = window.selection.filter(|_| window.arrows) {
+            self.add_arrows(scene, window, slice);
+        }
+    }
+
+    /// The box at a point of the canvas.
+    pub fn hit(&self, x: f32, y: f32) -> Option<&SliceBox> {
+        if y < self.pinned_height { self.pinned.hit(x, y) } else { self.scrolled.hit(x, y) }
+    }
+
+    /// The row at a height of the canvas.
+    pub fn row_at(&self, y: f32) -> Option<&Row> {
+        let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
+        part.rows.iter().find(|row| row.y <= y && y < row.y + row.height)
+    }
+
+    /// The end of a slice at most `reach` points from `x`, in the row at height `y`.
+    pub fn snap(&self, model: &TraceModel, x: f32, y: f32, reach: f32) -> Option<Timestamp> {
+        let row = self.row_at(y)?;
+        let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
+        let own = part.boxes.iter().filter(|b| b.count == 1 && row.y <= b.top && b.top < row.y + row.height);
+        let edges = own.flat_map(|b| {
+            let range = model.slice(b.slice).range();
+            [(b.left, range.start), (b.right, range.end)]
+        });
+        let near = edges.filter(|(at, _)| (at - x).abs() <= reach);
+        near.min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs())).map(|(_, time)| time)
+    }
+
+    /// All rows in sight that a range of heights touches.
+    pub fn rows_in(&self, top: f32, bottom: f32) -> impl Iterator<Item = &Row> {
+        let scrolled = self.scrolled.rows.iter().filter(move |row| row.y + row.height > self.pinned_height);
+        self.pinned.rows.iter().chain(scrolled).filter(move |row| row.y < bottom && row.y + row.height > top)
+    }
+
+    fn add_row(&mut self, scene: Scene<'_>, window: &Window<'_>, tiles: &mut Tiles, row: Row, stays: bool) {
+        let Self { scrolled, pinned, pieces, .. } = self;
+        let part = if stays { pinned } else { scrolled };
+        part.rows.push(row);
+        let before = (part.boxes.len(), part.lit.len());
+        let node = scene.tree.node(row.node);
+        if let Some(bounds) = node.counter {
+            part.counters.extend(counter_box(scene, window, row, bounds));
+        }
+        for lane in 0..row.lanes {
+            let top = row.y + lane as f32 * (LANE + GAP);
+            if top + LANE > 0.0 && top < window.height {
+                let lane = node.lanes.0 + lane;
+                pieces.clear();
+                tiles.pieces(scene, lane, window.time.range(), level(window), pieces);
+                part.boxes.extend(pieces.iter().filter_map(|piece| boxed(window, piece, top)));
+                if let Some(lit) = window.lit {
+                    lit_boxes(scene, window, lit, lane, top, &mut part.lit);
+                }
+            }
+        }
+        if matches!(node.item, Item::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps) {
+            let new = part.boxes[before.0..].iter_mut().chain(&mut part.lit[before.1..]);
+            new.for_each(|drawn| drawn.beside_work = true);
+        }
+    }
+
+    fn add_arrows(&mut self, scene: Scene<'_>, window: &Window<'_>, slice: SliceId) {
+        let (leaving, arriving) = (scene.model.flows_from(slice), scene.model.flows_to(slice).count());
+        let is_chosen = |i: usize, of: usize| of > 1 && window.flow % of == i;
+        let outgoing =
+            leaving.iter().enumerate().map(|(i, flow)| (flow.from, flow.to, true, is_chosen(i, leaving.len())));
+        let incoming = scene.model.flows_to(slice).enumerate();
+        let incoming = incoming.map(|(i, flow)| (flow.from, flow.to, false, is_chosen(i, arriving)));
+        for (i, (from, to, outgoing, is_chosen)) in outgoing.chain(incoming).enumerate() {
+            if i >= MAX_ARROWS && !is_chosen {
+                continue;
+            }
+            let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to)) else { continue };
+            let middle = LANE / 2.0;
+            // A launch may still run when what it launched begins: leave where both exist.
+            let leaves = if a.1 <= b.0 { a.1 } else { a.0 };
+            self.arrows.push(Arrow { from: (leaves, a.2 + middle), to: (b.0, b.2 + middle), outgoing, is_chosen });
+        }
+    }
+}
+
+/// The box of some slices of a lane; `None` outside of the canvas.
+fn boxed(window: &Window<'_>, piece: &Piece, top: f32) -> Option<SliceBox> {
+    let width = f64::from(window.width);
+    let left = window.time.fraction(piece.range.start) * width;
+    let right = window.time.fraction(piece.range.end) * width;
+    let drawn = (right - left).max(f64::from(MIN_WIDTH));
+    if left > width || left + drawn < 0.0 {
+        // Tiles reach past the edges.
+        return None;
+    }
+    // Shares are of what is drawn: a bucket of few slices is nearly empty.
+    let fill = if piece.count == 1 {
+        1.0
+    } else {
+        let bucket = drawn * window.time.span_ps() / width;
+        (piece.occupied.ps() as f64 / bucket).clamp(0.0, 1.0)
+    };
+    let (left, right) = (left.max(-4.0) as f32, (left + drawn).min(width + 4.0) as f32);
+    Some(SliceBox {
+        left,
+        right,
+        top,
+        slice: piece.slice,
+        label: piece.label,
+        count: piece.count,
+        fill: fill as f32,
+        has_text: piece.count == 1 && right.min(window.width) - left.max(0.0) >= MIN_TEXT,
+        beside_work: false,
+    })
+}
+
+/// Picoseconds per bucket as a power of two, so that it changes rarely while one
+/// zooms: wide enough for the narrowest box.
+fn level(window: &Window<'_>) -> u32 {
+    let ps = window.time.span_ps() * f64::from(MIN_WIDTH) / f64::from(window.width.max(1.0));
+    if ps <= 1.0 { 0 } else { (ps.log2().ceil() as u32).min(MAX_LEVEL) }
+}
+
+/// Left, right and top of a slice's box; `None` where its row is folded away.
+pub fn place_of(scene: Scene<'_>, window: &Window<'_>, slice: SliceId) -> Option<(f32, f32, f32)> {
+    let slice = scene.model.slice(slice);
+    let (row, stays) = scene.tree.row_of(window.rows, slice.track(), window.scroll)?;
+    let lane = (slice.depth() as usize).min(row.lanes.saturating_sub(1));
+    let width = f64::from(window.width);
+    let limit = width * 4.0;
+    let left = (window.time.fraction(slice.start()) * width).clamp(-limit, limit);
+    let right = (window.time.fraction(slice.range().end) * width).clamp(-limit, limit).max(left + f64::from(MIN_WIDTH));
+    let top = row.y + lane as f32 * (LANE + GAP);
+    // Behind the rows that stay there is nothing to point at.
+    let top = if stays { top } else { top.max(window.rows.pinned_height() - LANE) };
+    Some((left as f32, right as f32, top))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Counters: constant pieces, as far as pixels can tell them apart.
+
+use trace_model::{CounterSeries, Picos, TimeRange};
+
+use super::{MIN_WIDTH, Window};
+use crate::view::state::Item;
+use crate::view::timeline::counter_peaks::CounterPeaks;
+use crate::view::timeline::scene::Scene;
+use crate::view::timeline::tree::{COUNTER, Row};
+
+/// A constant piece of a counter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Left edge.
+    pub left: f32,
+    /// Right edge.
+    pub right: f32,
+    /// Height as a share of the track, 0 to 1.
+    pub level: f32,
+    /// The value (the largest of several).
+    pub value: f64,
+}
+
+/// A counter in sight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CounterBox {
+    /// Index of its node.
+    pub node: usize,
+    /// Top edge.
+    pub top: f32,
+    /// Its pieces.
+    pub steps: Vec<Step>,
+    /// Value at full height.
+    pub max: f64,
+    /// Value at the bottom.
+    pub min: f64,
+}
+
+pub(super) fn counter_box(
+    scene: Scene<'_>,
+    window: &Window<'_>,
+    row: Row,
+    (min, max): (f64, f64),
+) -> Option<CounterBox> {
+    let Item::Track(track) = scene.tree.node(row.node).item else { return None };
+    let series = scene.model.counter(track)?;
+    let height = if max > min { max - min } else { 1.0 };
+    let mut steps: Vec<Step> = Vec::new();
+    let mut add = |range: TimeRange, value: f64| {
+        let width = f64::from(window.width);
+        let left = (window.time.fraction(range.start) * width).max(-4.0) as f32;
+        let right = (window.time.fraction(range.end) * width).min(width + 4.0) as f32;
+        let step = Step { left, right, level: ((value - min) / height) as f32, value };
+        match steps.last_mut() {
+            // Pieces too narrow to see keep the largest, so that peaks stay.
+            Some(last) if right - last.left < MIN_WIDTH => {
+                last.right = right;
+                if value > last.value {
+                    (last.level, last.value) = (step.level, value);
+                }
+            }
+            _ => steps.push(step),
+        }
+    };
+    let visible = window.time.range();
+    let count = series.first_after(visible.end) - series.first_after(visible.start);
+    let columns = (window.width / MIN_WIDTH) as usize;
+    match scene.tree.peaks(track) {
+        Some(peaks) if count > 4 * columns => {
+            let edge = |column: usize| window.time.time_at(column as f64 / columns.max(1) as f64);
+            for column in 0..columns {
+                let part = TimeRange::new(edge(column), edge(column + 1));
+                if let Some(value) = largest_in(series, peaks, part) {
+                    add(part, value);
+                }
+            }
+        }
+        _ => {
+            let all = series.samples_in(TimeRange::new(visible.start, visible.end));
+            all.for_each(|(range, value)| add(range, value));
+        }
+    }
+    Some(CounterBox { node: row.node, top: row.y, steps, max, min })
+}
+
+/// The largest value that holds somewhere in a range.
+fn largest_in(series: &CounterSeries, peaks: &CounterPeaks, range: TimeRange) -> Option<f64> {
+    let ended = series.first_after(range.start)..series.first_after(range.end);
+    let ended = peaks.largest(ended);
+    let last = series.value_at(range.end - Picos::from_ps(1));
+    match (ended, last) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (value, None) | (None, value) => value,
+    }
+}
+
+/// Height at which a counter's level is drawn, from the top of its row.
+pub fn counter_y(level: f32) -> f32 {
+    COUNTER - 1.0 - level.clamp(0.0, 1.0) * (COUNTER - 8.0)
+}

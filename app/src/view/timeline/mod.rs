@@ -1,0 +1,11 @@
+//! An open trace, its list of tracks, and what there is to draw of it.
+
+pub mod bands;
+pub mod counter_peaks;
+pub mod density;
+pub mod layout;
+pub mod peaks;
+pub mod scene;
+pub mod tiles;
+pub mod trace;
+pub mod tree;

@@ -1,0 +1,196 @@
+//! An open trace with everything that is computed from it once: pyramids, the
+//! list of tracks, colours.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use analysis::facts::host_class::{HostClass, classify};
+use analysis::reports::ops::op_stats::OpsReport;
+use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
+use importers::Progress;
+use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TraceModel, TrackKind};
+
+use crate::session::Session;
+use crate::view::palette::ColorKey;
+use crate::view::timeline::density::Density;
+use crate::view::timeline::scene::Scene;
+use crate::view::timeline::tree::TrackTree;
+
+/// Opens a file; runs on a thread of its own. The error is a sentence.
+pub type Loader = Arc<dyn Fn(&Path, &Progress) -> Result<OpenTrace, String> + Send + Sync>;
+
+/// An open trace.
+#[derive(Clone)]
+pub struct OpenTrace {
+    /// Where it came from.
+    pub path: PathBuf,
+    /// The trace and its reports.
+    pub session: Session,
+    /// The trace.
+    pub model: TraceModel,
+    /// Pyramids of all lanes.
+    pub lod: Arc<LodIndex>,
+    /// Groups and tracks in order.
+    pub tree: Arc<TrackTree>,
+    /// Kinds of work of all ops.
+    pub classes: Arc<OpClasses>,
+    /// Kinds of work that occur and their colours, in the order of a legend.
+    pub kinds: Arc<[(ColorKey, &'static str)]>,
+    /// Colours of labels by kind of work.
+    pub by_category: Arc<[ColorKey]>,
+    /// Colours of labels by name.
+    pub by_name: Arc<[ColorKey]>,
+    /// Colours of labels by program.
+    pub by_module: Arc<[ColorKey]>,
+    /// How full the trace is, for its minimap.
+    pub density: Arc<Density>,
+    /// Labels by their name.
+    labels: Arc<HashMap<StringId, Vec<LabelId>>>,
+    /// By label its longest slice, once somebody has asked.
+    longest: Arc<OnceLock<Vec<Option<SliceId>>>>,
+}
+
+impl OpenTrace {
+    /// Prepares the trace of `session` for drawing; takes a moment for large ones.
+    pub fn new(path: PathBuf, session: Session) -> Self {
+        let model = session.model().clone();
+        let lod = Arc::new(LodIndex::build(&model));
+        let tree = Arc::new(TrackTree::new(&model));
+        let classes = Arc::clone(session.context(Scope::WholeTrace).classes());
+        let name_key = |label: &Label| ColorKey::of_name(model.str(label.name));
+        let by_name = model.labels().iter().map(name_key).collect();
+        let by_category: Arc<[ColorKey]> = model
+            .labels()
+            .iter()
+            .map(|label| match label.op {
+                Some(op) => ColorKey::of_group(classes.class(op).group),
+                None if is_compilation(model.str(label.name)) => ColorKey::COMPILATION,
+                // Steps, programs and host functions are no kind of device work.
+                None => name_key(label),
+            })
+            .collect();
+        let kinds = kinds(&model, &classes, &by_category);
+        let module_key = |label: &Label| {
+            let program = label.op.and_then(|op| model.op(op).program);
+            program.map_or(name_key(label), |program| ColorKey::of_name(model.str(model.program(program).name)))
+        };
+        let by_module = model.labels().iter().map(module_key).collect();
+        let mut labels: HashMap<StringId, Vec<LabelId>> = HashMap::new();
+        for (id, label) in model.label_ids().zip(model.labels()) {
+            labels.entry(label.name).or_default().push(id);
+        }
+        let density = Arc::new(Density::new(&model, &lod, &tree));
+        let (labels, longest) = (Arc::new(labels), Arc::default());
+        Self {
+            path,
+            session,
+            model,
+            lod,
+            tree,
+            classes,
+            kinds,
+            by_category,
+            by_name,
+            by_module,
+            density,
+            labels,
+            longest,
+        }
+    }
+
+    /// Colours of labels by how near their op comes to its limit.
+    pub fn by_efficiency(&self, report: &OpsReport) -> Vec<ColorKey> {
+        let mut by_op = vec![None; self.model.ops().len()];
+        for row in report.rows.iter() {
+            if let (Some(op), Some(percent)) = (row.op(), row.rates().efficiency_percent)
+                && let Some(slot) = by_op.get_mut(op.index())
+            {
+                *slot = Some(percent);
+            }
+        }
+        let key = |op: Option<OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
+            Some(percent) => ColorKey::of_share(percent),
+            None => ColorKey::of_group(OpGroup::Idle),
+        };
+        self.model.labels().iter().map(|label| key(label.op)).collect()
+    }
+
+    /// Labels that are written so.
+    pub fn labels_named(&self, name: &str) -> &[LabelId] {
+        let id = self.model.strings().find(name);
+        id.and_then(|id| self.labels.get(&id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The longest slice of some labels; the first of equals. The first time looks at all
+    /// slices of the trace.
+    pub fn longest<'a>(&self, labels: impl IntoIterator<Item = &'a LabelId>) -> Option<SliceId> {
+        let longest = self.longest.get_or_init(|| longest_of_labels(&self.model));
+        let slices = labels.into_iter().filter_map(|label| longest.get(label.index()).copied().flatten());
+        slices.max_by_key(|&slice| (measured_range(self.model.slice(slice), &self.model).dur(), Reverse(slice)))
+    }
+
+    /// Labels of these ops.
+    pub fn labels_of(&self, ops: &BTreeSet<OpId>) -> BTreeSet<LabelId> {
+        let all = self.model.label_ids().zip(self.model.labels());
+        all.filter(|(_, label)| label.op.is_some_and(|op| ops.contains(&op))).map(|(id, _)| id).collect()
+    }
+
+    /// What the timeline draws from.
+    pub fn scene(&self) -> Scene<'_> {
+        Scene { model: &self.model, lod: &self.lod, tree: &self.tree }
+    }
+
+    /// File name, after what made it where nothing was measured.
+    pub fn title(&self) -> String {
+        let badge = self.model.badge().map_or_else(String::new, |badge| format!("{badge} · "));
+        badge + &self.name()
+    }
+
+    /// File name.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+}
+
+/// Whether a function of the host makes a program: traces, lowers or compiles it.
+fn is_compilation(name: &str) -> bool {
+    matches!(classify(name), HostClass::Trace | HostClass::Lower | HostClass::Compile)
+}
+
+/// Kinds of work that occur and their colours.
+fn kinds(model: &TraceModel, classes: &OpClasses, colors: &[ColorKey]) -> Arc<[(ColorKey, &'static str)]> {
+    let mut occurring = BTreeSet::new();
+    for op in model.labels().iter().filter_map(|label| label.op) {
+        occurring.insert(classes.class(op).group);
+    }
+    let groups = OpGroup::ALL.into_iter().filter(|group| occurring.contains(group));
+    let mut kinds: Vec<_> = groups.map(|group| (ColorKey::of_group(group), group.title())).collect();
+    let collective = ColorKey::of_group(OpGroup::Collective);
+    let beside = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
+    let mut beside = beside.flat_map(|track| model.slices_on(track));
+    if let Some(at) = kinds.iter().position(|(color, _)| *color == collective)
+        && beside.any(|slice| colors.get(slice.label_id().index()) == Some(&collective))
+    {
+        kinds.insert(at + 1, (ColorKey::IN_FLIGHT, "Collective in flight"));
+    }
+    if colors.contains(&ColorKey::COMPILATION) {
+        kinds.push((ColorKey::COMPILATION, "Compilation"));
+    }
+    kinds.into()
+}
+
+/// By label its longest slice; the first of equals.
+fn longest_of_labels(model: &TraceModel) -> Vec<Option<SliceId>> {
+    let mut longest = vec![None; model.labels().len()];
+    for slice in model.all_slices() {
+        let dur = measured_range(slice, model).dur();
+        if let Some(best) = longest.get_mut(slice.label_id().index())
+            && best.is_none_or(|(length, _)| length < dur)
+        {
+            *best = Some((dur, slice.id()));
+        }
+    }
+    longest.into_iter().map(|best| best.map(|(_, slice)| slice)).collect()
+}

@@ -1,0 +1,402 @@
+//! The tracks of a trace as one foldable list, and where its rows lie.
+//!
+//! [`TrackTree`] is made once per trace: groups and tracks in the order to show
+//! them, parents before children. [`TrackTree::rows`] walks it every frame, which
+//! is linear in groups and tracks, never in slices.
+
+use std::collections::BTreeMap;
+
+use trace_model::{GroupId, GroupKind, TraceModel, TrackId, TrackKind};
+
+use crate::number::counted;
+use crate::view::state::{Item, ViewState};
+use crate::view::timeline::counter_peaks::CounterPeaks;
+
+/// Height of a lane of slices, without the gap below.
+pub const LANE: f32 = 23.0;
+/// Gap between lanes.
+pub const GAP: f32 = 1.0;
+/// Height of a counter track.
+pub const COUNTER: f32 = 40.0;
+/// Height of the heading of a group.
+pub const HEADER: f32 = 28.0;
+/// Space below the last row, so that it can be scrolled clear of the edge.
+const BELOW: f32 = 48.0;
+/// Space below the last lane of a track.
+pub const TRACK_PAD: f32 = 4.0;
+
+/// One group or track.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Which.
+    pub item: Item,
+    /// How deep it is indented.
+    pub indent: u8,
+    /// Name for people.
+    pub title: String,
+    /// The same in small letters, to be filtered by.
+    lowercase: String,
+    /// What else to know: how many slices, which device.
+    pub note: String,
+    /// Index after its last descendant.
+    end: usize,
+    /// Index of its first lane in the model, and their number; 0 for counters.
+    pub lanes: (usize, usize),
+    /// Lowest and highest sample, zero included unless all are equal, where it shows samples instead of
+    /// slices.
+    pub counter: Option<(f64, f64)>,
+}
+
+/// All groups and tracks that have something to show.
+#[derive(Clone, Debug, Default)]
+pub struct TrackTree {
+    nodes: Vec<Node>,
+    /// Index of the node of track `i`.
+    of_track: Vec<Option<usize>>,
+    /// Of counters with many samples.
+    peaks: BTreeMap<TrackId, CounterPeaks>,
+}
+
+/// Where one node lies on the canvas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Index of the node.
+    pub node: usize,
+    /// Top, from the top of the part of the list that it is in.
+    pub y: f32,
+    /// With its gap.
+    pub height: f32,
+    /// How many lanes are shown.
+    pub lanes: usize,
+    /// Whether some of it is hidden.
+    pub folded: bool,
+    /// Whether the row below belongs to it: its counterpart of another trace.
+    pub is_joined: bool,
+}
+
+/// All rows: those that stay in sight, and below them those that scroll.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows {
+    /// Rows that scroll.
+    pub scrolled: Vec<Row>,
+    /// Rows that stay, from the top of the canvas.
+    pub pinned: Vec<Row>,
+    /// Where both parts end, where that is not where their last row does.
+    ends: Option<(f32, f32)>,
+    /// Where each node is: below [`PINNED`] an index into `scrolled`, from there on into `pinned`.
+    place: Vec<u32>,
+}
+
+/// No row shows the node.
+const NOWHERE: u32 = u32::MAX;
+/// From here on places are those of pinned rows.
+const PINNED: u32 = 1 << 31;
+
+impl Rows {
+    /// Height of all rows that scroll.
+    pub fn height(&self) -> f32 {
+        self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
+    }
+
+    /// Height of all rows that stay.
+    pub fn pinned_height(&self) -> f32 {
+        self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
+    }
+
+    /// Rows that lie where something else decided, among rows of others; each part is in the
+    /// order in which it lies. `ends` are where both parts end.
+    pub fn placed(scrolled: Vec<Row>, pinned: Vec<Row>, ends: (f32, f32), tree: &TrackTree) -> Self {
+        let mut place = vec![NOWHERE; tree.nodes.len()];
+        for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
+            for (at, row) in rows.iter().enumerate() {
+                place[row.node] = offset | at as u32;
+            }
+        }
+        Self { scrolled, pinned, ends: Some(ends), place }
+    }
+
+    /// Points above the top of a canvas of this height, at most.
+    pub fn max_scroll(&self, canvas: f32) -> f32 {
+        let room = (canvas - self.pinned_height()).max(0.0);
+        (self.height() + BELOW - room).max(0.0)
+    }
+
+    /// The row of a node with its top on the canvas, and whether it stays there.
+    fn on_canvas(&self, node: usize, scroll: f32) -> Option<(Row, bool)> {
+        let place = *self.place.get(node)?;
+        if place == NOWHERE {
+            None
+        } else if place >= PINNED {
+            self.pinned.get((place - PINNED) as usize).map(|&row| (row, true))
+        } else {
+            let row = *self.scrolled.get(place as usize)?;
+            Some((Row { y: row.y - scroll + self.pinned_height(), ..row }, false))
+        }
+    }
+}
+
+fn end(rows: &[Row]) -> f32 {
+    rows.last().map_or(0.0, |row| row.y + row.height)
+}
+
+impl TrackTree {
+    /// The tree of `model`.
+    pub fn new(model: &TraceModel) -> Self {
+        let mut tree = Self { of_track: vec![None; model.tracks().len()], ..Self::default() };
+        for group in sorted_groups(model, None) {
+            tree.add_group(model, group, 0);
+        }
+        tree
+    }
+
+    /// One node.
+    pub fn node(&self, index: usize) -> &Node {
+        &self.nodes[index]
+    }
+
+    /// Every node, parents first.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Whether a node is another one or inside of it.
+    pub fn is_within(&self, node: usize, group: usize) -> bool {
+        group <= node && self.nodes.get(group).is_some_and(|group| node < group.end)
+    }
+
+    /// All rows, as arranged by `state`.
+    pub fn rows(&self, state: &ViewState) -> Rows {
+        let mut rows = Rows { place: vec![NOWHERE; self.nodes.len()], ..Rows::default() };
+        for &track in &state.pinned {
+            if let Some(&Some(node)) = self.of_track.get(track.index()) {
+                rows.place[node] = PINNED | rows.pinned.len() as u32;
+                push(&mut rows.pinned, self.row(node, state));
+            }
+        }
+        let filter = state.track_filter.to_lowercase();
+        self.walk(0..self.nodes.len(), state, &filter, &mut rows);
+        rows
+    }
+
+    /// Adds the rows of siblings and what is in them.
+    fn walk(&self, nodes: std::ops::Range<usize>, state: &ViewState, filter: &str, rows: &mut Rows) {
+        let mut siblings = Vec::new();
+        let mut next = nodes.start;
+        while next < nodes.end {
+            siblings.push(next);
+            next = self.nodes[next].end.max(next + 1);
+        }
+        arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
+        for index in siblings {
+            let node = &self.nodes[index];
+            if state.hides(node.item) || rows.place[index] != NOWHERE {
+                continue;
+            }
+            let matches = filter.is_empty() || node.lowercase.contains(filter);
+            let Item::Group(group) = node.item else {
+                if matches {
+                    rows.place[index] = rows.scrolled.len() as u32;
+                    push(&mut rows.scrolled, self.row(index, state));
+                }
+                continue;
+            };
+            // A group that matches shows all that is in it.
+            let filter = if matches { "" } else { filter };
+            let before = rows.scrolled.len();
+            rows.place[index] = before as u32;
+            push(&mut rows.scrolled, self.row(index, state));
+            if !state.folded_groups.contains(&group) || !filter.is_empty() {
+                self.walk(index + 1..node.end, state, filter, rows);
+            }
+            if !matches && rows.scrolled.len() == before + 1 {
+                rows.scrolled.pop();
+                rows.place[index] = NOWHERE;
+            }
+        }
+    }
+
+    /// The row of a node, at the top.
+    fn row(&self, index: usize, state: &ViewState) -> Row {
+        let node = &self.nodes[index];
+        let (height, lanes, folded) = match node.item {
+            Item::Group(group) => (HEADER, 0, state.folded_groups.contains(&group)),
+            Item::Track(_) if node.counter.is_some() => (COUNTER + TRACK_PAD, 0, false),
+            Item::Track(track) => {
+                let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
+                let lanes = if folded { 1 } else { node.lanes.1 };
+                (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
+            }
+        };
+        Row { node: index, y: 0.0, height, lanes, folded, is_joined: false }
+    }
+
+    /// The folded groups around a track: what must be unfolded to see it.
+    pub fn hidden_by(&self, model: &TraceModel, track: TrackId, state: &ViewState) -> Vec<GroupId> {
+        let mut hiding = Vec::new();
+        let mut group = Some(model.track(track).group);
+        while let Some(id) = group {
+            if state.folded_groups.contains(&id) {
+                hiding.push(id);
+            }
+            group = model.group(id).parent;
+        }
+        hiding
+    }
+
+    /// Where a counter of many samples is largest.
+    pub fn peaks(&self, track: TrackId) -> Option<&CounterPeaks> {
+        self.peaks.get(&track)
+    }
+
+    /// The row that shows `track` with its top on the canvas, and whether it stays there.
+    pub fn row_of(&self, rows: &Rows, track: TrackId, scroll: f32) -> Option<(Row, bool)> {
+        rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
+    }
+
+    fn add_group(&mut self, model: &TraceModel, group: GroupId, indent: u8) {
+        let index = self.nodes.len();
+        let (title, note) = describe_group(model, group);
+        self.nodes.push(Node {
+            item: Item::Group(group),
+            indent,
+            lowercase: title.to_lowercase(),
+            title,
+            note,
+            end: 0,
+            lanes: (0, 0),
+            counter: None,
+        });
+        let mut tracks = model.tracks_of(group);
+        tracks.sort_by_key(|&track| rank(model.track(track).kind));
+        for track in tracks {
+            self.add_track(model, track, indent + 1);
+        }
+        for child in sorted_groups(model, Some(group)) {
+            self.add_group(model, child, indent.saturating_add(1));
+        }
+        if self.nodes.len() == index + 1 {
+            // Nothing in it: a heading alone would only cost space.
+            self.nodes.pop();
+        } else {
+            self.nodes[index].end = self.nodes.len();
+        }
+    }
+
+    fn add_track(&mut self, model: &TraceModel, track: TrackId, indent: u8) {
+        let lanes = model.lanes(track);
+        let series = model.counter(track).filter(|series| lanes.is_empty() && !series.is_empty());
+        if lanes.is_empty() && series.is_none() {
+            return;
+        }
+        let name = model.str(model.track(track).name);
+        let title = if name.is_empty() { format!("Track {}", model.track(track).external_id) } else { name.to_owned() };
+        let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
+        if let Some(peaks) = series.and_then(CounterPeaks::new) {
+            self.peaks.insert(track, peaks);
+        }
+        let counter = series.map(|series| {
+            let start = (f64::INFINITY, f64::NEG_INFINITY);
+            let (min, max) = series.samples().fold(start, |(min, max), (_, value)| (min.min(value), max.max(value)));
+            // A constant is a thin line at the bottom: there is nothing to see in it.
+            if min < max { (min.min(0.0), max.max(0.0)) } else { (min, max) }
+        });
+        let note = match series {
+            Some(series) => counted(series.len() as u64, "sample"),
+            None => counted(slices as u64, "slice"),
+        };
+        let index = self.nodes.len();
+        self.of_track[track.index()] = Some(index);
+        let lanes = (model.first_lane_index(track), lanes.len());
+        self.nodes.push(Node {
+            item: Item::Track(track),
+            indent,
+            lowercase: title.to_lowercase(),
+            title,
+            note,
+            end: index + 1,
+            lanes,
+            counter,
+        });
+    }
+}
+
+/// What one looks at first comes first; the order as recorded decides among equals.
+fn rank(kind: TrackKind) -> u8 {
+    match kind {
+        TrackKind::Steps => 0,
+        TrackKind::Modules => 1,
+        TrackKind::Ops | TrackKind::Stream => 2,
+        TrackKind::AsyncOps => 3,
+        TrackKind::HostThread | TrackKind::Async | TrackKind::Other => 4,
+        TrackKind::DeviceScopes => 5,
+        TrackKind::Counter => 6,
+        TrackKind::Derived => 7,
+        TrackKind::LowLevel => 8,
+    }
+}
+
+/// Appends below the last.
+fn push(rows: &mut Vec<Row>, row: Row) {
+    let y = rows.last().map_or(0.0, |last| last.y + last.height);
+    rows.push(Row { y, ..row });
+}
+
+/// Moves each by as many places as wanted, first those that move least.
+fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
+    let mut moved: Vec<(i32, T)> = items.iter().map(|item| (by(item), *item)).filter(|&(by, _)| by != 0).collect();
+    moved.sort_by_key(|&(by, _)| by.unsigned_abs());
+    for (by, item) in moved {
+        let Some(at) = items.iter().position(|other| *other == item) else { continue };
+        items.remove(at);
+        let to = (at as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
+        items.insert(to, item);
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub fn group_digits(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Children of `parent`, devices before the threads of the host: what most come for.
+fn sorted_groups(model: &TraceModel, parent: Option<GroupId>) -> Vec<GroupId> {
+    let mut groups = model.child_groups(parent);
+    groups.sort_by_key(|&id| match model.group(id).kind {
+        GroupKind::Host | GroupKind::Process { .. } => 0,
+        GroupKind::TensorCore { .. } | GroupKind::Gpu { .. } | GroupKind::SparseCore { .. } => 1,
+        GroupKind::Chip | GroupKind::Custom => 2,
+        GroupKind::HostProcess => 3,
+    });
+    groups
+}
+
+fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
+    let group = model.group(id);
+    let name = model.str(group.name);
+    let short = name.strip_prefix("/device:").or_else(|| name.strip_prefix("/host:")).unwrap_or(name);
+    let title = match group.kind {
+        GroupKind::Host if name.is_empty() => "Host".to_owned(),
+        GroupKind::HostProcess if short == "CPU" => "Host threads".to_owned(),
+        _ if short.is_empty() => "(unnamed)".to_owned(),
+        _ => short.to_owned(),
+    };
+    let note = match group.kind {
+        GroupKind::TensorCore { .. } => {
+            group.device.as_ref().and_then(|device| device.type_name.clone()).unwrap_or_default()
+        }
+        GroupKind::Process { pid } => format!("pid {pid}"),
+        _ => String::new(),
+    };
+    (title, note)
+}
+
+#[cfg(test)]
+mod tests;
