@@ -2,7 +2,7 @@
 
 use systole::gui::file_loader;
 use systole::view::state::{Layer, ViewCommand};
-use systole::view::tabs;
+use systole::view::state::tabs;
 
 use super::*;
 

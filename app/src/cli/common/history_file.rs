@@ -2,7 +2,7 @@
 //! comparison needs of it.
 
 use crate::cli::common::failure::Failure;
-use analysis::compare::{SummaryInput, Summary};
+use analysis::compare::{Summary, SummaryInput};
 use analysis::gates::{GatesReport, Level, Status};
 use analysis::math::stats::median;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use crate::cli::common::{checks, history_file, loading};
 use crate::render::InputFile;
 use crate::session::Session;
 use analysis::Scope;
-use analysis::compare::{SummaryInput, Summary, from_json, is_meant};
+use analysis::compare::{Summary, SummaryInput, from_json, is_meant};
 use importers::ImportOptions;
 use std::fs::File;
 use std::io::Read as _;
