@@ -1,0 +1,321 @@
+//! The folders of each crate import each other in one direction only.
+//!
+//! A source file is taken apart without a parser: comments, texts and tests are removed, then every path that begins
+//! with `crate::` or `super::` is found, in `use` trees as elsewhere, and made absolute.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms of a crate. An import may lead to a later group only; modules of one group do not know each other.
+/// A module below another is named by its path.
+struct Rooms {
+    /// Folder of the sources, from the root of the repository.
+    sources: &'static str,
+    /// From the top to the bottom.
+    order: &'static [&'static [&'static str]],
+}
+
+const CRATES: [Rooms; 3] = [
+    Rooms {
+        sources: "analysis/src",
+        order: &[
+            &["registry"],
+            &["hints"],
+            &["gates"],
+            &["compare"],
+            &["what_if"],
+            &["reports"],
+            &["facts"],
+            &["engine"],
+            &["hlo"],
+            &["hardware"],
+            &["math"],
+        ],
+    },
+    Rooms {
+        sources: "importers/src",
+        order: &[&["import"], &["registry"], &["profiler", "simulator", "compiler"], &["common"], &["input"]],
+    },
+    Rooms {
+        sources: "app/src",
+        order: &[
+            &["main"],
+            &["cli"],
+            &["cli::command_line"],
+            &["cli::commands"],
+            &["cli::common"],
+            &["gui"],
+            &["export"],
+            &["render"],
+            &["view::compare"],
+            &["view::panels", "view::search"],
+            &["view::timeline"],
+            &["view::state"],
+            &["view::time_format", "view::palette"],
+            &["view::viewport"],
+            &["session"],
+            &["number", "files"],
+        ],
+    },
+];
+
+#[test]
+fn rooms_import_downwards_only() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for rooms in &CRATES {
+        let folder = root.join(rooms.sources);
+        let mut files = Vec::new();
+        sources(&folder, &mut files);
+        assert!(files.len() > 20, "{}: {} files", rooms.sources, files.len());
+        for file in files {
+            let inside = file.strip_prefix(&folder).unwrap();
+            let text = fs::read_to_string(&file).unwrap();
+            let found = upwards(&module_of(inside), &text, rooms.order);
+            wrong.extend(found.iter().map(|what| format!("{}/{}: {what}", rooms.sources, inside.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "imports against the order of the rooms:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_import_upwards_is_found_however_it_is_written() {
+    let order: &[&[&str]] = &[&["top"], &["left", "right"], &["bottom::upper"], &["bottom::lower"]];
+    let of = |module: &str, text: &str| {
+        let module: Vec<String> = module.split("::").map(str::to_owned).collect();
+        upwards(&module, text, order).len()
+    };
+    assert_eq!(of("top", "use crate::left::A;\nuse crate::{right::{B, C}, bottom::lower};"), 0);
+    assert_eq!(of("left", "use crate::top::A;"), 1);
+    assert_eq!(of("left", "use crate::right::A;"), 1, "one beside it");
+    assert_eq!(of("left::deep", "use super::super::{left::B, top::{self, C as D}};"), 2);
+    assert_eq!(of("bottom::lower", "use super::upper::X;"), 1);
+    assert_eq!(of("bottom::upper", "use super::lower::X;"), 0);
+    assert_eq!(of("bottom::upper::a", "use crate::{\n    bottom::{lower::Y, upper::Z},\n    right::{B, C},\n};"), 2);
+    assert_eq!(of("left", "fn f() { crate::top::g(); }"), 1, "paths count as imports do");
+    assert_eq!(of("left", "use crate::Unnamed;"), 1, "the root of the crate is above all rooms");
+    assert_eq!(of("left", "// crate::top::A\n/* crate::top::A */ const A: &str = \"crate::top\";"), 0);
+    assert_eq!(of("left", "#[cfg(test)]\nmod tests {\n    use crate::top::A; fn f() { let c = '{'; }\n}\nfn f() {}"), 0);
+    assert_eq!(of("left", "#[cfg(test)]\nmod tests { fn f() {} }\nuse crate::top::A;"), 1);
+}
+
+/// Files below `folder` that are part of the program.
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|ending| ending == "rs")
+            && name != "lib"
+            && name != "testing"
+            && name != "tests"
+            && !name.ends_with("_tests")
+        {
+            out.push(path);
+        }
+    }
+}
+
+/// The module of a file.
+fn module_of(inside: &Path) -> Vec<String> {
+    let mut module: Vec<String> =
+        inside.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if module.last().is_some_and(|last| last == "mod") {
+        module.pop();
+    }
+    module
+}
+
+/// Imports of `module` that lead upwards, beside it, or to nothing that the order names. A module without a room may
+/// import nothing: it only lists others.
+fn upwards(module: &[String], text: &str, order: &[&[&str]]) -> Vec<String> {
+    let here = place(module, order);
+    let mut wrong = Vec::new();
+    for path in paths(&plain(text)) {
+        let target = absolute(module, &path);
+        // A module may name what is inside of it.
+        if target.starts_with(module) {
+            continue;
+        }
+        let is_fine = match (here, place(&target, order)) {
+            (Some((a, own)), Some((b, other))) => a < b || own == other,
+            _ => false,
+        };
+        if !is_fine {
+            wrong.push(path.join("::"));
+        }
+    }
+    wrong
+}
+
+/// The group of a path in the order, and its room: the longest that fits.
+fn place<'a>(path: &[String], order: &[&[&'a str]]) -> Option<(usize, &'a str)> {
+    let fits = |room: &&str| {
+        let parts: Vec<&str> = room.split("::").collect();
+        parts.len() <= path.len() && parts.iter().zip(path).all(|(part, own)| part == own)
+    };
+    let all = order.iter().enumerate().flat_map(|(at, rooms)| rooms.iter().map(move |room| (at, *room)));
+    all.filter(|(_, room)| fits(room)).max_by_key(|(_, room)| room.len())
+}
+
+fn absolute(module: &[String], path: &[String]) -> Vec<String> {
+    if path[0] == "crate" {
+        return path[1..].to_vec();
+    }
+    let ups = path.iter().take_while(|part| *part == "super").count();
+    let mut target = module[..module.len().saturating_sub(ups)].to_vec();
+    target.extend_from_slice(&path[ups..]);
+    target
+}
+
+/// The text without comments, texts, characters and what is for tests alone.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if let Some(hashes) = raw_hashes(rest, &out) {
+            let end = format!("\"{}", "#".repeat(hashes));
+            let from = hashes + 2;
+            rest[from..].find(&end).map_or(rest.len(), |at| from + at + end.len())
+        } else if first == '"' {
+            quoted(rest, '"')
+        } else if first == '\'' && is_character(rest) {
+            quoted(rest, '\'')
+        } else {
+            out.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        };
+        out.push(' ');
+        rest = &rest[skipped..];
+    }
+    without_tests(&out)
+}
+
+/// How many `#` a raw string that begins here has.
+fn raw_hashes(rest: &str, before: &str) -> Option<usize> {
+    let after = rest.strip_prefix('r').filter(|_| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))?;
+    let hashes = after.chars().take_while(|c| *c == '#').count();
+    after[hashes..].starts_with('"').then_some(hashes)
+}
+
+/// A character, not a lifetime.
+fn is_character(rest: &str) -> bool {
+    let mut chars = rest.chars().skip(1);
+    match chars.next() {
+        Some('\\') => true,
+        Some(_) => chars.next() == Some('\''),
+        None => false,
+    }
+}
+
+/// Length of what is quoted, with both quotes.
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            c if c == quote => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// Without items below `#[cfg(test)]`.
+fn without_tests(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("#[cfg(test)]") {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let mut depth = 0_usize;
+        let end = rest.char_indices().find(|(_, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && matches!(c, '}' | ';')
+        });
+        rest = &rest[end.map_or(rest.len(), |(at, _)| at + 1)..];
+    }
+    out + rest
+}
+
+/// Every path that begins with `crate` or `super`, one for each leaf of a tree.
+fn paths(text: &str) -> Vec<Vec<String>> {
+    let tokens = tokens(text);
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let begins = matches!(tokens[at], "crate" | "super") && (at == 0 || tokens[at - 1] != "::");
+        if begins && tokens.get(at + 1) == Some(&"::") {
+            at = tree(&tokens, at, &[], &mut out);
+        } else {
+            at += 1;
+        }
+    }
+    out
+}
+
+/// Reads one tree from `at`; returns what is after it.
+fn tree(tokens: &[&str], mut at: usize, before: &[String], out: &mut Vec<Vec<String>>) -> usize {
+    let mut path = before.to_vec();
+    loop {
+        match tokens.get(at) {
+            Some(&"{") => {
+                at += 1;
+                while tokens.get(at).is_some_and(|token| *token != "}") {
+                    at = if tokens[at] == "," { at + 1 } else { tree(tokens, at, &path, out) };
+                }
+                return at + 1;
+            }
+            Some(&"self" | &"*") => at += 1,
+            Some(name) if is_name(name) => {
+                path.push((*name).to_owned());
+                at += 1;
+            }
+            _ => {
+                // Something else than a path: it is passed by.
+                at += 1;
+            }
+        }
+        if tokens.get(at) == Some(&"as") {
+            at += 2;
+        }
+        if tokens.get(at) != Some(&"::") {
+            out.push(path);
+            return at;
+        }
+        at += 1;
+    }
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+/// Names, `::`, and single signs.
+fn tokens(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let length = if first.is_alphanumeric() || first == '_' {
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+        } else if rest.starts_with("::") {
+            2
+        } else {
+            first.len_utf8()
+        };
+        out.push(&rest[..length]);
+        rest = rest[length..].trim_start();
+    }
+    out
+}
