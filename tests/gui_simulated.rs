@@ -1,8 +1,8 @@
 //! Times that nothing measured are marked in the window wherever they are shown.
 
 use systole::gui::file_loader;
-use systole::view::state::{Layer, ViewCommand};
 use systole::view::state::tabs;
+use systole::view::state::{Layer, ViewCommand};
 
 use super::*;
 

@@ -95,7 +95,10 @@ fn an_import_upwards_is_found_however_it_is_written() {
     assert_eq!(of("left", "fn f() { crate::top::g(); }"), 1, "paths count as imports do");
     assert_eq!(of("left", "use crate::Unnamed;"), 1, "the root of the crate is above all rooms");
     assert_eq!(of("left", "// crate::top::A\n/* crate::top::A */ const A: &str = \"crate::top\";"), 0);
-    assert_eq!(of("left", "#[cfg(test)]\nmod tests {\n    use crate::top::A; fn f() { let c = '{'; }\n}\nfn f() {}"), 0);
+    assert_eq!(
+        of("left", "#[cfg(test)]\nmod tests {\n    use crate::top::A; fn f() { let c = '{'; }\n}\nfn f() {}"),
+        0
+    );
     assert_eq!(of("left", "#[cfg(test)]\nmod tests { fn f() {} }\nuse crate::top::A;"), 1);
 }
 

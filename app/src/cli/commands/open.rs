@@ -1,16 +1,16 @@
 //! `systole open`: the desktop app.
 
-#[cfg(feature = "gui")]
 use std::path::PathBuf;
+#[cfg(feature = "gui")]
+use std::sync::Arc;
 
 use clap::Args;
-use std::sync::Arc;
 
 use crate::cli::common::args::AssumeArgs;
 use crate::cli::common::failure::{Failure, Outcome};
+#[cfg(feature = "gui")]
 use crate::cli::common::loading;
 use crate::cli::common::stderr::Stderr;
-#[cfg(feature = "gui")]
 
 /// Whether a window could be shown: this build has one, and the system says where.
 pub fn has_display() -> bool {
