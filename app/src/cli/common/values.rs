@@ -167,7 +167,7 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::args::{Cli, Command};
+    use crate::cli::command_line::{Cli, Command};
 
     #[test]
     fn steps_are_one_number_or_two() {
