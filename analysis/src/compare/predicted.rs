@@ -275,7 +275,7 @@ impl PredictionError {
             .derived("missed_of_step_percent", "Of step", Unit::Percent, |op| {
                 (self.measured_ps > 0.0).then(|| 100.0 * op.missed_ps / self.measured_ps)
             })
-            .derived("verdict", "Model is", Unit::None, |op| op.verdict())
+            .derived("verdict", "Model is", Unit::None, PredictedOp::verdict)
             .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
             .derived("category", "Category", Unit::None, |op| &op.category)
             .derived("program", "Program", Unit::None, |op| &op.program)

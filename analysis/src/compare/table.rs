@@ -279,14 +279,14 @@ impl Comparison {
         let median =
             |estimate: Option<ShiftEstimate>, name: &Option<String>| Some(estimate.filter(|_| name.is_some())?.median);
         Table::of("ops", "Ops that changed", &self.ops)
-            .derived("op", "Op", Unit::None, |op| op.name())
+            .derived("op", "Op", Unit::None, OpChange::name)
             .derived("base_ps", "Base", Unit::Picoseconds, |op| median(op.change.base, &op.base_name))
             .derived("cand_ps", "Cand", Unit::Picoseconds, |op| median(op.change.cand, &op.cand_name))
             .derived("change_ps", "Change", Unit::Picoseconds, |op| op.change.change)
             .derived("change_percent", "Change", Unit::Percent, |op| {
                 op.change.change_percent.filter(|_| op.how.is_some())
             })
-            .derived("verdict", "Verdict", Unit::None, |op| op.verdict())
+            .derived("verdict", "Verdict", Unit::None, OpChange::verdict)
             .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
             .derived("confidence_percent", "Sure", Unit::Percent, |op| {
                 op.confidence.map(|confidence| 100.0 * confidence)

@@ -285,7 +285,7 @@ impl HintsReport {
 
     fn silent_table(&self) -> Table {
         let suppressed = self.suppressed.iter().map(|it| (it.id, it.title, format!("suppressed: {}", it.reason)));
-        let cannot = self.cannot_tell.iter().map(|rule| (rule.id, rule.title, rule.reason.to_string()));
+        let cannot = self.cannot_tell.iter().map(|rule| (rule.id, rule.title, rule.reason.clone()));
         let rows: Vec<_> = suppressed.chain(cannot).collect();
         Table::of("hints_silent", "Rules that cannot tell, and suppressed hints", &rows)
             .derived("hint", "Hint", Unit::None, |&(id, ..)| id)

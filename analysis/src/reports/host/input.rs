@@ -242,7 +242,7 @@ fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'stat
         (_, true) => "all steps of the host",
         _ => "first program to the end of the last",
     };
-    Table::of(id, title, &*all)
+    Table::of(id, title, all)
         .measured(what, heading, Unit::None, |part| &part.name)
         .measured("length_ps", "Length", Unit::Picoseconds, |part| part.length_ps)
         .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| part.infeed_ps)

@@ -216,8 +216,6 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
 
 impl Tabular for LoopsReport {
     fn tables(&self) -> Vec<Table> {
-        let _text =
-            |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map_or(Cell::Missing, Cell::text);
         vec![
             Table::of("loops", "Loops by time", &self.rows)
                 .measured("name", "Loop", Unit::None, |row| &row.name)

@@ -4,7 +4,7 @@ use clap::Args;
 use std::fmt::Write as _;
 
 use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
-use analysis::{Cell, Column, Provenance, Table, Unit};
+use analysis::{Table, Unit};
 use serde_json::json;
 
 use crate::cli::common::chip_arg::ChipArg;
@@ -57,57 +57,36 @@ pub fn run(args: &ChipsArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn column(id: &'static str, title: &'static str, unit: Unit) -> Column {
-    Column { id, title, unit, provenance: Provenance::Profile }
-}
-
-/// A row a chip, what most people look for.
+/// One row per chip, with the most wanted numbers.
 fn overview(chips: &[&Chip]) -> Table {
-    let columns = vec![
-        column("chip", "Chip", Unit::None),
-        column("bf16_flops", "bf16", Unit::FlopPerSecond),
-        column("int8_ops", "int8", Unit::FlopPerSecond),
-        column("fp8_flops", "fp8", Unit::FlopPerSecond),
-        column("hbm_bytes", "HBM", Unit::Bytes),
-        column("hbm_bandwidth", "HBM", Unit::BytesPerSecond),
-        column("ridge", "Ridge", Unit::FlopPerByte),
-        column("ici_peak", "ICI one way", Unit::BytesPerSecond),
-    ];
-    let row = |chip: &&Chip| {
-        let links = chip.links;
-        vec![
-            Cell::text(&chip.id),
-            Cell::Float(chip.bf16_flops),
-            Cell::maybe(chip.int8_ops),
-            Cell::maybe(chip.fp8_flops),
-            Cell::count(chip.hbm_bytes),
-            Cell::Float(chip.hbm_bandwidth),
-            Cell::Float(chip.ridge()),
-            Cell::maybe(links.map(|links| links.peak_bytes * f64::from(links.per_chip))),
-        ]
-    };
-    Table {
-        id: "chips",
-        title: "TPU generations, per chip".to_owned(),
-        columns,
-        rows: chips.iter().map(row).collect(),
-        notes: Vec::new(),
-    }
+    let links = |chip: &Chip| Some(chip.links?.peak_bytes * f64::from(chip.links?.per_chip));
+    Table::of("chips", "TPU generations, per chip", chips.iter().copied())
+        .recorded("chip", "Chip", Unit::None, |chip| &chip.id)
+        .recorded("bf16_flops", "bf16", Unit::FlopPerSecond, |chip| chip.bf16_flops)
+        .recorded("int8_ops", "int8", Unit::FlopPerSecond, |chip| chip.int8_ops)
+        .recorded("fp8_flops", "fp8", Unit::FlopPerSecond, |chip| chip.fp8_flops)
+        .recorded("hbm_bytes", "HBM", Unit::Bytes, |chip| chip.hbm_bytes)
+        .recorded("hbm_bandwidth", "HBM", Unit::BytesPerSecond, |chip| chip.hbm_bandwidth)
+        .recorded("ridge", "Ridge", Unit::FlopPerByte, Chip::ridge)
+        .recorded("ici_peak", "ICI one way", Unit::BytesPerSecond, links)
+        .build()
 }
 
-/// A row a fact, exact numbers.
+/// One row per fact, with exact numbers.
 fn facts_table(chips: &[&Chip]) -> Table {
-    let names = ["chip", "key", "value", "source", "others", "ruling"];
-    let columns = names.map(|name| column(name, name, Unit::None)).into();
-    let row = |chip: &Chip, fact: &ChipFact| {
-        let values = fact.values.iter().map(f64::to_string).collect::<Vec<_>>().join(" x ");
-        let others = fact.others.iter().map(|(source, value)| format!("{source} {value}")).collect::<Vec<_>>();
-        let cells = [&chip.id, fact.key, &values, &fact.source, &others.join("; ")];
-        let ruling = fact.ruling.as_ref().map_or(Cell::Missing, Cell::text);
-        cells.into_iter().map(Cell::text).chain([ruling]).collect()
+    let values = |fact: &ChipFact| fact.values.iter().map(f64::to_string).collect::<Vec<_>>().join(" x ");
+    let others = |fact: &ChipFact| {
+        fact.others.iter().map(|(source, value)| format!("{source} {value}")).collect::<Vec<_>>().join("; ")
     };
-    let rows = chips.iter().flat_map(|chip| chip.facts.iter().map(move |fact| row(chip, fact))).collect();
-    Table { id: "chip_facts", title: "Every fact with its source".to_owned(), columns, rows, notes: Vec::new() }
+    let rows = chips.iter().flat_map(|&chip| chip.facts.iter().map(move |fact| (chip, fact)));
+    Table::of("chip_facts", "Every fact with its source", rows)
+        .recorded("chip", "chip", Unit::None, |(chip, _)| &chip.id)
+        .recorded("key", "key", Unit::None, |(_, fact)| fact.key)
+        .recorded("value", "value", Unit::None, |(_, fact)| values(fact))
+        .recorded("source", "source", Unit::None, |(_, fact)| &fact.source)
+        .recorded("others", "others", Unit::None, |(_, fact)| others(fact))
+        .recorded("ruling", "ruling", Unit::None, |(_, fact)| &fact.ruling)
+        .build()
 }
 
 fn text(chips: &[&Chip], in_full: bool) -> String {

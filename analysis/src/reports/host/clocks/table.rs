@@ -45,7 +45,7 @@ pub(crate) fn device_table(shifts: &[ClockShift]) -> Table {
                 .to_owned(),
         );
     }
-    Table::of("clocks", "Device clocks against the host's", &*shifts)
+    Table::of("clocks", "Device clocks against the host's", shifts)
         .measured("core", "Device", Unit::None, |shift| &shift.core)
         .measured("pairs", "Launches", Unit::Count, |shift| shift.pairs)
         .measured("ends", "Ends", Unit::Count, |shift| shift.ends)
@@ -80,7 +80,7 @@ fn drift_table(shifts: &[ClockShift]) -> Table {
 }
 
 fn host_table(hosts: &[HostOffset]) -> Table {
-    Table::of("host_clocks", "Host clocks against each other", &*hosts)
+    Table::of("host_clocks", "Host clocks against each other", hosts)
         .inferred("host", "Host", Unit::None, |host| &host.host)
         .inferred("against", "Against", Unit::None, |host| &host.against)
         .inferred("collectives", "Collectives", Unit::Count, |host| host.collectives)

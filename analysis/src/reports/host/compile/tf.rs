@@ -179,7 +179,7 @@ impl TfFunction {
 
 /// The functions as a table.
 pub(super) fn table(functions: &[TfFunction]) -> Table {
-    Table::of("tf_functions", "Functions of TensorFlow", &*functions)
+    Table::of("tf_functions", "Functions of TensorFlow", functions)
         .measured("function", "Function", Unit::None, |function| &function.function)
         .measured("calls", "Calls", Unit::Count, |function| function.all().calls)
         .measured("self_time_ps", "Self time", Unit::Picoseconds, |function| function.all().self_ps)

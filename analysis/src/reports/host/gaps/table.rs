@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace_model::Picos;
 
-use super::{Cause, GapPlace, GapsReport, StepGaps};
+use super::{Cause, DeviceGaps, GapPlace, GapsReport, StepGaps};
 use crate::engine::counted;
 use crate::engine::{Table, TableBuilder, Tabular};
 use crate::math::unit::Unit;
@@ -88,7 +88,7 @@ impl GapsReport {
             .measured("window_ps", "Window", Unit::Picoseconds, |device| device.window_ps)
             .measured("programs", "Programs", Unit::Count, |device| device.programs)
             .measured("idle_ps", "No program", Unit::Picoseconds, |device| device.idle_ps);
-        with_causes(table, |device, cause| device.time_ps(cause))
+        with_causes(table, DeviceGaps::time_ps)
             .note("The causes of a device add up to its time without a program.")
             .build()
     }

@@ -87,7 +87,7 @@ impl BalanceReport {
 }
 
 fn quantities_table(id: &'static str, title: &str, quantities: &[BalancedQuantity]) -> Table {
-    Table::of(id, title, &*quantities)
+    Table::of(id, title, quantities)
         .measured("what", "What", Unit::None, |quantity| quantity.title)
         .measured("of", "Per", Unit::None, |quantity| quantity.of)
         .measured("min_ps", "Least", Unit::Picoseconds, |quantity| quantity.min_ps)

@@ -62,7 +62,7 @@ impl DoctorReport {
 
     fn facts_table(&self) -> Table {
         Table::of("facts", "Facts", &self.facts)
-            .measured("of", "Of", Unit::None, |fact| fact.of_whom())
+            .measured("of", "Of", Unit::None, super::CaptureFact::of_whom)
             .measured("name", "Fact", Unit::None, |fact| &fact.name)
             .measured("value", "Value", Unit::None, |fact| &fact.value)
             .notes(self.facts_note())
