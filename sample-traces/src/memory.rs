@@ -1,5 +1,5 @@
-//! What a synthetic run does with memory: allocations that the runtime records, and
-//! a program whose buffers the compiler planned, with the answers to both.
+//! Memory of a synthetic run: allocations recorded by the runtime, and a program with a buffer assignment, with the
+//! expected answers for both.
 //!
 //! Each device holds weights from before the capture. Every step allocates its input
 //! and a new state, sets memory aside for the program, and releases the input and
@@ -113,7 +113,7 @@ impl ExpectedPlan {
     }
 }
 
-/// The capture of `run` with what it does with memory, and the answers.
+/// The capture of `run` with memory events, and the expected answers.
 pub fn session_with_memory(run: &Run) -> (Session, ExpectedMemory) {
     session_with_weights(run, WEIGHTS)
 }

@@ -19,7 +19,7 @@ use crate::synthetic::Chip;
 pub struct OpPair {
     /// Name, the same on both sides.
     pub name: &'static str,
-    /// What the compiler expects; `None` if it says nothing.
+    /// Estimate of the compiler; `None` if it has none.
     pub predicted_ps: Option<i64>,
     /// What was recorded.
     pub measured_ps: i64,

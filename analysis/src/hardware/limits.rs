@@ -1,14 +1,12 @@
-//! How near work comes to the limits of a device, and which limit binds.
+//! Utilization of the limits of a device, and which limit binds.
 //!
-//! One op, a program or a whole capture: the same arithmetic. Utilization of a
-//! limit = amount of work / time / peak; the limit with the largest utilization
-//! binds. The least time is that of the slowest limit: `max(flops / peak flops,
-//! bytes / peak bandwidth …)`, and efficiency = least time / time, which is the
-//! largest utilization again.
+//! One op, a program or a whole capture: the same arithmetic. Utilization of a limit = amount of work / time / peak;
+//! the limit with the largest utilization binds. The least time is that of the slowest limit: `max(flops / peak flops,
+//! bytes / peak bandwidth …)`, and efficiency = least time / time, which is the largest utilization again.
 //!
-//! Amounts are estimates of the compiler or of the author of a kernel, times are
-//! measured, and a peak can be that of another chip: so a rate can come out above its
-//! peak. That is impossible, so nothing is concluded from it ([`is_beyond_peak`]).
+//! Amounts are estimates of the compiler or of the author of a kernel, times are measured, and a peak can be that of
+//! another chip: so a rate can come out above its peak. That is impossible, so nothing is concluded from it
+//! ([`is_beyond_peak`]).
 
 use serde::Serialize;
 
@@ -175,7 +173,7 @@ impl Work {
         }
     }
 
-    /// Both together; what one does not know the other says.
+    /// The combination of both; unknown values are taken from the other.
     pub fn plus(&self, other: &Self) -> Self {
         let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
         Self {

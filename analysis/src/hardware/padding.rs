@@ -1,7 +1,7 @@
-//! How much of a matrix multiplication is padding.
+//! Padding of matrix multiplications.
 //!
-//! Matrix units work on square tiles and vector registers on 8 to 32 rows: an
-//! `m × k` by `k × n` product is computed on sizes rounded up to those.
+//! Matrix units work on square tiles and vector registers on 8 to 32 rows: an `m × k` by `k × n` product is computed on
+//! sizes rounded up to those.
 
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ impl Dimension {
     }
 }
 
-/// How much of a product is padding, and what to do about it.
+/// Padding of a product, and how to reduce it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Padding {
     /// Useful share of the work, 0 to 1.
@@ -58,9 +58,8 @@ pub struct Padding {
     pub without_worst: f64,
 }
 
-/// Padding of an `m × k × n` product, in the better of both roles that the compiler may
-/// give `m` and `n`: whoever warns about padding should not raise a false alarm.
-/// `None` for empty products.
+/// Padding of an `m × k × n` product, in the better of both roles that the compiler may give `m` and `n`: a warning
+/// about padding should not be a false alarm. `None` for empty products.
 pub fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding> {
     let (as_is, swapped) = (efficiency(m, k, n, tile, rows)?, efficiency(n, k, m, tile, rows)?);
     let best = as_is.max(swapped);

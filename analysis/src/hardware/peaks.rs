@@ -1,10 +1,8 @@
-//! Which peak a utilization is measured against.
+//! Selects the peaks for utilizations.
 //!
-//! In this order, for each number by itself: what the capture records about the
-//! device; the value of the chip that the user names or describes; the published
-//! value of the chip that the capture names. Otherwise there is no peak, and
-//! every utilization is missing rather than guessed. Whatever does not come from
-//! the capture is shown as assumed.
+//! In this order, for each number by itself: what the capture records about the device; the value of the chip that the
+//! user names or describes; the published value of the chip that the capture names. Otherwise there is no peak, and
+//! every utilization is missing rather than guessed. Whatever does not come from the capture is shown as assumed.
 
 use serde::Serialize;
 use trace_model::DeviceInfo;
@@ -107,7 +105,7 @@ impl Peaks {
         }
     }
 
-    /// What stands beside simulated times is the simulator's own idea of its device.
+    /// For simulated times, the recorded peaks are those of the simulated device.
     pub(crate) fn are_configured(&mut self) {
         let all = [
             &mut self.flops,

@@ -6,9 +6,9 @@ use crate::synthetic::Chip;
 /// Counters read after each of two kernels, by number; one number is unknown.
 #[derive(Clone, Debug)]
 pub struct CounterSamples {
-    /// Name of the sample and its counts: what is counted, and how much.
+    /// Name of the sample and its counter values.
     pub samples: Vec<(&'static str, Vec<(CounterName, u64)>)>,
-    /// `TPU v6 Lite`, or a chip whose counters nobody knows.
+    /// `TPU v6 Lite`, or a chip with unknown counters.
     pub chip: Chip,
     /// How long an op runs beside them, µs; none at 0.
     pub op_us: i64,

@@ -1,7 +1,6 @@
-//! Sessions of what no public capture shows, built from what is known of the
-//! format, with answers that follow by hand: a Pallas kernel with pipeline scopes,
-//! hardware counters, work handed to a `SparseCore`, an
-//! all-reduce over two slices.
+//! Sessions with features that no public capture has, built from the documented format, with answers computed by hand:
+//! a Pallas kernel with pipeline scopes, hardware counters, work handed to a `SparseCore`, an all-reduce over two
+//! slices.
 //!
 //! Names of lines and stats are those of `xplane_schema.cc` in openxla/xla.
 
@@ -53,7 +52,7 @@ pub(crate) fn device(ordinal: u32, chip: &Chip) -> Plane {
     }
 }
 
-/// Adds an op with what the compiler says of it; returns its index.
+/// Adds an op with its facts from the compiler; returns its index.
 pub(crate) fn op(plane: &mut Plane, text: &str, category: &str, facts: Vec<Stat>) -> usize {
     let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
     let mut stats = vec![

@@ -1,4 +1,4 @@
-//! A `TensorCore` that hands lookups to a `SparseCore`.
+//! A `TensorCore` that offloads lookups to a `SparseCore`.
 
 use super::{MODULE, MODULES, OPS};
 use crate::session::{Session, Stat};

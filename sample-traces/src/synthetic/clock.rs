@@ -1,4 +1,4 @@
-//! When each step of the run happens, on the host and on the devices.
+//! Times of each step of the run, on the host and on the devices.
 //!
 //! ```text
 //! python   |input|put|PjitFunction      |block_until_ready         |

@@ -10,8 +10,8 @@ use crate::session::{Session, Value};
 pub struct HostClock {
     /// Ahead of true time when the session started.
     pub ahead: Picos,
-    /// Gains so many microseconds each second, on devices as well: they are put on
-    /// the timeline by the host's clock.
+    /// Clock drift in microseconds per second, also for devices, because they are put on the timeline by the host's
+    /// clock.
     pub drift_ppm: f64,
 }
 

@@ -1,8 +1,7 @@
-//! Training runs that never happened, with known answers.
+//! Synthetic training runs with known answers.
 //!
-//! A [`TrainingSpec`] says what to pretend; [`Run::new`] lays it out with times
-//! that follow the chip's peaks and a stated efficiency; the result is a
-//! [`Session`] to be written as protobuf or JSON, and the [`Expected`] answers.
+//! A [`TrainingSpec`] describes the run; [`Run::new`] lays it out with times that follow the chip's peaks and a stated
+//! efficiency; the result is a [`Session`] to be written as protobuf or JSON, and the [`Expected`] answers.
 
 mod chip;
 mod clock;

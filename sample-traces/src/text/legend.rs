@@ -20,7 +20,7 @@ impl Legend {
         true
     }
 
-    /// What `letter` stands for; itself if nothing is said.
+    /// The meaning of `letter`; itself if the legend does not define it.
     pub(super) fn get(&self, letter: char) -> Entry {
         self.entries.get(&letter).cloned().unwrap_or_else(|| Entry { name: letter.to_string(), ..Entry::default() })
     }

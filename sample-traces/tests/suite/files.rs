@@ -1,4 +1,4 @@
-//! The written files say what the session says, and the checked-in ones are these.
+//! The written files contain the session, and the checked-in files are up to date.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,4 +1,4 @@
-//! Hosts whose clocks disagree: how far is found in the collectives that they share.
+//! Hosts with different clocks: their offset is found from shared collectives.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 

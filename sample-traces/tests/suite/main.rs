@@ -1,4 +1,4 @@
-//! Made traces: their files, and what analyses say of them.
+//! Synthetic traces: their files, and the reports about them.
 //!
 //! One program, so that it links once: `cargo test -p sample-traces --test suite NAME`.
 

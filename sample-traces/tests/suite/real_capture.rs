@@ -1,4 +1,4 @@
-//! The small real capture: what its script did is what must be found.
+//! The small real capture: reports must find what its script did.
 
 use std::path::Path;
 

@@ -1,8 +1,7 @@
-//! What can be said of a chip, and reading it from a file.
+//! The quantities of a chip, and how they are read from a file.
 //!
-//! [`QUANTITIES`] lists every key with its unit and what values are possible: files
-//! are checked against it, tables are made from it. To add a fact: one line here,
-//! and the numbers in `chips.toml`.
+//! [`QUANTITIES`] lists every key with its unit and what values are possible: files are checked against it, tables are
+//! made from it. To add a fact: one line here, and the numbers in `chips.toml`.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +86,7 @@ pub struct ChipFact {
     pub key: &'static str,
     /// The number; several only for `pod_shape`.
     pub values: Vec<f64>,
-    /// Who says so: a name of the file's `sources`, or the file itself.
+    /// Source of the number: a name in the file's `sources`, or the file itself.
     pub source: String,
     /// What other sources say.
     pub others: BTreeMap<String, f64>,

@@ -1,4 +1,4 @@
-//! How long a collective should take, from its size and the links.
+//! Expected time of a collective, from its size and the links.
 //!
 //! With `S` the message size by the convention of nccl-tests, `n` chips, and `L`
 //! links over which the worst placed chip receives (two for each axis that wraps,
@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::{CollectiveKind, Layout};
 use crate::hardware::chips::Chip;
 
-/// Time of one hop if none is published: about a microsecond, says the scaling book.
+/// Time of one hop if none is published: about a microsecond, by the scaling book.
 pub const HOP_SECONDS: f64 = 1e-6;
 
 /// Speed of the links: one way of one link, bytes/s.

@@ -1,4 +1,4 @@
-//! How the participants of a collective can lie on the grid.
+//! Possible layouts of the participants of a collective on the grid.
 
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ pub fn placed(groups: &[Vec<u64>], ids_are_devices: bool, chip: &Chip, topology:
     out
 }
 
-/// Every grid of so many chips, as the generation can build it.
+/// Every grid of this many chips that the generation can form.
 fn grids(chips: u64, chip: &Chip) -> Vec<Vec<(u64, bool)>> {
     let mut out = Vec::new();
     for lens in factorisations(chips, chip_dims(chip)) {

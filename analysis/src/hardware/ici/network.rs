@@ -1,5 +1,4 @@
-//! Which links the devices of a capture have. Everything that compares with their speed
-//! asks here.
+//! The links of the devices of a capture. All comparisons with link speed use this module.
 
 use trace_model::{DeviceInfo, DeviceLinks};
 
@@ -9,7 +8,7 @@ use crate::hardware::chips::{Chip, ChipLinks};
 /// Why to believe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkFrom {
-    /// The capture says how its devices are linked, as simulators do.
+    /// Recorded in the capture, as by simulators.
     Recorded,
     /// The user named the chip.
     Named,

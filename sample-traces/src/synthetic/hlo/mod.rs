@@ -1,4 +1,4 @@
-//! The `xla.HloProto` of a synthetic program: what the compiler would have written.
+//! The `xla.HloProto` of a synthetic program: as the compiler would write it.
 //!
 //! ```text
 //! fused_computation.N   parameters, then a convolution (matmuls), tanh (vector ops) …
