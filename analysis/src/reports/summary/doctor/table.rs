@@ -34,7 +34,7 @@ impl DoctorReport {
             .measured("severity", "Severity", Unit::None, |finding| severity(finding.severity))
             .measured("message", "What", Unit::None, |finding| &finding.message)
             .measured("evidence", "Evidence", Unit::None, |finding| &finding.evidence)
-            .measured("cure", "Cure", Unit::None, |finding| finding.cure)
+            .measured("cure", "Fix", Unit::None, |finding| finding.cure)
             .notes(self.findings.is_empty().then(|| "Nothing limits this capture.".to_owned()))
             .build()
     }
