@@ -174,6 +174,7 @@ fn waiting_host() -> Session {
     open(text_trace(&format!("@column 1ms\nhost python: {steps}\n           : {input}\n{legend}\nn = IteratorGetNext")))
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn planted() -> Vec<Planted> {
     let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
     let fleet = |spec: FleetSpec| captured(&spec.session());

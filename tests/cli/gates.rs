@@ -195,7 +195,7 @@ fn every_output_of_a_failing_run_is_valid_and_the_same_every_time() {
     let first: Vec<String> = names.iter().map(|name| place.read(name)).collect();
     junit_is_valid(&first[0]);
     sarif_is_valid(&json(&first[1]));
-    assert!(first[2].contains("❌ Failed: 8 gates: 3 failed"), "{}", first[2]);
+    assert!(first[2].contains("❌ Failed: 9 gates: 3 failed"), "{}", first[2]);
     assert!(first[6].starts_with("## ❌ Failed"), "{}", first[6]);
     assert!(first[3].starts_with("<!doctype html>") && !first[3].contains("<script"));
     for (schema, text) in [("report", &first[4]), ("history", &first[7])] {

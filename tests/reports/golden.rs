@@ -70,7 +70,7 @@ fn kept() -> Vec<Sample> {
         ("rare_slices", Megascale::default().session()),
     ];
     let rare = rare.map(|(name, session)| {
-        let source = Source::from_bytes(&format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
+        let source = Source::from_bytes(format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
         let model = importers::import(&source, &Progress::new()).unwrap();
         Sample { name: name.to_owned(), session: Session::from_model(model, Options::default()), folder: None }
     });
@@ -114,12 +114,16 @@ fn golden_text(session: &Session) -> (String, BTreeSet<&'static str>) {
                 Ok(json) => {
                     applicable.insert(entry.id);
                     put(&format!("\n== {}, {title}", entry.id));
-                    compact::lines(&json).iter().for_each(|line| put(line));
+                    for line in &compact::lines(&json) {
+                        put(line);
+                    }
                 }
             }
         }
         put(&format!("\n== not here, {title}"));
-        silent.iter().for_each(|(why, ids)| put(&format!("{}: {why}", ids.join(", "))));
+        for (why, ids) in &silent {
+            put(&format!("{}: {why}", ids.join(", ")));
+        }
     }
     (text, applicable)
 }

@@ -23,6 +23,10 @@ struct Saved {
 }
 
 /// The JSON to save: the summary of one run, or a list of summaries.
+///
+/// # Errors
+///
+/// A number has no JSON form; none of a summary is so.
 pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     match runs {
         [only] => only.to_json(),
@@ -37,6 +41,10 @@ pub fn is_meant(head: &[u8]) -> bool {
 }
 
 /// Reads the output of [`to_json`] and rejects runs that cannot be compared.
+///
+/// # Errors
+///
+/// The text is no JSON, or of another version, or no summary.
 pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
     let is_list = serde_json::from_str::<Saved>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
     let Some(saved) = is_list else { return Summary::from_json(text).map(|run| vec![run]) };

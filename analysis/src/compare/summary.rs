@@ -329,6 +329,10 @@ impl Summary {
     }
 
     /// Reads a saved summary and rejects one that cannot be compared.
+    ///
+    /// # Errors
+    ///
+    /// The text is no JSON, no summary, or of another version.
     pub fn from_json(text: &str) -> Result<Self, SummaryError> {
         let summary: Self = serde_json::from_str(text)?;
         if summary.schema != SCHEMA {
@@ -376,6 +380,10 @@ impl Summary {
     }
 
     /// The JSON to save, deterministic for a run.
+    ///
+    /// # Errors
+    ///
+    /// A value has no JSON form; none of a summary is so.
     pub fn to_json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }

@@ -266,6 +266,10 @@ impl GateConfig {
     }
 
     /// Rejects gates that can never give a result.
+    ///
+    /// # Errors
+    ///
+    /// Names the first gate that could never fail or pass, and why.
     pub fn check(&self) -> Result<(), GateConfigError> {
         let wrong = |why: String| Err(GateConfigError(why));
         for budget in &self.budget {

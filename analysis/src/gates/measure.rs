@@ -114,6 +114,10 @@ impl Both {
 
 impl Measured {
     /// The values in `runs`; an error names what is missing.
+    ///
+    /// # Errors
+    ///
+    /// The metric is unknown, or a run does not have it; the text says which.
     pub fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         let (id, scale) = (wanted.id.as_str(), wanted.scale);

@@ -260,6 +260,7 @@ mod tests {
                     }
                 }
                 // Whoever looks at the points sees it too.
+                #[cfg(feature = "png")]
                 assert_ne!(encoded(&marked, Format::Png, 1.0), encoded(&silent, Format::Png, 1.0), "{panel:?}");
             }
         }

@@ -1,10 +1,7 @@
 //! The figures of every first screen (text, page, window): which ones, in which order, by which names.
 
-use analysis::facts::steps::StepsReport;
-use analysis::reports::communication::overlap::OverlapReport;
+use analysis::Metric;
 use analysis::reports::summary::utilization::UtilizationReport;
-use analysis::{Metric, Provenance, Unit, counted};
-use trace_model::Picos;
 
 /// Utilization on first screens, in this order, in words that fit a terminal.
 const METRICS: [(&str, &str); 7] = [
@@ -32,44 +29,4 @@ pub fn utilization(report: &UtilizationReport, is_whole: bool) -> Vec<(&'static 
     let listed = METRICS.iter().filter(|(id, _)| Some(*id) != skipped && (is_known(id) || !OPTIONAL.contains(id)));
     let own = |title: &'static str| if is_whole { title } else { title.trim_end_matches(OF_WINDOW) };
     listed.filter_map(|&(id, title)| Some((own(title), report.metric(id)?))).collect()
-}
-
-/// A figure that is no utilization.
-#[derive(Debug, PartialEq)]
-pub struct Figure {
-    /// Name for people.
-    pub title: &'static str,
-    /// The number.
-    pub value: f64,
-    /// Of the value.
-    pub unit: Unit,
-    /// Over what it was taken.
-    pub of: String,
-    /// Where it comes from.
-    pub provenance: Provenance,
-}
-
-/// The median step; `None` without complete steps.
-pub fn step(report: &StepsReport) -> Option<Figure> {
-    let time = report.time.as_ref().filter(|_| report.has_steps())?;
-    Some(Figure {
-        title: "Step, median",
-        value: time.median,
-        unit: Unit::Picoseconds,
-        of: counted(time.count, "step"),
-        provenance: Provenance::Measured,
-    })
-}
-
-/// The mean over devices of communication that nothing hides; `None` without communication.
-pub fn exposed(report: &OverlapReport) -> Option<Figure> {
-    let (all, exposed) = (report.summary.comm_mean_ps?, report.summary.exposed_mean_ps?);
-    let of = format!("{} of communication on each device (mean)", Picos::from_ps(all));
-    Some(Figure {
-        title: "Exposed communication",
-        value: exposed as f64,
-        unit: Unit::Picoseconds,
-        of,
-        provenance: Provenance::Measured,
-    })
 }

@@ -95,7 +95,7 @@ impl Schema {
         let (mut open, mut found) = (schemas, Vec::new());
         while let Some(schema) = open.pop() {
             let target = schema["$ref"].as_str().and_then(|path| self.0.pointer(path.strip_prefix('#')?));
-            let options = ["anyOf", "oneOf", "allOf"].iter().flat_map(|key| schema[*key].as_array()).flatten();
+            let options = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema[*key].as_array()).flatten();
             let before = open.len();
             open.extend(target.into_iter().chain(options));
             if open.len() == before {
@@ -117,7 +117,9 @@ impl Schema {
             }
             Value::Array(items) => {
                 let of_items: Vec<_> = leaves.iter().filter_map(|leaf| leaf.get("items")).collect();
-                items.iter().for_each(|item| self.check(of_items.clone(), item, at, found));
+                for item in items {
+                    self.check(of_items.clone(), item, at, found);
+                }
             }
             Value::Object(fields) => {
                 let row = (fields.get("id").and_then(Value::as_str), fields.get("unit").and_then(Value::as_str));

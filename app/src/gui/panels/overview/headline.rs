@@ -8,6 +8,7 @@ use analysis::reports::summary::verdict::Verdict;
 use analysis::{Metric, Provenance, Unit};
 use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
 
+use super::figures::{self, Figure};
 use super::section_ui;
 use crate::gui::panels::copy::text_menu;
 use crate::gui::panels::dock::{Sight, computing_ui};
@@ -16,7 +17,7 @@ use crate::gui::theme::Theme;
 use crate::gui::timeline::paint::elided;
 use crate::gui::times;
 use crate::number::counted;
-use crate::render::figures::{self, Figure};
+use crate::render::figures::utilization;
 use crate::session::devices_in_words;
 
 /// Utilization that only the window has room for.
@@ -59,7 +60,7 @@ pub fn figures_ui(ui: &mut Ui, sight: Sight<'_>) {
             let judge =
                 |metric: &Metric| JUDGED.iter().find(|(id, _)| *id == metric.id).and_then(|&(_, id)| target(id));
             let more = MORE.iter().filter_map(|id| report.metric(id)).map(|metric| (metric.title, metric));
-            let metrics = figures::utilization(report, true).into_iter().chain(more);
+            let metrics = utilization(report, true).into_iter().chain(more);
             let metrics = metrics.map(|(title, metric)| Card::of_metric(title, metric, judge(metric)));
             // What no utilization stands for.
             let is_judged = |target: &&Target| JUDGED.iter().any(|(_, id)| *id == target.id);

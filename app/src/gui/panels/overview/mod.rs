@@ -4,6 +4,7 @@
 
 mod breakdown;
 mod environment;
+mod figures;
 mod headline;
 mod top_ops;
 
