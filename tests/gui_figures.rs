@@ -1,5 +1,7 @@
 //! The window, the text and the JSON of `analyze` say the same of every sample.
 
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
