@@ -1,7 +1,7 @@
 //! Work grows with the trace, not with its square: eight times the steps, layers or
 //! devices make all analyses allocate about eight times as much. Bytes are counted,
 //! not seconds: they are the same on every machine. And of real captures, all analyses
-//! need at most half of what the model takes. Documents of many of one thing (`shapes.rs`)
+//! need at most twice what the model takes. Documents of many of one thing (`shapes.rs`)
 //! are opened, drawn and analysed as well. One test only, because others beside it would be
 //! counted as well. What allocates nothing is not seen here: `cargo bench -p systole --bench many`
 //! prints the times of the same documents.
@@ -51,21 +51,23 @@ fn analyze(session: &Session) -> heap::Heap {
     heap
 }
 
-/// Captures of devices and hosts, and what the heap may grow by, of the model. The first
-/// of v6e has a hundred steps and gaps a core, and little else: its reports are rows of these.
-const CAPTURES: [(&str, f64); 11] = [
-    ("tpu/v5e_matmul.xplane.pb", 0.5),
-    ("tpu/v5e_matmul.trace.json.gz", 0.5),
-    ("tpu/v6e_x4_host_offload.xplane.pb", 0.6),
-    ("tpu/v6e_x4_host_offload_steps_added.xplane.pb", 0.5),
-    ("tpu/v7x_vllm_tp2_a.trace.json.gz", 0.5),
-    ("tpu/v7x_vllm_tp2_b.trace.json.gz", 0.5),
-    ("host/jax_cpu_8dev_collectives.xplane.pb", 0.5),
-    ("host/jax_cpu_transformer_recompiles.xplane.pb", 0.5),
-    ("host/jax_cpu_transformer_recompiles.trace.json.gz", 0.5),
-    ("host/tpuvm_cpu_backend.xplane.pb", 0.5),
-    ("host/tpuvm_cpu_backend.trace.json.gz", 0.5),
+/// Real captures.
+const CAPTURES: [&str; 11] = [
+    "tpu/v5e_matmul.xplane.pb",
+    "tpu/v5e_matmul.trace.json.gz",
+    "tpu/v6e_x4_host_offload.xplane.pb",
+    "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+    "tpu/v7x_vllm_tp2_a.trace.json.gz",
+    "tpu/v7x_vllm_tp2_b.trace.json.gz",
+    "host/jax_cpu_8dev_collectives.xplane.pb",
+    "host/jax_cpu_transformer_recompiles.xplane.pb",
+    "host/jax_cpu_transformer_recompiles.trace.json.gz",
+    "host/tpuvm_cpu_backend.xplane.pb",
+    "host/tpuvm_cpu_backend.trace.json.gz",
 ];
+
+/// All reports of a capture need at most so many times the memory of its model.
+const MOST_BESIDE_MODEL: f64 = 2.0;
 
 fn check_captures() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
@@ -73,13 +75,13 @@ fn check_captures() {
         assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", corpus.display());
         return;
     }
-    for (file, allowed) in CAPTURES {
+    for file in CAPTURES {
         let heap = heap::begin();
         let (import, options) = (ImportOptions::default(), Options::default());
         let session = Session::open(&corpus.join(file), &import, options, &Progress::default()).unwrap();
         let model = heap.live() as f64;
         let growth = analyze(&session).peak() as f64;
-        assert!(growth <= allowed * model, "{file}: {growth} bytes beside a model of {model}");
+        assert!(growth <= MOST_BESIDE_MODEL * model, "{file}: {growth} bytes beside a model of {model}");
     }
 }
 
@@ -108,7 +110,7 @@ fn check_documents() {
 }
 
 #[test]
-fn eight_times_the_trace_costs_eight_times_as_much_and_captures_half_of_their_model() {
+fn eight_times_the_trace_costs_eight_times_as_much_and_reports_at_most_twice_the_model() {
     let small = || TrainingSpec { data: 2, model: 1, layers: 8, steps: 16, overlap: true, ..TrainingSpec::default() };
     let before = cost(small());
     let TrainingSpec { data, layers, steps, .. } = small();

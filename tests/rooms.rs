@@ -3,6 +3,8 @@
 //! A source file is taken apart without a parser: comments, texts and tests are removed, then every path that begins
 //! with `crate::` or `super::` is found, in `use` trees as elsewhere, and made absolute.
 
+#![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
