@@ -9,8 +9,8 @@
 //! - Steady steps of each class that both sides have (`classes.rs`), that of most time
 //!   first, each on its slowest core. For each
 //!   number the median, where it lies with 95 % confidence, the change, and the rank
-//!   sum test ([`rank_test`]); `~` where the change is not more than noise. Steps that
-//!   follow each other are alike, so tests and ranges allow for that ([`resample`]),
+//!   sum test ([`rank_test`](crate::math::rank_test)); `~` where the change is not more than noise. Steps that
+//!   follow each other are alike, so tests and ranges allow for that ([`resample`](crate::math::resample)),
 //!   and a change must exceed what the same run shows between its own steps (A/A).
 //! - Ops matched by what they are (`matching.rs`), with Holm's correction over all.
 //! - The change of the step divided over ops and idle time, so that it adds up. That

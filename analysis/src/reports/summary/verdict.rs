@@ -1,6 +1,6 @@
 //! What limits the program, in one sentence, with the evidence.
 //!
-//! Every [`Finding`] is a share of time with its denominator. Shares of device time
+//! Every [`VerdictFinding`] is a share of time with its denominator. Shares of device time
 //! (windows of all devices, added up) do not overlap, so the largest is what
 //! dominates. Compilation is a share of the capture on the host's side; it leads
 //! where the devices mostly idle, because then it says why. Who is to blame is named

@@ -1,6 +1,6 @@
 //! What the time of each step goes to, and why some steps take longer.
 //!
-//! Every step of every core is divided into [`Part`]s that add up to it exactly, by
+//! Every step of every core is divided into [`StepPart`]s that add up to it exactly, by
 //! the clock that timed the ops. The critical core of a step is the one that takes
 //! longest. Slow steps are compared with the median step of their class, part by
 //! part and op by op.
