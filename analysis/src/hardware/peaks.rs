@@ -105,6 +105,26 @@ impl Peaks {
         }
     }
 
+    /// The peaks in which two devices agree.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        fn same<T: Clone + PartialEq>(a: Option<&T>, b: Option<&T>) -> Option<T> {
+            a.filter(|_| a == b).cloned()
+        }
+        Self {
+            device_type: same(self.device_type.as_ref(), other.device_type.as_ref()),
+            chip: same(self.chip.as_ref(), other.chip.as_ref()),
+            flops: same(self.flops.as_ref(), other.flops.as_ref()),
+            hbm: same(self.hbm.as_ref(), other.hbm.as_ref()),
+            cmem_read: same(self.cmem_read.as_ref(), other.cmem_read.as_ref()),
+            cmem_write: same(self.cmem_write.as_ref(), other.cmem_write.as_ref()),
+            vmem_read: same(self.vmem_read.as_ref(), other.vmem_read.as_ref()),
+            vmem_write: same(self.vmem_write.as_ref(), other.vmem_write.as_ref()),
+            int8_speedup: same(self.int8_speedup.as_ref(), other.int8_speedup.as_ref()),
+            fp8_speedup: same(self.fp8_speedup.as_ref(), other.fp8_speedup.as_ref()),
+            int4_speedup: same(self.int4_speedup.as_ref(), other.int4_speedup.as_ref()),
+        }
+    }
+
     /// For simulated times, the recorded peaks are those of the simulated device.
     pub(crate) fn are_configured(&mut self) {
         let all = [
@@ -151,6 +171,10 @@ impl Peaks {
 
 /// What to say where peaks are missing.
 pub const NO_PEAK: &str = "the capture records no peak for this device: name the chip with --device-spec";
+
+/// Why rows of several devices have no share of a peak.
+pub(crate) const DIFFERENT_PEAKS: &str = "the devices differ in their peaks, and an op on several of them has no limit of \
+     its own: analyze the hosts of one kind of chip alone; shares of each device are in the report utilization";
 
 #[cfg(test)]
 mod tests {

@@ -190,7 +190,7 @@ fn small_batch(facts: &HintFacts<'_>) -> Outcome {
     let matmuls = facts.report::<Matmuls>()?;
     let peaks = &facts.ops()?.peaks;
     let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0)) else {
-        return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
+        return Err(AnalysisError::NotApplicable(facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).to_owned()));
     };
     if matmuls.rows.iter().all(|row| row.sizes.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";

@@ -22,7 +22,7 @@ use crate::engine::{Analysis, AnalysisError, Cell, Context, Provenance, Scope, T
 use crate::hardware::chips::Chip;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::BoundBy;
-use crate::hardware::peaks::{NO_PEAK, Peaks};
+use crate::hardware::peaks::Peaks;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{self, CoreOps, CoreWork, OpRow, Ops, OpsReport};
 use crate::reports::steps::step_times::Steps;
@@ -117,8 +117,8 @@ impl Analysis for Roofline {
 
     fn run(cx: &Context<'_>) -> Result<RooflineReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
-        if ops.peaks.flops.is_none() && ops.peaks.hbm.is_none() {
-            return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
+        if let Some(why) = ops.why_no_peaks() {
+            return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
         let (average_step, steps) = steps(cx)?;
         let mut report = RooflineReport { average_step, steps, ..roofline(&ops) };

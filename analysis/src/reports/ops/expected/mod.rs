@@ -29,7 +29,7 @@ use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::category::OpGroup;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::{BoundBy, possible};
-use crate::hardware::peaks::{NO_PEAK, Peaks};
+use crate::hardware::peaks::Peaks;
 use crate::reports::ops::op_stats::{OpRow, Ops, OpsReport, percent};
 pub use ideal::Limit;
 use ideal::{Ideal, Rates};
@@ -154,8 +154,8 @@ impl Analysis for Expected {
 
     fn run(cx: &Context<'_>) -> Result<ExpectedReport, AnalysisError> {
         let ops = cx.report::<Ops>()?;
-        if ops.peaks.flops.is_none() && ops.peaks.hbm.is_none() {
-            return Err(AnalysisError::NotApplicable(NO_PEAK.to_owned()));
+        if let Some(why) = ops.why_no_peaks() {
+            return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
         Ok(report(cx, &ops))
     }

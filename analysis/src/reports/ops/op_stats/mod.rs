@@ -37,7 +37,7 @@ use crate::engine::{Analysis, AnalysisError, Context, counted};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpGroup, by_group};
 use crate::hardware::limits::{BoundBy, Work};
-use crate::hardware::peaks::Peaks;
+use crate::hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 use crate::math::parallel;
 pub use beyond::BeyondPeak;
 pub(crate) use beyond::cause;
@@ -183,6 +183,13 @@ impl CoreOps {
 }
 
 impl OpsReport {
+    /// Why rows have no share of a peak; `None` where they have.
+    pub(crate) fn why_no_peaks(&self) -> Option<&'static str> {
+        let differ = self.cores.iter().any(|core| core.peaks.flops.is_some() || core.peaks.hbm.is_some());
+        let is_missing = self.peaks.flops.is_none() && self.peaks.hbm.is_none();
+        is_missing.then_some(if differ { DIFFERENT_PEAKS } else { NO_PEAK })
+    }
+
     /// Self time of one group on all cores.
     pub fn group_self(&self, group: OpGroup) -> Picos {
         self.cores.iter().map(|core| core.group_self(group)).sum()
@@ -258,14 +265,14 @@ fn why_no_ops(cx: &Context<'_>) -> String {
 fn report(basis: &Arc<OpCostModel>, cores: Vec<CoreOps>, merged: Merged) -> OpsReport {
     let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
-    let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
+    let peaks = cores.iter().map(|core| core.peaks.clone()).reduce(|all, one| all.common(&one)).unwrap_or_default();
     let idle_ps = sum(|core| core.idle_ps);
     let rows = merged.finish(Arc::clone(basis), peaks.clone(), total_time_ps, op_time_ps);
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
     let hbm_is_estimated = rows.iter().any(|row| row.costs().hbm_estimate_bytes.is_some());
     let mut notes = notes(&rows, basis.rule);
     if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
-        notes.push(format!("devices differ in their peaks; rows are measured against {}", peaks.flops_text()));
+        notes.push(DIFFERENT_PEAKS.to_owned());
     }
     notes.extend(beyond::notes(&cores));
     OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }

@@ -272,3 +272,29 @@ fn idle_time_takes_its_place_in_the_table() {
         assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
     }
 }
+
+#[test]
+fn an_op_on_chips_of_two_kinds_has_no_share_of_a_peak() {
+    let shares = |second: &str| {
+        let mut rig = Rig::new();
+        let tracks = [rig.core(0), rig.core(1)];
+        let dot = rig.op("fusion.1", "convolution fusion", |op| op.flops = Some(1_000));
+        for track in tracks {
+            rig.add(track, dot, 0, 100_000);
+        }
+        let core = rig.builder.group(Some(rig.host), GroupKind::TensorCore { ordinal: 1 }, "/device:TPU:1");
+        let device = DeviceInfo {
+            type_name: Some(second.to_owned()),
+            peak_flops: Some(if second == "TPU v6 Lite" { 918e12 } else { 202.7e12 }),
+            peak_hbm_bytes: Some(819.1576e9),
+            peak_vmem_read_bytes: Some(18_432e9),
+            ..DeviceInfo::default()
+        };
+        rig.builder.set_device(core, device);
+        let report = ops_of(&rig.builder.finish());
+        (report.rows.iter().next().unwrap().rates().flops_percent.is_some(), report.notes.join(" "))
+    };
+    let (same, differing) = (shares("TPU v5 Lite"), shares("TPU v6 Lite"));
+    assert!(same.0 && !same.1.contains("differ"), "{same:?}");
+    assert!(!differing.0 && differing.1.contains("devices differ in their peaks"), "{differing:?}");
+}
